@@ -1,0 +1,42 @@
+# What a developer runs. The work is done by the scripts in tools/; docs/developing.md explains them.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv/bin/python
+ARGS ?=
+
+.PHONY: help setup wheels extension install test lint format types clean
+
+help:
+	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
+	@echo "make test           test the installed extension in Blender; ARGS='tests/sandbox -x' for a part"
+	@echo "make extension      the validated zip in dist/"
+	@echo "make lint, types    ruff; mypy"
+
+setup:
+	@$(PYTHON) tools/environment.py
+
+wheels: setup
+	@$(VENV) tools/libraries.py
+
+extension: setup
+	@$(VENV) tools/extension.py build
+
+install: setup
+	@$(VENV) tools/extension.py install build/user
+
+test: install
+	@$(VENV) -m pytest $(ARGS)
+
+lint: setup
+	@$(VENV) -m ruff check .
+	@$(VENV) -m ruff format --check .
+
+format: setup
+	@$(VENV) -m ruff check --fix-only --quiet .
+	@$(VENV) -m ruff format .
+
+types: install
+	@$(VENV) tools/typecheck.py
+
+clean:
+	rm -rf build dist wheels

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every test runs inside a real Blender (the `bpy` module), against the extension as Blender installed it.
+
+Before the first test is collected, `bpy` is imported with the user folder that `make test` filled, and the
+extension is enabled. Tests import from `bl_ext.user_default.mcp_bridge`, and shared helpers from `support`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).resolve().parent.parent
+_EXTENSION = "bl_ext.user_default.mcp_bridge"
+
+pytest.register_assert_rewrite("support")
+
+
+def _enable_extension() -> None:
+    """Bring up Blender with the installed extension.
+
+    Raises:
+        pytest.UsageError: it is not installed, or does not come up.
+    """
+    user = Path(os.environ.setdefault("BLENDER_USER_RESOURCES", str(_ROOT / "build" / "user")))
+    if not (user / "installed").exists():
+        raise pytest.UsageError(f"the extension is not installed in {user}: run the tests by `make test`")
+    import bpy
+
+    if Path(bpy.utils.resource_path("USER")) != user:
+        raise pytest.UsageError("Blender was imported before BLENDER_USER_RESOURCES was set")
+    import addon_utils  # Blender's own; found only after bpy is there
+
+    failures: list[BaseException] = []
+    addon_utils.enable(_EXTENSION, default_set=True, handle_error=failures.append)
+    if failures:
+        raise pytest.UsageError(f"{_EXTENSION} could not be enabled: {failures[0]!r}") from failures[0]
+
+
+_enable_extension()
+
+
+def extension_warnings() -> dict[str, list[str]]:
+    """Return what Blender's own police has to say of the extensions that are loaded now; it should be {}."""
+    import addon_utils
+
+    addon_utils._extensions_warnings_get._is_first = True  # Blender looks once and keeps the answer
+    return addon_utils._extensions_warnings_get()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _blenders_rules_hold() -> Iterator[None]:
+    """Blender finds nothing to warn of, neither before the first test nor with all that the tests loaded."""
+    assert extension_warnings() == {}
+    yield
+    assert extension_warnings() == {}
+
+
+@pytest.fixture
+def empty_scene() -> None:
+    """Start from Blender's factory start-up file with every object removed; the extension stays enabled."""
+    import bpy
+
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)

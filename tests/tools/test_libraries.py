@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bundled libraries: lock, manifest and files agree, and they need no other package."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import libraries
+from blenders import ROOT
+
+LOCKED = libraries.locked(libraries.LOCK.read_text(encoding="utf-8"))
+
+
+def test_manifest_names_what_the_lock_names() -> None:
+    manifest = tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf-8"))
+    assert manifest["wheels"] == [f"./wheels/{name}" for name in sorted(LOCKED)]
+
+
+def test_fetched_files_have_the_locked_hashes() -> None:
+    assert libraries.present(libraries.WHEELS) == LOCKED
+
+
+def test_lock_without_a_hash_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"not `name==version --hash=sha256:…`: 'h11==0.16.0'"):
+        libraries.locked("# comment\n\nh11==0.16.0\n")
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "fastjsonschema",
+        "prometheus_client",
+        "RestrictedPython",
+        "uvicorn",
+        "uvicorn.protocols.http.h11_impl",
+        "uvicorn.protocols.websockets.websockets_sansio_impl",
+        "websockets.sync.client",
+    ],
+)
+def test_libraries_need_nothing_but_each_other(module: str) -> None:
+    """Blender's Python has none of the packages of `.venv`, so they must not be what makes imports work."""
+    path = ":".join(str(libraries.WHEELS / name) for name in LOCKED)
+    code = f"import {module}; print({module}.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    assert Path(done.stdout.strip()).is_relative_to(libraries.WHEELS)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Build the extension's zip with Blender's own tool, and install it with Blender's own installer.
+
+    .venv/bin/python tools/extension.py build          the validated zip in dist/
+    .venv/bin/python tools/extension.py install USER   build, then install into the user folder USER
+
+Both are quick enough to run before every test: installing is left out where the same zip is installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import libraries
+from blenders import ROOT
+
+__all__ = ("build", "digest", "install")
+
+DIST = ROOT / "dist"
+_INSTALLER = ROOT / "tools" / "install_in_blender.py"
+
+
+def _blender_scripts() -> Path:
+    """Return the `scripts` folder of the installed `bpy`, found without starting Blender."""
+    spec = importlib.util.find_spec("bpy")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError("no bpy here: run this with the interpreter of .venv")
+    return next(Path(spec.origin).parent.glob("[0-9]*.[0-9]*/scripts"))
+
+
+def _blender_ext(*arguments: str | Path) -> None:
+    """Run Blender's command-line tool for extensions; its output is shown where it fails."""
+    scripts = _blender_scripts()
+    tags = scripts / "modules" / "_bpy_internal" / "extensions" / "tags.py"
+    tool = scripts / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
+    command, *rest = arguments
+    done = subprocess.run(
+        [sys.executable, tool, command, f"--valid-tags={tags}", *rest], capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"blender_ext.py {command} failed:\n{done.stdout}{done.stderr}")
+
+
+def build(dist: Path = DIST) -> Path:
+    """Build and validate the zip, and return its path.
+
+    Raises:
+        SystemExit: Blender's tool refuses the manifest or the zip; the message is the tool's.
+    """
+    libraries.fetch()
+    manifest = tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf-8"))
+    path = dist / f"{manifest['id']}-{manifest['version']}.zip"
+    dist.mkdir(exist_ok=True)
+    _blender_ext("build", "--source-dir", ROOT, "--output-filepath", path)
+    _blender_ext("validate", path)
+    return path
+
+
+def digest(path: Path) -> str:
+    """Return a hash of what is in a zip: names and contents, without times."""
+    with zipfile.ZipFile(path) as archive:
+        members = sorted((info.filename, info.CRC, info.file_size) for info in archive.infolist())
+    return hashlib.sha256(repr(members).encode()).hexdigest()
+
+
+def install(path: Path, user: Path, *, blender: list[str | Path] | None = None) -> None:
+    """Install the zip `path` for the Blender whose user folder is `user`, unless it is already there.
+
+    Args:
+        blender: the command that runs a Python script in that Blender; the `bpy` module by default.
+
+    Raises:
+        SystemExit: Blender's installer failed; the message is Blender's output.
+    """
+    stamp = user / "installed"
+    wanted = digest(path)
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+        return
+    user.mkdir(parents=True, exist_ok=True)
+    stamp.unlink(missing_ok=True)
+    environment = os.environ | {"BLENDER_USER_RESOURCES": str(user), "MCP_BRIDGE_ZIP": str(path)}
+    command = [*(blender or [sys.executable]), _INSTALLER]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"Blender could not install {path.name}:\n{done.stdout}{done.stderr}")
+    stamp.write_text(wanted, encoding="utf-8")
+
+
+def main(arguments: list[str]) -> None:
+    match arguments:
+        case ["build"]:
+            print(build())
+        case ["install", user]:
+            install(build(), Path(user).resolve())
+        case _:
+            raise SystemExit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

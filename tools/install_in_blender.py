@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs inside Blender: install and enable the extension's zip named by MCP_BRIDGE_ZIP.
+
+The preferences are saved, so that the next start of that Blender has the extension enabled.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+import bpy
+
+
+def main() -> None:
+    """Install with Blender's own operator; raise where the extension does not come up afterwards."""
+    import addon_utils
+
+    bpy.ops.extensions.package_install_files(
+        repo="user_default", filepath=os.environ["MCP_BRIDGE_ZIP"], enable_on_install=True
+    )
+    name = "bl_ext.user_default.mcp_bridge"
+    if not all(addon_utils.check(name)):
+        raise RuntimeError(f"{name} is installed but could not be enabled")
+    bpy.ops.wm.save_userpref()
+
+
+try:
+    main()
+except BaseException:
+    # `blender --python` would go on to its window and end with exit code 0.
+    traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
