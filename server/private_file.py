@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files that only the user may read: written whole or not at all, not trusted if others may write them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ("lock", "make_folder", "read", "write")
+
+_LOCK_TRIES = 100
+_LOCK_WAIT_S = 0.02
+#: A lock this old was left by a process that died: the work under it takes milliseconds.
+_LOCK_STALE_S = 10.0
+
+
+def make_folder(folder: Path) -> None:
+    """Make `folder` with its parents, for the user alone (mode 0700).
+
+    Raises `PermissionError` when it exists and belongs to, or can be written by, somebody else.
+    On Windows the user's own folders are private by inheritance, and nothing is checked.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _check_private(folder)
+
+
+def read(path: Path) -> bytes | None:
+    """Return the contents of `path`, or None if there is none.
+
+    Raises `PermissionError` when the file belongs to, or can be written by, somebody else.
+    """
+    try:
+        _check_private(path)
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def write(path: Path, data: bytes) -> None:
+    """Replace `path` by `data` in one step, on disk, mode 0600; its folder is made if need be.
+
+    Raises `OSError` when that cannot be done; what was there before is then untouched.
+    """
+    make_folder(path.parent)
+    scratch = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.new")
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(scratch, path)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Hold the lock of `path` against other processes of the user; waits up to two seconds.
+
+    Raises `TimeoutError` when another process keeps it.
+    """
+    make_folder(path.parent)
+    guard = path.with_name(f"{path.name}.lock")
+    for _ in range(_LOCK_TRIES):
+        try:
+            os.close(os.open(guard, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            break
+        except FileExistsError:
+            _remove_stale(guard)
+            time.sleep(_LOCK_WAIT_S)
+    else:
+        raise TimeoutError(f"another Blender keeps {path} locked; remove {guard} if none is running")
+    try:
+        yield
+    finally:
+        guard.unlink(missing_ok=True)
+
+
+def _remove_stale(guard: Path) -> None:
+    try:
+        age = time.time() - guard.stat().st_mtime
+    except FileNotFoundError:
+        return
+    if age > _LOCK_STALE_S:
+        guard.unlink(missing_ok=True)
+
+
+def _check_private(path: Path) -> None:
+    if os.name != "posix":
+        return
+    found = path.stat()
+    if found.st_uid != os.getuid():
+        raise PermissionError(f"{path} belongs to another user and is not trusted")
+    if stat.S_IMODE(found.st_mode) & 0o022:
+        raise PermissionError(f"{path} can be written by other users: run chmod go-w on it")
