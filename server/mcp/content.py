@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Content blocks as MCP puts them on the wire, and what a tool, a prompt or a resource gives back.
+
+Source of the shapes: the MCP schema, `ContentBlock`, `ResourceContents`, `PromptMessage` and
+`CallToolResult` (identical in 2025-11-25 and 2026-07-28).
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+#: A JSON object. Content blocks, contents of resources and messages of prompts are such objects.
+Json = dict[str, Any]
+
+
+def text(value: str) -> Json:
+    """A text block."""
+    return {"type": "text", "text": value}
+
+
+def image(data: bytes, mime_type: str = "image/png") -> Json:
+    """An image block from the bytes of an encoded picture."""
+    return {"type": "image", "data": base64.b64encode(data).decode("ascii"), "mimeType": mime_type}
+
+
+def audio(data: bytes, mime_type: str = "audio/wav") -> Json:
+    """An audio block from the bytes of an encoded sound."""
+    return {"type": "audio", "data": base64.b64encode(data).decode("ascii"), "mimeType": mime_type}
+
+
+def resource_link(uri: str, name: str, **more: Any) -> Json:
+    """A link to a resource that the client reads when it wants to; `more` as in `Resource` (mimeType, size, …)."""
+    return {"type": "resource_link", "uri": uri, "name": name, **more}
+
+
+def embedded(contents: Json) -> Json:
+    """A resource inside a result; `contents` from `text_contents` or `blob_contents`."""
+    return {"type": "resource", "resource": contents}
+
+
+def text_contents(uri: str, value: str, mime_type: str = "text/plain") -> Json:
+    """The contents of a resource that is text."""
+    return {"uri": uri, "mimeType": mime_type, "text": value}
+
+
+def blob_contents(uri: str, data: bytes, mime_type: str) -> Json:
+    """The contents of a resource that is binary."""
+    return {"uri": uri, "mimeType": mime_type, "blob": base64.b64encode(data).decode("ascii")}
+
+
+def message(role: str, content: Json) -> Json:
+    """One message of a prompt; `role` is "user" or "assistant"."""
+    return {"role": role, "content": content}
+
+
+@dataclass(slots=True)
+class ToolResult:
+    """What a tool gives back.
+
+    `structured` goes out as `structuredContent`, and as JSON text too when `content` is empty, because
+    clients of older revisions read only text. `is_error` marks a failure that the assistant should read
+    and act on; failures of the protocol itself are raised as `RpcError`.
+    """
+
+    content: list[Json] = field(default_factory=list)
+    structured: Any = None
+    is_error: bool = False
+    meta: Mapping[str, Any] | None = None
+
+
+def error_result(message: str, **structured: Any) -> ToolResult:
+    """A tool result that reports a failure in words; `structured` adds what a program wants to read."""
+    return ToolResult([text(message)], structured or None, is_error=True)
