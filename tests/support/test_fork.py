@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Forks of the warm Blender: what comes back, and what never does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import bpy
+import pytest
+
+from support import fork
+
+
+def test_result_comes_back_and_the_scene_does_not() -> None:
+    before = len(bpy.data.objects)
+
+    def build() -> list[str]:
+        bpy.ops.mesh.primitive_monkey_add()
+        bpy.context.object.modifiers.new("Subdivision", "SUBSURF").levels = 3
+        evaluated = bpy.context.object.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        return [bpy.context.object.name, str(len(evaluated.data.vertices) > 1000)]
+
+    assert fork.run(build) == ["Suzanne", "True"]
+    assert len(bpy.data.objects) == before
+
+
+def test_large_result_comes_back_whole() -> None:
+    assert len(fork.run(lambda: b"x" * 5_000_000)) == 5_000_000
+
+
+def test_exception_is_raised_here_with_the_childs_traceback() -> None:
+    def fail() -> None:
+        raise LookupError("no such thing")
+
+    with pytest.raises(LookupError, match="no such thing") as caught:
+        fork.run(fail)
+    assert "in fail" in caught.value.__notes__[0]
+
+
+def test_what_cannot_be_sent_back_is_said() -> None:
+    with pytest.raises(TypeError, match=r"cannot send <function .* back from the child"):
+        fork.run(lambda: lambda: None)
+
+
+def test_signal_is_reported() -> None:
+    with pytest.raises(fork.Died, match="died by SIGKILL") as caught:
+        fork.run(lambda: os.kill(os.getpid(), signal.SIGKILL))
+    assert caught.value.signal is signal.SIGKILL
+
+
+def test_leaving_the_process_is_reported() -> None:
+    with pytest.raises(fork.Died, match="exit code 7"):
+        fork.run(lambda: os._exit(7))
+
+
+def test_time_limit_kills_the_child() -> None:
+    started = time.monotonic()
+    with pytest.raises(fork.TimedOut, match=r"after 0\.2 s"):
+        fork.run(time.sleep, 30, timeout=0.2)
+    assert time.monotonic() - started < 5
