@@ -1,0 +1,668 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""MCP over stdin and stdout, for clients that start a program: passes messages to and from a running Blender.
+
+    python stdio_shim.py [--instance PID | PORT | PART-OF-FILE-NAME]
+
+Stand-alone: one file, the standard library, Python 3.9 or newer. It finds Blender by the record that the bridge
+leaves in the user's run-time folder, or by BLENDER_HOST and BLENDER_PORT, and sends its token (BLENDER_MCP_TOKEN,
+else the record's) only to a port that answers GET /health as that bridge. It never exits by itself: without a
+Blender it answers from `offline.json`, what a bridge answered when it was recorded, and connects when one appears.
+
+Two threads: the main one reads the client, the other keeps the connection and reads Blender. A request that was
+under way when the connection broke is sent again only if it cannot have changed the scene.
+
+Time: BLENDER_SOCKET_TIMEOUT (10 s) bounds connecting and silence while nothing is under way, never a call.
+BLENDER_CONNECT_ATTEMPTS (3) and BLENDER_RETRY_BACKOFF (0.5 s, doubled each time) say how long a request waits for
+a connection, BLENDER_COMMAND_ATTEMPTS (3) how often one that is safe to repeat is sent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import BinaryIO
+
+    Json = dict[str, Any]
+
+PRODUCT = "mcp_bridge"
+#: Revisions with the `initialize` handshake, the newest last.
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+
+_OWN_ID = "mcp-bridge-shim:"
+_ENVELOPE = "io.modelcontextprotocol/protocolVersion"
+_LISTS = ("tools", "resources", "prompts")
+_REPLAYED = {"logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
+_LONGEST_PAUSE_S = 2.0
+_LAST_ANSWERS_S = 1.0
+_WHAT_TO_DO = (
+    "Open Blender, go to the MCP tab in the sidebar of the 3D view (key N) and press Start; then try again."
+)
+_MAYBE_APPLIED = (
+    "Blender closed, or the connection to it broke, while this was under way. It may or may not have been applied: "
+    "look at the scene before you repeat it."
+)
+
+
+# --- finding Blender ----------------------------------------------------------------------------------------
+
+
+class Instance(NamedTuple):
+    """A running bridge, as its record says. `token` is good for this run only; `started` is a Unix time."""
+
+    pid: int
+    host: str
+    port: int
+    token: str
+    instance_id: str
+    started: float
+    blend_file: str = ""
+    blender_version: str = ""
+
+
+def instance_folders(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> list[Path]:
+    """The folders that may hold records, the preferred one first.
+
+    On Linux the run-time folder can be missing (a container, a bare login): the state folder is the second choice.
+    """
+    home = Path(environ.get("USERPROFILE" if platform == "win32" else "HOME") or Path.home())
+    if platform == "win32":
+        bases = [Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")]
+    elif platform == "darwin":
+        bases = [home / "Library" / "Application Support"]
+    else:
+        runtime = environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
+        bases = [Path(runtime), Path(environ.get("XDG_STATE_HOME") or home / ".local" / "state")]
+    return [base / PRODUCT / "instances" for base in bases]
+
+
+def read_instances(folders: list[Path]) -> list[Instance]:
+    """Every instance on record, the last started first; one may be left of a Blender that was killed."""
+    found = []
+    for path in (path for folder in folders for path in folder.glob("*.json")):
+        with contextlib.suppress(
+            OSError, ValueError, TypeError
+        ):  # being removed, or not a record of this version
+            if os.name != "posix" or path.stat().st_uid == os.getuid():
+                record = json.loads(path.read_bytes())
+                found.append(Instance(**{key: record[key] for key in Instance._fields if key in record}))
+    return sorted(found, key=lambda instance: instance.started, reverse=True)
+
+
+def matches(instance: Instance, wanted: str) -> bool:
+    """Whether `wanted` (a process id, a port, or part of the file's name in any case) means this instance."""
+    if wanted.isdigit() and int(wanted) in (instance.pid, instance.port):
+        return True
+    return wanted.lower() in os.path.basename(instance.blend_file.replace("\\", "/")).lower()
+
+
+# --- WebSocket (RFC 6455), the client's side ----------------------------------------------------------------
+
+
+class Unreachable(OSError):
+    """There is no bridge to talk to now, and trying again at once cannot help."""
+
+
+class Closed(OSError):
+    """The connection is gone."""
+
+
+class WebSocket:
+    """One connection. `send` may be called by any thread, `receive` by one."""
+
+    def __init__(self, instance: Instance, timeout: float) -> None:
+        """Connect and shake hands within `timeout` seconds; raises `OSError`."""
+        self._lock = threading.Lock()
+        self._buffer = bytearray()
+        self._parts = bytearray()
+        self._socket = socket.create_connection((instance.host, instance.port), timeout)
+        try:
+            self._shake_hands(instance)
+        except BaseException:
+            self._socket.close()
+            raise
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.settimeout(None)
+
+    def send(self, data: bytes, opcode: int = 1) -> None:
+        """Send a text message. An `OSError` means that it did not go out whole: nobody can have acted on it."""
+        size = len(data)
+        if size < 126:
+            head = struct.pack("!BB", 0x80 | opcode, 0x80 | size)
+        elif size < 1 << 16:
+            head = struct.pack("!BBH", 0x80 | opcode, 0x80 | 126, size)
+        else:
+            head = struct.pack("!BBQ", 0x80 | opcode, 0x80 | 127, size)
+        key = os.urandom(4)
+        mask = int.from_bytes(key * (size // 4) + key[: size % 4], "big")
+        body = (int.from_bytes(data, "big") ^ mask).to_bytes(size, "big")
+        with self._lock:
+            self._socket.sendall(head + key + body)
+
+    def ping(self) -> None:
+        self.send(b"", opcode=9)
+
+    def receive(self, timeout: float) -> bytes | None:
+        """The next whole message, or None after `timeout` seconds of silence. Raises `OSError`."""
+        while True:
+            frame = self._next_frame()
+            if frame is None:
+                if not select.select([self._socket], [], [], timeout)[0]:
+                    return None
+                self._read_some()
+                continue
+            final, opcode, data = frame
+            if opcode == 8:
+                with contextlib.suppress(OSError):
+                    self.send(data, opcode=8)
+                raise Closed("Blender closed the connection")
+            if opcode == 9:
+                self.send(data, opcode=10)
+            if opcode == 10:
+                return b""  # a sign of life, not a message
+            if opcode in (0, 1):
+                self._parts += data
+                if final:
+                    message, self._parts = bytes(self._parts), bytearray()
+                    return message
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits in receive
+        self._socket.close()
+
+    def _shake_hands(self, instance: Instance) -> None:
+        key = base64.b64encode(os.urandom(16)).decode()
+        accept = hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode()).digest()  # noqa: S324 - the RFC's
+        host = f"[{instance.host}]" if ":" in instance.host else instance.host
+        self._socket.sendall(
+            f"GET /mcp HTTP/1.1\r\nHost: {host}:{instance.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: mcp\r\n"
+            f"Authorization: Bearer {instance.token}\r\n\r\n".encode("latin-1")
+        )
+        while b"\r\n\r\n" not in self._buffer:
+            self._read_some()
+        head, _, rest = bytes(self._buffer).partition(b"\r\n\r\n")
+        status, *lines = head.decode("latin-1").split("\r\n")
+        if status.split(" ")[1:2] != ["101"]:
+            raise Unreachable(f"Blender refused the connection: {self._refusal(rest) or status}")
+        fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        if fields.get("sec-websocket-accept") != base64.b64encode(accept).decode():
+            raise Unreachable("the port answers, but not as a WebSocket")
+        self._buffer = bytearray(rest)
+
+    def _refusal(self, body: bytes) -> str:
+        self._buffer = bytearray(body)
+        with contextlib.suppress(OSError):
+            while len(self._buffer) < 4096:
+                self._read_some()
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            error = json.loads(bytes(self._buffer))["error"]
+            return str(error["message"] if isinstance(error, dict) else error)
+        return self._buffer.decode("utf-8", "replace").strip()
+
+    def _read_some(self) -> None:
+        data = self._socket.recv(1 << 18)
+        if not data:
+            raise Closed("Blender is gone")
+        self._buffer += data
+
+    def _next_frame(self) -> tuple[bool, int, bytes] | None:
+        buffer = self._buffer
+        if len(buffer) < 2:
+            return None
+        size, start = buffer[1] & 0x7F, 2
+        if size > 125:
+            form, start = ("!H", 4) if size == 126 else ("!Q", 10)
+            if len(buffer) < start:
+                return None
+            (size,) = struct.unpack_from(form, buffer, 2)
+        if len(buffer) < start + size:
+            return None
+        final, opcode = bool(buffer[0] & 0x80), buffer[0] & 0x0F
+        data = bytes(memoryview(buffer)[start : start + size])
+        del buffer[: start + size]
+        return final, opcode, data
+
+
+# --- answers without Blender --------------------------------------------------------------------------------
+
+
+class Offline:
+    """What a bridge answers, as recorded in `offline.json`: `initialize`, `discover` and `tools`."""
+
+    def __init__(self, path: Path) -> None:
+        recorded = json.loads(path.read_text(encoding="utf-8"))
+        self._initialize: Json = recorded["initialize"]
+        self._discover: Json = recorded["discover"]
+        self._tools: list[Json] = recorded["tools"]
+        self.read_only = {
+            tool["name"] for tool in self._tools if tool.get("annotations", {}).get("readOnlyHint") is True
+        }
+
+    def answer(self, message: Json, reason: str) -> Json:
+        """The response to a request, `reason` being why there is no Blender to ask."""
+        method = message["method"]
+        params = message.get("params") or {}
+        reply: Json = {"jsonrpc": "2.0", "id": message["id"]}
+        if method == "initialize":
+            version = params.get("protocolVersion")
+            known = version in HANDSHAKE_VERSIONS
+            reply["result"] = {
+                **self._initialize,
+                "protocolVersion": version if known else HANDSHAKE_VERSIONS[-1],
+            }
+        elif method == "server/discover":
+            reply["result"] = {**self._discover, "ttlMs": 0}
+        elif method == "tools/call":
+            reply["result"] = tool_error(message, reason)
+        elif method == "ping" or method in _REPLAYED:
+            reply["result"] = {}
+        elif method.endswith("/list") and not method.startswith("tasks/"):
+            key = "resourceTemplates" if "templates" in method else method.split("/")[0]
+            reply["result"] = {key: self._tools if key == "tools" else [], **_era_fields(message)}
+        else:
+            reply["error"] = {"code": -32603, "message": reason}
+        return reply
+
+
+def tool_error(message: Json, text: str) -> Json:
+    """A tool result that tells the assistant what is wrong, fitting the revision that the request speaks."""
+    fields = _era_fields(message)
+    era = {"resultType": fields["resultType"]} if fields else {}
+    return {"content": [{"type": "text", "text": text}], "isError": True, **era}
+
+
+def _era_fields(message: Json) -> Json:
+    meta = (message.get("params") or {}).get("_meta") or {}
+    return {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if _ENVELOPE in meta else {}
+
+
+# --- the shim -----------------------------------------------------------------------------------------------
+
+
+class Options(NamedTuple):
+    """What the command line and the environment ask for."""
+
+    instance: str = ""
+    host: str = "127.0.0.1"
+    port: int = 0
+    token: str = ""
+    timeout: float = 10.0
+    connect_attempts: int = 3
+    command_attempts: int = 3
+    backoff: float = 0.5
+
+    @classmethod
+    def read(cls, arguments: list[str], environ: Mapping[str, str]) -> Options:
+        """Raises `ValueError` that names the variable whose value is no number."""
+        parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+        parser.add_argument("--instance", default="", help="process id, port, or part of the file's name")
+        instance = parser.parse_args(arguments).instance
+        port = 9876 if environ.get("BLENDER_HOST") else 0
+        return cls(
+            instance=instance,
+            host=environ.get("BLENDER_HOST") or cls._field_defaults["host"],
+            port=0 if instance else int(_number(environ, "BLENDER_PORT", port)),
+            token=environ.get("BLENDER_MCP_TOKEN", ""),
+            timeout=_number(environ, "BLENDER_SOCKET_TIMEOUT", 10.0),
+            connect_attempts=int(_number(environ, "BLENDER_CONNECT_ATTEMPTS", 3)),
+            command_attempts=int(_number(environ, "BLENDER_COMMAND_ATTEMPTS", 3)),
+            backoff=_number(environ, "BLENDER_RETRY_BACKOFF", 0.5),
+        )
+
+
+def _number(environ: Mapping[str, str], name: str, default: float) -> float:
+    try:
+        return float(environ.get(name) or default)
+    except ValueError:
+        raise ValueError(f"{name} must be a number, not {environ[name]!r}") from None
+
+
+class Request:
+    """A request of the client that waits for its answer. `link` is the connection that it was sent on."""
+
+    def __init__(self, message: Json, line: bytes) -> None:
+        self.message = message
+        self.line = line
+        self.method: str = message["method"]
+        self.params: Json = message.get("params") or {}
+        self.link: WebSocket | None = None
+        self.sent = 0
+
+
+class Shim:
+    """Both directions, and what must be remembered to outlive a Blender."""
+
+    def __init__(self, options: Options, offline: Offline, output: BinaryIO) -> None:
+        self._options = options
+        self._offline = offline
+        self._output = output
+        self._output_lock = threading.Lock()
+        self._lock = threading.Lock()  # of all below
+        self._wake = threading.Event()
+        self._link: WebSocket | None = None
+        self._instance_id = ""
+        self._links = 0
+        self._said = ""
+        self._waiting: dict[str, Request] = {}
+        self._initialize: Json | None = None  # the client's parameters, once it has its answer
+        self._replayed: dict[str, Json] = {}
+        self._asked: dict[str, Any] = {}  # Blender's questions to the client: our id -> Blender's id
+
+    def run(self, lines: Iterable[bytes]) -> None:
+        """Serve until the client closes its end."""
+        threading.Thread(target=self._keep_connected, daemon=True).start()
+        for line in lines:
+            if line.strip():
+                self._from_client(line.strip())
+        deadline = time.monotonic() + _LAST_ANSWERS_S
+        while self._waiting and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if self._link:
+            self._link.close()
+
+    # from the client, on the main thread
+
+    def _from_client(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+            method = message.get("method")
+        except (ValueError, AttributeError) as error:
+            self._to_client(
+                _error(None, -32700, f"a line must be one JSON-RPC message, without batches: {error}")
+            )
+            return
+        if not isinstance(method, str):
+            self._answer_blender(message)
+        elif "id" in message:
+            request = Request(message, line)
+            with self._lock:
+                self._waiting[json.dumps(message["id"])] = request
+            self._pass_on(request)
+            if request.link is None:
+                self._wake.set()
+        else:
+            if method == "notifications/cancelled":
+                with self._lock:
+                    self._waiting.pop(json.dumps((message.get("params") or {}).get("requestId")), None)
+            self._to_blender(line)
+
+    def _pass_on(self, request: Request) -> None:
+        with self._lock:
+            link = self._link
+            if link is None or request.link is not None:
+                return
+            request.link = link
+            request.sent += 1
+        try:
+            link.send(request.line)
+        except OSError:
+            request.sent -= 1
+            link.close()
+
+    def _to_blender(self, line: bytes) -> None:
+        link = self._link
+        if link:
+            try:
+                link.send(line)
+            except OSError:
+                link.close()
+
+    def _answer_blender(self, message: Json) -> None:
+        """Only an answer to a question of the Blender that is connected now: a yes must not reach the next one."""
+        with self._lock:
+            if message.get("id") not in self._asked:
+                return
+            message["id"] = self._asked.pop(message["id"])
+        self._to_blender(_encode(message))
+
+    # from Blender, on the thread that keeps the connection
+
+    def _keep_connected(self) -> None:
+        failures = 0
+        while True:
+            try:
+                link = self._connect()
+            except OSError as error:
+                failures += 1
+                self._say(str(error))
+                if failures >= self._options.connect_attempts or isinstance(error, Unreachable):
+                    self._answer_waiting(str(error))
+                self._wake.wait(min(self._options.backoff * 2 ** min(failures - 1, 9), _LONGEST_PAUSE_S))
+                self._wake.clear()
+                continue
+            failures = 0
+            try:
+                self._serve(link)
+            except (OSError, ValueError) as error:
+                self._say(f"the connection broke: {error}")
+                self._lost(link)
+
+    def _connect(self) -> WebSocket:
+        failure: OSError | None = None
+        for instance in self._candidates():
+            try:
+                check_health(instance, self._options.timeout)
+                link = WebSocket(instance, self._options.timeout)
+            except OSError as error:
+                failure = failure or error
+                continue
+            self._instance_id = instance.instance_id
+            self._say(f"connected to Blender on {instance.host}:{instance.port}")
+            return link
+        if isinstance(failure, Unreachable):
+            raise failure
+        raise Closed(f"Blender does not answer ({failure}). {_WHAT_TO_DO}")
+
+    def _candidates(self) -> list[Instance]:
+        """The instances to try, in order; raises `Unreachable` when there is none."""
+        options = self._options
+        found = read_instances(instance_folders())
+        if options.port:
+            asked = Instance(0, options.host, options.port, "", "", 0.0)
+            chosen = [item for item in found if (item.host, item.port) == (options.host, options.port)] or [
+                asked
+            ]
+        else:
+            chosen = [item for item in found if matches(item, options.instance)]
+        if not found and not chosen:
+            raise Unreachable(f"Blender is not running, or MCP Bridge is not started in it. {_WHAT_TO_DO}")
+        if not chosen:
+            there = ", ".join(f"{os.path.basename(i.blend_file) or 'unsaved'} (port {i.port})" for i in found)
+            raise Unreachable(f"No Blender with MCP Bridge matches {options.instance!r}. Running: {there}.")
+        chosen.sort(key=lambda item: item.instance_id != self._instance_id)
+        return [item._replace(token=options.token or item.token) for item in chosen]
+
+    def _serve(self, link: WebSocket) -> None:
+        """Pass messages until the connection breaks, with an `OSError`."""
+        changed = self._introduce(link)
+        with self._lock:
+            self._link = link
+            self._links += 1
+        for name in changed:
+            self._to_client({"jsonrpc": "2.0", "method": f"notifications/{name}/list_changed"})
+        for request in list(self._waiting.values()):
+            self._pass_on(request)
+        pinged = False
+        while True:
+            data = link.receive(self._options.timeout)
+            if data:
+                self._from_blender(data)
+            elif data is None:
+                if pinged and not any(request.link is link for request in list(self._waiting.values())):
+                    raise Closed("Blender has stopped answering")
+                link.ping()
+            pinged = data is None
+
+    def _introduce(self, link: WebSocket) -> list[str]:
+        """Shake hands in the client's name if it did before; returns the lists that may have changed for it."""
+        if self._initialize is None:
+            return []
+        link.send(_encode(_own_request("initialize", self._initialize)))
+        answer = json.loads(link.receive(self._options.timeout) or b"{}")
+        if "result" not in answer:
+            raise Closed(f"Blender did not accept the handshake: {answer.get('error', 'no answer')}")
+        link.send(_encode({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        for message in self._replayed.values():
+            link.send(_encode(message))
+        return [
+            name for name in _LISTS if (answer["result"]["capabilities"].get(name) or {}).get("listChanged")
+        ]
+
+    def _from_blender(self, data: bytes) -> None:
+        line = data.replace(b"\r", b" ").replace(b"\n", b" ")  # in JSON only ever between tokens
+        message: Json = json.loads(line)
+        key = message.get("id")
+        if "method" in message:
+            if key is not None:
+                self._ask_client(message)
+            elif message["method"] == "notifications/cancelled":
+                self._withdraw_question(message)
+            else:
+                self._write(line)
+            return
+        with self._lock:
+            request = self._waiting.pop(json.dumps(key), None)
+        if request and "result" in message:
+            self._remember(request)
+        if request or key is None:  # an answer to what was cancelled or asked by ourselves goes no further
+            self._write(line)
+
+    def _ask_client(self, message: Json) -> None:
+        own = f"{_OWN_ID}{self._links}:{json.dumps(message['id'])}"
+        with self._lock:
+            self._asked[own] = message["id"]
+        self._to_client({**message, "id": own})
+
+    def _withdraw_question(self, message: Json) -> None:
+        with self._lock:
+            for own, theirs in list(self._asked.items()):
+                if theirs == message["params"].get("requestId"):
+                    message["params"]["requestId"] = own
+                    del self._asked[own]
+        self._to_client(message)
+
+    def _remember(self, request: Request) -> None:
+        """Note what the next Blender must be told again."""
+        if request.method == "initialize":
+            self._initialize = request.params
+        elif request.method in _REPLAYED:
+            self._replayed[request.params.get("uri", "")] = _own_request(request.method, request.params)
+
+    def _lost(self, link: WebSocket) -> None:
+        """The connection broke: answer what may have changed the scene, keep the rest for the next one."""
+        with self._lock:
+            self._link = None
+            broken = [request for request in self._waiting.values() if request.link is not None]
+            asked, self._asked = self._asked, {}
+        link.close()
+        for own in asked:
+            gone = {"requestId": own, "reason": "Blender is gone"}
+            self._to_client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": gone})
+        for request in broken:
+            request.link = None
+            if request.sent > 0 and not self._repeatable(request):
+                result = tool_error(request.message, _MAYBE_APPLIED)
+                self._respond(request, {"jsonrpc": "2.0", "id": request.message["id"], "result": result})
+
+    def _repeatable(self, request: Request) -> bool:
+        if request.method == "tools/call":
+            harmless = request.params.get("name") in self._offline.read_only
+            return harmless and request.sent < self._options.command_attempts
+        return True
+
+    def _answer_waiting(self, reason: str) -> None:
+        for request in list(self._waiting.values()):
+            if request.method != "subscriptions/listen":  # stays open until there is something to tell
+                answer = self._offline.answer(request.message, reason)
+                if "result" in answer:
+                    self._remember(request)
+                self._respond(request, answer)
+
+    # to the client
+
+    def _respond(self, request: Request, answer: Json) -> None:
+        with self._lock:
+            known = self._waiting.pop(json.dumps(request.message["id"]), None)
+        if known:
+            self._to_client(answer)
+
+    def _to_client(self, message: Json) -> None:
+        self._write(_encode(message))
+
+    def _write(self, line: bytes) -> None:
+        with self._output_lock:
+            try:
+                self._output.write(line + b"\n")
+                self._output.flush()
+            except (OSError, ValueError):  # the client is gone, and nobody is left to serve
+                os._exit(0)
+
+    def _say(self, text: str) -> None:
+        """To the client's log; once, however often it is tried again."""
+        if text != self._said:
+            self._said = text
+            print(f"MCP Bridge: {text}", file=sys.stderr, flush=True)
+
+
+def check_health(instance: Instance, timeout: float) -> None:
+    """Raise `OSError` unless the bridge that the record means answers there: only then is a token sent."""
+    connection = http.client.HTTPConnection(instance.host, instance.port, timeout=timeout)
+    try:
+        connection.request("GET", "/health")
+        health = json.loads(connection.getresponse().read(1 << 16))
+        ours = health["product"] == PRODUCT and instance.instance_id in ("", health["instance_id"])
+    except (http.client.HTTPException, ValueError, KeyError, TypeError):
+        ours = False
+    finally:
+        connection.close()
+    if not ours:
+        raise Unreachable(f"{instance.host}:{instance.port} is in use by another program. {_WHAT_TO_DO}")
+
+
+def _own_request(method: str, params: Json) -> Json:
+    return {"jsonrpc": "2.0", "id": f"{_OWN_ID}{method}", "method": method, "params": params}
+
+
+def _error(key: Any, code: int, text: str) -> Json:
+    return {"jsonrpc": "2.0", "id": key, "error": {"code": code, "message": text}}
+
+
+def _encode(message: Json) -> bytes:
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def main() -> int:
+    """Run until the client closes stdin. Exit codes: 0, or 2 for a bad argument or variable."""
+    try:
+        options = Options.read(sys.argv[1:], os.environ)
+    except ValueError as error:
+        print(f"MCP Bridge: {error}", file=sys.stderr)
+        return 2
+    offline = Offline(Path(__file__).with_name("offline.json"))
+    with contextlib.suppress(KeyboardInterrupt):
+        Shim(options, offline, sys.stdout.buffer).run(sys.stdin.buffer)
+    return 0
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)  # without waiting for the thread that reads Blender
