@@ -1,0 +1,449 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A scene and its objects as plain data. Lengths in Blender units, angles in radians, world space unless said."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NotRequired, TypedDict, get_args
+
+import bpy
+from mathutils import Vector
+
+from ..errors import InvalidParamsError
+from ..names import did_you_mean
+
+__all__ = ("ObjectField", "ObjectInfo", "SceneInfo", "find", "object_info", "scene_info")
+
+Vec3 = tuple[float, float, float]
+ObjectField = Literal[
+    "type", "location", "rotation", "scale", "dimensions", "parent", "collections", "materials", "visible",
+    "selected", "data", "vertices",
+]  # fmt: skip
+DEFAULT_FIELDS: tuple[ObjectField, ...] = ("type", "location", "dimensions", "visible")
+#: More collections than this are counted, not listed.
+_MOST_COLLECTIONS = 500
+
+
+class Units(TypedDict):
+    system: str
+    length_unit: str
+    scale_length: float
+
+
+class Frames(TypedDict):
+    start: int
+    end: int
+    current: int
+    rate: float
+
+
+class Render(TypedDict):
+    engine: str
+    resolution: tuple[int, int]
+    resolution_percentage: int
+
+
+class CollectionInfo(TypedDict):
+    name: str
+    parent: str | None
+    objects: int
+
+
+class SceneInfo(TypedDict):
+    """A scene and one page of its objects."""
+
+    name: str
+    scenes: list[str]
+    file: str
+    unsaved_changes: bool
+    mode: str
+    active_object: str | None
+    selected_count: int
+    units: Units
+    frames: Frames
+    render: Render
+    camera: str | None
+    world: str | None
+    collections: list[CollectionInfo]
+    collection_count: int
+    statistics: dict[str, int]
+    object_types: dict[str, int]
+    objects: list[dict[str, Any]]
+    matching: int
+    next_cursor: NotRequired[str]
+
+
+class Bounds(TypedDict):
+    min: Vec3
+    max: Vec3
+    size: Vec3
+    center: Vec3
+
+
+class MeshInfo(TypedDict):
+    vertices: int
+    edges: int
+    faces: int
+    triangles: int
+    uv_layers: list[str]
+    color_attributes: list[str]
+    vertex_groups: list[str]
+    shape_keys: list[str]
+
+
+class ObjectInfo(TypedDict):
+    """One object in full."""
+
+    name: str
+    type: str
+    data: str | None
+    mode: str
+    location: Vec3
+    rotation_mode: str
+    rotation_euler: Vec3
+    scale: Vec3
+    world_location: Vec3
+    dimensions: Vec3
+    bounds: Bounds | None
+    parent: str | None
+    children: list[str]
+    collections: list[str]
+    visible: bool
+    selected: bool
+    hide_viewport: bool
+    hide_render: bool
+    materials: list[str | None]
+    modifiers: list[dict[str, Any]]
+    constraints: list[dict[str, Any]]
+    mesh: NotRequired[MeshInfo]
+    light: NotRequired[dict[str, Any]]
+    camera: NotRequired[dict[str, Any]]
+    custom_properties: dict[str, Any]
+    animated: bool
+    library: str | None
+
+
+def find(collection: Any, name: str, kind: str) -> Any:
+    """The data-block of this name. Raises InvalidParamsError that offers names that look alike."""
+    found = collection.get(name)
+    if found is None:
+        raise InvalidParamsError(
+            f"There is no {kind} {name!r} in this file.{did_you_mean(name, collection.keys())}"
+        )
+    return found
+
+
+def scene_info(
+    *,
+    name: str | None = None,
+    types: Iterable[str] = (),
+    collection: str | None = None,
+    name_contains: str = "",
+    selected_only: bool = False,
+    fields: Iterable[ObjectField] = DEFAULT_FIELDS,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> SceneInfo:
+    """The scene `name` (None: the active one) and the page of its objects that comes after `cursor`.
+
+    Objects are in the order of their names; `matching` counts all that fit the filters. Raises InvalidParamsError
+    for a name or a cursor that fits nothing.
+    """
+    scene = find(bpy.data.scenes, name, "scene") if name else bpy.context.scene
+    view_layer = scene.view_layers[0] if scene != bpy.context.scene else bpy.context.view_layer
+    view_layer.update()
+    names = _matching(scene, view_layer, set(types), collection, name_contains.lower(), selected_only)
+    after = _decode_cursor(cursor)
+    begin = 0 if after is None else next((i for i, item in enumerate(names) if item > after), len(names))
+    page = names[begin : begin + limit]
+    readers = [(field, _READERS[field]) for field in dict.fromkeys(fields)]
+    objects = scene.objects
+    collections = list(_collections(scene.collection, None))
+    info: SceneInfo = {
+        "name": scene.name,
+        "scenes": bpy.data.scenes.keys(),
+        "file": bpy.data.filepath,
+        "unsaved_changes": bpy.data.is_dirty,
+        "mode": bpy.context.mode,
+        "active_object": _name(view_layer.objects.active),
+        "selected_count": len(view_layer.objects.selected),
+        "units": {
+            "system": scene.unit_settings.system,
+            "length_unit": scene.unit_settings.length_unit,
+            "scale_length": _round(scene.unit_settings.scale_length),
+        },
+        "frames": {
+            "start": scene.frame_start,
+            "end": scene.frame_end,
+            "current": scene.frame_current,
+            "rate": _round(scene.render.fps / scene.render.fps_base),
+        },
+        "render": {
+            "engine": scene.render.engine,
+            "resolution": (scene.render.resolution_x, scene.render.resolution_y),
+            "resolution_percentage": scene.render.resolution_percentage,
+        },
+        "camera": _name(scene.camera),
+        "world": _name(scene.world),
+        "collections": collections[:_MOST_COLLECTIONS],
+        "collection_count": len(collections),
+        **_statistics(scene),
+        "objects": [{"name": item, **{f: read(objects[item]) for f, read in readers}} for item in page],
+        "matching": len(names),
+    }
+    if begin + limit < len(names):
+        info["next_cursor"] = _encode_cursor(page[-1])
+    return info
+
+
+def object_info(name: str) -> ObjectInfo:
+    """The object `name` in full. Raises InvalidParamsError when there is none."""
+    obj = find(bpy.data.objects, name, "object")
+    bpy.context.view_layer.update()
+    info: ObjectInfo = {
+        "name": obj.name,
+        "type": obj.type,
+        "data": _name(obj.data),
+        "mode": obj.mode,
+        "location": _vector(obj.location),
+        "rotation_mode": obj.rotation_mode,
+        "rotation_euler": _vector(_euler(obj)),
+        "scale": _vector(obj.scale),
+        "world_location": _vector(obj.matrix_world.translation),
+        "dimensions": _vector(obj.dimensions),
+        "bounds": _bounds(obj),
+        "parent": _name(obj.parent),
+        "children": [child.name for child in obj.children],
+        "collections": [collection.name for collection in obj.users_collection],
+        "visible": _visible(obj),
+        "selected": obj.select_get(),
+        "hide_viewport": obj.hide_viewport,
+        "hide_render": obj.hide_render,
+        "materials": [_name(slot.material) for slot in obj.material_slots],
+        "modifiers": [_properties(modifier) for modifier in obj.modifiers],
+        "constraints": [_properties(constraint) for constraint in obj.constraints],
+        "custom_properties": {key: _plain(obj[key]) for key in obj.keys() if not key.startswith("_")},  # noqa: SIM118
+        "animated": obj.animation_data is not None and obj.animation_data.action is not None,
+        "library": obj.library.name if obj.library else None,
+    }
+    if obj.type in _DATA_READERS and obj.data is not None:
+        key, read = _DATA_READERS[obj.type]
+        info[key] = read(obj)  # type: ignore[literal-required]
+    return info
+
+
+def _matching(
+    scene: Any, view_layer: Any, types: set[str], collection: str | None, part: str, selected: bool
+) -> list[str]:
+    if collection is None:
+        pool: Iterable[Any] = scene.objects
+    else:
+        pool = find(bpy.data.collections, collection, "collection").all_objects
+    if selected:
+        chosen = {obj.name for obj in view_layer.objects.selected}
+        pool = (obj for obj in pool if obj.name in chosen)
+    if types:
+        pool = (obj for obj in pool if obj.type in types)
+    names = (obj.name for obj in pool)
+    return sorted({item for item in names if part in item.lower()} if part else set(names))
+
+
+def _collections(collection: Any, parent: str | None) -> Iterable[CollectionInfo]:
+    yield {"name": collection.name, "parent": parent, "objects": len(collection.objects)}
+    for child in collection.children:
+        yield from _collections(child, collection.name)
+
+
+def _statistics(scene: Any) -> Any:
+    types: Counter[str] = Counter()
+    meshes: Counter[Any] = Counter()
+    for obj in scene.objects:
+        kind = obj.type
+        types[kind] += 1
+        if kind == "MESH":
+            meshes[obj.data] += 1
+    vertices = sum(len(mesh.vertices) * users for mesh, users in meshes.items())
+    faces = sum(len(mesh.polygons) * users for mesh, users in meshes.items())
+    return {
+        "statistics": {
+            "objects": sum(types.values()),
+            "vertices": vertices,
+            "faces": faces,
+            "meshes": len(bpy.data.meshes),
+            "materials": len(bpy.data.materials),
+            "images": len(bpy.data.images),
+            "actions": len(bpy.data.actions),
+            "node_groups": len(bpy.data.node_groups),
+        },
+        "object_types": dict(types),
+    }
+
+
+def _encode_cursor(name: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps({"after": name}).encode()).decode().rstrip("=")
+
+
+def _decode_cursor(cursor: str | None) -> str | None:
+    if cursor is None:
+        return None
+    try:
+        after = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))["after"]
+    except (ValueError, KeyError, TypeError):
+        after = None
+    if not isinstance(after, str):
+        raise InvalidParamsError(
+            "cursor is not one that this tool gave. Leave it out to start from the beginning."
+        )
+    return after
+
+
+def _name(block: Any) -> str | None:
+    return None if block is None else block.name
+
+
+def _round(number: float) -> float:
+    """Blender's floats have seven digits; more would only be noise to read."""
+    return round(number, 5)
+
+
+def _vector(vector: Any) -> Vec3:
+    x, y, z = vector
+    return round(x, 5), round(y, 5), round(z, 5)
+
+
+def _euler(obj: Any) -> Any:
+    if obj.rotation_mode == "QUATERNION":
+        return obj.rotation_quaternion.to_euler()
+    if obj.rotation_mode == "AXIS_ANGLE":
+        return obj.matrix_basis.to_euler()
+    return obj.rotation_euler
+
+
+def _visible(obj: Any) -> bool:
+    return obj.visible_get()
+
+
+def _bounds(obj: Any) -> Bounds | None:
+    """The box around the object as it is shown, modifiers included, along the world's axes."""
+    if obj.type in {"EMPTY", "LIGHT", "CAMERA", "SPEAKER", "LIGHT_PROBE"}:
+        return None
+    matrix = obj.matrix_world
+    corners = [matrix @ Vector(corner) for corner in obj.bound_box]
+    low = Vector([min(corner[axis] for corner in corners) for axis in range(3)])
+    high = Vector([max(corner[axis] for corner in corners) for axis in range(3)])
+    return {
+        "min": _vector(low),
+        "max": _vector(high),
+        "size": _vector(high - low),
+        "center": _vector((low + high) / 2),
+    }
+
+
+def _mesh(obj: Any) -> MeshInfo:
+    mesh = obj.data
+    if mesh.is_editmode:
+        obj.update_from_editmode()
+    faces = len(mesh.polygons)
+    return {
+        "vertices": len(mesh.vertices),
+        "edges": len(mesh.edges),
+        "faces": faces,
+        "triangles": len(mesh.loops) - 2 * faces,
+        "uv_layers": mesh.uv_layers.keys(),
+        "color_attributes": mesh.color_attributes.keys(),
+        "vertex_groups": obj.vertex_groups.keys(),
+        "shape_keys": mesh.shape_keys.key_blocks.keys() if mesh.shape_keys else [],
+    }
+
+
+def _light(obj: Any) -> dict[str, Any]:
+    light = obj.data
+    return {"type": light.type, "energy": _round(light.energy), "color": _vector(light.color)}
+
+
+def _camera(obj: Any) -> dict[str, Any]:
+    camera = obj.data
+    return {
+        "type": camera.type,
+        "lens": _round(camera.lens),
+        "ortho_scale": _round(camera.ortho_scale),
+        "clip_start": _round(camera.clip_start),
+        "clip_end": _round(camera.clip_end),
+        "active": obj == bpy.context.scene.camera,
+    }
+
+
+def _properties(item: Any) -> dict[str, Any]:
+    """A modifier or constraint: its name, its type, and what differs from the defaults."""
+    changed: dict[str, Any] = {}
+    for prop in item.bl_rna.properties:
+        key = prop.identifier
+        if key in _PLUMBING or prop.is_hidden or prop.type == "COLLECTION":
+            continue
+        value = _plain(getattr(item, key))
+        if value != _default(prop):
+            changed[key] = value
+    return {"name": item.name, "type": item.type, "properties": changed}
+
+
+_PLUMBING = frozenset(
+    {"rna_type", "name", "type", "is_active", "show_expanded", "show_in_editmode", "show_on_cage"}
+)
+_PLUMBING |= {"show_render", "is_override_data", "execution_time", "persistent_uid", "active", "is_valid"}
+
+
+def _default(prop: Any) -> Any:
+    if prop.type == "POINTER":
+        return None
+    if getattr(prop, "is_array", False):
+        return [_plain(value) for value in prop.default_array]
+    if prop.type == "ENUM" and prop.is_enum_flag:
+        return sorted(prop.default_flag)
+    return _plain(prop.default)
+
+
+def _plain(value: Any) -> Any:
+    """A property's value as JSON; a data-block as its name."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return _round(value)
+    if isinstance(value, bpy.types.ID):
+        return value.name
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if hasattr(value, "to_dict"):
+        return {key: _plain(item) for key, item in value.to_dict().items()}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, bpy.types.bpy_struct):
+        return getattr(value, "name", None) or value.bl_rna.identifier
+    if isinstance(value, Iterable):
+        return [_plain(item) for item in value]
+    return str(value)
+
+
+_READERS: Mapping[ObjectField, Callable[[Any], Any]] = {
+    "type": lambda obj: obj.type,
+    "location": lambda obj: _vector(obj.matrix_world.translation),
+    "rotation": lambda obj: _vector(_euler(obj)),
+    "scale": lambda obj: _vector(obj.scale),
+    "dimensions": lambda obj: _vector(obj.dimensions),
+    "parent": lambda obj: _name(obj.parent),
+    "collections": lambda obj: [collection.name for collection in obj.users_collection],
+    "materials": lambda obj: [_name(slot.material) for slot in obj.material_slots],
+    "visible": _visible,
+    "selected": lambda obj: obj.select_get(),
+    "data": lambda obj: _name(obj.data),
+    "vertices": lambda obj: len(obj.data.vertices) if obj.type == "MESH" else 0,
+}
+assert set(_READERS) == set(get_args(ObjectField))
+
+_DATA_READERS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "MESH": ("mesh", _mesh),
+    "LIGHT": ("light", _light),
+    "CAMERA": ("camera", _camera),
+}

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JSON Schema (2020-12) from a typed Python signature and its docstring.
+
+The docstring's text up to the first blank-line-separated `parameter: …` line describes the tool; each line
+`parameter: text` (continued by indented lines) describes that parameter. `Annotated[T, Bounds(...)]` adds limits.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+__all__ = ("Bounds", "describe", "input_schema", "of_type")
+
+Schema = dict[str, Any]
+
+_PLAIN: Mapping[Any, Schema] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    type(None): {"type": "null"},
+    Any: {},
+    object: {},
+    dict: {"type": "object"},
+    list: {"type": "array"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Limits of a number (`low`, `high`, inclusive), or of the length of a text or list (`shortest`, `longest`)."""
+
+    low: float | None = None
+    high: float | None = None
+    shortest: int | None = None
+    longest: int | None = None
+    pattern: str | None = None
+
+    def keywords(self, kind: str) -> Schema:
+        """These limits as keywords for a schema of the type `kind`."""
+        length = "Items" if kind == "array" else "Length"
+        pairs = {
+            "minimum": self.low,
+            "maximum": self.high,
+            f"min{length}": self.shortest,
+            f"max{length}": self.longest,
+            "pattern": self.pattern,
+        }
+        return {key: value for key, value in pairs.items() if value is not None}
+
+
+def of_type(hint: Any) -> Schema:
+    """The schema of one type. Raises TypeError for a type that has none."""
+    if hint in _PLAIN:
+        return dict(_PLAIN[hint])
+    if is_typeddict(hint):
+        return _of_typed_dict(hint)
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _of_annotated(args)
+    if origin in (NotRequired, Required):
+        return of_type(args[0])
+    if origin is Literal:
+        return {"enum": list(args)} | ({"type": "string"} if all(isinstance(a, str) for a in args) else {})
+    if origin in (Union, types.UnionType):
+        return _of_union(args)
+    if origin is list:
+        return {"type": "array", "items": of_type(args[0])}
+    if origin is tuple and args[-1] is not Ellipsis and len(set(args)) == 1:
+        return {"type": "array", "items": of_type(args[0]), "minItems": len(args), "maxItems": len(args)}
+    if origin is dict and args[0] is str:
+        values = of_type(args[1])
+        return {"type": "object", "additionalProperties": values} if values else {"type": "object"}
+    raise TypeError(f"no JSON Schema for {hint!r}")
+
+
+def _of_annotated(args: tuple[Any, ...]) -> Schema:
+    schema = of_type(args[0])
+    for note in args[1:]:
+        if isinstance(note, Bounds):
+            # In `T | None` the limits hold for T.
+            target = next((part for part in schema.get("anyOf", ()) if part.get("type") != "null"), schema)
+            kind = target["type"]
+            plain = kind if isinstance(kind, str) else next(part for part in kind if part != "null")
+            target.update(note.keywords(plain))
+    return schema
+
+
+def _of_union(args: tuple[Any, ...]) -> Schema:
+    parts = [of_type(arg) for arg in args]
+    if all(set(part) == {"type"} for part in parts):
+        return {"type": [part["type"] for part in parts]}
+    return {"anyOf": parts}
+
+
+def _of_typed_dict(hint: Any) -> Schema:
+    hints = get_type_hints(hint, include_extras=True)
+    schema: Schema = {"type": "object", "properties": {name: of_type(value) for name, value in hints.items()}}
+    required = [name for name in hints if name in hint.__required_keys__]
+    if required:
+        schema["required"] = required
+    return schema
+
+
+def describe(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+    """A function's docstring as (what it does, what each parameter means)."""
+    names = set(inspect.signature(function).parameters)
+    summary: list[str] = []
+    parameters: dict[str, str] = {}
+    last: str | None = None
+    for line in inspect.cleandoc(function.__doc__ or "").splitlines():
+        found = re.match(r"(\w+): (.+)", line)
+        if found and found[1] in names:
+            last = found[1]
+            parameters[last] = found[2]
+        elif last and line.startswith((" ", "\t")):
+            parameters[last] += " " + line.strip()
+        else:
+            last = None
+            summary.append(line)
+    return re.sub(r"\s*\n\s*", " ", "\n".join(summary)).strip(), parameters
+
+
+def input_schema(function: Callable[..., Any]) -> Schema:
+    """The schema of a tool's arguments: every parameter but the first, which is the call's context."""
+    hints = get_type_hints(function, include_extras=True)
+    _, texts = describe(function)
+    properties: dict[str, Schema] = {}
+    required: list[str] = []
+    for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+        schema = of_type(hints[name])
+        if name in texts:
+            schema["description"] = texts[name]
+        if parameter.default is inspect.Parameter.empty:
+            required.append(name)
+        elif parameter.default is not None:
+            schema["default"] = parameter.default
+        properties[name] = schema
+    result: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    if required:
+        result["required"] = required
+    return result
