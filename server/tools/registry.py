@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a typed Python function to an MCP tool.
+
+A plain function runs on Blender's main thread, an `async` one on the server's event loop. The first parameter is
+the call's context. A dict that comes back is the structured result; an error of the bridge becomes a tool
+result that the assistant reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, get_type_hints
+
+from ... import main_thread
+from ...errors import BridgeError
+from ..mcp.content import ToolResult, error_result
+from ..mcp.context import RequestContext
+from ..mcp.features import Tool
+from .schema import describe, input_schema, of_type
+
+__all__ = ("make", "tool")
+
+Function = Callable[..., Any]
+Call = Callable[[RequestContext, dict[str, Any]], Awaitable[Any]]
+
+
+def tool(
+    *,
+    title: str,
+    read_only: bool = False,
+    destructive: bool = False,
+    idempotent: bool = False,
+    open_world: bool = False,
+    long: bool = False,
+    output: Any = None,
+) -> Callable[[Function], Function]:
+    """Mark a function as a tool. The flags become MCP's annotations; `long` as in `Tool`.
+
+    `output`: the type of the structured result where the function's return type (a ToolResult) does not say it.
+    """
+
+    def mark(function: Function) -> Function:
+        function.__tool__ = {  # type: ignore[attr-defined]
+            "title": title,
+            "annotations": {
+                "readOnlyHint": read_only,
+                "destructiveHint": destructive,
+                "idempotentHint": idempotent or read_only,
+                "openWorldHint": open_world,
+            },
+            "long": long,
+            "output": output,
+        }
+        return function
+
+    return mark
+
+
+def make(function: Function) -> Tool:
+    """The tool that a function marked with `tool` stands for."""
+    facts = dict(function.__tool__)  # type: ignore[attr-defined]
+    output = facts.pop("output") or get_type_hints(function).get("return")
+    changes = not facts["annotations"]["readOnlyHint"]
+    return Tool(
+        name=function.__name__,
+        description=describe(function)[0],
+        input_schema=input_schema(function),
+        output_schema=None if output in (None, ToolResult) else of_type(output),
+        handler=_handler(_caller(function, changes=changes), _whole_numbers(function)),
+        **facts,
+    )
+
+
+def _caller(function: Function, *, changes: bool) -> Call:
+    if inspect.iscoroutinefunction(function):
+        return lambda context, arguments: function(context, **arguments)
+
+    def call(context: RequestContext, arguments: dict[str, Any]) -> Awaitable[Any]:
+        work = main_thread.run(
+            partial(function, context, **arguments),
+            changes=changes,
+            cancelled=context.cancelled,
+            label=function.__name__,
+        )
+        return asyncio.wrap_future(work)
+
+    return call
+
+
+def _handler(call: Call, whole_numbers: frozenset[str]) -> Callable[..., Awaitable[ToolResult]]:
+    async def handle(context: RequestContext, arguments: dict[str, Any]) -> ToolResult:
+        for name in whole_numbers & arguments.keys():
+            if isinstance(arguments[name], float):  # JSON Schema counts 3.0 as an integer
+                arguments[name] = int(arguments[name])
+        try:
+            result = await call(context, arguments)
+        except BridgeError as error:
+            return error_result(str(error))
+        return result if isinstance(result, ToolResult) else ToolResult(structured=result)
+
+    return handle
+
+
+def _whole_numbers(function: Function) -> frozenset[str]:
+    return frozenset(
+        name
+        for name, schema in input_schema(function)["properties"].items()
+        if "integer" in schema.get("type", ())
+        or any(p.get("type") == "integer" for p in schema.get("anyOf", ()))
+    )
