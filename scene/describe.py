@@ -384,7 +384,7 @@ def _properties(item: Any) -> dict[str, Any]:
         if key in _PLUMBING or prop.is_hidden or prop.type == "COLLECTION":
             continue
         value = _plain(getattr(item, key))
-        if value != _default(prop):
+        if value != _USUAL.get(key, _default(prop)):
             changed[key] = value
     return {"name": item.name, "type": item.type, "properties": changed}
 
@@ -393,6 +393,8 @@ _PLUMBING = frozenset(
     {"rna_type", "name", "type", "is_active", "show_expanded", "show_in_editmode", "show_on_cage"}
 )
 _PLUMBING |= {"show_render", "is_override_data", "execution_time", "persistent_uid", "active", "is_valid"}
+#: What a new modifier or constraint has, where RNA's default says otherwise.
+_USUAL = {"show_viewport": True, "enabled": True, "influence": 1.0, "use_limit_surface": True}
 
 
 def _default(prop: Any) -> Any:
@@ -417,6 +419,8 @@ def _plain(value: Any) -> Any:
         return sorted(value)
     if hasattr(value, "to_dict"):
         return {key: _plain(item) for key, item in value.to_dict().items()}
+    if hasattr(value, "to_list"):
+        return [_plain(item) for item in value.to_list()]
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, bpy.types.bpy_struct):

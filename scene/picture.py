@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pictures of the scene: the real viewport with a window, a small Cycles render without one."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import bpy
+from mathutils import Vector
+
+from ..errors import ExternalServiceError
+
+__all__ = ("Format", "Picture", "render", "viewport")
+
+Format = Literal["png", "jpeg"]
+_QUALITY = 85
+_SAMPLES = 4
+#: From where a scene without a camera is looked at: the front right, a little above.
+_DIRECTION = Vector((0.62, -0.7, 0.42)).normalized()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An encoded picture and its size in pixels. `source` says how it was made."""
+
+    data: bytes
+    mime_type: str
+    width: int
+    height: int
+    source: Literal["viewport", "render"]
+
+
+def viewport(*, max_size: int, picture_format: Format) -> Picture:
+    """The largest 3D viewport as the user sees it, or a render through the camera where there is no window.
+
+    `max_size`: the longer side in pixels. Raises ExternalServiceError when neither can be had.
+    """
+    found = None if bpy.app.background else _largest_viewport()
+    if found is None:
+        return render(max_size=max_size, picture_format=picture_format)
+    area, region = found
+    scale = min(1.0, max_size / max(region.width, region.height))
+    width, height = max(1, round(region.width * scale)), max(1, round(region.height * scale))
+    pixels = _draw(area.spaces.active, region, width, height)
+    return Picture(
+        _encode(pixels, width, height, picture_format), f"image/{picture_format}", width, height, "viewport"
+    )
+
+
+def render(*, max_size: int, picture_format: Format) -> Picture:
+    """A quick Cycles render at few samples, by the scene's camera or one that frames everything visible.
+
+    All settings are put back. Raises ExternalServiceError when Cycles is not there or fails.
+    """
+    scene = bpy.context.scene
+    if not hasattr(scene, "cycles"):
+        raise ExternalServiceError(
+            "A picture without a window needs Cycles, which is switched off: enable the add-on Cycles Render Engine."
+        )
+    longer = max(scene.render.resolution_x, scene.render.resolution_y)
+    size = [
+        max(4, round(side * max_size / longer))
+        for side in (scene.render.resolution_x, scene.render.resolution_y)
+    ]
+    with (
+        tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder,
+        _camera(scene),
+        _render_settings(scene, size, picture_format, Path(folder) / "picture"),
+    ):
+        try:
+            bpy.ops.render.render(write_still=True)
+        except RuntimeError as error:
+            raise ExternalServiceError(f"Blender could not render the picture: {error}") from None
+        written = next(Path(folder).iterdir(), None)
+        if written is None:
+            raise ExternalServiceError("Blender rendered the picture but wrote nothing.")
+        return Picture(written.read_bytes(), f"image/{picture_format}", size[0], size[1], "render")
+
+
+def _largest_viewport() -> tuple[Any, Any] | None:
+    areas = [
+        area
+        for window in bpy.context.window_manager.windows
+        for area in window.screen.areas
+        if area.type == "VIEW_3D"
+    ]
+    if not areas:
+        return None
+    area = max(areas, key=lambda item: item.width * item.height)
+    return area, next(region for region in area.regions if region.type == "WINDOW")
+
+
+def _draw(space: Any, region: Any, width: int, height: int) -> Any:
+    """The viewport drawn off screen: its pixels as a flat buffer of RGBA floats."""
+    import gpu
+
+    offscreen = gpu.types.GPUOffScreen(width, height)
+    try:
+        offscreen.draw_view3d(
+            bpy.context.scene,
+            bpy.context.view_layer,
+            space,
+            region,
+            space.region_3d.view_matrix,
+            space.region_3d.window_matrix,
+            do_color_management=True,
+        )
+        pixels = offscreen.texture_color.read()
+    finally:
+        offscreen.free()
+    pixels.dimensions = width * height * 4
+    return pixels
+
+
+def _encode(pixels: Any, width: int, height: int, picture_format: Format) -> bytes:
+    """Bytes of a picture from 8-bit RGBA values, by Blender's own writer."""
+    image = bpy.data.images.new(".mcp_bridge_picture", width, height, alpha=False)
+    try:
+        values = [value / 255 for value in pixels] if isinstance(pixels[0], int) else pixels
+        image.pixels.foreach_set(values)
+        image.file_format = picture_format.upper()
+        with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
+            path = Path(folder) / "picture"
+            image.save(filepath=str(path), quality=_QUALITY)
+            return path.read_bytes()
+    finally:
+        bpy.data.images.remove(image)
+
+
+@contextlib.contextmanager
+def _render_settings(scene: Any, size: list[int], picture_format: Format, path: Path) -> Iterator[None]:
+    settings, output = scene.render, scene.render.image_settings
+    values = [
+        (settings, "engine", "CYCLES"),
+        (settings, "resolution_x", size[0]),
+        (settings, "resolution_y", size[1]),
+        (settings, "resolution_percentage", 100),
+        (settings, "use_border", False),
+        (settings, "use_compositing", False),
+        (settings, "use_sequencer", False),
+        (settings, "use_file_extension", True),
+        (settings, "filepath", str(path)),
+        (scene.cycles, "samples", _SAMPLES),
+        (scene.cycles, "use_denoising", False),
+        (scene.cycles, "use_adaptive_sampling", False),
+        (scene.cycles, "device", "CPU"),
+        # Blender 5.0 asks for the kind of output before its format.
+        *([(output, "media_type", "IMAGE")] if hasattr(output, "media_type") else []),
+        (output, "file_format", picture_format.upper()),
+        (output, "color_mode", "RGB"),
+        (output, "quality", _QUALITY),
+    ]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in values]
+    try:
+        for owner, name, value in values:
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in before:
+            setattr(owner, name, value)
+
+
+@contextlib.contextmanager
+def _camera(scene: Any) -> Iterator[None]:
+    """See to it that the scene has a camera, for as long as it takes."""
+    if scene.camera is not None:
+        yield
+        return
+    data = bpy.data.cameras.new(".mcp_bridge_camera")
+    camera = bpy.data.objects.new(".mcp_bridge_camera", data)
+    scene.collection.objects.link(camera)
+    try:
+        low, high = _visible_bounds()
+        center, radius = (low + high) / 2, max((high - low).length / 2, 0.01)
+        distance = radius / math.sin(data.angle / 2) * 1.1
+        data.clip_end = max(data.clip_end, distance + 2 * radius)
+        camera.location = center + _DIRECTION * distance
+        camera.rotation_euler = (-_DIRECTION).to_track_quat("-Z", "Y").to_euler()
+        scene.camera = camera
+        yield
+    finally:
+        bpy.data.objects.remove(camera)
+        bpy.data.cameras.remove(data)
+
+
+def _visible_bounds() -> tuple[Vector, Vector]:
+    corners = [
+        obj.matrix_world @ Vector(corner)
+        for obj in bpy.context.view_layer.objects
+        if obj.visible_get() and obj.type not in {"CAMERA", "LIGHT", "EMPTY"}
+        for corner in obj.bound_box
+    ] or [Vector((-1, -1, -1)), Vector((1, 1, 1))]
+    return (
+        Vector([min(corner[axis] for corner in corners) for axis in range(3)]),
+        Vector([max(corner[axis] for corner in corners) for axis in range(3)]),
+    )

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tools that show the scene."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ...scene import picture
+from ..mcp import content
+from ..mcp.content import ToolResult
+from ..mcp.context import RequestContext
+from .registry import tool
+from .schema import Bounds
+
+
+@tool(title="Get Viewport Screenshot", read_only=True)
+def get_viewport_screenshot(
+    context: RequestContext,
+    max_size: Annotated[int, Bounds(64, 4096)] = 800,
+    format: picture.Format = "png",  # noqa: A002 - the parameter's name is the tool's interface
+) -> ToolResult:
+    """A picture of the 3D viewport as the user sees it; without a window, a quick render through the camera.
+
+    max_size: the longer side in pixels.
+    """
+    shot = picture.viewport(max_size=max_size, picture_format=format)
+    note = f"{shot.width} × {shot.height} pixels, made by a {shot.source}."
+    return ToolResult([content.image(shot.data, shot.mime_type), content.text(note)])
