@@ -178,7 +178,10 @@ def _camera(scene: Any) -> Iterator[None]:
     try:
         low, high = _visible_bounds()
         center, radius = (low + high) / 2, max((high - low).length / 2, 0.01)
-        distance = radius / math.sin(data.angle / 2) * 1.1
+        # `angle` spans the longer side of the picture; the shorter one decides what fits.
+        sides = sorted((scene.render.resolution_x, scene.render.resolution_y))
+        narrow = math.atan(math.tan(data.angle / 2) * sides[0] / sides[1])
+        distance = radius / math.sin(narrow)
         data.clip_end = max(data.clip_end, distance + 2 * radius)
         camera.location = center + _DIRECTION * distance
         camera.rotation_euler = (-_DIRECTION).to_track_quat("-Z", "Y").to_euler()

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What changes in Blender: a revision that grows, and the changes since somebody last looked.
+
+Fed by depsgraph, undo, redo and load handlers on the main thread. A handler only notes names, so that it costs
+next to nothing while a user paints or an animation plays; `listen` tells once that there is something new, and
+whoever listens fetches it with `take` when it likes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+
+__all__ = ("Changes", "listen", "register", "revision", "take", "unregister")
+
+#: More changed data-blocks than this between two looks only count as "everything".
+_MOST = 500
+
+
+@dataclass(slots=True)
+class Changes:
+    """What changed since the last look. `everything`: a file was loaded, undo went back, or too much changed."""
+
+    everything: bool = False
+    selection: bool = False
+    objects: set[str] = field(default_factory=set)
+    materials: set[str] = field(default_factory=set)
+    collections: set[str] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.everything or self.selection or self.objects or self.materials or self.collections)
+
+
+_lock = threading.Lock()
+_pending = Changes()
+_revision = 0
+_selection: tuple[str | None, int] = (None, 0)
+_listeners: list[Callable[[], None]] = []
+
+
+def revision() -> int:
+    """Grows with every change of the file's contents; selection, view and frame don't count."""
+    return _revision
+
+
+def take() -> Changes:
+    """The changes since the last call. Any thread."""
+    global _pending
+    with _lock:
+        taken, _pending = _pending, Changes()
+    return taken
+
+
+def listen(listener: Callable[[], None]) -> Callable[[], None]:
+    """Call `listener` on the main thread whenever the first change after a `take` happens. Gives what ends it."""
+    _listeners.append(listener)
+
+    def stop() -> None:
+        if listener in _listeners:
+            _listeners.remove(listener)
+
+    return stop
+
+
+def _note(note: Callable[[Changes], None], *, counts: bool = True) -> None:
+    global _revision
+    if counts:
+        _revision += 1
+    with _lock:
+        first = not _pending
+        note(_pending)
+        tell = first and bool(_pending)
+    if tell:
+        for listener in tuple(_listeners):
+            listener()
+
+
+@persistent
+def _on_depsgraph(scene: Any, depsgraph: Any) -> None:
+    updates = depsgraph.updates
+    names: dict[type, set[str]] = {
+        bpy.types.Object: set(),
+        bpy.types.Material: set(),
+        bpy.types.Collection: set(),
+    }
+    counts = False
+    for update in updates:
+        counts = (
+            counts or update.is_updated_geometry or update.is_updated_transform or update.is_updated_shading
+        )
+        for kind, found in names.items():
+            if isinstance(update.id, kind) and len(found) <= _MOST:
+                found.add(update.id.name)
+    selection = _current_selection()
+
+    def note(pending: Changes) -> None:
+        pending.objects |= names[bpy.types.Object]
+        pending.materials |= names[bpy.types.Material]
+        pending.collections |= names[bpy.types.Collection]
+        pending.selection = pending.selection or selection
+        pending.everything = pending.everything or len(pending.objects) > _MOST
+
+    _note(note, counts=counts)
+
+
+def _current_selection() -> bool:
+    """Whether the selection changed, as far as the active object and the number of selected ones tell."""
+    global _selection
+    objects = bpy.context.view_layer.objects
+    active = objects.active
+    now = (active.name if active else None, len(objects.selected))
+    changed, _selection = now != _selection, now
+    return changed
+
+
+@persistent
+def _on_everything(*_: Any) -> None:
+    def note(pending: Changes) -> None:
+        pending.everything = True
+
+    _note(note)
+
+
+_HANDLERS = (
+    ("depsgraph_update_post", _on_depsgraph),
+    ("undo_post", _on_everything),
+    ("redo_post", _on_everything),
+    ("load_post", _on_everything),
+)
+
+
+def register() -> None:
+    """Begin to watch. Harmless when already watching."""
+    for name, handler in _HANDLERS:
+        handlers = getattr(bpy.app.handlers, name)
+        if handler not in handlers:
+            handlers.append(handler)
+
+
+def unregister() -> None:
+    """Watch no more; whoever still listens is forgotten."""
+    for name, handler in _HANDLERS:
+        handlers = getattr(bpy.app.handlers, name)
+        if handler in handlers:
+            handlers.remove(handler)
+    _listeners.clear()
+    take()

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What `GET /metrics` tells, in the Prometheus text format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+__all__ = ("Metrics",)
+
+#: Upper bounds of the histogram's buckets, in seconds: a call takes from a tenth of a millisecond to minutes.
+_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0)
+
+
+class Metrics:
+    """The figures of one running server. `queue_depth` and `connections` are asked when somebody looks."""
+
+    def __init__(self, *, queue_depth: Callable[[], float], connections: Callable[[], float]) -> None:
+        self._registry = CollectorRegistry()
+        self._calls = Counter(
+            "mcp_bridge_tool_calls", "Finished tool calls", ("tool", "outcome"), registry=self._registry
+        )
+        self._seconds = Histogram(
+            "mcp_bridge_tool_call_seconds",
+            "From the arrival of a tool call to its answer",
+            ("tool",),
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+        self._refused = Counter(
+            "mcp_bridge_refused", "Requests turned away at the door", ("status",), registry=self._registry
+        )
+        depth = Gauge(
+            "mcp_bridge_queue_depth", "Calls waiting for Blender's main thread", registry=self._registry
+        )
+        depth.set_function(queue_depth)
+        open_now = Gauge("mcp_bridge_connections", "Open connections", registry=self._registry)
+        open_now.set_function(connections)
+
+    def tool_called(self, tool: str, seconds: float, *, failed: bool) -> None:
+        """Count one finished call; `tool` must be the name of a tool that exists."""
+        self._calls.labels(tool, "error" if failed else "success").inc()
+        self._seconds.labels(tool).observe(seconds)
+
+    def refused(self, status: int) -> None:
+        """Count one request that was turned away, by its HTTP status."""
+        self._refused.labels(str(status)).inc()
+
+    def text(self) -> bytes:
+        """Everything, in the Prometheus text format."""
+        return generate_latest(self._registry)
