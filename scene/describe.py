@@ -383,7 +383,10 @@ def _properties(item: Any) -> dict[str, Any]:
         key = prop.identifier
         if key in _PLUMBING or prop.is_hidden or prop.type == "COLLECTION":
             continue
-        value = _plain(getattr(item, key))
+        value = getattr(item, key)
+        if prop.type == "POINTER" and value is not None and not isinstance(value, bpy.types.ID):
+            continue
+        value = _plain(value)
         if value != _USUAL.get(key, _default(prop)):
             changed[key] = value
     return {"name": item.name, "type": item.type, "properties": changed}

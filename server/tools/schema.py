@@ -112,7 +112,8 @@ def _of_union(args: tuple[Any, ...]) -> Schema:
 def _of_typed_dict(hint: Any) -> Schema:
     hints = get_type_hints(hint, include_extras=True)
     schema: Schema = {"type": "object", "properties": {name: of_type(value) for name, value in hints.items()}}
-    required = [name for name in hints if name in hint.__required_keys__]
+    # `__required_keys__` does not see NotRequired where annotations are postponed.
+    required = [name for name, value in hints.items() if get_origin(value) is not NotRequired]
     if required:
         schema["required"] = required
     return schema

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bl_ext.user_default.mcp_bridge import settings
+from bl_ext.user_default.mcp_bridge.errors import SettingsError
+
+
+def test_defaults_without_any_source() -> None:
+    found = settings.load(environ={})
+    assert (found.host, found.port, found.level) == ("127.0.0.1", 9876, "blender")
+    assert found.origins == {}
+    assert found.confirm_with(window=True) == "panel"
+    assert found.confirm_with(window=False) == "client"
+
+
+def test_each_source_wins_over_the_ones_before_it(tmp_path: Path) -> None:
+    env_file, policy = tmp_path / "bridge.env", tmp_path / "policy.toml"
+    env_file.write_text(
+        "BLENDER_PORT=2002\nexport BLENDER_HOST='::1' \n# note\nBLENDER_MCP_LEVEL=math # why\n"
+    )
+    policy.write_text("execute_enabled = false\nrate_limit = 3\n")
+    environ = {"BLENDER_MCP_ENV_FILE": str(env_file)}
+    preferences = {"port": 2001, "level": "arithmetic", "rate_limit": 99}
+
+    found = settings.load(environ={}, preferences=preferences)
+    assert (found.port, found.level, found.rate_limit) == (2001, "arithmetic", 99)
+    found = settings.load(environ=environ, preferences=preferences)
+    assert (found.port, found.host, found.level) == (2002, "::1", "math")
+    environ["BLENDER_PORT"] = "2003"
+    assert settings.load(environ=environ, preferences=preferences).port == 2003
+    assert settings.load(environ=environ, arguments={"port": "2004"}).port == 2004
+    environ["BLENDER_MCP_POLICY_FILE"] = str(policy)
+    environ["BLENDER_MCP_EXECUTE"] = "on"
+    found = settings.load(environ=environ, preferences=preferences)
+    assert (found.execute_enabled, found.rate_limit) == (False, 3)
+    assert found.locked == {"execute_enabled", "rate_limit"}
+    assert found.origins["port"] == "environment"
+
+
+@pytest.mark.parametrize(
+    ("environ", "message"),
+    [
+        (
+            {"BLENDER_PORT": "80"},
+            "BLENDER_PORT is '80' in the environment: use a whole number from 1024 to 65535.",
+        ),
+        (
+            {"BLENDER_PORT": "nine"},
+            "BLENDER_PORT is 'nine' in the environment: use a whole number from 1024 to 65535.",
+        ),
+        (
+            {"BLENDER_MCP_CONFIRM": "never"},
+            "BLENDER_MCP_CONFIRM is 'never' in the environment: use one of panel, client, auto.",
+        ),
+        (
+            {"BLENDER_MCP_EXECUTE": "maybe"},
+            "BLENDER_MCP_EXECUTE is 'maybe' in the environment: use on or off.",
+        ),
+        (
+            {"BLENDER_MCP_TOKEN": "short"},
+            "BLENDER_MCP_TOKEN is (hidden) in the environment: "
+            "use at least 16 printable ASCII characters without spaces.",
+        ),
+    ],
+)
+def test_an_unusable_value_is_named_with_its_source(environ: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        settings.load(environ=environ)
+    assert str(caught.value) == message
+
+
+def test_an_empty_variable_counts_as_not_set() -> None:
+    assert settings.load(environ={"BLENDER_PORT": "", "BLENDER_MCP_TOKEN": ""}).origins == {}
+
+
+def test_a_policy_that_cannot_be_read_allows_nothing(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="Nothing is allowed until the policy can be read"):
+        settings.load(environ={"BLENDER_MCP_POLICY_FILE": str(tmp_path / "gone.toml")})
+
+
+def test_an_unknown_name_in_the_policy_is_an_error_not_ignored(tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text("excute_enabled = false\n")
+    with pytest.raises(SettingsError, match="Unknown setting 'excute_enabled' in the policy file"):
+        settings.load(environ={"BLENDER_MCP_POLICY_FILE": str(tmp_path / "policy.toml")})
+
+
+def test_a_bad_line_of_an_env_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.env"
+    path.write_text("A=1\nnonsense\n")
+    with pytest.raises(SettingsError, match=r"x\.env, line 2: expected NAME=value, found 'nonsense'"):
+        settings.read_env_file(path)
+
+
+def test_current_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLENDER_MCP_EXECUTE_DRY_RUN", "1")
+    assert settings.current().dry_run is True
+    monkeypatch.delenv("BLENDER_MCP_EXECUTE_DRY_RUN")
+    assert settings.current().dry_run is False
