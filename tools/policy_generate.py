@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Write the allow-lists from the RNA of several Blenders, or show what a Blender would add to them.
+
+    policy_generate.py write PYTHON [PYTHON …]    each PYTHON can import the bpy of one Blender
+    policy_generate.py diff  PYTHON               what that Blender has and the lists do not know
+    policy_generate.py dump  FILE                 (inside a Blender's Python) its RnaIndex as a pickle
+
+`diff` prints every operator, property and function that is new, with what the rules of policy_rules.py would say
+of it, for a person to read before `write` puts it into the lists.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+LISTS = ROOT / "sandbox" / "allowlists"
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import policy_rules as rules  # noqa: E402
+
+Lists = dict[str, Any]
+
+
+def room(name: str) -> ModuleType:
+    """A module of the extension, imported from the source tree: the tree's folder is its package."""
+    sys.path.insert(0, str(ROOT.parent))
+    return importlib.import_module(f"{ROOT.name}.{name}")
+
+
+def dump(target: str) -> None:
+    """Pickle this Blender's index to `target`."""
+    index = room("sandbox.rna").build()
+    Path(target).write_bytes(pickle.dumps(index))
+
+
+def load(python: str) -> Any:
+    """The RnaIndex of the Blender that `python` imports, built in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "index"
+        environment = {**os.environ, "BLENDER_USER_RESOURCES": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [python, __file__, "dump", str(target)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if not target.exists():
+            raise SystemExit(f"{python} could not be asked:\n{done.stdout}\n{done.stderr}")
+        room("sandbox.rna")
+        return pickle.loads(target.read_bytes())
+
+
+def decide(index: Any) -> Lists:
+    """The lists that the rules make of one Blender."""
+    hidden = {n for n in index.structs if not rules.allows_struct(n, [s.name for s in index.lineage(n)][1:])}
+    read: dict[str, set[str]] = defaultdict(set)
+    write: dict[str, set[str]] = defaultdict(set)
+    call: dict[str, set[str]] = defaultdict(set)
+    for struct in index.structs.values():
+        if struct.name in hidden:
+            continue
+        for prop in struct.properties.values():
+            target = prop.struct in hidden and prop.struct not in ("AnyType", "UnknownType")
+            facts = {"runtime": prop.runtime, "subtype": prop.subtype, "target_hidden": target}
+            if rules.is_readable(struct.name, prop.name, **facts):
+                read[struct.name].add(prop.name)
+                if not prop.readonly and rules.allows_write(struct.name, prop.name, subtype=prop.subtype):
+                    write[struct.name].add(prop.name)
+        for function in struct.functions.values():
+            if rules.allows_function(struct.name, function.name, takes_path=takes_path(function.parameters)):
+                call[struct.name].add(function.name)
+        for name in struct.python:
+            if f"{struct.name}.{name}" in rules.PYTHON_MEMBERS:
+                read[struct.name].add(name)
+    operators = {
+        o.idname
+        for o in index.operators.values()
+        if rules.allows_operator(o.idname, takes_path=takes_path(o.parameters.values()))
+    }
+    return {"read": read, "write": write, "call": call, "operators": operators}
+
+
+def takes_path(parameters: Any) -> bool:
+    """Whether a parameter is a path, a file name or bytes."""
+    return any(p.subtype in rules.PATH_SUBTYPES or p.name in ("filepath", "directory") for p in parameters)
+
+
+def merge(several: list[Lists]) -> Lists:
+    """The union of the lists of several Blenders."""
+    merged: Lists = {
+        "read": defaultdict(set),
+        "write": defaultdict(set),
+        "call": defaultdict(set),
+        "operators": set(),
+    }
+    for lists in several:
+        merged["operators"] |= lists["operators"]
+        for kind in ("read", "write", "call"):
+            for struct, names in lists[kind].items():
+                merged[kind][struct] |= names
+    return merged
+
+
+def write(lists: Lists) -> None:
+    """Write the lists, one struct or module a line so that a difference reads well."""
+    modules: dict[str, list[str]] = defaultdict(list)
+    for idname in sorted(lists["operators"]):
+        module, _, name = idname.partition(".")
+        modules[module].append(name)
+    LISTS.mkdir(exist_ok=True)
+    for file, table in (
+        ("operators", modules),
+        ("properties_read", lists["read"]),
+        ("properties_write", lists["write"]),
+        ("functions", lists["call"]),
+    ):
+        lines = [
+            f"{json.dumps(key)}: {json.dumps(' '.join(sorted(table[key])))}"
+            for key in sorted(table)
+            if table[key]
+        ]
+        (LISTS / f"{file}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def known() -> Lists:
+    """The lists as they are on disk."""
+
+    def table(file: str) -> dict[str, set[str]]:
+        return {k: set(v.split()) for k, v in json.loads((LISTS / f"{file}.json").read_text("utf-8")).items()}
+
+    operators = {f"{m}.{n}" for m, names in table("operators").items() for n in names}
+    return {
+        "read": table("properties_read"),
+        "write": table("properties_write"),
+        "call": table("functions"),
+        "operators": operators,
+    }
+
+
+def diff(index: Any) -> int:
+    """Print what the rules would add to the lists for this Blender and what it no longer has; returns the count."""
+    now, then = decide(index), known()
+    lines = [f"+ operator {o}" for o in sorted(now["operators"] - then["operators"])]
+    for kind in ("read", "write", "call"):
+        for struct in sorted(now[kind]):
+            lines += [
+                f"+ {kind} {struct}.{n}" for n in sorted(now[kind][struct] - then[kind].get(struct, set()))
+            ]
+    refused = sorted(set(index.operators) - now["operators"])
+    lines += [f"  refused operator {o}" for o in refused if o.partition(".")[0] in rules.DATA_MODULES]
+    print("\n".join(lines))
+    added = sum(line.startswith("+") for line in lines)
+    print(
+        f"{added} additions for Blender {'.'.join(map(str, index.version))}; `write` would put them into the lists"
+    )
+    return added
+
+
+def main(arguments: list[str]) -> int:
+    """Run one of the three commands."""
+    match arguments:
+        case ["dump", target]:
+            dump(target)
+        case ["write", *pythons] if pythons:
+            write(merge([decide(load(python)) for python in pythons]))
+        case ["diff", python]:
+            return 1 if diff(load(python)) else 0
+        case _:
+            print(__doc__)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
