@@ -4,11 +4,12 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv/bin/python
 ARGS ?=
 
-.PHONY: help setup wheels extension install test lint format types clean
+.PHONY: help setup wheels extension install test test-window lint format types clean
 
 help:
 	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
 	@echo "make test           test the installed extension in Blender; ARGS='tests/sandbox -x' for a part"
+	@echo "make test-window    the same with Blender's window, on a virtual screen (root rights, Debian)"
 	@echo "make extension      the validated zip in dist/"
 	@echo "make lint, types    ruff; mypy"
 
@@ -26,6 +27,10 @@ install: setup
 
 test: install
 	@$(VENV) -m pytest $(ARGS)
+
+test-window: install
+	@$(VENV) tools/debian_root.py
+	@$(VENV) -m pytest tests/window $(ARGS)
 
 lint: setup
 	@$(VENV) -m ruff check .

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import libraries
@@ -70,11 +71,18 @@ def digest(path: Path) -> str:
     return hashlib.sha256(repr(members).encode()).hexdigest()
 
 
-def install(path: Path, user: Path, *, blender: list[str | Path] | None = None) -> None:
+def install(
+    path: Path,
+    user: Path,
+    *,
+    blender: Sequence[str | Path] = (sys.executable,),
+    inside: Callable[[Path], Path] = Path,
+) -> None:
     """Install the zip `path` for the Blender whose user folder is `user`, unless it is already there.
 
     Args:
         blender: the command that runs a Python script in that Blender; the `bpy` module by default.
+        inside: tells under which path that Blender sees a path of this checkout.
 
     Raises:
         SystemExit: Blender's installer failed; the message is Blender's output.
@@ -85,9 +93,9 @@ def install(path: Path, user: Path, *, blender: list[str | Path] | None = None) 
         return
     user.mkdir(parents=True, exist_ok=True)
     stamp.unlink(missing_ok=True)
-    environment = os.environ | {"BLENDER_USER_RESOURCES": str(user), "MCP_BRIDGE_ZIP": str(path)}
-    command = [*(blender or [sys.executable]), _INSTALLER]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    own = {"BLENDER_USER_RESOURCES": str(inside(user)), "MCP_BRIDGE_ZIP": str(inside(path))}
+    command = [*blender, inside(_INSTALLER)]
+    done = subprocess.run(command, env=os.environ | own, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"Blender could not install {path.name}:\n{done.stdout}{done.stderr}")
     stamp.write_text(wanted, encoding="utf-8")

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A real Blender with its window, on a virtual screen in the Debian 13 root, driven as a user drives it.
+
+`start` gives a `Window`: `run` reads and prepares state inside that Blender, `click`, `move` and `press` are
+the user's hands, `picture` is what the user sees.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import debian_root
+import extension
+from blenders import BUILD, ROOT
+
+__all__ = ("HEIGHT", "PICTURES", "WIDTH", "Window", "start")
+
+WIDTH, HEIGHT = 1280, 800
+PICTURES = BUILD / "pictures"
+
+_FOLDER = BUILD / "window"
+_AGENT = ROOT / "tests" / "support" / "window_agent.py"
+
+# Starts the screen on the first free display, then Blender; $@ is Blender's command.
+_SESSION = f"""
+Xvfb -displayfd 3 -screen 0 {WIDTH}x{HEIGHT}x24 +extension GLX 3>/tmp/display 2>/dev/null &
+until [ -s /tmp/display ]; do sleep 0.05; done
+DISPLAY=":$(cat /tmp/display)" "$@" &
+echo $! > /tmp/blender.pid
+wait $!
+"""
+
+
+class Window:
+    """A running Blender with a window. Coordinates are in pixels from the screen's top left corner."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path, mailbox: Path) -> None:
+        self._process = process
+        self._log = log
+        self._mailbox = mailbox
+        self._numbers = itertools.count()
+        self._screen = ["nsenter", f"--target={_child(process)}", "--mount", "--pid", "--root", "--wd=/"]
+
+    def run(self, code: str, *, timeout: float = 60.0) -> Any:
+        """Run Python text on Blender's main thread, from a timer, and return what it assigned to `result`.
+
+        Raises:
+            AssertionError: the text raised; the message is Blender's traceback.
+            TimeoutError: Blender did not answer in `timeout` seconds, or has ended.
+        """
+        letter = self._mailbox / f"{next(self._numbers):06}.py"
+        part = letter.with_suffix(".new")
+        part.write_text(code, encoding="utf-8")
+        part.rename(letter)
+        written = letter.with_suffix(".json")
+        until = time.monotonic() + timeout
+        while not written.exists():
+            if self._process.poll() is not None or time.monotonic() > until:
+                raise TimeoutError(f"Blender does not answer:\n{self.log()[-4000:]}")
+            time.sleep(0.01)
+        answer = json.loads(written.read_text(encoding="utf-8"))
+        written.unlink()
+        if "error" in answer:
+            raise AssertionError(answer["error"])
+        return answer["result"]
+
+    def log(self) -> str:
+        """Return what Blender has printed so far."""
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def picture(self, name: str) -> Path:
+        """Take a picture of the screen, keep it as build/pictures/NAME.png, and return its path."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        path = PICTURES / f"{name}.png"
+        self._on_screen("import", "-window", "root", debian_root.inside(path))
+        return path
+
+    def move(self, x: int, y: int) -> None:
+        """Move the mouse."""
+        self._on_screen("xdotool", "mousemove", "--sync", str(x), str(y))
+
+    def click(self, x: int, y: int, *, button: int = 1) -> None:
+        """Move the mouse there and click; `button` is 1 for left, 2 for middle, 3 for right."""
+        self.move(x, y)
+        time.sleep(0.1)  # Blender highlights what is under the mouse first, and only that takes the click
+        self._on_screen("xdotool", "click", str(button))
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after another, named as X names them: "n", "ctrl+z", "Escape"."""
+        self._on_screen("xdotool", "key", "--delay", "50", *keys)
+
+    def settle(self, seconds: float = 0.5) -> None:
+        """Give Blender time to handle events and draw."""
+        time.sleep(seconds)
+        self.run("")
+
+    def terminate(self) -> int:
+        """Send SIGTERM to Blender and return its exit code."""
+        self._on_screen("sh", "-c", "kill -TERM $(cat /tmp/blender.pid)")
+        return self._process.wait(timeout=30)
+
+    def _on_screen(self, *arguments: str | Path) -> str:
+        """Run a program in the root, on Blender's screen, and return what it printed."""
+        shell = 'DISPLAY=":$(cat /tmp/display)" exec "$@"'
+        command = [*self._screen, "sh", "-c", shell, "sh", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        assert done.returncode == 0, f"{arguments[0]} failed: {done.stderr}"
+        return done.stdout
+
+
+def _child(process: subprocess.Popen[bytes]) -> int:
+    """Return the process that `unshare` forked: the first one of the root's processes."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    until = time.monotonic() + 10
+    while not children.read_text():
+        if time.monotonic() > until:
+            raise TimeoutError("the Debian 13 root did not come up")
+        time.sleep(0.01)
+    return int(children.read_text().split()[0])
+
+
+def _install(root: Path) -> Path:
+    """Install the extension for the root's Blender, and return the user folder: a template, to be copied."""
+    user = _FOLDER / "user"
+    blender = debian_root.command(root, ["blender", "-b", "--python"])
+    extension.install(extension.build(), user, blender=blender, inside=debian_root.inside)
+    return user
+
+
+def _environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a Blender in the root: nothing of this process's own."""
+    folders = {
+        "BLENDER_USER_RESOURCES": home / "blender",
+        "HOME": home / "home",
+        "MCP_BRIDGE_MAILBOX": home / "mailbox",
+        "XDG_RUNTIME_DIR": home / "run",
+    }
+    for folder in folders.values():
+        folder.mkdir(mode=0o700, exist_ok=True)
+    own = {name: str(debian_root.inside(folder)) for name, folder in folders.items()}
+    system = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "LIBGL_ALWAYS_SOFTWARE": "1"}
+    return system | own | dict(more)
+
+
+@contextmanager
+def start(name: str, *arguments: str, env: Mapping[str, str] | None = None) -> Iterator[Window]:
+    """Start Blender with a window and the extension enabled; end it when the context is left.
+
+    Args:
+        name: of its folder under build/window/, which is emptied first; Blender's output is `log.txt` there.
+        arguments: for Blender's command line, such as a file as the root sees it.
+        env: variables to add, such as BLENDER_PORT.
+    """
+    root = debian_root.ensure()
+    user = _install(root)
+    home = _FOLDER / name
+    shutil.rmtree(home, ignore_errors=True)
+    shutil.copytree(user, home / "blender")
+    log = home / "log.txt"
+    geometry = ["--window-geometry", "0", "0", str(WIDTH), str(HEIGHT)]
+    blender = ["blender", *geometry, "--python", debian_root.inside(_AGENT), *arguments]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            debian_root.command(root, ["sh", "-c", _SESSION, "sh", *blender]),
+            env=_environment(home, env or {}),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        window = Window(process, log, home / "mailbox")
+        window.settle()  # the first picture takes seconds: shaders are compiled
+        yield window
+    finally:
+        process.kill()  # `unshare --kill-child`: everything in the root goes with it
+        process.wait()

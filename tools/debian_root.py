@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A Debian 13 (trixie) root folder with Blender 4.3, its window's needs and Python 3.13, for tests.
+
+    .venv/bin/python tools/debian_root.py [COMMAND …]
+
+Makes the root where it is missing (about a minute and 2 GB, shared by every checkout), and runs the command in it.
+Needs Linux and root rights, for debootstrap and chroot. A command sees this checkout as /mnt, this machine's
+network, and a /tmp of its own; when it is killed, so is everything that it started, and its mounts are gone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from blenders import CACHE, ROOT
+
+__all__ = ("CHECKOUT", "RootError", "command", "ensure", "inside")
+
+#: Where a command in the root finds this checkout.
+CHECKOUT = Path("/mnt")
+
+_SUITE = "trixie"
+_PACKAGES = (
+    "blender",
+    "imagemagick",
+    "libegl1",
+    "libgl1",
+    "libgl1-mesa-dri",
+    "python3-numpy",  # without it Debian's Blender has no glTF
+    "xauth",
+    "xdotool",
+    "xvfb",
+)
+
+# $0 is the root, the arguments are the command. The mounts live in the command's own mount namespace.
+_ENTER = f"""
+set -e
+mount --rbind /dev "$0/dev"
+mount -t proc proc "$0/proc"
+mount -t tmpfs -o mode=1777 tmpfs "$0/tmp"
+mount --bind {shlex.quote(str(ROOT))} "$0{CHECKOUT}"
+exec chroot "$0" "$@"
+"""
+
+
+class RootError(Exception):
+    """The root cannot be made or entered; the message says why."""
+
+
+def inside(path: Path) -> Path:
+    """Return the path that a command in the root sees for a `path` in this checkout."""
+    return CHECKOUT / path.resolve().relative_to(ROOT)
+
+
+def command(root: Path, arguments: Sequence[str | Path]) -> list[str | Path]:
+    """Return the command line that runs `arguments` in `root`."""
+    unshare = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--"]
+    return [*unshare, "sh", "-c", _ENTER, root, *arguments]
+
+
+def ensure() -> Path:
+    """Return the folder of the root, made first where there is none.
+
+    Raises:
+        RootError: this machine cannot make one.
+    """
+    recipe = hashlib.sha256(" ".join([_SUITE, *_PACKAGES]).encode()).hexdigest()[:12]
+    root = CACHE / f"{_SUITE}-{recipe}"
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "root.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not root.exists():
+            _make(root)
+    return root
+
+
+def _make(root: Path) -> None:
+    if os.geteuid() != 0:
+        raise RootError(
+            "making the Debian 13 root needs root rights (debootstrap and chroot): run this as root"
+        )
+    if shutil.which("debootstrap") is None:
+        _run(["apt-get", "update", "-q"])
+        _run(["apt-get", "install", "-q", "-y", "--no-install-recommends", "debootstrap"])
+    print(f"making a Debian 13 root with Blender in {root} …", flush=True)
+    new = root.with_suffix(".new")
+    shutil.rmtree(new, ignore_errors=True)
+    _run(["debootstrap", "--variant=minbase", _SUITE, new])
+    apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y"]
+    _run(command(new, [*apt, "update"]))
+    _run(command(new, [*apt, "install", "--no-install-recommends", *_PACKAGES]))
+    _run(command(new, ["apt-get", "clean"]))
+    new.rename(root)
+
+
+def _run(arguments: list[str | Path]) -> None:
+    """Run a step of making the root; its output is shown only where it fails."""
+    done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise RootError(f"{' '.join(map(str, arguments))} failed:\n{done.stdout[-4000:]}")
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        root = ensure()
+    except RootError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(root)
+    return subprocess.run(command(root, arguments)).returncode if arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
