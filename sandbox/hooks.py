@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The names by which a transformed script reaches its guards.
+
+None of them can be written in Python source (`<` is no letter), so no script can bind, shadow, import or delete one;
+the transformer refuses the hook names of RestrictedPython besides.
+"""
+
+from __future__ import annotations
+
+RUNNING = "<running>"
+"""bool: the run goes on. The only thing that a tick reads."""
+STOP = "<stop>"
+"""() -> raises the reason why the run does not go on."""
+TYPE = "<type>"
+"""The real `type`."""
+
+SIMPLE = "<simple>"
+"""set of types: numbers and small vectors, whose `+ - / // % & | ^ @` with anything make no big value."""
+FLOATY = "<floaty>"
+"""set of types: as SIMPLE for `*`, which leaves out int (int * list)."""
+SCALAR = "<scalar>"
+"""set of types whose values hold no others: cheap to compare, hash, and turn into text."""
+ITEMS = "<items>"
+"""set of types whose `value[key]` needs no guard."""
+SET_ITEMS = "<set items>"
+"""set of types whose `value[key] = …`, `del value[key]` and augmented assignment to an item need no guard."""
+OWN = "<own>"
+"""set of the classes that the script made."""
+
+GETATTR = "<getattr>"
+"""(value, name) -> guarded `value.name`."""
+GETITEM = "<getitem>"
+"""(value, key) -> guarded `value[key]`."""
+WRITE = "<write>"
+"""(value) -> something whose attributes and items can be set and deleted, guarded, as `value`'s."""
+SPECIAL = "<special>"
+"""(value, name) -> the few dunder attributes that scripts may read."""
+SUPER = "<super>"
+"""(super object, name) -> guarded attribute of `super()`."""
+IMPORT = "<import>"
+"""(dotted name) -> the view of a module."""
+IMPORT_FROM = "<import from>"
+"""(dotted name, member) -> a member of the view of a module."""
+CLASS = "<class>"
+"""The metaclass hook: checks bases and body, makes the class, remembers it as the script's own."""
+FORMAT = "<format>"
+"""(value, spec) -> guarded `format(value, spec)`."""
+SHOW = "<show>"
+"""(value) -> guarded `str(value)` for values that are not SCALAR."""
+REPR = "<repr>"
+"""(value) -> guarded `repr(value)`."""
+COMPARE = "<compare>"
+"""(operator name, left, right) -> guarded comparison."""
+OPERATOR = "<{}>"
+"""`OPERATOR.format('*')` and `OPERATOR.format('*=')`: (left, right) -> guarded operation."""
+
+
+def reads(name: str) -> str:
+    """Name of the set of types whose attribute `name` needs no guard when read; filled as the script runs."""
+    return f"<r:{name}>"
+
+
+def writes(name: str) -> str:
+    """Name of the set of types whose attribute `name` needs no guard when set, deleted or augmented (nor read)."""
+    return f"<w:{name}>"

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Limits of a run, and the stop that a script cannot swallow.
+
+A script asks one question wherever it can loop, recurse or be resumed: is `namespace[RUNNING]` still true? The
+transformer writes that question into the script, so a tick costs one look-up of a global. Whoever stops a run — the
+deadline, a cancel, the memory poll, a refusal — sets the flag to false, and from then on **every** tick raises again:
+a script that catches, or returns out of `finally`, only reaches the next tick. The flag stays false when the run is
+over, so a function that the script left behind somewhere (a handler, a generator's `finally`) raises when called.
+
+Deadline, cancel and memory are looked at by a thread that lives as long as the run. For Python code of the standard
+library, which has no ticks, it raises the stop asynchronously; never into Blender's or an add-on's code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import time
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from ..errors import BridgeError, LimitExceeded, PolicyError
+from .hooks import RUNNING
+
+__all__ = ("Interrupted", "Limits", "Refused", "ScriptStopped", "Watchdog", "resident_bytes")
+
+POLL_S = 0.02
+ASYNC_GRACE_S = 0.3
+"""How long a tripped run may go on before the stop is raised asynchronously (ticks are usually far quicker)."""
+
+
+class ScriptStopped(BaseException):
+    """Ends a script from inside; no script can name it, nor catch it with `except`. `error` is what the edge raises."""
+
+    def __init__(self, error: BridgeError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class Refused(ScriptStopped):
+    """A guard said no; `error` is a `PolicyError`."""
+
+    def __init__(self, message: str, *, code: str = "policy") -> None:
+        super().__init__(PolicyError(message, code=code))
+
+
+class Interrupted(ScriptStopped):
+    """A limit or a cancel; `error` is a `LimitExceeded`, or a `PolicyError` once the run is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may use. Sizes of values are in items, characters or bits; memory and output in bytes/characters."""
+
+    time_s: float = 5.0
+    memory_bytes: int | None = None
+    """Growth of the process's resident memory since the run began; polled, so a single huge call overshoots."""
+    output_chars: int = 1_000_000
+    items: int = 10_000_000
+    """Longest list, tuple, range or set that one operation may make."""
+    text: int = 50_000_000
+    """Longest str or bytes that one operation may make."""
+    bits: int = 1 << 17
+    """Longest integer that one operation may make (about 39,000 digits)."""
+    structure: int = 1_000_000
+    """Most values that a comparison, a hash or a text form of nested containers may visit."""
+
+
+class Watchdog:
+    """One run's limits: `with Watchdog(limits, cancelled) as meter: exec(code, namespace)`.
+
+    Enter it on the thread that runs the script. `cancelled` is asked from the watching thread every 20 ms.
+    """
+
+    def __init__(self, limits: Limits | None = None, cancelled: Callable[[], bool] | None = None) -> None:
+        self.limits = limits or Limits()
+        self.deadline = time.monotonic() + self.limits.time_s
+        self.error: BridgeError | None = None
+        self._cancelled = cancelled or (lambda: False)
+        self._namespaces: list[MutableMapping[str, object]] = []
+        self._output = 0
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._thread_id = 0
+        self._fired = False
+
+    def attach(self, namespace: MutableMapping[str, object]) -> None:
+        """Make `namespace[RUNNING]` follow this run."""
+        self._namespaces.append(namespace)
+        namespace[RUNNING] = self.error is None and not self._over.is_set()
+
+    def __enter__(self) -> Watchdog:
+        self._thread_id = threading.get_ident()
+        self.deadline = time.monotonic() + self.limits.time_s
+        self._thread = threading.Thread(target=self._watch, name="mcp_bridge watchdog", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        try:
+            self._finish()
+        except Interrupted:  # raised asynchronously, at most once in a run, before _finish had the lock
+            self._finish()
+
+    def trip(self, error: BridgeError) -> None:
+        """Stop the run at its next tick; the first reason stays. Callable from any thread."""
+        with self._lock:
+            if self.error is None and not self._over.is_set():
+                self.error = error
+        for namespace in self._namespaces:
+            namespace[RUNNING] = False
+
+    def tick(self) -> None:
+        """Raise `Interrupted` if the run has been stopped, is over, or is past its deadline."""
+        if self.error is None and not self._over.is_set() and time.monotonic() > self.deadline:
+            self.trip(self._too_long())
+        if self.error is not None or self._over.is_set():
+            self.stop()
+
+    def stop(self) -> NoReturn:
+        """Raise the reason why this run must not go on (what a script's tick calls when the flag is down)."""
+        if self.error is not None:
+            raise Interrupted(self.error)
+        raise Interrupted(
+            PolicyError("this script's run is over: its functions cannot be called any more", code="over")
+        )
+
+    def refuse(self, message: str, *, code: str = "policy") -> NoReturn:
+        """Stop the run because a guard said no."""
+        refused = Refused(message, code=code)
+        self.trip(refused.error)
+        raise refused
+
+    def exceed(self, message: str, *, limit: str) -> NoReturn:
+        """Stop the run because a limit was reached."""
+        error = LimitExceeded(message, limit=limit)
+        self.trip(error)
+        raise Interrupted(error)
+
+    def spend_output(self, chars: int) -> None:
+        """Count printed characters; raises `Interrupted` above the limit."""
+        self._output += chars
+        if self._output > self.limits.output_chars:
+            self.exceed(
+                f"the script printed more than {self.limits.output_chars:,} characters", limit="output"
+            )
+
+    def _finish(self) -> None:
+        with self._lock:
+            self._over.set()
+            if self._fired:  # perhaps not delivered yet: it must not reach the host
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread_id), None)
+        for namespace in self._namespaces:
+            namespace[RUNNING] = False
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _too_long(self) -> LimitExceeded:
+        return LimitExceeded(f"the script ran longer than {self.limits.time_s:g} s", limit="time")
+
+    def _watch(self) -> None:
+        limit, base, tripped_at = self.limits.memory_bytes, 0, 0.0
+        if limit is not None:
+            base = resident_bytes()
+        while not self._over.wait(POLL_S):
+            now = time.monotonic()
+            if self.error is not None:
+                tripped_at = tripped_at or now
+                if now - tripped_at > ASYNC_GRACE_S and not self._fired:
+                    self._raise_in_library_code()
+            elif self._cancelled():
+                self.trip(LimitExceeded("the run was cancelled", limit="cancelled"))
+            elif now > self.deadline:
+                self.trip(self._too_long())
+            elif limit is not None and resident_bytes() - base > limit:
+                self.trip(
+                    LimitExceeded(f"the script used more than {limit >> 20:,} MiB of memory", limit="memory")
+                )
+
+    def _raise_in_library_code(self) -> None:
+        """Raise the stop in the script's thread if it is in Python code of the standard library called by the script."""
+        with self._lock:
+            if self._over.is_set() or self.error is None:
+                return
+            frame = sys._current_frames().get(self._thread_id)
+            if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] not in _LIBRARY:
+                return
+            self._fired = True
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(self._thread_id), ctypes.py_object(_interrupted_type(self.error))
+            )
+
+
+_LIBRARY = frozenset(
+    "collections colorsys copy dataclasses datetime enum fractions functools heapq json random re statistics string"
+    " textwrap typing".split()
+)
+
+
+def _interrupted_type(error: BridgeError) -> type[Interrupted]:
+    """An `Interrupted` that Python can make without arguments, as asynchronous exceptions are."""
+
+    class InterruptedHere(Interrupted):
+        def __init__(self) -> None:
+            super().__init__(error)
+
+    return InterruptedHere
+
+
+def resident_bytes() -> int:
+    """Resident memory of this process in bytes: current on Linux and Windows, the peak so far on macOS."""
+    if sys.platform == "linux":
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * _PAGE
+    if sys.platform == "win32":
+        return _resident_windows()
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _resident_windows() -> int:
+    class Counters(ctypes.Structure):
+        _fields_ = (
+            ("cb", ctypes.c_ulong),
+            ("page_faults", ctypes.c_ulong),
+            *(
+                (name, ctypes.c_size_t)
+                for name in ("peak", "working_set", "a", "b", "c", "d", "pagefile", "e")
+            ),
+        )
+
+    counters = Counters()
+    counters.cb = ctypes.sizeof(counters)
+    kernel = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined,unused-ignore]
+    kernel.GetCurrentProcess.restype = ctypes.c_void_p
+    kernel.K32GetProcessMemoryInfo(
+        ctypes.c_void_p(kernel.GetCurrentProcess()), ctypes.byref(counters), counters.cb
+    )
+    return int(counters.working_set)
+
+
+def _page_size() -> int:
+    if sys.platform != "linux":
+        return 0
+    import os
+
+    return os.sysconf("SC_PAGE_SIZE")
+
+
+_PAGE = _page_size()
