@@ -182,7 +182,7 @@ class Watchdog:
                 )
 
     def _raise_in_library_code(self) -> None:
-        """Raise the stop in the script's thread if it is in Python code of the standard library called by the script."""
+        """Raise the stop in the script's thread, if that is in Python code of the standard library just now."""
         with self._lock:
             if self._over.is_set() or self.error is None:
                 return
@@ -196,8 +196,8 @@ class Watchdog:
 
 
 _LIBRARY = frozenset(
-    "collections colorsys copy dataclasses datetime enum fractions functools heapq json random re statistics string"
-    " textwrap typing".split()
+    {"collections", "colorsys", "copy", "dataclasses", "datetime", "enum", "fractions", "functools", "heapq"}
+    | {"json", "numpy", "random", "re", "statistics", "string", "textwrap", "typing"}
 )
 
 
