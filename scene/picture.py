@@ -100,6 +100,7 @@ def _draw(space: Any, region: Any, width: int, height: int) -> Any:
     """The viewport drawn off screen: its pixels as a flat buffer of RGBA floats."""
     import gpu
 
+    bpy.context.view_layer.update()  # what a script has just changed is not evaluated yet
     offscreen = gpu.types.GPUOffScreen(width, height)
     try:
         offscreen.draw_view3d(
@@ -111,7 +112,8 @@ def _draw(space: Any, region: Any, width: int, height: int) -> Any:
             space.region_3d.window_matrix,
             do_color_management=True,
         )
-        pixels = offscreen.texture_color.read()
+        with offscreen.bind():
+            pixels = gpu.state.active_framebuffer_get().read_color(0, 0, width, height, 4, 0, "FLOAT")
     finally:
         offscreen.free()
     pixels.dimensions = width * height * 4
@@ -119,11 +121,10 @@ def _draw(space: Any, region: Any, width: int, height: int) -> Any:
 
 
 def _encode(pixels: Any, width: int, height: int, picture_format: Format) -> bytes:
-    """Bytes of a picture from 8-bit RGBA values, by Blender's own writer."""
+    """Bytes of a picture from a flat buffer of RGBA floats, by Blender's own writer."""
     image = bpy.data.images.new(".mcp_bridge_picture", width, height, alpha=False)
     try:
-        values = [value / 255 for value in pixels] if isinstance(pixels[0], int) else pixels
-        image.pixels.foreach_set(values)
+        image.pixels.foreach_set(pixels)
         image.file_format = picture_format.upper()
         with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
             path = Path(folder) / "picture"
