@@ -258,6 +258,8 @@ class Access:
         self._store = store
         self._port = port
         self._allowed_hosts = (*allowed_hosts, *_own_name(host, port))
+        #: Ids of the clients that came with a revoked token: their configuration wants replacing.
+        self.turned_away: set[str] = set()
         self._fixed = {_digest(token): client for token, client in (fixed or {}).items() if token}
 
     def check_source(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None:
@@ -296,6 +298,7 @@ class Access:
         if client:
             return client
         if entry:
+            self.turned_away.add(entry.id)
             return Refusal(401, f"The token of {entry.name!r} was revoked in Blender. {_COPY_AGAIN}")
         return Refusal(401, f"This token is not known to Blender. {_COPY_AGAIN}")
 

@@ -105,6 +105,7 @@ def test_a_revoked_token_is_refused_and_the_client_is_told_what_to_do(store, doo
         "The token of 'Cursor' was revoked in Blender. "
         "In Blender's MCP panel use Copy Client Configuration and replace the old one by it."
     )
+    assert door.turned_away == {entry.id}
     assert store.revoke(entry.id) is False
 
 
