@@ -42,7 +42,7 @@ class Journal:
         self.folder = folder
         self.path = folder / FILE_NAME
         self.chain = secrets.token_hex(8)
-        self._keep_days = keep_days
+        self.keep_days = keep_days
         self._clock = clock
         self._count = 0
         self._head = _START
@@ -102,7 +102,7 @@ class Journal:
             dated = self.path.with_name(f"{FILE_NAME}.{last.isoformat()}")
             if not dated.exists():
                 self.path.rename(dated)
-        oldest = (now.date() - timedelta(days=self._keep_days)).isoformat()
+        oldest = (now.date() - timedelta(days=self.keep_days)).isoformat()
         for path in self.folder.glob(f"{FILE_NAME}.*"):
             if path.name.removeprefix(f"{FILE_NAME}.") < oldest:
                 path.unlink(missing_ok=True)
@@ -140,11 +140,11 @@ def verify(lines: Iterator[str]) -> list[str]:
 _current: Journal | None = None
 
 
-def configure(folder: Path, *, keep_days: int) -> Journal:
+def configure(folder: Path) -> Journal:
     """Make the journal of this process in `folder`; `current` gives it from then on."""
     global _current
     if _current is None or _current.folder != folder:
-        _current = Journal(folder, keep_days=keep_days)
+        _current = Journal(folder)
     return _current
 
 

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Are the bundled libraries the ones this extension was tested with?
+
+All extensions of one Blender share one folder of libraries: the newest version wins on disk, and the first one
+imported stays loaded. So another extension may have brought a version that does not fit. It is checked when the
+server starts, not when the extension is enabled.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+
+from ..errors import ExternalServiceError
+
+__all__ = ("check",)
+
+#: Distribution -> the major versions that fit. A library that is loaded tells its version by `__version__`.
+_FITTING: Mapping[str, frozenset[int]] = {
+    "click": frozenset({8}),
+    "fastjsonschema": frozenset({2}),
+    "h11": frozenset({0}),
+    "prometheus_client": frozenset({0}),
+    "RestrictedPython": frozenset({9}),
+    "uvicorn": frozenset({0}),
+    "websockets": frozenset({17}),
+}
+
+
+def check() -> None:
+    """Raise ExternalServiceError that says which library does not fit and what to do."""
+    misfits = [text for name, majors in _FITTING.items() if (text := _misfit(name, majors))]
+    if misfits:
+        raise ExternalServiceError(
+            f"The server cannot start: {'; '.join(misfits)}. Another extension may have installed its own version. "
+            "Disable that extension, reinstall MCP Bridge and restart Blender."
+        )
+
+
+def _misfit(name: str, majors: frozenset[int]) -> str | None:
+    wanted = " or ".join(f"{major}.x" for major in sorted(majors))
+    try:
+        versions = {metadata.version(name)}
+    except metadata.PackageNotFoundError:
+        return f"the library {name} ({wanted}) is missing"
+    loaded = getattr(sys.modules.get(name), "__version__", None)
+    if isinstance(loaded, str):
+        versions.add(loaded)
+    for version in sorted(versions):
+        major = version.partition(".")[0]
+        if not major.isdigit() or int(major) not in majors:
+            return f"the library {name} is version {version}, needed is {wanted}"
+    return None

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tools, one module per family. A new tool is a marked function and its name in `FUNCTIONS`."""
+
+from __future__ import annotations
+
+from ..mcp.features import Tool
+from . import scene, viewport
+from .registry import make
+
+__all__ = ("FUNCTIONS", "all_tools")
+
+FUNCTIONS = (
+    scene.get_scene_info,
+    scene.get_object_info,
+    viewport.get_viewport_screenshot,
+)
+
+
+def all_tools() -> list[Tool]:
+    """Every tool, in the order in which clients see them."""
+    return [make(function) for function in FUNCTIONS]
