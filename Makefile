@@ -4,11 +4,12 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv/bin/python
 ARGS ?=
 
-.PHONY: help setup wheels extension install test test-window lint format types clean
+.PHONY: help setup wheels extension install test test-matrix test-window lint format types clean
 
 help:
 	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
 	@echo "make test           test the installed extension in Blender; ARGS='tests/sandbox -x' for a part"
+	@echo "make test-matrix    the same on newer Blenders; ARGS='--only 4.5.15' for one"
 	@echo "make test-window    the same with Blender's window, on a virtual screen (root rights, Debian)"
 	@echo "make extension      the validated zip in dist/"
 	@echo "make lint, types    ruff; mypy"
@@ -27,6 +28,9 @@ install: setup
 
 test: install
 	@$(VENV) -m pytest $(ARGS)
+
+test-matrix: setup
+	@$(VENV) tools/matrix.py $(ARGS)
 
 test-window: install
 	@$(VENV) tools/debian_root.py

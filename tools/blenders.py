@@ -6,35 +6,61 @@ Importable by any Python 3.11, before anything is installed.
 
 from __future__ import annotations
 
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ("BUILD", "CACHE", "DEFAULT", "ROOT", "Blender")
+__all__ = ("BUILD", "CACHE", "DEFAULT", "MATRIX", "ROOT", "Blender", "cache_lock")
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
+_REQUIREMENTS = ROOT / "tools" / "requirements-dev.txt"
 
 #: Large things that every checkout can share: virtual environments of other Blenders, the window's root.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mcp-bridge"
 
 
+@contextmanager
+def cache_lock() -> Iterator[None]:
+    """Keep other checkouts from changing what is in CACHE at the same time."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @dataclass(frozen=True)
 class Blender:
-    """One version of the `bpy` module.
+    """One version of the `bpy` module, with pins of what it needs and what others may not share with it.
 
     Args:
         version: of the `bpy` package, such as "4.2.23".
         python: the only Python it runs on, such as "3.11".
+        needs: pins of packages, such as "numpy==1.26.4".
     """
 
     version: str
     python: str
+    needs: tuple[str, ...]
 
     @property
-    def requirement(self) -> str:
-        return f"bpy=={self.version}"
+    def pins(self) -> list[str]:
+        """Return `name==version` of every package that an environment to test on this Blender holds."""
+        lines = (
+            line.split("#")[0].strip() for line in _REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+        )
+        return [f"bpy=={self.version}", *self.needs, *(line for line in lines if line)]
 
 
 #: What `.venv` holds and `make test` runs on: the oldest Blender that the extension supports.
-DEFAULT = Blender("4.2.23", "3.11")
+DEFAULT = Blender("4.2.23", "3.11", ("numpy==2.4.6",))
+
+#: What `make test-matrix` runs the same tests on.
+MATRIX = (
+    Blender("4.5.15", "3.11", ("numpy==1.26.4",)),
+    Blender("5.0.1", "3.11", ("numpy==1.26.4",)),
+    Blender("5.2.3", "3.13", ("numpy==2.4.6", "cattrs==26.2.1")),
+)

@@ -10,7 +10,6 @@ network, and a /tmp of its own; when it is killed, so is everything that it star
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shlex
@@ -20,7 +19,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from blenders import CACHE, ROOT
+from blenders import CACHE, ROOT, cache_lock
 
 __all__ = ("CHECKOUT", "RootError", "command", "ensure", "inside")
 
@@ -47,7 +46,7 @@ mount --rbind /dev "$0/dev"
 mount -t proc proc "$0/proc"
 mount -t tmpfs -o mode=1777 tmpfs "$0/tmp"
 mount --bind {shlex.quote(str(ROOT))} "$0{CHECKOUT}"
-exec chroot "$0" "$@"
+exec chroot "$0" env --chdir={CHECKOUT} "$@"
 """
 
 
@@ -67,18 +66,15 @@ def command(root: Path, arguments: Sequence[str | Path]) -> list[str | Path]:
 
 
 def ensure() -> Path:
-    """Return the folder of the root, made first where there is none.
+    """Return the folder of the root, made first where there is none; hold `blenders.cache_lock` meanwhile.
 
     Raises:
         RootError: this machine cannot make one.
     """
     recipe = hashlib.sha256(" ".join([_SUITE, *_PACKAGES]).encode()).hexdigest()[:12]
     root = CACHE / f"{_SUITE}-{recipe}"
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "root.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not root.exists():
-            _make(root)
+    if not root.exists():
+        _make(root)
     return root
 
 
@@ -110,7 +106,8 @@ def _run(arguments: list[str | Path]) -> None:
 
 def main(arguments: list[str]) -> int:
     try:
-        root = ensure()
+        with cache_lock():
+            root = ensure()
     except RootError as error:
         print(error, file=sys.stderr)
         return 1

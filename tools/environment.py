@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Make a virtual environment that holds pinned packages; do nothing where it already does.
 
-    python3.11 tools/environment.py [.venv]
+    python3.11 tools/environment.py     the checkout's own, .venv
 
 Standard library only: this is the first thing that runs in a fresh checkout.
 """
@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from blenders import DEFAULT, ROOT
 
-__all__ = ("SetupError", "ensure", "pins")
-
-REQUIREMENTS = ROOT / "tools" / "requirements-dev.txt"
+__all__ = ("SetupError", "ensure", "install")
 
 # Runs in the environment: prints each pin that is not installed at its version.
 _MISSING = """
@@ -37,56 +36,65 @@ class SetupError(Exception):
     """The environment cannot be made; the message says what to do."""
 
 
-def pins(requirements: str) -> list[str]:
-    """Return the `name==version` lines of a requirements file, without comments and hashes."""
-    lines = (line.split("#")[0].split("--hash")[0].strip() for line in requirements.splitlines())
-    return [line for line in lines if line]
-
-
-def missing(python: Path, wanted: list[str]) -> list[str]:
-    """Return those of the pins `wanted` that the interpreter `python` does not have."""
-    done = subprocess.run([python, "-c", _MISSING, *wanted], check=True, capture_output=True, text=True)
+def missing(python: Sequence[str | Path], wanted: Sequence[str]) -> list[str]:
+    """Return those of the pins `wanted` that the interpreter with the command line `python` does not have."""
+    done = subprocess.run([*python, "-c", _MISSING, *wanted], check=True, capture_output=True, text=True)
     return done.stdout.split()
 
 
-def ensure(venv: Path, wanted: list[str], *, base: str = sys.executable) -> Path:
-    """Make `venv` hold the pins `wanted`, and return its interpreter.
+def install(
+    python: Sequence[str | Path],
+    wanted: Sequence[str],
+    pip_python: Sequence[str | Path] | None = None,
+    options: Sequence[str | Path] = (),
+) -> None:
+    """Install those of the pins `wanted` that the interpreter `python` lacks.
 
     Args:
-        venv: the folder, or a symbolic link to one.
-        wanted: pins, as `pins` returns them.
-        base: the interpreter to make the environment from, where there is none yet.
+        wanted: pins such as "h11==0.16.0", with all that they need: pip adds nothing.
+        pip_python: the interpreter whose pip does it, where it is another one.
+        options: for `pip install`.
 
     Raises:
-        SetupError: `base` cannot make virtual environments, or pip failed.
+        SetupError: pip failed; the message ends with what it said.
+    """
+    lacking = missing(python, wanted)
+    if not lacking:
+        return
+    print(f"installing {len(lacking)} packages …", flush=True)
+    pip = [*(pip_python or python), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
+    pip += ["--no-deps", "--only-binary", ":all:", *options]
+    done = subprocess.run([*pip, *lacking], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise SetupError(f"pip could not install {', '.join(lacking)}:\n{done.stdout[-4000:]}")
+
+
+def ensure(venv: Path, wanted: Sequence[str]) -> Path:
+    """Make the virtual environment `venv` hold the pins `wanted`, and return its interpreter.
+
+    Args:
+        venv: the folder, or a symbolic link to one; made with the Python that runs this where it is missing.
+
+    Raises:
+        SetupError: this Python cannot make virtual environments, or pip failed.
     """
     python = venv / "bin" / "python"
     if not python.exists():
         print(f"making {venv} …", flush=True)
-        if subprocess.run([base, "-m", "venv", venv]).returncode != 0:
-            raise SetupError(
-                f"{base} -m venv failed: on Debian `apt-get install python3-venv` brings what it needs"
-            )
-    lacking = missing(python, wanted)
-    if lacking:
-        print(f"installing {len(lacking)} packages into {venv} …", flush=True)
-        pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
-        if subprocess.run([*pip, "--only-binary", ":all:", *wanted]).returncode != 0:
-            raise SetupError(f"pip could not install {', '.join(lacking)} into {venv}")
+        if subprocess.run([sys.executable, "-m", "venv", venv]).returncode != 0:
+            raise SetupError("`python -m venv` failed: on Debian `apt-get install python3-venv` brings it")
+    install([python], wanted)
     return python
 
 
 def main() -> int:
-    venv = ROOT / (sys.argv[1] if len(sys.argv) > 1 else ".venv")
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
     if running != DEFAULT.python:
-        print(
-            f"Blender {DEFAULT.version} needs Python {DEFAULT.python}, and this is {running}: say where it is"
-        )
-        print("by `make PYTHON=/path/to/python3.11 …`")
+        print(f"bpy {DEFAULT.version} needs Python {DEFAULT.python}, and this is {running}.")
+        print("Say where the right one is: make PYTHON=/path/to/python3.11 …")
         return 1
     try:
-        ensure(venv, [DEFAULT.requirement, *pins(REQUIREMENTS.read_text(encoding="utf-8"))])
+        ensure(ROOT / ".venv", DEFAULT.pins)
     except SetupError as error:
         print(error)
         return 1

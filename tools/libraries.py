@@ -12,6 +12,7 @@ import hashlib
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from blenders import DEFAULT, ROOT
@@ -51,13 +52,13 @@ def present(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*")}
 
 
-def fetch(lock: Path = LOCK, folder: Path = WHEELS) -> None:
-    """Make `folder` hold what `lock` names and nothing else.
+def fetch(lock: Path = LOCK, folder: Path = WHEELS, options: Sequence[str] = ()) -> None:
+    """Make `folder` hold what `lock` names and nothing else; `options` go to `pip download`.
 
     The platform, implementation and ABI are forced: pip would otherwise take the compiled `websockets`.
 
     Raises:
-        subprocess.CalledProcessError: pip could not get a file, or its hash differs from the lock.
+        SystemExit: pip could not get a file, or its hash differs from the lock; the message is pip's.
     """
     wanted = locked(lock.read_text(encoding="utf-8"))
     folder.mkdir(exist_ok=True)
@@ -69,7 +70,10 @@ def fetch(lock: Path = LOCK, folder: Path = WHEELS) -> None:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "download"]
     command += ["--no-deps", "--only-binary", ":all:", "--platform", "any", "--implementation", "py"]
     command += ["--abi", "none", "--python-version", DEFAULT.python, "--require-hashes"]
-    subprocess.run([*command, "--dest", folder, "--requirement", lock], check=True)
+    command += [*options, "--dest", str(folder), "--requirement", str(lock)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"pip could not fetch what {lock.name} names:\n{done.stdout[-4000:]}")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ("EXTENSION", "environment", "run", "start")
+__all__ = ("EXTENSION", "environment", "installed_folder", "run", "start")
 
 #: The extension's package, as installed by `make test`.
 EXTENSION = "bl_ext.user_default.mcp_bridge"
@@ -18,6 +18,11 @@ _PRELUDE = f"""
 import bpy, addon_utils
 assert addon_utils.enable({EXTENSION!r}, default_set=True) is not None
 """
+
+
+def installed_folder() -> Path:
+    """Return the folder that Blender's installer unpacked the extension into."""
+    return Path(os.environ["BLENDER_USER_RESOURCES"]) / "extensions" / "user_default" / "mcp_bridge"
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import blenders
 import debian_root
 import extension
 from blenders import BUILD, ROOT
@@ -159,7 +160,8 @@ def start(name: str, *arguments: str, env: Mapping[str, str] | None = None) -> I
         arguments: for Blender's command line, such as a file as the root sees it.
         env: variables to add, such as BLENDER_PORT.
     """
-    root = debian_root.ensure()
+    with blenders.cache_lock():
+        root = debian_root.ensure()
     user = _install(root)
     home = _FOLDER / name
     shutil.rmtree(home, ignore_errors=True)

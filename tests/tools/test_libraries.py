@@ -55,3 +55,15 @@ def test_libraries_need_nothing_but_each_other(module: str) -> None:
     )
     assert done.stderr == ""
     assert Path(done.stdout.strip()).is_relative_to(libraries.WHEELS)
+
+
+def test_file_with_another_hash_is_refused(tmp_path: Path) -> None:
+    name = "h11-0.16.0-py3-none-any.whl"
+    lock = tmp_path / "wheels.lock"
+    lock.write_text(f"h11==0.16.0 --hash=sha256:{'0' * 64}\n")
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / name).write_bytes((libraries.WHEELS / name).read_bytes())
+    with pytest.raises(SystemExit, match=r"(?s)pip could not fetch what wheels.lock names:.*h11"):
+        libraries.fetch(
+            lock, tmp_path / "wheels", options=["--no-index", f"--find-links={tmp_path / 'here'}"]
+        )

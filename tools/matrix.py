@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run the tests on every Blender of tools/blenders.py: `make test-matrix`.
+
+    .venv/bin/python tools/matrix.py [--only VERSION] [PYTEST-ARGUMENT …]
+
+Blenders that run on this Python get a virtual environment each; the others run on the Python of the Debian 13
+root. Both are kept in the cache that all checkouts share.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import debian_root
+import environment
+import extension
+from blenders import BUILD, CACHE, DEFAULT, MATRIX, ROOT, Blender, cache_lock
+
+#: What a Debian 13 can load, newest first.
+_PLATFORMS = [f"manylinux_2_{minor}_{platform.machine()}" for minor in range(41, 16, -1)]
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python that has `bpy`: its command line, and under which path it sees a path of this checkout."""
+
+    command: Sequence[str | Path]
+    inside: Callable[[Path], Path] = Path
+
+
+def _here(blender: Blender) -> Interpreter:
+    """Return the interpreter of a virtual environment of this machine's Python."""
+    return Interpreter([environment.ensure(CACHE / f"bpy-{blender.version}", blender.pins)])
+
+
+def _in_root(blender: Blender) -> Interpreter:
+    """Return the interpreter of a virtual environment in the Debian 13 root.
+
+    This machine's pip fills it, since the root has neither pip nor this machine's certificates and settings.
+    """
+    root = debian_root.ensure()
+    venv = Path("/opt") / f"bpy-{blender.version}"
+    folder = root / venv.relative_to("/")
+    python = debian_root.command(root, [venv / "bin" / "python"])
+    if not (folder / "bin").exists():
+        make = ["python3", "-m", "venv", "--without-pip", venv]
+        subprocess.run(debian_root.command(root, make), check=True)
+    target = folder / "lib" / f"python{blender.python}" / "site-packages"
+    options = ["--target", target, "--upgrade", "--python-version", blender.python]
+    options += ["--ignore-requires-python"]  # pip would ask it of the Python that runs pip
+    options += [f"--platform={name}" for name in _PLATFORMS]
+    environment.install(python, blender.pins, [sys.executable], options)
+    return Interpreter(python, debian_root.inside)
+
+
+def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
+    """Run the tests on one Blender, show pytest's output, and tell whether they passed."""
+    make = _here if blender.python == DEFAULT.python else _in_root
+    try:
+        with cache_lock():
+            interpreter = make(blender)
+    except (environment.SetupError, debian_root.RootError) as error:
+        print(error)
+        return False
+    user = BUILD / f"bpy-{blender.version}" / "user"
+    extension.install(package, user, blender=interpreter.command, inside=interpreter.inside)
+    pytest = [*interpreter.command, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    own = {"BLENDER_USER_RESOURCES": str(interpreter.inside(user))}
+    return subprocess.run(pytest, env=os.environ | own, cwd=ROOT).returncode == 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run the tests on every Blender; arguments go to pytest.")
+    parser.add_argument("--only", choices=[blender.version for blender in MATRIX])
+    options, arguments = parser.parse_known_args()
+    package = extension.build()
+    failed = []
+    for blender in MATRIX:
+        if options.only not in (None, blender.version):
+            continue
+        print(f"\n── Blender {blender.version}, Python {blender.python}", flush=True)
+        started = time.monotonic()
+        if not test(blender, package, arguments):
+            failed.append(blender.version)
+        print(f"── {time.monotonic() - started:.0f} s", flush=True)
+    if failed:
+        print(f"failed on Blender {', '.join(failed)}")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
