@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv/bin/python
 ARGS ?=
 
-.PHONY: help setup wheels extension install test test-matrix test-window lint format types clean
+.PHONY: help setup wheels extension repository install test test-matrix test-window lint format types clean
 
 help:
 	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-matrix    the same on newer Blenders; ARGS='--only 4.5.15' for one"
 	@echo "make test-window    the same with Blender's window, on a virtual screen (root rights, Debian)"
 	@echo "make extension      the validated zip in dist/"
+	@echo "make repository     a static extension repository in dist/repository/"
 	@echo "make lint, types    ruff; mypy"
 
 setup:
@@ -22,6 +23,9 @@ wheels: setup
 
 extension: setup
 	@$(VENV) tools/extension.py build
+
+repository: setup
+	@$(VENV) tools/extension.py repository
 
 install: setup
 	@$(VENV) tools/extension.py install build/user

@@ -2,9 +2,10 @@
 """Build the extension's zip with Blender's own tool, and install it with Blender's own installer.
 
     .venv/bin/python tools/extension.py build          the validated zip in dist/
+    .venv/bin/python tools/extension.py repository     a static repository of it in dist/repository/
     .venv/bin/python tools/extension.py install USER   build, then install into the user folder USER
 
-Both are quick enough to run before every test: installing is left out where the same zip is installed.
+All are quick enough to run before every test: installing is left out where the same zip is installed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -22,7 +24,7 @@ from pathlib import Path
 import libraries
 from blenders import ROOT
 
-__all__ = ("build", "digest", "install")
+__all__ = ("build", "digest", "install", "repository")
 
 DIST = ROOT / "dist"
 _INSTALLER = ROOT / "tools" / "install_in_blender.py"
@@ -36,15 +38,10 @@ def _blender_scripts() -> Path:
     return next(Path(spec.origin).parent.glob("[0-9]*.[0-9]*/scripts"))
 
 
-def _blender_ext(*arguments: str | Path) -> None:
+def _blender_ext(command: str, *arguments: str | Path) -> None:
     """Run Blender's command-line tool for extensions; its output is shown where it fails."""
-    scripts = _blender_scripts()
-    tags = scripts / "modules" / "_bpy_internal" / "extensions" / "tags.py"
-    tool = scripts / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
-    command, *rest = arguments
-    done = subprocess.run(
-        [sys.executable, tool, command, f"--valid-tags={tags}", *rest], capture_output=True, text=True
-    )
+    tool = _blender_scripts() / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
+    done = subprocess.run([sys.executable, tool, command, *arguments], capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"blender_ext.py {command} failed:\n{done.stdout}{done.stderr}")
 
@@ -59,9 +56,21 @@ def build(dist: Path = DIST) -> Path:
     manifest = tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf-8"))
     path = dist / f"{manifest['id']}-{manifest['version']}.zip"
     dist.mkdir(exist_ok=True)
-    _blender_ext("build", "--source-dir", ROOT, "--output-filepath", path)
-    _blender_ext("validate", path)
+    valid_tags = _blender_scripts() / "modules" / "_bpy_internal" / "extensions" / "tags.py"
+    tags = f"--valid-tags={valid_tags}"
+    _blender_ext("build", tags, "--source-dir", ROOT, "--output-filepath", path)
+    _blender_ext("validate", tags, path)
     return path
+
+
+def repository(dist: Path = DIST) -> Path:
+    """Make a static extension repository, ready for any web server, and return its folder."""
+    folder = dist / "repository"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    shutil.copy(build(dist), folder)
+    _blender_ext("server-generate", "--repo-dir", folder, "--html")
+    return folder
 
 
 def digest(path: Path) -> str:
@@ -105,6 +114,8 @@ def main(arguments: list[str]) -> None:
     match arguments:
         case ["build"]:
             print(build())
+        case ["repository"]:
+            print(repository())
         case ["install", user]:
             install(build(), Path(user).resolve())
         case _:
