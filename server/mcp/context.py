@@ -14,6 +14,7 @@ from .errors import MissingCapability
 
 if TYPE_CHECKING:
     from ...jobs import JobHandle
+    from .request_state import Rounds
 
 LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 LOG_LEVELS: tuple[str, ...] = (
@@ -77,8 +78,8 @@ class Call:
     client_info: Mapping[str, Any] | None = None
     progress_token: str | int | None = None
     log_level: str | None = None
-    #: Answers to what an earlier round asked (stateless), by key.
-    answers: dict[str, Json] = field(default_factory=dict)
+    #: What earlier rounds of the call brought (stateless).
+    rounds: Rounds | None = None
     cancelled: threading.Event = field(default_factory=threading.Event)
     #: Set once the answer was made: nothing more may be sent for this call.
     answered: bool = False

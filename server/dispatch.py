@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Between the protocol core and the event loop: runs handlers, feeds what they do back to the core.
+
+Everything here belongs to the loop's thread, except where it says otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .mcp import content, tasks
+from .mcp.actions import Action, Answered, Send, Start, Stop
+from .mcp.context import Call, Era, InputRequired, Principal, RequestContext
+from .mcp.errors import INTERNAL_ERROR, SERVER_BUSY, MissingCapability, RpcError
+from .mcp.methods import tool_result
+from .mcp.peer import Peer
+
+if TYPE_CHECKING:
+    from ..jobs import Job, JobHandle
+    from .mcp.content import Json
+    from .mcp.core import Core
+
+#: Requests of one client that may be under way at once.
+MAX_IN_FLIGHT = 64
+
+_log = logging.getLogger(__name__)
+
+
+class Dispatcher:
+    """One per server; made on its event loop."""
+
+    def __init__(self, core: Core, *, max_in_flight: int = MAX_IN_FLIGHT) -> None:
+        self.core = core
+        self.loop = asyncio.get_running_loop()
+        self.thread = threading.get_ident()
+        self.connections: set[Connection] = set()
+        self._max_in_flight = max_in_flight
+        self._running: Counter[str] = Counter()
+        self._unlisten = (core.features.listen(self._on_change), core.jobs.listen(self._on_job))
+
+    def connect(
+        self, client: Principal, deliver: Callable[[Send], None], *, allow_plain: bool = False
+    ) -> Connection:
+        """Begin a connection. `deliver` queues a message for the client; it must not block."""
+        connection = Connection(self, Peer(self.core, client, allow_plain=allow_plain), deliver)
+        self.connections.add(connection)
+        return connection
+
+    def close(self) -> None:
+        """The server stops: streams get their end, handlers are stopped."""
+        for stop in self._unlisten:
+            stop()
+        for connection in list(self.connections):
+            connection.end_listens()
+            connection.close()
+
+    def admit(self, client: Principal) -> bool:
+        """Count a request that begins to run, unless its client has too many."""
+        if self._running[client.id] >= self._max_in_flight:
+            return False
+        self._running[client.id] += 1
+        return True
+
+    def leave(self, client: Principal) -> None:
+        """A request that was admitted has ended."""
+        self._running[client.id] -= 1
+        if not self._running[client.id]:
+            del self._running[client.id]
+
+    @property
+    def in_flight(self) -> int:
+        """Requests under way, of all clients."""
+        return self._running.total()
+
+    def call_soon(self, function: Callable[..., object], *arguments: Any) -> None:
+        """Run on the loop: at once when on its thread, from any other as soon as it can."""
+        if threading.get_ident() == self.thread:
+            function(*arguments)
+            return
+        try:
+            self.loop.call_soon_threadsafe(function, *arguments)
+        except RuntimeError:  # the loop is closed: nobody is left to be told
+            _log.debug("the server has stopped, %s is dropped", function)
+
+    def _on_change(self, what: str, which: str) -> None:
+        self.call_soon(self._broadcast, what, which)
+
+    def _broadcast(self, what: str, which: str) -> None:
+        for connection in list(self.connections):
+            if what == "updated":
+                connection.act(connection.peer.resource_updated(which))
+            else:
+                connection.act(connection.peer.list_changed(which))
+
+    def _on_job(self, job: Job) -> None:
+        self.call_soon(self._job_changed, job)
+
+    def _job_changed(self, job: Job) -> None:
+        if job.ended:
+            self.core.inputs.forget(job.id)
+        for connection in list(self.connections):
+            if connection.peer.listens and connection.peer.client.id == job.owner:
+                connection.act(connection.peer.task_changed(job.id, tasks.detailed(job, self.core.inputs)))
+
+
+class Connection:
+    """A peer and the handlers that run for it."""
+
+    def __init__(self, dispatcher: Dispatcher, peer: Peer, deliver: Callable[[Send], None]) -> None:
+        self.dispatcher = dispatcher
+        self.peer = peer
+        self._deliver = deliver
+        self._handlers: dict[Call, asyncio.Task[None]] = {}
+        self._asks: dict[str, asyncio.Future[Json]] = {}
+
+    def feed(self, message: object, *, stateless: bool = False) -> None:
+        """Take one decoded message from the client."""
+        self.act(self.peer.receive(message, stateless=stateless))
+
+    def act(self, actions: list[Action]) -> None:
+        """Do what the core wants done."""
+        for action in actions:
+            match action:
+                case Send():
+                    self._deliver(action)
+                case Start():
+                    self._start(action)
+                case Stop():
+                    self._stop(action.call)
+                case Answered():
+                    self._answered(action)
+
+    def close(self) -> None:
+        """The client is gone."""
+        self.dispatcher.connections.discard(self)
+        self.act(self.peer.close())
+
+    def end_listens(self) -> None:
+        """Give every listening stream its graceful end."""
+        self.act(self.peer.end_listens())
+
+    def send(self, send: Send) -> None:
+        """Queue a message."""
+        self._deliver(send)
+
+    def ask(self, call: Call, key: str, request: Json) -> asyncio.Future[Json]:
+        """Ask a handshake client."""
+        ask_id, send = self.peer.ask(call, key, request)
+        future = self._asks[ask_id] = self.dispatcher.loop.create_future()
+        future.add_done_callback(lambda _: self._asks.pop(ask_id, None))
+        self._deliver(send)
+        return future
+
+    def _start(self, start: Start) -> None:
+        if not self.dispatcher.admit(self.peer.client):
+            busy = RpcError(SERVER_BUSY, "Busy: too many requests of this client are under way; try again later")
+            self.act(self.peer.fail(start.call, busy))
+            return
+        task = self.dispatcher.loop.create_task(self._run(start))
+        self._handlers[start.call] = task
+        task.add_done_callback(lambda _: self._ended(start.call))
+
+    def _ended(self, call: Call) -> None:
+        del self._handlers[call]
+        self.dispatcher.leave(self.peer.client)
+
+    def _stop(self, call: Call) -> None:
+        task = self._handlers.get(call)
+        if task:
+            task.cancel()
+
+    def _answered(self, answered: Answered) -> None:
+        future = self._asks.get(answered.ask_id)
+        if future is None or future.done():
+            return
+        if isinstance(answered.answer, RpcError):
+            future.set_exception(answered.answer)
+        else:
+            future.set_result(answered.answer)
+
+    async def _run(self, start: Start) -> None:
+        call = start.call
+        link = Link(self, call)
+        try:
+            result = await start.run(RequestContext(call, link))
+        except InputRequired as needed:
+            link.end_job_quietly()
+            self.act(self.peer.require_input(call, needed.requests))
+        except RpcError as error:
+            link.fail_job(error)
+            self.act(self.peer.fail(call, error))
+        except asyncio.CancelledError:
+            link.cancel_job()
+            self.act(self.peer.finish(call, tool_result(content.error_result("Cancelled"))))
+        except Exception as error:
+            _log.exception("%s failed", call.method)
+            failure = RpcError(INTERNAL_ERROR, f"{call.method} failed: {type(error).__name__}: {error}")
+            link.fail_job(failure)
+            self.act(self.peer.fail(call, failure))
+        else:
+            link.complete_job(result)
+            self.act(self.peer.finish(call, result))
+
+
+class Link:
+    """A handler's way to its client; see `RequestContext`, whose methods call these."""
+
+    def __init__(self, connection: Connection, call: Call) -> None:
+        self._connection = connection
+        self._dispatcher = connection.dispatcher
+        self._call = call
+        self._job: JobHandle | None = None
+        self._progress: tuple[float, float | None, str | None] | None = None
+
+    def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """Any thread. Reports that come faster than the loop turns are taken together."""
+        if self._job:
+            self._job.report(progress, total, message or "")
+        waiting, self._progress = self._progress, (progress, total, message)
+        if waiting is None:
+            self._dispatcher.call_soon(self._send_progress)
+
+    def _send_progress(self) -> None:
+        report, self._progress = self._progress, None
+        if report:
+            self._connection.act(self._connection.peer.progress(self._call, *report))
+
+    def log(self, level: str, data: Any, logger: str | None) -> None:
+        """Any thread."""
+        self._dispatcher.call_soon(self._send_log, level, data, logger)
+
+    def _send_log(self, level: str, data: Any, logger: str | None) -> None:
+        self._connection.act(self._connection.peer.log(self._call, level, data, logger))
+
+    async def ask(self, requests: Mapping[str, Json]) -> dict[str, Json]:
+        """Get answers from the client: in a job by its task, else as the era has it."""
+        if self._job and self._call.answered:
+            return await self._ask_by_task(self._job, requests)
+        if self._call.era is Era.STATELESS:
+            given, open_requests = self._connection.peer.answers(self._call, requests)
+            if open_requests:
+                raise InputRequired(open_requests)
+            return given
+        futures = {
+            key: self._connection.ask(self._call, key, request) for key, request in requests.items()
+        }
+        try:
+            return {key: await future for key, future in futures.items()}
+        finally:
+            for future in futures.values():
+                future.cancel()
+
+    async def _ask_by_task(self, job: JobHandle, requests: Mapping[str, Json]) -> dict[str, Json]:
+        """The client sees the requests in `tasks/get` and answers by `tasks/update`."""
+        if not tasks.declared(self._call.client_capabilities):
+            raise MissingCapability({"extensions": {tasks.TASKS_EXTENSION: {}}})
+        futures: dict[str, asyncio.Future[Json]] = {}
+        for key, request in requests.items():
+            future = futures[key] = self._dispatcher.loop.create_future()
+            self._dispatcher.core.inputs.ask(job.id, key, request, _setter(future))
+        job.wait_for_input("Waiting for your answer")
+        answers = {key: await future for key, future in futures.items()}
+        job.resume()
+        return answers
+
+    async def background(
+        self, kind: str, title: str, job_id: str | None, wait_seconds: float, pending: Json
+    ) -> JobHandle:
+        """Make the handler a job; see `RequestContext.background`."""
+        call = self._call
+        if self._job:
+            raise RuntimeError("this call is a job already")
+        task = asyncio.current_task()
+        assert task
+        job = self._job = self._dispatcher.core.jobs.begin(kind, title, call.client.id, job_id=job_id)
+
+        def cancel() -> None:
+            call.cancelled.set()
+            self._dispatcher.call_soon(task.cancel)
+
+        job.on_cancel(cancel)
+        if call.era is Era.STATELESS and tasks.declared(call.client_capabilities):
+            begun = self._dispatcher.core.jobs.get(job.id, call.client.id)
+            self._connection.act(self._connection.peer.finish(call, tasks.created(begun)))
+        else:
+            message = f"{title}: still at work. Ask get_job for it."
+            answer = {"status": "pending", "job_id": job.id, "message": message, **pending}
+            result = tool_result(content.ToolResult(structured=answer))
+            timer = self._dispatcher.loop.call_later(wait_seconds, self._give_up_waiting, result)
+            task.add_done_callback(lambda _: timer.cancel())
+        return job
+
+    def _give_up_waiting(self, pending: Json) -> None:
+        self._connection.act(self._connection.peer.finish(self._call, pending))
+
+    def complete_job(self, result: Json) -> None:
+        """The handler has returned."""
+        if self._job:
+            self._job.complete(result)
+
+    def fail_job(self, error: RpcError) -> None:
+        """The handler has failed."""
+        if self._job:
+            self._job.fail(error.message, error.as_json())
+
+    def cancel_job(self) -> None:
+        """The handler was cancelled, by whatever way."""
+        if self._job:
+            self._dispatcher.core.jobs.cancel(self._job.id, self._call.client.id)
+
+    def end_job_quietly(self) -> None:
+        """The handler will run anew, with a new job."""
+        self.cancel_job()
+
+    async def release_stream(self) -> None:
+        """Let go of the request's HTTP stream; the transport knows what that means."""
+        self._connection.send(Send({}, self._call))
+
+
+def _setter(future: asyncio.Future[Json]) -> Callable[[Json], None]:
+    def deliver(answer: Json) -> None:
+        if not future.done():
+            future.set_result(answer)
+
+    return deliver

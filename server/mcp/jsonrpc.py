@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JSON-RPC 2.0 as MCP restricts it: no batches, no null ids, parameters by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+from .content import Json
+from .errors import RpcError
+
+
+def problem(message: Json) -> str | None:
+    """What makes a message no message of JSON-RPC, or None."""
+    if message.get("jsonrpc") != "2.0":
+        return 'jsonrpc must be "2.0"'
+    if "method" in message:
+        if not isinstance(message["method"], str):
+            return "method must be a string"
+        if "id" in message and not is_id(message["id"]):
+            return "id must be a string or an integer"
+        return None
+    if "id" not in message or ("result" in message) == ("error" in message):
+        return "neither a request, a notification nor an answer"
+    return None
+
+
+def usable_id(message: Json) -> str | int | None:
+    """The id for an error, unless it could be taken for that of another request."""
+    found = message.get("id")
+    return found if "method" in message and is_id(found) else None
+
+
+def is_id(value: object) -> TypeGuard[str | int]:
+    """Whether a value can be the id of a request."""
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+def error(request_id: str | int | None, reason: RpcError) -> Json:
+    """An error answer; without an id where none can be told, as MCP has it."""
+    answer: Json = {"jsonrpc": "2.0", "error": reason.as_json()}
+    if request_id is not None:
+        answer["id"] = request_id
+    return answer
+
+
+def notification(method: str, params: Mapping[str, Any] | None = None) -> Json:
+    """A notification."""
+    message: Json = {"jsonrpc": "2.0", "method": method}
+    if params is not None:
+        message["params"] = params
+    return message

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Arguments of a tool against its schema, with messages that name the field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .content import Json
+
+#: Says what doesn't fit, or None. Never changes the value.
+Check = Callable[[Any], str | None]
+
+
+def compile_check(schema: Json) -> Check:
+    """Compile a JSON Schema of ours into a check.
+
+    fastjsonschema writes Python for the schema and runs it: only schemas from our own sources may come here.
+    Raises `fastjsonschema.JsonSchemaDefinitionException` for a broken schema.
+    """
+    import fastjsonschema  # one of the server's libraries: loaded with the first call, not with the extension
+
+    validate = fastjsonschema.compile(schema, use_default=False)
+
+    def check(value: Any) -> str | None:
+        try:
+            validate(value)
+        except fastjsonschema.JsonSchemaValueException as error:
+            return _message(error)
+        return None
+
+    return check
+
+
+def _message(error: Any) -> str:
+    """`data.location[0] must be number` becomes `location[0]: must be number`."""
+    text: str = error.message
+    name: str = error.name or "data"
+    rest = text.removeprefix(name).strip()
+    field = name.removeprefix("data").removeprefix(".")
+    return f"{field}: {rest}" if field else rest

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JSON in and out, strictly.
+
+Python's `json` takes more than JSON: NaN and Infinity, and the last of several equal keys. What two readers
+of one message understand differently is a way around a check, so both are refused, as are numbers
+that overflow to infinity.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+#: Objects and arrays nested deeper than this are refused; no message of MCP comes near it. Well below the
+#: interpreter's recursion limit, which a decoded value would otherwise reach when it is walked or encoded.
+MAX_DEPTH = 100
+
+
+class WireError(ValueError):
+    """A text that isn't one JSON value; the message says why."""
+
+
+def decode(text: str) -> Any:
+    """Decode one JSON text. Raises WireError."""
+    try:
+        value = _decoder.decode(text)
+    except RecursionError:
+        raise WireError(_TOO_DEEP) from None
+    except WireError:
+        raise
+    except ValueError as error:
+        raise WireError(f"not JSON: {error}") from None
+    if _deeper_than(value, MAX_DEPTH):
+        raise WireError(_TOO_DEEP)
+    return value
+
+
+def decode_bytes(data: bytes | bytearray) -> Any:
+    """Decode one JSON text in UTF-8. Raises WireError."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise WireError(f"not UTF-8: {error}") from None
+    return decode(text)
+
+
+def encode(value: Any) -> str:
+    """Encode as compact JSON in one line.
+
+    Numbers that JSON has no form for become null, as in JavaScript: a scene may hold a NaN, and reading it must not
+    fail for that. Raises TypeError for a value that is not JSON at all.
+    """
+    try:
+        return _encode(value)
+    except ValueError:
+        return _encode(_finite(value))
+
+
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise WireError(f"duplicate key {twice[:60]!r}")
+    return found
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value in (_INF, -_INF):
+        raise WireError(f"number {text[:60]} is out of range")
+    return value
+
+
+def _constant(name: str) -> Any:
+    raise WireError(f"{name} is not JSON")
+
+
+def _deeper_than(value: Any, levels: int) -> bool:
+    """Whether containers nest more than `levels` deep; level by level, without recursion."""
+    layer = [value] if isinstance(value, (dict, list)) else []
+    while layer:
+        if levels == 0:
+            return True
+        levels -= 1
+        layer = [
+            child
+            for parent in layer
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, (dict, list))
+        ]
+    return False
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case float():
+            return value if value - value == 0 else None
+        case dict():
+            return {key: _finite(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_finite(item) for item in value]
+        case _:
+            return value
+
+
+_INF = float("inf")
+_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant)
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
