@@ -11,7 +11,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .mcp import content, tasks
 from .mcp.actions import Action, Answered, Send, Start, Stop
@@ -19,6 +19,7 @@ from .mcp.context import Call, Era, InputRequired, Principal, RequestContext
 from .mcp.errors import INTERNAL_ERROR, SERVER_BUSY, MissingCapability, RpcError
 from .mcp.methods import tool_result
 from .mcp.peer import Peer
+from .mcp.revisions import TASKS_EXTENSION
 
 if TYPE_CHECKING:
     from ..jobs import Job, JobHandle
@@ -29,6 +30,16 @@ if TYPE_CHECKING:
 MAX_IN_FLIGHT = 64
 
 _log = logging.getLogger(__name__)
+
+
+class Outlet(Protocol):
+    """What a transport gives a connection. Neither method may block."""
+
+    def deliver(self, send: Send) -> None:
+        """Queue a message for the client."""
+
+    def release(self, call: Call) -> None:
+        """Close the HTTP stream of this call; its messages wait for the client to come back."""
 
 
 class Dispatcher:
@@ -43,11 +54,9 @@ class Dispatcher:
         self._running: Counter[str] = Counter()
         self._unlisten = (core.features.listen(self._on_change), core.jobs.listen(self._on_job))
 
-    def connect(
-        self, client: Principal, deliver: Callable[[Send], None], *, allow_plain: bool = False
-    ) -> Connection:
-        """Begin a connection. `deliver` queues a message for the client; it must not block."""
-        connection = Connection(self, Peer(self.core, client, allow_plain=allow_plain), deliver)
+    def connect(self, client: Principal, outlet: Outlet, *, allow_plain: bool = False) -> Connection:
+        """Begin a connection."""
+        connection = Connection(self, Peer(self.core, client, allow_plain=allow_plain), outlet)
         self.connections.add(connection)
         return connection
 
@@ -111,10 +120,10 @@ class Dispatcher:
 class Connection:
     """A peer and the handlers that run for it."""
 
-    def __init__(self, dispatcher: Dispatcher, peer: Peer, deliver: Callable[[Send], None]) -> None:
+    def __init__(self, dispatcher: Dispatcher, peer: Peer, outlet: Outlet) -> None:
         self.dispatcher = dispatcher
         self.peer = peer
-        self._deliver = deliver
+        self.outlet = outlet
         self._handlers: dict[Call, asyncio.Task[None]] = {}
         self._asks: dict[str, asyncio.Future[Json]] = {}
 
@@ -127,7 +136,7 @@ class Connection:
         for action in actions:
             match action:
                 case Send():
-                    self._deliver(action)
+                    self.outlet.deliver(action)
                 case Start():
                     self._start(action)
                 case Stop():
@@ -144,21 +153,19 @@ class Connection:
         """Give every listening stream its graceful end."""
         self.act(self.peer.end_listens())
 
-    def send(self, send: Send) -> None:
-        """Queue a message."""
-        self._deliver(send)
-
     def ask(self, call: Call, key: str, request: Json) -> asyncio.Future[Json]:
         """Ask a handshake client."""
         ask_id, send = self.peer.ask(call, key, request)
         future = self._asks[ask_id] = self.dispatcher.loop.create_future()
         future.add_done_callback(lambda _: self._asks.pop(ask_id, None))
-        self._deliver(send)
+        self.outlet.deliver(send)
         return future
 
     def _start(self, start: Start) -> None:
         if not self.dispatcher.admit(self.peer.client):
-            busy = RpcError(SERVER_BUSY, "Busy: too many requests of this client are under way; try again later")
+            busy = RpcError(
+                SERVER_BUSY, "Busy: too many requests of this client are under way; try again later"
+            )
             self.act(self.peer.fail(start.call, busy))
             return
         task = self.dispatcher.loop.create_task(self._run(start))
@@ -189,14 +196,14 @@ class Connection:
         try:
             result = await start.run(RequestContext(call, link))
         except InputRequired as needed:
-            link.end_job_quietly()
+            link.cancel_job()
             self.act(self.peer.require_input(call, needed.requests))
         except RpcError as error:
             link.fail_job(error)
             self.act(self.peer.fail(call, error))
         except asyncio.CancelledError:
             link.cancel_job()
-            self.act(self.peer.finish(call, tool_result(content.error_result("Cancelled"))))
+            self.act(self._cancelled(call))
         except Exception as error:
             _log.exception("%s failed", call.method)
             failure = RpcError(INTERNAL_ERROR, f"{call.method} failed: {type(error).__name__}: {error}")
@@ -205,6 +212,12 @@ class Connection:
         else:
             link.complete_job(result)
             self.act(self.peer.finish(call, result))
+
+    def _cancelled(self, call: Call) -> list[Action]:
+        """The client still waits when something else cancelled the work, such as `cancel_job`."""
+        if call.method == "tools/call":
+            return self.peer.finish(call, tool_result(content.error_result("Cancelled")))
+        return self.peer.fail(call, RpcError(INTERNAL_ERROR, "Cancelled"))
 
 
 class Link:
@@ -246,9 +259,7 @@ class Link:
             if open_requests:
                 raise InputRequired(open_requests)
             return given
-        futures = {
-            key: self._connection.ask(self._call, key, request) for key, request in requests.items()
-        }
+        futures = {key: self._connection.ask(self._call, key, request) for key, request in requests.items()}
         try:
             return {key: await future for key, future in futures.items()}
         finally:
@@ -258,7 +269,7 @@ class Link:
     async def _ask_by_task(self, job: JobHandle, requests: Mapping[str, Json]) -> dict[str, Json]:
         """The client sees the requests in `tasks/get` and answers by `tasks/update`."""
         if not tasks.declared(self._call.client_capabilities):
-            raise MissingCapability({"extensions": {tasks.TASKS_EXTENSION: {}}})
+            raise MissingCapability({"extensions": {TASKS_EXTENSION: {}}})
         futures: dict[str, asyncio.Future[Json]] = {}
         for key, request in requests.items():
             future = futures[key] = self._dispatcher.loop.create_future()
@@ -313,13 +324,9 @@ class Link:
         if self._job:
             self._dispatcher.core.jobs.cancel(self._job.id, self._call.client.id)
 
-    def end_job_quietly(self) -> None:
-        """The handler will run anew, with a new job."""
-        self.cancel_job()
-
     async def release_stream(self) -> None:
         """Let go of the request's HTTP stream; the transport knows what that means."""
-        self._connection.send(Send({}, self._call))
+        self._connection.outlet.release(self._call)
 
 
 def _setter(future: asyncio.Future[Json]) -> Callable[[Json], None]:

@@ -92,7 +92,9 @@ class Peer:
         """Take one decoded message. `stateless` says that the transport already knows the era (an HTTP header)."""
         if not isinstance(message, dict):
             what = "batches are not part of MCP" if isinstance(message, list) else "must be a JSON object"
-            return [Send(jsonrpc.error(None, RpcError(INVALID_REQUEST, f"Invalid request: {what}")))]
+            return [
+                Send(jsonrpc.error(None, RpcError(INVALID_REQUEST, f"Invalid request: {what}")), final=True)
+            ]
         if self._allow_plain and "jsonrpc" not in message and "type" in message:
             return self._receive_plain(message)
         problem = jsonrpc.problem(message)
@@ -115,7 +117,7 @@ class Peer:
         if request_id in self.calls or request_id in self.listens:
             # Answered without the id: the request under way must not look answered.
             text = f"Invalid request: id {request_id!r} belongs to a request that is under way"
-            return [Send(jsonrpc.error(None, RpcError(INVALID_REQUEST, text)))]
+            return [Send(jsonrpc.error(None, RpcError(INVALID_REQUEST, text)), final=True)]
         try:
             call = self._call(message, stateless)
             outcome = self._perform(call)
@@ -234,7 +236,7 @@ class Peer:
             if len(self._plain) >= MAX_PLAIN:
                 raise RpcError(SERVER_BUSY, f"Busy: {MAX_PLAIN} commands are waiting")
         except RpcError as error:
-            return [Send(plain.failure(error.message))]
+            return [Send(plain.failure(error.message), final=True)]
         self._plain.append(Start(call, run))
         return [self._plain[0]] if len(self._plain) == 1 else []
 

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bounded queues towards clients: one that doesn't read may cost only so much memory, and no handler's time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+#: Characters that may wait for one client, besides a single larger message.
+MAX_WAITING = 16 * 1024 * 1024
+#: How long a client may take to read something while more is waiting, in seconds.
+STALL_SECONDS = 60.0
+#: Characters of answered requests that a session keeps for a client that comes back.
+MAX_REPLAY = 16 * 1024 * 1024
+
+
+class Outbox:
+    """Texts for one WebSocket, written in order by a task that lives while there is something to write.
+
+    `abort` drops the connection; it is called for a client that doesn't read.
+    """
+
+    def __init__(self, write: Callable[[str], Awaitable[None]], abort: Callable[[], None]) -> None:
+        self._write = write
+        self._abort = abort
+        self._waiting: list[str] = []
+        self._size = 0
+        self._writer: asyncio.Task[None] | None = None
+        self._closed = False
+
+    def put(self, text: str) -> None:
+        """Queue a text."""
+        if self._closed:
+            return
+        if self._waiting and self._size + len(text) > MAX_WAITING:
+            self._give_up()
+            return
+        self._waiting.append(text)
+        self._size += len(text)
+        if self._writer is None:
+            self._writer = asyncio.get_running_loop().create_task(self._drain())
+
+    def close(self) -> None:
+        """The connection has ended."""
+        self._closed = True
+        self._waiting.clear()
+        if self._writer:
+            self._writer.cancel()
+
+    async def flush(self) -> None:
+        """Wait until all is written or the connection has ended."""
+        if self._writer:
+            await asyncio.wait([self._writer], timeout=STALL_SECONDS)
+
+    async def _drain(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting, self._size = self._waiting, [], 0
+                for text in batch:
+                    async with asyncio.timeout(STALL_SECONDS):
+                        await self._write(text)
+        except TimeoutError:
+            self._give_up()
+        except OSError:  # the client is gone, which the reading side learns as well
+            self._closed = True
+        finally:
+            self._writer = None
+
+    def _give_up(self) -> None:
+        self._closed = True
+        self._waiting.clear()
+        self._abort()
+
+
+class Stream:
+    """The messages of one request over HTTP, in order: read as they come, and again by a client that lost them.
+
+    `name` makes the ids of its events. `released` says that its HTTP response was let go on purpose.
+    """
+
+    def __init__(self, name: str = "", *, keep: bool = False) -> None:
+        self.name = name
+        self.done = False
+        self.released = False
+        self.broken = False
+        self.size = 0
+        #: The position up to which somebody has read.
+        self.read_to = 0
+        self._keep = keep
+        self._texts: list[str] = []
+        self._first = 0
+        self._changed = asyncio.Event()
+
+    @property
+    def end(self) -> int:
+        """The position after the last message."""
+        return self._first + len(self._texts)
+
+    def put(self, text: str, *, final: bool = False) -> None:
+        """Add a message. What nobody reads breaks the stream at its bound, or loses its oldest messages if kept."""
+        if self.done or self.broken:
+            return
+        self._texts.append(text)
+        self.size += len(text)
+        self.done = final
+        while self.size > MAX_WAITING and len(self._texts) > 1:
+            if not self._keep:
+                self.broken = True
+                self._texts.clear()
+                break
+            self._drop_first()
+        self._changed.set()
+
+    def release(self) -> None:
+        """Let go of the HTTP response."""
+        self.released = True
+        self._changed.set()
+
+    def finish(self) -> None:
+        """Nothing more will come."""
+        self.done = True
+        self._changed.set()
+
+    def reopen(self) -> None:
+        """A client has come back for it."""
+        self.released = False
+
+    def take(self, position: int) -> list[tuple[int, str]]:
+        """The messages from `position` on, each with the position after it."""
+        start = max(position, self._first)
+        found = [(start + index + 1, text) for index, text in enumerate(self._texts[start - self._first :])]
+        self.read_to = max(self.read_to, self.end)
+        if not self._keep:
+            while self._texts:
+                self._drop_first()
+        return found
+
+    async def wait(self, position: int, timeout: float) -> None:
+        """Wait for messages after `position`, for an end, or for `timeout` seconds."""
+        if self.end > position or self.done or self.released or self.broken:
+            return
+        self._changed.clear()
+        try:
+            async with asyncio.timeout(timeout):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+
+    def _drop_first(self) -> None:
+        self.size -= len(self._texts.pop(0))
+        self._first += 1
