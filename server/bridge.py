@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Start and stop: makes the parts of the server and wires them. The only place that knows all of them.
+
+Everything here is called on Blender's main thread, except where it says otherwise. The server's libraries are
+imported when it starts, so that enabling the extension stays cheap.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import time
+import tomllib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import bpy
+from bpy.app.handlers import persistent
+
+from .. import folders, jobs, journal, logs, main_thread, settings
+from ..errors import BridgeError
+from ..scene import events
+from . import access, discovery, libraries
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+    from .asgi import App
+    from .listener import Listener
+    from .mcp.content import ToolResult
+    from .mcp.context import RequestContext
+    from .mcp.features import Features, Tool
+    from .metrics import Metrics
+
+__all__ = ("Bridge", "Status", "current", "start", "status", "stop", "token_store")
+
+PRODUCT = discovery.PRODUCT
+#: A busy default port makes way for the next ones, this many of them.
+_PORTS_TO_TRY = 50
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a panel shows. `error` says why the server is not running when it should be."""
+
+    state: Literal["stopped", "running", "failed"]
+    url: str = ""
+    clients: tuple[str, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """A running server. `token` lets in programs of this user that read it from the discovery record."""
+
+    settings: Settings
+    host: str
+    port: int
+    token: str
+    instance_id: str
+    features: Features
+    app: App
+    listener: Listener
+
+    @property
+    def url(self) -> str:
+        """The address of Streamable HTTP."""
+        return f"http://{self._authority}/mcp"
+
+    @property
+    def websocket_url(self) -> str:
+        """The address of the WebSocket."""
+        return f"ws://{self._authority}/mcp"
+
+    @property
+    def _authority(self) -> str:
+        host = discovery.reachable_host(self.host)
+        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
+
+
+_bridge: Bridge | None = None
+_failure = ""
+
+
+def current() -> Bridge | None:
+    """The running server, or None."""
+    return _bridge
+
+
+def status() -> Status:
+    """How the server is; cheap enough for a panel's timer."""
+    if _bridge is None:
+        return Status("failed" if _failure else "stopped", error=_failure)
+    if not _bridge.listener.alive:
+        return Status(
+            "failed", error="The server has ended by itself; the log says why. Stop and start it again."
+        )
+    return Status("running", _bridge.url, tuple(_bridge.app.clients()))
+
+
+def token_store() -> access.TokenStore:
+    """The tokens that this user has handed out."""
+    return access.TokenStore(discovery.user_folder() / "clients.json")
+
+
+def start(chosen: Settings | None = None) -> Bridge:
+    """Serve with these settings (None: the current ones). Gives the running server if there is one already.
+
+    Raises BridgeError that says why the server cannot start; nothing is left half-started then.
+    """
+    global _bridge, _failure
+    if _bridge is not None:
+        return _bridge
+    _failure = ""
+    try:
+        _bridge = _start(chosen or settings.current())
+    except BridgeError as error:
+        _failure = str(error)
+        _tidy_up()
+        raise
+    except Exception as error:
+        _failure = f"{type(error).__name__}: {error}"
+        _tidy_up()
+        raise
+    _log.info("serving MCP on %s", _bridge.url)
+    return _bridge
+
+
+def stop() -> None:
+    """Serve no more: connections end, threads are joined, handlers and timers go. Harmless when not running."""
+    global _bridge, _failure
+    bridge, _bridge, _failure = _bridge, None, ""
+    if bridge is not None:
+        _tidy_up(bridge)
+        _log.info("stopped")
+    logs.reset()
+
+
+def _start(chosen: Settings) -> Bridge:
+    libraries.check()
+    logs.configure(chosen, folders.user_folder())
+    journal.current().keep_days = chosen.journal_days
+    features = _features()
+    listening = _bind(chosen)
+    try:
+        bridge = _assemble(chosen, features, listening)
+    except BaseException:
+        listening.close()
+        raise
+    main_thread.start()
+    events.register()
+    try:
+        bridge.listener.start()
+    except BaseException:
+        _tidy_up(bridge)
+        raise
+    _announce(bridge)
+    for handlers in _file_handlers():
+        handlers.append(_on_file)
+    return bridge
+
+
+def _assemble(chosen: Settings, features: Features, listening: socket.socket) -> Bridge:
+    from .listener import Listener
+
+    token, instance_id = access.new_token(), secrets.token_hex(8)
+    port = listening.getsockname()[1]
+    fixed = {token: access.LOCAL_CLIENT}
+    if chosen.token:
+        fixed[chosen.token] = access.ENVIRONMENT_CLIENT
+    door = access.Access(
+        token_store(), host=chosen.host, port=port, allowed_hosts=chosen.allowed_hosts, fixed=fixed
+    )
+    app = _app(chosen, features, door, instance_id)
+    listener = Listener(listening, app)
+    return Bridge(chosen, chosen.host, port, token, instance_id, features, app, listener)
+
+
+def _features() -> Features:
+    from .mcp.features import Features
+    from .tools import all_tools
+
+    features = Features()
+    features.add(*all_tools())
+    return features
+
+
+def _bind(chosen: Settings) -> socket.socket:
+    from .listener import PortBusy, bind
+
+    asked_for = "port" in chosen.origins
+    for port in range(chosen.port, chosen.port + (1 if asked_for else _PORTS_TO_TRY)):
+        try:
+            return bind(chosen.host, port)
+        except PortBusy as busy:
+            if asked_for:
+                raise BridgeError(
+                    f"Port {port} on {chosen.host} is in use by another program, and the "
+                    f"{chosen.origins['port']} asks for exactly this one. Stop that program or choose another port."
+                ) from busy
+    raise BridgeError(
+        f"Ports {chosen.port} to {port} are all in use. Choose another port in the preferences."
+    )
+
+
+def _app(chosen: Settings, features: Features, door: access.Access, instance_id: str) -> App:
+    from .asgi import App
+    from .mcp.core import Core
+    from .mcp.request_state import RequestStates
+    from .metrics import Metrics
+
+    version = _version()
+    metrics = Metrics(queue_depth=main_thread.waiting, connections=lambda: app.connections)
+    features.add(*(_metered(tool, metrics) for tool in features.tools.values()))
+    core = Core(
+        features=features,
+        info={"name": PRODUCT, "title": "MCP Bridge", "version": version},
+        states=RequestStates(secrets.token_bytes(32), time.time),
+        jobs=jobs.registry,
+    )
+    app = App(
+        core,
+        door,
+        health=lambda: {"status": "ok", "product": PRODUCT, "version": version, "instance_id": instance_id},
+        metrics=metrics.text,
+        max_message_bytes=chosen.max_message_bytes,
+        max_connections=chosen.max_connections,
+        max_in_flight=chosen.max_in_flight,
+    )
+    return app
+
+
+def _version() -> str:
+    """The extension's version, as its manifest has it."""
+    manifest = Path(__file__).parent.parent / "blender_manifest.toml"
+    return str(tomllib.loads(manifest.read_text(encoding="utf-8"))["version"])
+
+
+def _metered(tool: Tool, metrics: Metrics) -> Tool:
+    inner: Callable[[RequestContext, dict[str, Any]], Awaitable[ToolResult]] = tool.handler
+
+    async def handler(context: RequestContext, arguments: dict[str, Any]) -> ToolResult:
+        begin = time.perf_counter()
+        failed = True
+        try:
+            result = await inner(context, arguments)
+            failed = result.is_error
+            return result
+        finally:
+            metrics.tool_called(tool.name, time.perf_counter() - begin, failed=failed)
+
+    return replace(tool, handler=handler)
+
+
+def _announce(bridge: Bridge) -> None:
+    """Write the record by which the stdio shim finds this Blender; where it can't be written, clients go without."""
+    record = discovery.Instance(
+        pid=os.getpid(),
+        host=discovery.reachable_host(bridge.host),
+        port=bridge.port,
+        token=bridge.token,
+        instance_id=bridge.instance_id,
+        started=time.time(),
+        blend_file=bpy.data.filepath,
+        blender_version=bpy.app.version_string,
+    )
+    try:
+        discovery.announce(record)
+    except BridgeError as error:
+        _log.warning("%s", error)
+
+
+@persistent
+def _on_file(*_: Any) -> None:
+    """Another file is open, or this one has a new name: the record tells it."""
+    if _bridge is not None:
+        _announce(_bridge)
+
+
+def _file_handlers() -> tuple[list[Any], list[Any]]:
+    return bpy.app.handlers.load_post, bpy.app.handlers.save_post
+
+
+def _tidy_up(bridge: Bridge | None = None) -> None:
+    """Take everything down, in the order in which nobody waits for what is gone already."""
+    for handlers in _file_handlers():
+        if _on_file in handlers:
+            handlers.remove(_on_file)
+    discovery.withdraw()
+    main_thread.stop()
+    jobs.registry.cancel_all()
+    if bridge is not None and not bridge.listener.stop():
+        _log.warning("the server's thread did not end in time; it is a daemon and ends with Blender")
+    events.unregister()
