@@ -44,7 +44,8 @@ def _misfit(name: str, majors: frozenset[int]) -> str | None:
         versions = {metadata.version(name)}
     except metadata.PackageNotFoundError:
         return f"the library {name} ({wanted}) is missing"
-    loaded = getattr(sys.modules.get(name), "__version__", None)
+    # By `vars`: some modules answer a question for their version with a warning that it is deprecated.
+    loaded = vars(sys.modules[name]).get("__version__") if name in sys.modules else None
     if isinstance(loaded, str):
         versions.add(loaded)
     for version in sorted(versions):

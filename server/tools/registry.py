@@ -34,10 +34,9 @@ def tool(
     destructive: bool = False,
     idempotent: bool = False,
     open_world: bool = False,
-    long: bool = False,
     output: Any = None,
 ) -> Callable[[Function], Function]:
-    """Mark a function as a tool. The flags become MCP's annotations; `long` as in `Tool`.
+    """Mark a function as a tool. The flags become MCP's annotations.
 
     `output`: the type of the structured result where the function's return type (a ToolResult) does not say it.
     """
@@ -51,7 +50,6 @@ def tool(
                 "idempotentHint": idempotent or read_only,
                 "openWorldHint": open_world,
             },
-            "long": long,
             "output": output,
         }
         return function
