@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv/bin/python
 ARGS ?=
 
-.PHONY: help setup wheels extension repository install test test-matrix test-window lint format types clean
+.PHONY: help setup wheels extension repository install clients test test-matrix test-window lint format types clean
 
 help:
 	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
@@ -30,13 +30,16 @@ repository: setup
 install: setup
 	@$(VENV) tools/extension.py install build/user
 
-test: install
+clients: setup
+	@$(VENV) tools/clients.py
+
+test: install clients
 	@$(VENV) -m pytest $(ARGS)
 
 test-matrix: setup
 	@$(VENV) tools/matrix.py $(ARGS)
 
-test-window: install
+test-window: install clients
 	@$(VENV) tools/debian_root.py
 	@$(VENV) -m pytest tests/window $(ARGS)
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ("BUILD", "CACHE", "DEFAULT", "MATRIX", "ROOT", "Blender", "cache_lock")
+__all__ = ("BUILD", "CACHE", "DEFAULT", "MATRIX", "ROOT", "Blender", "cache_lock", "read_pins")
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -30,6 +30,12 @@ def cache_lock() -> Iterator[None]:
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def read_pins(requirements: Path) -> list[str]:
+    """Return the `name==version` lines of a requirements file."""
+    lines = (line.split("#")[0].strip() for line in requirements.read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if line]
 
 
 @dataclass(frozen=True)

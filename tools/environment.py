@@ -8,6 +8,7 @@ Standard library only: this is the first thing that runs in a fresh checkout.
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from blenders import DEFAULT, ROOT
 
-__all__ = ("SetupError", "ensure", "install")
+__all__ = ("SetupError", "ensure", "install", "into")
 
 # Runs in the environment: prints each pin that is not installed at its version.
 _MISSING = """
@@ -30,6 +31,10 @@ for pin in sys.argv[1:]:
     if found != wanted:
         print(pin)
 """
+
+
+#: The C libraries whose wheels a Debian 12 or 13 loads, newest first.
+_PLATFORMS = [f"manylinux_2_{minor}_{platform.machine()}" for minor in range(36, 16, -1)]
 
 
 class SetupError(Exception):
@@ -59,14 +64,33 @@ def install(
         SetupError: pip failed; the message ends with what it said.
     """
     lacking = missing(python, wanted)
-    if not lacking:
-        return
-    print(f"installing {len(lacking)} packages …", flush=True)
-    pip = [*(pip_python or python), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
-    pip += ["--no-deps", "--only-binary", ":all:", *options]
-    done = subprocess.run([*pip, *lacking], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if lacking:
+        pip(lacking, pip_python or python, options)
+
+
+def pip(
+    wanted: Sequence[str],
+    python: Sequence[str | Path] = (sys.executable,),
+    options: Sequence[str | Path] = (),
+) -> None:
+    """Install the pins `wanted` with the pip of the interpreter `python`.
+
+    Raises:
+        SetupError: pip failed; the message ends with what it said.
+    """
+    print(f"installing {len(wanted)} packages …", flush=True)
+    command = [*python, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
+    command += ["--no-deps", "--only-binary", ":all:", *options, *wanted]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
-        raise SetupError(f"pip could not install {', '.join(lacking)}:\n{done.stdout[-4000:]}")
+        raise SetupError(f"pip could not install {', '.join(wanted)}:\n{done.stdout[-4000:]}")
+
+
+def into(folder: Path, python_version: str) -> list[str | Path]:
+    """Return the options of pip that install into `folder`, for a Linux Python that need not be on this machine."""
+    options = ["--target", folder, "--upgrade", "--python-version", python_version]
+    options += ["--ignore-requires-python"]  # pip would ask it of the Python that runs pip
+    return [*options, *(f"--platform={name}" for name in _PLATFORMS)]
 
 
 def ensure(venv: Path, wanted: Sequence[str]) -> Path:

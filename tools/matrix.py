@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -19,13 +18,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import clients
 import debian_root
 import environment
 import extension
 from blenders import BUILD, CACHE, DEFAULT, MATRIX, ROOT, Blender, cache_lock
-
-#: What a Debian 13 can load, newest first.
-_PLATFORMS = [f"manylinux_2_{minor}_{platform.machine()}" for minor in range(41, 16, -1)]
 
 
 @dataclass(frozen=True)
@@ -54,9 +51,7 @@ def _in_root(blender: Blender) -> Interpreter:
         make = ["python3", "-m", "venv", "--without-pip", venv]
         subprocess.run(debian_root.command(root, make), check=True)
     target = folder / "lib" / f"python{blender.python}" / "site-packages"
-    options = ["--target", target, "--upgrade", "--python-version", blender.python]
-    options += ["--ignore-requires-python"]  # pip would ask it of the Python that runs pip
-    options += [f"--platform={name}" for name in _PLATFORMS]
+    options = environment.into(target, blender.python)
     environment.install(python, blender.pins, [sys.executable], options)
     return Interpreter(python, debian_root.inside)
 
@@ -67,6 +62,7 @@ def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
     try:
         with cache_lock():
             interpreter = make(blender)
+        clients.ensure(blender.python)
     except (environment.SetupError, debian_root.RootError) as error:
         print(error)
         return False
