@@ -330,15 +330,22 @@ def _bounds(obj: Any) -> Bounds | None:
     """The box around the object as it is shown, modifiers included, along the world's axes."""
     if obj.type in {"EMPTY", "LIGHT", "CAMERA", "SPEAKER", "LIGHT_PROBE"}:
         return None
-    matrix = obj.matrix_world
-    corners = [matrix @ Vector(corner) for corner in obj.bound_box]
-    low = Vector([min(corner[axis] for corner in corners) for axis in range(3)])
-    high = Vector([max(corner[axis] for corner in corners) for axis in range(3)])
+    corners = obj.bound_box
+    low, high = Vector(corners[0]), Vector(corners[6])
+    center, half = obj.matrix_world @ ((low + high) / 2), (high - low) / 2
+    # The box of a turned box: each axis of the world gets its share of each half side.
+    reach = Vector(
+        [
+            sum(abs(part) * side for part, side in zip(row, half, strict=False))
+            for row in obj.matrix_world.to_3x3()
+        ]
+    )
+    low, high = center - reach, center + reach
     return {
         "min": _vector(low),
         "max": _vector(high),
         "size": _vector(high - low),
-        "center": _vector((low + high) / 2),
+        "center": _vector(center),
     }
 
 
