@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 
 #: Rooms with `register()` and `unregister()`, in the order in which they come up.
-_ROOMS: tuple[str, ...] = (".folders", ".server.command_line")
+_ROOMS: tuple[str, ...] = (".folders", ".preferences", ".operators", ".panels")
 
 
 def register() -> None:

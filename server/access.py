@@ -131,14 +131,19 @@ class TokenStore:
             self._cached = (stamp, entries)
         return entries
 
-    def mint(self, name: str, *, copied: Mapping[str, str] | None = None) -> tuple[Entry, str]:
+    def mint(
+        self, name: str, *, copied: Mapping[str, str] | None = None, replaces: str = ""
+    ) -> tuple[Entry, str]:
         """Make a token for the client `name`; returns its entry and the token, which is shown only this once.
 
         A second token for the same client is named `name 2`, and so on, so that each can be told and revoked.
+        `replaces` is the id of a client whose place the new one takes: that one is gone.
         """
         token = new_token()
         with self._edit() as entries:
-            entries[:] = [entry for entry in entries if not self._lapsed(entry, name)]
+            entries[:] = [
+                entry for entry in entries if entry.id != replaces and not self._lapsed(entry, name)
+            ]
             entry = Entry(
                 id=secrets.token_hex(4),
                 name=_free_name(name, {entry.name for entry in entries if entry.revoked is None}),

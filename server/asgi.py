@@ -64,7 +64,8 @@ class App:
         self._max_in_flight = max_in_flight
         self._dispatcher: Dispatcher | None = None
         self._http: StreamableHttp | None = None
-        self._open = 0
+        #: Whose connections and requests are open, and how each is dropped.
+        self._open: list[tuple[str, Callable[[], None]]] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One connection, request or life span, as ASGI has it."""
@@ -89,7 +90,13 @@ class App:
     @property
     def connections(self) -> int:
         """WebSockets and HTTP requests that are open. Any thread."""
-        return self._open
+        return len(self._open)
+
+    def drop(self, client_id: str) -> None:
+        """End every connection of a client whose token was revoked; to be called on the loop."""
+        for owner, abort in list(self._open):
+            if owner == client_id:
+                abort()
 
     def clients(self) -> list[str]:
         """Names of the clients that are connected, each once. Any thread."""
@@ -112,7 +119,7 @@ class App:
             if scope["path"] != MCP:
                 raise HttpError(404, f"There is nothing here; MCP is at {MCP}")
             client = self._authorize(scope)
-            self._enter()
+            entry = self._enter(client, scope)
         except HttpError as error:
             await websocket.refuse(error, send)
             return
@@ -120,7 +127,7 @@ class App:
             assert self._dispatcher
             await websocket.serve(self._dispatcher, client, scope, receive, send)
         finally:
-            self._open -= 1
+            self._open.remove(entry)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, method = scope["path"], scope["method"]
@@ -141,7 +148,7 @@ class App:
         _only(scope["method"], "POST", "GET", "DELETE")
         headers = http.headers_of(scope)
         assert self._http
-        self._enter()
+        entry = self._enter(client, scope)
         try:
             match scope["method"]:
                 case "POST":
@@ -151,7 +158,7 @@ class App:
                 case _:
                     await self._http.delete(client, headers, send)
         finally:
-            self._open -= 1
+            self._open.remove(entry)
 
     def _authorize(self, scope: Scope) -> Client:
         found = self._door.authorize(scope["headers"], scope.get("query_string", b""))
@@ -167,10 +174,12 @@ class App:
         headers = {"www-authenticate": "Bearer"} if refusal.status == 401 else {}
         return HttpError(refusal.status, refusal.message, headers=headers)
 
-    def _enter(self) -> None:
-        if self._open >= self.max_connections:
+    def _enter(self, client: Client, scope: Scope) -> tuple[str, Callable[[], None]]:
+        if len(self._open) >= self.max_connections:
             raise HttpError(503, f"Busy: {self.max_connections} connections are open", code=SERVER_BUSY)
-        self._open += 1
+        entry = (client.id, scope["state"]["abort"])
+        self._open.append(entry)
+        return entry
 
 
 def _only(method: str, *allowed: str) -> None:

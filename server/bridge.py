@@ -15,6 +15,7 @@ import time
 import tomllib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -64,8 +65,13 @@ class Bridge:
     token: str
     instance_id: str
     features: Features
+    door: access.Access
     app: App
     listener: Listener
+
+    def disconnect(self, client_id: str) -> None:
+        """End the connections of a client that was revoked. From any thread."""
+        self.listener.call(partial(self.app.drop, client_id))
 
     @property
     def url(self) -> str:
@@ -178,7 +184,7 @@ def _assemble(chosen: Settings, features: Features, listening: socket.socket) ->
     )
     app = _app(chosen, features, door, instance_id)
     listener = Listener(listening, app)
-    return Bridge(chosen, chosen.host, port, token, instance_id, features, app, listener)
+    return Bridge(chosen, chosen.host, port, token, instance_id, features, door, app, listener)
 
 
 def _features() -> Features:

@@ -17,6 +17,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from ..errors import BridgeError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .asgi import App
 
 #: A connection that has not sent a whole request head by then is dropped, in seconds.
@@ -53,16 +55,6 @@ def bind(host: str, port: int) -> socket.socket:
             raise PortBusy(f"Port {port} on {host} is in use by another program") from error
         raise BridgeError(f"Cannot listen on {host}:{port}: {error.strerror or error}") from error
     return listening
-
-
-class _NoFalseAlarm(logging.Filter):
-    """uvicorn takes a WebSocket that is refused by an HTTP status for one that was forgotten."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return record.getMessage() != "ASGI callable returned without completing handshake."
-
-
-_NO_FALSE_ALARM = _NoFalseAlarm()
 
 
 class Listener:
@@ -104,13 +96,17 @@ class Listener:
             raise BridgeError(f"The server did not start: {self._failure or 'it took too long'}")
         return self.port
 
-    def stop(self, timeout: float = 5.0) -> bool:
-        """Stop serving, end connections and join the thread; False if it did not end within `timeout` seconds."""
+    def call(self, do: Callable[[], None]) -> None:
+        """Have `do` called on the server's loop, from any thread; not when the server has ended."""
         if self._loop and not self._loop.is_closed():
             try:
-                self._loop.call_soon_threadsafe(self._app.stop)
+                self._loop.call_soon_threadsafe(do)
             except RuntimeError:  # it closed between the question and the call
                 _log.debug("the loop has ended")
+
+    def stop(self, timeout: float = 5.0) -> bool:
+        """Stop serving, end connections and join the thread; False if it did not end within `timeout` seconds."""
+        self.call(self._app.stop)
         self._server.should_exit = True
         if self._thread.ident is not None:
             self._thread.join(timeout)
@@ -123,7 +119,6 @@ class Listener:
         return self._thread.is_alive() and self._server.started
 
     def _run(self) -> None:
-        logging.getLogger("uvicorn.error").addFilter(_NO_FALSE_ALARM)
         try:
             asyncio.run(self._serve())
         except BaseException as error:

@@ -375,8 +375,6 @@ class Shim:
         deadline = time.monotonic() + _LAST_ANSWERS_S
         while self._waiting and time.monotonic() < deadline:
             time.sleep(0.01)
-        if self._link:
-            self._link.close()
 
     # from the client, on the main thread
 

@@ -198,6 +198,13 @@ def test_tokens_minted_at_once_by_several_are_all_kept(store):
     assert len({entry.name for entry in store.entries()}) == 20
 
 
+def test_a_new_token_can_take_the_place_of_another_with_its_name(store):
+    old, old_token = store.mint("Cursor")
+    new, _ = store.mint("Cursor", replaces=old.id)
+    assert [(entry.id, entry.name) for entry in store.entries()] == [(new.id, "Cursor")]
+    assert store.authenticate(old_token) is None
+
+
 def test_only_revoked_clients_are_forgotten(store):
     kept, _ = store.mint("Cursor")
     gone, _ = store.mint("Zed")

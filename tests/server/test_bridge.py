@@ -131,7 +131,11 @@ def test_starting_stopping_and_starting_again_leaves_nothing() -> None:
     assert set(threading.enumerate()) == threads
     assert {name: len(getattr(bpy.app.handlers, name)) for name in handlers} == handlers
     with socket.socket() as probe:
+        probe.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # connections of before may still be waiting
         probe.bind(("127.0.0.1", running.port))
+        probe.listen()
 
 
 def test_a_busy_default_port_moves_on_but_one_asked_for_fails_clearly() -> None:

@@ -196,8 +196,9 @@ def test_it_ends_when_the_client_closes_its_end(start, bridge):
 def test_an_answer_that_is_under_way_when_the_client_closes_its_end_still_arrives(start, bridge):
     client = start()
     client.request(1, "ping")
+    request = bridge.next("ping")
     client.process.stdin.close()
-    bridge.answer(bridge.next("ping"), {})
+    bridge.answer(request, {})
     assert client.next() == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the panels and the preferences show, gathered once a second, so that drawing computes nothing.
+
+`view` is replaced, never changed; panels read it. A window is redrawn only when something in it has changed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from .. import settings
+from ..errors import BridgeError
+from ..server import access, client_config, discovery
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = (
+    "Pasted",
+    "View",
+    "bridge_module",
+    "copied",
+    "here",
+    "refresh",
+    "register",
+    "running_bridge",
+    "store",
+    "unregister",
+)
+
+_INTERVAL_S = 1.0
+_AREAS = frozenset({"VIEW_3D", "PREFERENCES"})
+_ROOT = __package__.rpartition(".")[0]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pasted:
+    """Where the configuration that was just copied has to go. `folder` is empty unless it is there to be opened."""
+
+    label: str
+    place: str
+    how: str
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything that is shown. `address` is empty while nothing listens; `clients` are all, `connected` names."""
+
+    address: str = ""
+    error: str = ""
+    connected: tuple[str, ...] = ()
+    clients: tuple[access.Entry, ...] = ()
+    notices: tuple[client_config.Notice, ...] = ()
+    settings: settings.Settings = field(default_factory=settings.Settings)
+    pasted: Pasted | None = None
+
+    @property
+    def origins(self) -> Mapping[str, str]:
+        """Setting -> where it was decided, for those that the preferences cannot change now."""
+        return {name: source for name, source in self.settings.origins.items() if source != "preferences"}
+
+
+view = View()
+_pasted: Pasted | None = None
+
+
+def bridge_module() -> Any:
+    """`server.bridge` if it has been loaded, else None: as long as it has not, nothing runs."""
+    return sys.modules.get(f"{_ROOT}.server.bridge")
+
+
+def running_bridge() -> Any:
+    """The running `Bridge`, or None."""
+    module = bridge_module()
+    return module.current() if module else None
+
+
+def store() -> access.TokenStore:
+    """The list of this user's clients."""
+    return access.TokenStore(discovery.user_folder() / "clients.json")
+
+
+def here() -> client_config.Here:
+    """This Blender as a client's configuration has to name it."""
+    bridge = running_bridge()
+    return client_config.Here(
+        python=sys.executable,
+        shim=str(Path(__file__).resolve().parent.parent / "server" / "stdio_shim.py"),
+        host=discovery.reachable_host(bridge.host if bridge else ""),
+        port=bridge.port if bridge else None,
+        blender=".".join(map(str, bpy.app.version[:2])),
+    )
+
+
+def copied(pasted: Pasted | None) -> None:
+    """Show where to paste what was copied, or no longer."""
+    global _pasted
+    _pasted = pasted
+    refresh()
+
+
+def refresh() -> None:
+    """Gather anew, and have the windows drawn again if anything has changed. On the main thread."""
+    global view
+    now = _gather()
+    if now != view:
+        view = now
+        for window in bpy.context.window_manager.windows:
+            for area in window.screen.areas:
+                if area.type in _AREAS:
+                    area.tag_redraw()
+
+
+def _gather() -> View:
+    try:
+        shown = View(settings=settings.current(), pasted=_pasted)
+    except BridgeError as error:
+        return View(error=str(error))
+    module, bridge = bridge_module(), running_bridge()
+    if module:
+        status = module.status()
+        shown = replace(shown, error=status.error, connected=tuple(status.clients))
+    if bridge:
+        shown = replace(shown, address=f"{discovery.reachable_host(bridge.host)}:{bridge.port}")
+    try:
+        clients = _store.entries()
+        notices = _notices(clients, bridge)
+    except BridgeError as error:
+        return replace(shown, error=shown.error or str(error))
+    return replace(shown, clients=clients, notices=notices)
+
+
+def _notices(clients: tuple[access.Entry, ...], bridge: Any) -> tuple[client_config.Notice, ...]:
+    if not clients:
+        return ()
+    others = {instance.port for instance in discovery.instances() if instance.pid != os.getpid()}
+    away = bridge.door.turned_away if bridge else ()
+    return tuple(client_config.notices(clients, here(), turned_away=away, other_ports=others))
+
+
+def _tick() -> float:
+    try:
+        refresh()
+    except Exception:  # a timer that raises is gone for good; what is shown next time may be right again
+        _log.exception("the panel could not be brought up to date")
+    return _INTERVAL_S
+
+
+_store = store()
+
+
+def register() -> None:
+    """Begin to gather: the first time once Blender is up."""
+    bpy.app.timers.register(_tick, first_interval=0.1, persistent=True)
+
+
+def unregister() -> None:
+    """Stop, and forget."""
+    global view, _pasted
+    if bpy.app.timers.is_registered(_tick):
+        bpy.app.timers.unregister(_tick)
+    view, _pasted = View(), None

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The extension's page in Blender's preferences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..operators import state
+
+if TYPE_CHECKING:
+    import bpy
+
+__all__ = ("draw",)
+
+#: Section -> its title, whether it begins closed, and its properties.
+_SECTIONS = (
+    ("server", "Server", False, ("port", "autostart")),
+    (
+        "execution",
+        "Execution",
+        False,
+        (
+            "execute_enabled",
+            "confirm",
+            "level",
+            "dry_run",
+            "time_limit_s",
+            "memory_limit_mb",
+            "output_limit_kb",
+            "rate_limit",
+        ),
+    ),
+    (
+        "records",
+        "Journal and Log",
+        True,
+        ("journal_days", "journal_code", "log_level", "log_format", "log_handler", "log_file"),
+    ),
+)
+
+
+def draw(layout: bpy.types.UILayout, preferences: Any) -> None:
+    """Draw every section; what the environment or a policy file decides is shown and cannot be changed."""
+    layout.use_property_split = True
+    layout.use_property_decorate = False
+    origins = state.view.origins
+    for name, title, closed, properties in _SECTIONS:
+        header, body = layout.panel(f"mcp_bridge_{name}", default_closed=closed)
+        header.label(text=title)
+        if body:
+            for prop in properties:
+                _draw_property(body, preferences, prop, origins.get(prop))
+    header, body = layout.panel("mcp_bridge_clients")
+    header.label(text="Clients")
+    if body:
+        _draw_clients(body)
+
+
+def _draw_property(layout: bpy.types.UILayout, preferences: Any, name: str, origin: str | None) -> None:
+    row = layout.row(heading="")
+    row.enabled = origin is None
+    row.prop(preferences, name)
+    if origin:
+        value = getattr(state.view.settings, name)
+        row.label(text=f"{value}, from the {origin}", icon="LOCKED", translate=False)
+
+
+def _draw_clients(layout: bpy.types.UILayout) -> None:
+    column = layout.column(align=True)
+    for entry in state.view.clients:
+        row = column.row()
+        row.label(
+            text=entry.name,
+            icon="CHECKMARK" if entry.name in state.view.connected else "BLANK1",
+            translate=False,
+        )
+        if entry.revoked:
+            row.label(text=f"revoked {entry.revoked[:10]}", translate=False)
+            row.operator("mcp_bridge.forget_client", text="", icon="TRASH").client_id = entry.id
+        else:
+            used = f"last used {entry.last_used[:10]}" if entry.last_used else "never used"
+            row.label(text=used, translate=False)
+            row.operator("mcp_bridge.revoke_client", text="", icon="X").client_id = entry.id
+    if not state.view.clients:
+        column.label(text="No client has a configuration yet")
+    layout.menu("MCP_BRIDGE_MT_copy_configuration", icon="COPYDOWN")

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The MCP tab in the sidebar of the 3D view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import bpy
+
+from .. import preferences
+from ..operators import state
+from .text import paragraph
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..server import client_config
+
+__all__ = ("register", "unregister")
+
+
+class _Tab:
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "MCP"
+
+
+class MCP_BRIDGE_PT_server(_Tab, bpy.types.Panel):
+    """Whether assistants can connect, and how they do."""
+
+    bl_idname = "MCP_BRIDGE_PT_server"
+    bl_label = "MCP Bridge"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, view = self.layout, state.view
+        if view.error:
+            paragraph(layout.box(), view.error, context, icon="ERROR")
+        if view.address:
+            row = layout.row()
+            row.label(text=f"Listening on {view.address}", icon="LINKED", translate=False)
+            button = row.row()
+            button.ui_units_x = 3
+            button.operator("mcp_bridge.stop", text="Stop")
+        else:
+            row = layout.row()
+            row.scale_y = 1.4
+            row.operator("mcp_bridge.start", text="Start", icon="PLAY")
+        if view.address and view.settings.execute_enabled and view.settings.confirm == "auto":
+            box = layout.box()
+            box.alert = True
+            paragraph(box, "Assistants run scripts here without asking.", context, icon="ERROR")
+
+
+class MCP_BRIDGE_PT_clients(_Tab, bpy.types.Panel):
+    """Who is connected, and how to connect another."""
+
+    bl_idname = "MCP_BRIDGE_PT_clients"
+    bl_parent_id = MCP_BRIDGE_PT_server.bl_idname
+    bl_label = "Clients"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, view = self.layout, state.view
+        column = layout.column(align=True)
+        for name in view.connected:
+            column.label(text=name, icon="CHECKMARK", translate=False)
+        if view.address and not view.connected:
+            column.label(text="None connected", icon="BLANK1")
+        layout.menu("MCP_BRIDGE_MT_copy_configuration", icon="COPYDOWN")
+        if view.pasted:
+            _draw_pasted(layout.box(), view.pasted, context)
+        copied = {entry.id: entry.copied for entry in view.clients}
+        for notice in view.notices:
+            _draw_notice(layout.box(), notice, copied[notice.client_id], context)
+
+
+class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
+    """Whether and how assistants' scripts run."""
+
+    bl_idname = "MCP_BRIDGE_PT_execution"
+    bl_parent_id = MCP_BRIDGE_PT_server.bl_idname
+    bl_label = "Execute Endpoint"
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        row = self.layout.row()
+        row.enabled = "execute_enabled" not in state.view.origins
+        row.prop(preferences.get(), "execute_enabled", text="")
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, view, chosen = self.layout, state.view, preferences.get()
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.active = view.settings.execute_enabled
+        for name in ("confirm", "level", "dry_run"):
+            row = layout.row()
+            row.enabled = name not in view.origins
+            row.prop(chosen, name)
+
+
+def _draw_pasted(box: bpy.types.UILayout, pasted: state.Pasted, context: bpy.types.Context) -> None:
+    row = box.row()
+    row.label(text=f"Copied for {pasted.label}", icon="CHECKMARK", translate=False)
+    row.operator("mcp_bridge.hide_hint", text="", icon="X", emboss=False)
+    paragraph(box, f"Paste it into {pasted.place}", context)
+    paragraph(box, f"In {pasted.label}: {pasted.how}", context)
+    paragraph(
+        box,
+        "If other servers are there, add only the part named “blender”. Then restart the client.",
+        context,
+    )
+    if pasted.folder:
+        box.operator("wm.path_open", text="Open Its Folder", icon="FILE_FOLDER").filepath = pasted.folder
+
+
+def _draw_notice(
+    box: bpy.types.UILayout,
+    notice: client_config.Notice,
+    copied: Mapping[str, str],
+    context: bpy.types.Context,
+) -> None:
+    paragraph(box, f"{notice.name} {notice.text}.", context, icon="INFO")
+    row = box.row(align=True)
+    again = row.operator("mcp_bridge.copy_configuration", text="Copy Anew", icon="COPYDOWN")
+    again.client, again.form, again.replaces = copied["client"], copied["form"], notice.client_id
+    row.operator("mcp_bridge.revoke_client", text="", icon="X").client_id = notice.client_id
+
+
+_CLASSES = (MCP_BRIDGE_PT_server, MCP_BRIDGE_PT_clients, MCP_BRIDGE_PT_execution)
+
+
+def register() -> None:
+    """Register the panels."""
+    for cls in _CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    """Unregister them."""
+    for cls in reversed(_CLASSES):
+        bpy.utils.unregister_class(cls)

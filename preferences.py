@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The extension's preferences: what the user decides, passed on to `settings` with every change."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
+
+from . import settings
+
+__all__ = ("get", "register", "unregister")
+
+_DEFAULTS = settings.Settings()
+
+
+def _pass_on(self: "MCP_BRIDGE_Preferences", context: bpy.types.Context) -> None:
+    settings.set_preferences(chosen(self))
+    from .operators import state
+
+    state.refresh()
+
+
+class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
+    """Named as the fields of `Settings`; one that was never touched keeps the setting's own default."""
+
+    bl_idname = __package__
+
+    port: IntProperty(
+        name="Port",
+        description="Where assistants connect. When the standard port is taken, the next free one is used",
+        default=_DEFAULTS.port,
+        min=1024,
+        max=65535,
+        update=_pass_on,
+    )
+    autostart: BoolProperty(
+        name="Start with Blender",
+        description="Let assistants connect as soon as Blender is up",
+        default=_DEFAULTS.autostart,
+        update=_pass_on,
+    )
+    execute_enabled: BoolProperty(
+        name="Execute Endpoint",
+        description="Let assistants run Python scripts in this Blender, within the limits set here. "
+        "Off: they can look at the scene, and nothing else",
+        default=_DEFAULTS.execute_enabled,
+        update=_pass_on,
+    )
+    confirm: EnumProperty(
+        name="Ask Me",
+        description="Where you are asked before an assistant's script runs",
+        items=(
+            ("panel", "Here", "The script waits in the MCP panel until you allow it"),
+            ("client", "In the Client", "The program that the assistant runs in asks you"),
+            ("auto", "Never", "Scripts run at once, within the limits and as one undo step each"),
+        ),
+        default="panel",
+        update=_pass_on,
+    )
+    level: EnumProperty(
+        name="Scripts Use",
+        description="What an assistant's script can reach",
+        items=(
+            ("arithmetic", "Arithmetic", "Numbers and calculation alone"),
+            ("math", "Mathematics", "Python without Blender: control flow, functions, mathematics"),
+            (
+                "blender",
+                "Blender",
+                "The scene, through Blender's Python interface; never files or the network",
+            ),
+        ),
+        default=_DEFAULTS.level,
+        update=_pass_on,
+    )
+    dry_run: BoolProperty(
+        name="Dry Run",
+        description="Check scripts and report what would happen, but run none",
+        default=_DEFAULTS.dry_run,
+        update=_pass_on,
+    )
+    time_limit_s: FloatProperty(
+        name="Time",
+        description="A script that runs longer is stopped and undone",
+        default=_DEFAULTS.time_limit_s,
+        min=0.1,
+        max=3600.0,
+        soft_max=60.0,
+        subtype="TIME_ABSOLUTE",
+        unit="TIME_ABSOLUTE",
+        update=_pass_on,
+    )
+    memory_limit_mb: IntProperty(
+        name="Memory (MB)",
+        description="A script that takes more memory is stopped and undone",
+        default=_DEFAULTS.memory_limit_mb,
+        min=64,
+        max=1024 * 1024,
+        update=_pass_on,
+    )
+    output_limit_kb: IntProperty(
+        name="Output (KB)",
+        description="A script that prints or returns more is stopped and undone",
+        default=_DEFAULTS.output_limit_kb,
+        min=1,
+        max=64 * 1024,
+        update=_pass_on,
+    )
+    rate_limit: IntProperty(
+        name="Scripts per Minute",
+        description="How many scripts one client may run in a minute",
+        default=_DEFAULTS.rate_limit,
+        min=1,
+        max=1_000_000,
+        soft_max=600,
+        update=_pass_on,
+    )
+    log_level: EnumProperty(
+        name="Level",
+        description="How much is logged",
+        items=[(name, name.title(), "") for name in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")],
+        default=_DEFAULTS.log_level,
+        update=_pass_on,
+    )
+    log_format: EnumProperty(
+        name="Format",
+        description="How a line of the log is written",
+        items=(("text", "Text", "For people"), ("json", "JSON Lines", "For programs")),
+        default=_DEFAULTS.log_format,
+        update=_pass_on,
+    )
+    log_handler: EnumProperty(
+        name="To",
+        description="Where the log goes",
+        items=(
+            ("console", "Console", "Where Blender was started"),
+            ("file", "File", "A file that is rotated"),
+        ),
+        default=_DEFAULTS.log_handler,
+        update=_pass_on,
+    )
+    log_file: StringProperty(
+        name="File",
+        description="The log's file. Empty: one in the extension's own folder",
+        subtype="FILE_PATH",
+        update=_pass_on,
+    )
+    journal_days: IntProperty(
+        name="Keep Journal (Days)",
+        description="How long the record of what assistants did is kept",
+        default=_DEFAULTS.journal_days,
+        min=1,
+        max=3650,
+        update=_pass_on,
+    )
+    journal_code: BoolProperty(
+        name="Keep Scripts in Journal",
+        description="Record the text of each script, not only its length and outcome",
+        default=_DEFAULTS.journal_code,
+        update=_pass_on,
+    )
+
+    def draw(self, context: bpy.types.Context) -> None:
+        from .panels import preferences
+
+        preferences.draw(self.layout, self)
+
+
+def chosen(preferences: Any) -> dict[str, Any]:
+    """Return the fields that the user has set."""
+    names: Iterable[str] = MCP_BRIDGE_Preferences.__annotations__
+    values = {name: getattr(preferences, name) for name in names if preferences.is_property_set(name)}
+    if not values.get("log_file", ""):
+        values.pop("log_file", None)
+    return values
+
+
+def get() -> Any:
+    """Return this extension's preferences, as Blender keeps them."""
+    return bpy.context.preferences.addons[__package__].preferences
+
+
+def register() -> None:
+    """Register the preferences and pass on what the user chose before."""
+    bpy.utils.register_class(MCP_BRIDGE_Preferences)
+    settings.set_preferences(chosen(get()))
+    if get().autostart and not bpy.app.background:
+        bpy.app.timers.register(_autostart, first_interval=0.5)
+
+
+def unregister() -> None:
+    """Undo `register`."""
+    if bpy.app.timers.is_registered(_autostart):
+        bpy.app.timers.unregister(_autostart)
+    settings.set_preferences({})
+    bpy.utils.unregister_class(MCP_BRIDGE_Preferences)
+
+
+def _autostart() -> None:
+    """Start once Blender is up; an error is shown in the panel, not raised."""
+    from .operators import state
+
+    if not state.running_bridge():
+        try:
+            bpy.ops.mcp_bridge.start()  # type: ignore[attr-defined]
+        except RuntimeError:  # the operator reported it, which raises when called from Python
+            return

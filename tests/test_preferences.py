@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the user decides in the preferences reaches the settings, and nothing else does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from bl_ext.user_default.mcp_bridge import preferences, settings
+from bl_ext.user_default.mcp_bridge.operators import state
+
+
+@pytest.fixture
+def chosen() -> Iterator[Any]:
+    """The preferences, untouched before and after."""
+    found = preferences.get()
+    names = preferences.MCP_BRIDGE_Preferences.__annotations__
+    for name in names:
+        found.property_unset(name)
+    settings.set_preferences({})
+    yield found
+    for name in names:
+        found.property_unset(name)
+    settings.set_preferences({})
+
+
+def test_every_preference_is_a_setting_with_the_same_default(chosen: Any) -> None:
+    known = {field.name for field in fields(settings.Settings)}
+    defaults = settings.Settings()
+    for name in preferences.MCP_BRIDGE_Preferences.__annotations__:
+        assert name in known
+        if name not in ("confirm", "log_file"):  # there the setting's own default is to decide by itself
+            assert getattr(chosen, name) == pytest.approx(getattr(defaults, name)), name
+
+
+def test_what_was_never_touched_is_not_passed_on(chosen: Any) -> None:
+    assert preferences.chosen(chosen) == {}
+    assert settings.current().confirm is None
+
+
+def test_a_change_counts_at_once(chosen: Any) -> None:
+    chosen.port = 9900
+    chosen.confirm = "auto"
+    chosen.execute_enabled = False
+    now = settings.current()
+    assert (now.port, now.confirm, now.execute_enabled) == (9900, "auto", False)
+    assert now.origins["port"] == "preferences"
+    assert state.view.settings == now
+
+
+def test_the_environment_goes_first_and_the_panel_knows(chosen: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLENDER_MCP_EXECUTE", "off")
+    chosen.execute_enabled = True
+    assert settings.current().execute_enabled is False
+    assert state.view.origins == {"execute_enabled": "environment"}
+
+
+def test_an_empty_log_file_is_none(chosen: Any) -> None:
+    chosen.log_file = ""
+    assert "log_file" not in preferences.chosen(chosen)
+    chosen.log_file = "/tmp/mcp.log"
+    assert str(settings.current().log_file) == "/tmp/mcp.log"
+
+
+def test_every_value_that_can_be_chosen_is_accepted(chosen: Any) -> None:
+    for name in ("confirm", "level", "log_level", "log_format", "log_handler"):
+        for item in chosen.bl_rna.properties[name].enum_items:
+            setattr(chosen, name, item.identifier)
+            assert getattr(settings.current(), name) == item.identifier
+    for name in ("port", "time_limit_s", "memory_limit_mb", "output_limit_kb", "rate_limit", "journal_days"):
+        for limit in ("hard_min", "hard_max"):
+            setattr(chosen, name, getattr(chosen.bl_rna.properties[name], limit))
+            assert getattr(settings.current(), name) == pytest.approx(getattr(chosen, name))
