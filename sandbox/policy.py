@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is allowed, as data: the levels, their limits and imports, and the allow-lists of Blender.
+"""What is allowed, as data: the levels, their imports, and the allow-lists of Blender.
 
 A level is a `Policy`. Everything else in the sandbox asks a policy and never compares level names. What the
 allow-lists do not name is refused, so what a new Blender brings is refused until a person has reviewed it.
@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal
 
-__all__ = ("LEVELS", "Level", "Limits", "Policy", "policy")
+__all__ = ("LEVELS", "Level", "Policy", "policy")
 
 Level = Literal["arithmetic", "math", "blender"]
 
@@ -42,32 +42,14 @@ _BLENDER_IMPORTS = _MATH_IMPORTS | frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What stops a script. Times in seconds, sizes as the name says."""
-
-    time_s: float = 5.0
-    memory_mb: int = 1024
-    output_chars: int = 1024 * 1024
-    source_chars: int = 256 * 1024
-    #: Calls inside calls of the script's own functions.
-    recursion: int = 400
-    #: Nesting of the source's syntax tree.
-    depth: int = 100
-    integer_bits: int = 65_536
-    #: Items of a sequence that one expression may make, and characters of a text.
-    sequence: int = 10_000_000
-    #: Vertices (or curve points, or particles) that one step may make in Blender.
-    geometry: int = 2_000_000
-
-
 @dataclass(frozen=True)
 class Policy:
     """What one level allows. Struct members are listed at the struct that adds them: ask with the lineage."""
 
     level: Level
     imports: frozenset[str]
-    limits: Limits = Limits()
+    #: Vertices (or curve points, or particles) that one step may make in Blender.
+    geometry: int = 2_000_000
     #: Idnames of operators, `mesh.primitive_cube_add`.
     operators: frozenset[str] = frozenset()
     _read: Mapping[str, frozenset[str]] = field(default_factory=dict, repr=False)
@@ -146,7 +128,7 @@ def _table(file: str) -> Mapping[str, frozenset[str]]:
 
 @cache
 def policy(level: Level) -> Policy:
-    """The policy of a level with its default limits; `dataclasses.replace(policy, limits=…)` for others."""
+    """The policy of a level."""
     if level == "arithmetic":
         return Policy(level, frozenset())
     if level == "math":
@@ -155,4 +137,4 @@ def policy(level: Level) -> Policy:
         f"{module}.{name}" for module, names in _table("operators").items() for name in names
     )
     read, write, call = _table("properties_read"), _table("properties_write"), _table("functions")
-    return Policy(level, _BLENDER_IMPORTS, Limits(), operators, read, write, call)
+    return Policy(level, _BLENDER_IMPORTS, operators=operators, _read=read, _write=write, _call=call)

@@ -91,6 +91,7 @@ class RnaIndex:
     structs: Mapping[str, Struct]
     context: frozenset[str] = frozenset()
     _modules: dict[str, list[str]] = field(default_factory=dict, repr=False, compare=False)
+    _below: dict[str, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
 
     def lineage(self, struct: str) -> Iterator[Struct]:
         """The struct and its bases, nearest first."""
@@ -115,6 +116,17 @@ class RnaIndex:
     def members(self, struct: str) -> list[str]:
         """Names of all members of `struct`, its bases' too, sorted."""
         return sorted({n for s in self.lineage(struct) for n in (*s.properties, *s.functions, *s.python)})
+
+    def members_below(self, struct: str) -> frozenset[str]:
+        """Members of a struct, its bases and whatever derives from it: a reference may hold any of these."""
+        if not self._below:
+            below: dict[str, set[str]] = {}
+            for name, found in self.structs.items():
+                own = (*found.properties, *found.functions, *found.python)
+                for above in self.lineage(name):
+                    below.setdefault(above.name, set()).update(own)
+            self._below.update({name: frozenset(names) for name, names in below.items()})
+        return self._below.get(struct, frozenset()) | frozenset(self.members(struct))
 
     def operator_module(self, module: str) -> list[str]:
         """The idnames of one operator module; empty when there is no such module."""
@@ -162,8 +174,19 @@ def build() -> RnaIndex:
         rna = getattr(getattr(bpy.types, name), "bl_rna", None)
         if rna is not None and not any(mark in name for mark in _INTERFACE):
             structs[name] = _struct(rna, getattr(bpy.types, name))
+    _add_groups(structs)
     context = frozenset(n for n in dir(bpy.context) if not n.startswith("_"))
     return RnaIndex(tuple(bpy.app.version), operators, structs, context)
+
+
+def _add_groups(structs: dict[str, Struct]) -> None:
+    """Property groups (Cycles' settings) are registered classes that `dir(bpy.types)` does not list."""
+    import bpy
+
+    for kind in bpy.types.PropertyGroup.__subclasses__():
+        rna = getattr(kind, "bl_rna", None)
+        if rna is not None and rna.identifier not in structs and "_OT_" not in rna.identifier:
+            structs[rna.identifier] = _struct(rna, kind)
 
 
 def _operator(idname: str, operator: Any) -> Operator:

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The guarded view of Blender: what a script of the level `blender` may read, write and call.
+
+Scripts hold Blender's own objects, not wrappers, so that they compare, hash and pass to Blender as always; what is
+guarded is each read and write of a member, decided once per (type, name) from the allow-lists of the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import bmesh
+import bpy
+
+from ..policy import Policy
+from ..watchdog import Watchdog
+from . import bmesh_sizes, calls, views
+from .geometry import Geometry
+from .members import Access, Members
+from .operators import Operator, OperatorModule, Operators
+
+__all__ = ("BlenderHost",)
+
+_STRUCTS = (bpy.types.bpy_struct, bpy.types.bpy_prop)
+_OWN_OBJECTS = (Operators, OperatorModule, Operator)
+_RNA_META = tuple({type(bpy.types.Object), type(bpy.types.PropertyGroup), type(bpy.types.Operator)} - {type})
+_C_TYPES = frozenset(
+    "IDPropertyGroup IDPropertyArray IDPropertyUIManager ContextTempOverride bpy_func".split()
+)
+_BMESH = tuple(kind for kind in vars(bmesh.types).values() if isinstance(kind, type))
+
+
+class BlenderHost:
+    """Guards Blender's values for one run; the seam is `guards.Host`."""
+
+    def __init__(self, policy: Policy, meter: Watchdog) -> None:
+        self.policy = policy
+        self.meter = meter
+        self.members = Members(policy)
+        self.geometry = Geometry(self, policy.geometry)
+        self._operators: dict[str, Operator] = {}
+        self._modules: dict[str, OperatorModule] = {}
+
+    # --- the seam -------------------------------------------------------------------------------------------
+
+    def modules(self) -> dict[str, object]:
+        """What the importable names give, by dotted name."""
+        return views.views(self)
+
+    def owns(self, kind: type) -> bool:
+        """Whether values of this type are Blender's."""
+        return (
+            issubclass(kind, (*_STRUCTS, *_OWN_OBJECTS, *_RNA_META))
+            or kind.__name__ in _C_TYPES
+            or kind in _BMESH
+        )
+
+    def plain(self, kind: type, name: str, write: bool) -> bool:
+        """Whether the member needs no look at each use."""
+        if not issubclass(kind, bpy.types.bpy_struct):
+            return kind in _BMESH and bmesh_sizes.plain(kind, name)
+        access = self.members.access(kind, name)
+        return access.plain_write if write else access.plain_read
+
+    def plain_items(self, kind: type, write: bool) -> bool:
+        """Collections and arrays are indexed natively; custom properties of structs are looked at."""
+        return kind in _BMESH or (issubclass(kind, bpy.types.bpy_prop) and not write)
+
+    def getattr(self, value: Any, name: str) -> Any:
+        """`value.name`, checked."""
+        if isinstance(value, _OWN_OBJECTS):
+            if name.startswith("_"):
+                raise AttributeError(f"{value!r} has no attribute {name!r}")
+            return getattr(value, name)
+        if isinstance(value, type):
+            return self._class_member(value, name)
+        if type(value) in _BMESH:
+            return bmesh_sizes.member(self, value, name)
+        access = self._access(value, name)
+        if access.read is not None:
+            return access.read(self, value, name)
+        if access.missing:
+            raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
+        return self.refuse(f"{_label(value, name)} may not be used by a script: {access.why}", code="member")
+
+    def setattr(self, value: Any, name: str, new: Any) -> None:
+        """`value.name = new`, checked."""
+        if isinstance(value, (type, *_OWN_OBJECTS)):
+            self.refuse(
+                f"{value!r} may not be changed: a script works on data, not on Blender itself", code="member"
+            )
+        if type(value) in _BMESH:
+            bmesh_sizes.write(self, value, name, new)
+            return
+        access = self._access(value, name)
+        if access.write is not None:
+            access.write(self, value, name, new)
+        elif access.missing:
+            raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
+        elif access.read is not None and _readonly(value, name):
+            setattr(value, name, new)  # Blender's own error
+        else:
+            self.refuse(f"{_label(value, name)} may not be changed by a script: {access.why}", code="member")
+
+    def delattr(self, value: Any, name: str) -> None:
+        """Blender's members cannot be deleted."""
+        self.refuse(f"del {_label(value, name)}: Blender's own members cannot be deleted", code="member")
+
+    def getitem(self, value: Any, key: Any) -> Any:
+        """`value[key]`: items of collections and arrays, custom properties of structs."""
+        if isinstance(value, bpy.types.bpy_struct) and calls.is_registered(value, key):
+            self.refuse(f"[{key!r}] of {value!r} belongs to an add-on: use the attribute .{key}", code="item")
+        if isinstance(value, (type, *_OWN_OBJECTS)):
+            raise TypeError(f"{value!r} is not subscriptable")
+        return value[key]
+
+    def setitem(self, value: Any, key: Any, new: Any) -> None:
+        """`value[key] = new`."""
+        if isinstance(value, (type, *_OWN_OBJECTS)):
+            self.refuse(f"items of {value!r} may not be changed", code="item")
+        if isinstance(value, bpy.types.bpy_struct):
+            if calls.is_registered(value, key):
+                self.refuse(
+                    f"[{key!r}] of {value!r} belongs to an add-on: use the attribute .{key}", code="item"
+                )
+            value[key] = new
+            if isinstance(value, bpy.types.Modifier):
+                self.geometry.check(value.id_data)
+            return
+        value[key] = new
+
+    def delitem(self, value: Any, key: Any) -> None:
+        """`del value[key]`."""
+        if isinstance(value, (type, *_OWN_OBJECTS)) or (
+            isinstance(value, bpy.types.bpy_struct) and calls.is_registered(value, key)
+        ):
+            self.refuse(f"[{key!r}] of {value!r} may not be deleted", code="item")
+        del value[key]
+
+    # --- for the parts --------------------------------------------------------------------------------------
+
+    def refuse(self, message: str, *, code: str = "policy") -> NoReturn:
+        """Stop the run: policy says no."""
+        self.meter.refuse(message, code=code)
+
+    def exceed(self, message: str, *, limit: str) -> NoReturn:
+        """Stop the run: a limit is reached."""
+        self.meter.exceed(message, limit=limit)
+
+    def operator_module(self, name: str) -> OperatorModule:
+        """The module of operators `name`."""
+        if name not in self._modules:
+            self._modules[name] = OperatorModule(self, name)
+        return self._modules[name]
+
+    def operator(self, idname: str) -> Operator:
+        """The operator `idname`."""
+        if idname not in self._operators:
+            self._operators[idname] = Operator(self, idname)
+        return self._operators[idname]
+
+    def bmesh_operator(self, name: str) -> Callable[..., Any]:
+        """The function `bmesh.ops.name`, with its counts checked."""
+        return bmesh_sizes.operator(self, name)
+
+    def before_operator(self, idname: str) -> None:
+        """What must hold before an operator runs."""
+        self.meter.tick()
+        self.geometry.check_touched()
+        if "modifier" in idname or idname == "object.subdivision_set":
+            self.geometry.touch(bpy.context.view_layer.objects.active)
+
+    def after_operator(self, idname: str) -> None:
+        """What is looked at after an operator ran."""
+        if "modifier" in idname or idname == "object.subdivision_set":
+            self.geometry.check_touched()
+
+    # --- inside ---------------------------------------------------------------------------------------------
+
+    def _access(self, value: Any, name: str) -> Access:
+        if isinstance(value, bpy.types.bpy_prop) and not isinstance(value, bpy.types.bpy_prop_array):
+            return self.members.collection(value, name)
+        return self.members.access(type(value), name)
+
+    def _class_member(self, value: type, name: str) -> Any:
+        if name in ("bl_rna", "__name__") and hasattr(value, "bl_rna"):
+            return getattr(value, name)
+        if not hasattr(value, name):
+            raise AttributeError(f"type object {value.__name__!r} has no attribute {name!r}")
+        return self.refuse(
+            f"bpy.types.{value.__name__}.{name} may not be used: use it on an object instead", code="member"
+        )
+
+
+def _readonly(value: Any, name: str) -> bool:
+    rna = getattr(value, "bl_rna", None)
+    prop = rna.properties.get(name) if rna is not None else None
+    return prop is None or prop.is_readonly
+
+
+def _label(value: Any, name: str) -> str:
+    rna = getattr(value, "rna_type", None)
+    return f"{getattr(rna, 'identifier', type(value).__name__)}.{name}"

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""BMesh as a script sees it: all of it works on memory, so only what multiplies geometry is looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import bmesh
+
+if TYPE_CHECKING:
+    from . import BlenderHost
+
+__all__ = ("member", "operator", "plain", "write")
+
+#: Members of BMesh types that are no plain data or that could be called with something that runs code.
+_HIDDEN: frozenset[str] = frozenset()
+
+
+def plain(kind: type, name: str) -> bool:
+    """Whether a member of a BMesh type may be read and written natively: all that it has, dunders apart."""
+    return not name.startswith("_") and name not in _HIDDEN and hasattr(kind, name)
+
+
+def member(host: BlenderHost, value: Any, name: str) -> Any:
+    """`value.name`."""
+    if name.startswith("_") or name in _HIDDEN:
+        host.refuse(f"{type(value).__name__}.{name} may not be used by a script", code="member")
+    return getattr(value, name)
+
+
+def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """`value.name = new`."""
+    if name.startswith("_") or name in _HIDDEN:
+        host.refuse(f"{type(value).__name__}.{name} may not be changed by a script", code="member")
+    setattr(value, name, new)
+
+
+def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
+    """`bmesh.ops.name`, checked; raises AttributeError as bmesh.ops would."""
+    if name.startswith("_"):
+        raise AttributeError(f"BMeshOpsModule: {name!r} not found")
+    function = getattr(bmesh.ops, name)
+    rule = _SIZES.get(name)
+
+    def call(bm: Any, **arguments: Any) -> Any:
+        host.meter.tick()
+        if rule is not None:
+            host.geometry.amount(rule(bm, arguments), f"bmesh.ops.{name}")
+        return function(bm, **arguments)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+Size = Callable[[Any, Mapping[str, Any]], float]
+
+
+def _number(arguments: Mapping[str, Any], name: str, default: float) -> float:
+    value = arguments.get(name, default)
+    return float(value) if isinstance(value, (int, float)) else default
+
+
+def _product(**defaults: float) -> Size:
+    return lambda _bm, arguments: math.prod(max(_number(arguments, n, d), 1.0) for n, d in defaults.items())
+
+
+def _per_vertex(power: int, **defaults: float) -> Size:
+    def size(bm: Any, arguments: Mapping[str, Any]) -> float:
+        return len(bm.verts) * math.prod(
+            (_number(arguments, n, d) + 1.0) ** power for n, d in defaults.items()
+        )
+
+    return size
+
+
+def _geometry(arguments: Mapping[str, Any], bm: Any) -> int:
+    given = arguments.get("geom")
+    return len(given) if isinstance(given, (list, tuple)) else len(bm.verts)
+
+
+#: About how many vertices an operator makes.
+_SIZES: dict[str, Size] = {
+    "create_grid": _product(x_segments=1, y_segments=1),
+    "create_uvsphere": _product(u_segments=8, v_segments=8),
+    "create_icosphere": lambda _bm, a: 10.0 * 4.0 ** min(_number(a, "subdivisions", 1), 30.0),
+    "create_circle": _product(segments=8),
+    "create_cone": _product(segments=8),
+    "subdivide_edges": _per_vertex(2, cuts=0),
+    "subdivide_edgering": _per_vertex(1, cuts=0),
+    "bisect_edges": _per_vertex(1, cuts=0),
+    "bevel": _per_vertex(2, segments=1),
+    "spin": lambda bm, a: _geometry(a, bm) * max(_number(a, "steps", 1), 1.0),
+    "duplicate": lambda bm, a: len(bm.verts) + _geometry(a, bm),
+    "solidify": _per_vertex(0, thickness=1),
+    "wireframe": lambda bm, _a: len(bm.verts) * 8.0,
+    "grid_fill": lambda bm, _a: len(bm.verts) ** 2 / 8.0 if len(bm.verts) < 10_000 else 1e6,
+}

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Functions of Blender whose arguments are looked at before they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .. import paths
+
+if TYPE_CHECKING:
+    from . import BlenderHost
+    from .members import Reader
+
+__all__ = (
+    "CHECKED",
+    "array_foreach_set",
+    "checked",
+    "custom_get",
+    "custom_items",
+    "custom_keys",
+    "custom_pop",
+    "custom_values",
+    "driver",
+    "foreach_set",
+    "keyframe",
+    "path_resolve",
+    "property_unset",
+)
+
+Arguments = Mapping[str, Any]
+Check = Callable[["BlenderHost", Any, Arguments], None]
+
+
+def checked(path: str) -> Reader:
+    """The reader of a function in `CHECKED`: gives a function that checks its arguments and then calls."""
+    check = CHECKED[path]
+
+    def read(host: BlenderHost, owner: Any, name: str) -> Any:
+        function = getattr(owner, name)
+        names = _parameter_names(owner, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            check(host, owner, {**dict(zip(names, args, strict=False)), **kwargs})
+            return function(*args, **kwargs)
+
+        call.__name__ = call.__qualname__ = name
+        return call
+
+    return read
+
+
+def _parameter_names(owner: Any, name: str) -> list[str]:
+    rna = getattr(owner, "bl_rna", None)
+    function = rna.functions.get(name) if rna is not None and hasattr(rna, "functions") else None
+    if function is None:
+        return []
+    return [p.identifier for p in function.parameters if not p.is_output]
+
+
+# --- by function --------------------------------------------------------------------------------------------
+
+
+def _count(parameter: str, *, times: int = 1) -> Check:
+    def check(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+        value = arguments.get(parameter, 0)
+        if isinstance(value, int):
+            host.geometry.amount(value // times, f"{parameter}={value:,}")
+
+    return check
+
+
+def _sizes(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    sizes = arguments.get("sizes", ())
+    if isinstance(sizes, (list, tuple)):
+        host.geometry.amount(sum(s for s in sizes if isinstance(s, int) and s > 0), "sizes")
+
+
+def _image_size(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    width, height = arguments.get("width", 1), arguments.get("height", 1)
+    if isinstance(width, int) and isinstance(height, int):
+        limit = 4096 * 4096 if arguments.get("float_buffer") else 8192 * 8192
+        if width * height > limit:
+            host.exceed(f"an image of {width} x {height} pixels is too large for a script", limit="memory")
+
+
+def _pack(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    if arguments:
+        host.refuse("Image.pack(data=…) writes bytes of a file's own making: call pack() without arguments")
+
+
+def _data_path(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    if reason := paths.bad_data_path(arguments.get("data_path", "")):
+        host.refuse(reason)
+
+
+_SCRIPT_NODES = "ShaderNodeScript CompositorNodeOutputFile TextureNodeOutput".split()
+
+
+def _node_type(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    kind = arguments.get("type")
+    if kind in _SCRIPT_NODES or (isinstance(kind, str) and kind.startswith("GeometryNodeImport")):
+        host.refuse(f"a {kind} node runs code or works on files: build it from the other nodes")
+    host.geometry.touch(_owner.id_data)
+
+
+def _evaluation(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
+    host.geometry.check_touched()
+
+
+def _modifier(host: BlenderHost, owner: Any, _arguments: Arguments) -> None:
+    host.geometry.touch(owner.id_data)
+
+
+_OVERRIDES = frozenset(
+    """
+    window screen area region scene view_layer object active_object edit_object selected_objects
+    selected_editable_objects selected_bones selected_pose_bones active_bone active_pose_bone collection
+    selectable_objects visible_objects editable_objects space_data region_data material mesh modifier constraint
+    workspace mode particle_system pose_object id edit_bone bone pose_bone active_node selected_nodes
+    """.split()
+)
+
+
+def _override(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    for name in arguments:
+        if name not in _OVERRIDES and name not in _plain_overrides(host):
+            host.refuse(f"temp_override({name}=…) is refused: it is not on the list of reviewed members")
+
+
+def _plain_overrides(host: BlenderHost) -> frozenset[str]:
+    from .values import CONTEXT_MEMBERS
+
+    return CONTEXT_MEMBERS | host.policy.readable("Context")
+
+
+#: Checked functions by `Struct.function`; the check refuses or returns.
+CHECKED: dict[str, Check] = {
+    "MeshVertices.add": _count("count"),
+    "MeshEdges.add": _count("count", times=2),
+    "MeshLoops.add": _count("count", times=4),
+    "MeshPolygons.add": _count("count"),
+    "SplinePoints.add": _count("count"),
+    "SplineBezierPoints.add": _count("count"),
+    "FCurveKeyframePoints.add": _count("count"),
+    "GPencilStrokePoints.add": _count("count"),
+    "AnnotationStrokePoints.add": _count("count"),
+    "MaskSplinePoints.add": _count("count"),
+    "PointCloud.resize": _count("size"),
+    "Curves.add_curves": _sizes,
+    "Curves.resize_curves": _sizes,
+    "GreasePencilDrawing.add_strokes": _sizes,
+    "GreasePencilDrawing.resize_strokes": _sizes,
+    "BlendDataImages.new": _image_size,
+    "UDIMTiles.new": _image_size,
+    "Image.scale": _image_size,
+    "Image.pack": _pack,
+    "ActionFCurves.new": _data_path,
+    "ActionChannelbagFCurves.new": _data_path,
+    "ActionChannelbagFCurves.ensure": _data_path,
+    "Action.fcurve_ensure_for_datablock": _data_path,
+    "ActionKeyframeStrip.key_insert": _data_path,
+    "AnimDataDrivers.new": _data_path,
+    "KeyingSetPaths.add": _data_path,
+    "Nodes.new": _node_type,
+    "ObjectModifiers.new": _modifier,
+    "Context.temp_override": _override,
+    "Context.evaluated_depsgraph_get": _evaluation,
+    "ViewLayer.update": _evaluation,
+    "Depsgraph.update": _evaluation,
+    "Scene.frame_set": _evaluation,
+    "Object.to_mesh": _evaluation,
+    "Object.to_curve": _evaluation,
+    "ID.evaluated_get": _evaluation,
+    "BlendDataMeshes.new_from_object": _evaluation,
+}
+
+
+# --- methods of every struct --------------------------------------------------------------------------------
+
+
+def keyframe(host: BlenderHost, owner: Any, name: str) -> Any:
+    """`keyframe_insert` and `keyframe_delete`."""
+    function = getattr(owner, name)
+
+    def call(data_path: str, *args: Any, **kwargs: Any) -> Any:
+        if reason := paths.bad_data_path(data_path):
+            host.refuse(reason)
+        return function(data_path, *args, **kwargs)
+
+    return call
+
+
+def driver(host: BlenderHost, owner: Any, name: str) -> Any:
+    """`driver_add` and `driver_remove`: the path is checked here, the expression when it is set."""
+    function = getattr(owner, name)
+
+    def call(path: str, index: int = -1) -> Any:
+        if reason := paths.bad_data_path(path):
+            host.refuse(reason)
+        return function(path, index)
+
+    return call
+
+
+def path_resolve(host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`path_resolve`: walks the path with the guard, so that it reaches what attributes reach and no more."""
+
+    def call(path: str, coerce: bool = True) -> Any:
+        try:
+            steps = paths.split_data_path(path)
+        except ValueError as error:
+            host.refuse(str(error))
+        value = owner
+        for step in steps:
+            if isinstance(step, str):
+                value = host.getattr(value, step) if host.owns(type(value)) else getattr(value, step)
+            else:
+                key = step[0] if isinstance(step, tuple) else step
+                value = host.getitem(value, key) if host.owns(type(value)) else value[key]
+        return value
+
+    return call
+
+
+def property_unset(host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`property_unset`: a write like any other."""
+
+    def call(property: str) -> None:  # noqa: A002 - Blender's own name of the parameter
+        access = host.members.access(type(owner), property)
+        if access.write is None:
+            host.refuse(f"{type(owner).__name__}.{property} may not be reset by a script: {access.why}")
+        owner.property_unset(property)
+
+    return call
+
+
+def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`foreach_set` of a collection: the attribute must be writable."""
+
+    def call(attr: str, seq: Any) -> None:
+        if len(owner):
+            access = host.members.access(type(owner[0]), attr)
+            if access.write is None and not access.missing:
+                host.refuse(f"{type(owner[0]).__name__}.{attr} may not be set by a script: {access.why}")
+        owner.foreach_set(attr, seq)
+
+    return call
+
+
+def array_foreach_set(_host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`foreach_set` of an array that may be written: arrays that may not are handed out as copies."""
+    return owner.foreach_set
+
+
+# --- custom properties --------------------------------------------------------------------------------------
+
+
+def is_registered(owner: Any, key: object) -> bool:
+    """Whether the key is where Blender stores a property that an add-on registered on this struct."""
+    prop = owner.bl_rna.properties.get(key) if isinstance(key, str) and hasattr(owner, "bl_rna") else None
+    return prop is not None and prop.is_runtime
+
+
+def custom_get(_host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`get`: custom properties, without what add-ons registered."""
+
+    def call(key: str, default: Any = None) -> Any:
+        return default if is_registered(owner, key) else owner.get(key, default)
+
+    return call
+
+
+def custom_pop(host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`pop`, likewise."""
+
+    def call(key: str, *default: Any) -> Any:
+        if is_registered(owner, key):
+            host.refuse(f"[{key!r}] belongs to an add-on")
+        return owner.pop(key, *default)
+
+    return call
+
+
+def custom_keys(_host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`keys`, as a list."""
+    return lambda: [key for key, _value in owner.items() if not is_registered(owner, key)]
+
+
+def custom_values(_host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`values`, as a list."""
+    return lambda: [value for key, value in owner.items() if not is_registered(owner, key)]
+
+
+def custom_items(_host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`items`, as a list."""
+    return lambda: [(key, value) for key, value in owner.items() if not is_registered(owner, key)]

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Estimates how much geometry a step would make, before Blender makes it.
+
+Nothing in the process stops Blender once it evaluates a modifier stack, so what multiplies is estimated from its
+arguments and refused above the policy's limit. An estimate is of vertices, rough and on the high side; it is made
+when a shaping value is written, and again for the touched objects before anything evaluates the scene.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from . import node_sizes
+
+if TYPE_CHECKING:
+    from . import BlenderHost
+
+__all__ = ("Geometry", "estimate")
+
+
+class Geometry:
+    """The budget of one run: `limit` vertices in one object."""
+
+    def __init__(self, host: BlenderHost, limit: int) -> None:
+        self._host = host
+        self.limit = limit
+        #: Names of touched data-blocks: references may be freed before the next check.
+        self._touched: set[tuple[str, str]] = set()
+
+    def amount(self, count: float, what: str) -> None:
+        """Refuse a count of new elements above the limit."""
+        if count > self.limit:
+            self._host.exceed(
+                f"{what} makes about {count:,.0f} elements, more than the {self.limit:,} that one step may make",
+                limit="geometry",
+            )
+
+    def touch(self, owner: Any) -> None:
+        """Note that a data-block was changed in a way that may multiply geometry."""
+        if owner is not None:
+            self._touched.add((owner.id_type, owner.name))
+
+    def check(self, owner: Any) -> None:
+        """Estimate what uses `owner` now, and note it for later."""
+        self.touch(owner)
+        for user in _users(owner):
+            self._check_object(user)
+
+    def check_touched(self) -> None:
+        """Estimate everything that was touched: called before the scene is evaluated."""
+        if not self._touched:
+            return
+        for kind, name in self._touched:
+            owner = _find(kind, name)
+            if owner is not None:
+                for user in _users(owner):
+                    self._check_object(user)
+
+    def _check_object(self, user: Any) -> None:
+        size = estimate(user)
+        if size > self.limit:
+            self._host.exceed(
+                f"{user.name!r} would have about {size:,.0f} vertices, more than the {self.limit:,} that a script "
+                "may make: lower the modifiers' levels and counts",
+                limit="geometry",
+            )
+
+
+def _find(kind: str, name: str) -> Any:
+    collection = {
+        "OBJECT": bpy.data.objects,
+        "CURVE": bpy.data.curves,
+        "META": bpy.data.metaballs,
+        "NODETREE": bpy.data.node_groups,
+        "MESH": bpy.data.meshes,
+    }.get(kind)
+    return None if collection is None else collection.get(name)
+
+
+def _users(owner: Any) -> list[Any]:
+    if owner is None:
+        return []
+    if owner.id_type == "OBJECT":
+        return [owner]
+    if owner.id_type == "NODETREE":
+        if owner.bl_idname != "GeometryNodeTree":
+            return []
+        return [o for o in bpy.data.objects if any(m.type == "NODES" for m in o.modifiers)]
+    return [o for o in bpy.data.objects if o.data == owner] if owner.users else []
+
+
+# --- estimates ----------------------------------------------------------------------------------------------
+
+
+def estimate(user: Any) -> float:
+    """About how many vertices an object has after its modifiers, on the high side."""
+    size = _base(user)
+    for modifier in user.modifiers:
+        rule = _MODIFIERS.get(modifier.type)
+        if rule is not None and modifier.show_viewport:
+            size = max(size, 1.0) * 1.0
+            size = rule(modifier, size, user)
+        if size > 1e15:
+            return size
+    return size
+
+
+def _base(user: Any) -> float:
+    data = user.data
+    match user.type:
+        case "MESH":
+            return float(len(data.vertices))
+        case "CURVE" | "SURFACE" | "FONT":
+            return _curve(data)
+        case "META":
+            return _metaball(data)
+        case "POINTCLOUD" | "CURVES":
+            return float(len(data.points))
+    return 1.0
+
+
+def _curve(data: Any) -> float:
+    ring = 1.0
+    if data.bevel_depth or data.extrude or data.bevel_object:
+        ring = 4.0 + 4.0 * data.bevel_resolution
+    if hasattr(data, "body"):
+        return max(len(data.body), 1) * 40.0 * data.resolution_u * ring / 4.0
+    size = 0.0
+    for spline in data.splines:
+        points = max(len(spline.points), len(spline.bezier_points))
+        along = points if spline.type == "POLY" else points * spline.resolution_u
+        if spline.point_count_v > 1:
+            along *= spline.resolution_v
+        size += along * ring
+    return size
+
+
+def _metaball(data: Any) -> float:
+    cell = max(min(data.resolution, data.render_resolution or data.resolution), 1e-6)
+    return sum(
+        (2.0 * (e.radius + max(e.size_x, e.size_y, e.size_z)) / cell) ** 2 * 6.0 for e in data.elements
+    )
+
+
+def _extent(user: Any) -> float:
+    return max(*user.dimensions, 1e-3)
+
+
+Rule = Callable[[Any, float, Any], float]
+
+
+def _array(modifier: Any, size: float, user: Any) -> float:
+    if modifier.fit_type == "FIXED_COUNT":
+        return size * max(modifier.count, 1)
+    step = 0.0
+    if modifier.use_constant_offset:
+        step += math.hypot(*modifier.constant_offset_displace)
+    if modifier.use_relative_offset:
+        step += math.hypot(*modifier.relative_offset_displace) * _extent(user)
+    if modifier.use_object_offset:
+        step += 1.0
+    length = modifier.fit_length
+    if modifier.fit_type == "FIT_CURVE" and modifier.curve is not None:
+        length = sum(modifier.curve.dimensions) * 4.0
+    return size * (1.0 + length / max(step, 1e-9))
+
+
+def _remesh(modifier: Any, size: float, user: Any) -> float:
+    if modifier.mode == "VOXEL":
+        return 6.0 * (_extent(user) / max(modifier.voxel_size, 1e-6)) ** 2
+    return 6.0 * 4.0**modifier.octree_depth
+
+
+def _particles(modifier: Any, size: float, _user: Any) -> float:
+    source = modifier.object
+    count = sum(s.settings.count for s in source.particle_systems) if source is not None else 1
+    return size * max(count, 1)
+
+
+def _ocean(modifier: Any, size: float, _user: Any) -> float:
+    side = max(modifier.resolution, modifier.viewport_resolution) ** 2
+    repeat = modifier.repeat_x * modifier.repeat_y if modifier.geometry_mode == "GENERATE" else 0
+    return size + float(side) ** 2 * max(repeat, 1)
+
+
+def _boolean(modifier: Any, size: float, _user: Any) -> float:
+    others = [modifier.object] if modifier.object is not None else []
+    if modifier.collection is not None:
+        others = list(modifier.collection.objects)
+    return size + 2.0 * sum(len(o.data.vertices) for o in others if o.type == "MESH")
+
+
+_MODIFIERS: dict[str, Rule] = {
+    "SUBSURF": lambda m, size, _u: size * 4.0 ** max(m.levels, 0),
+    "MULTIRES": lambda m, size, _u: size * 4.0 ** max(m.levels, m.sculpt_levels, 0),
+    "ARRAY": _array,
+    "MIRROR": lambda m, size, _u: size * 2.0 ** sum(m.use_axis),
+    "SOLIDIFY": lambda _m, size, _u: size * 2.0,
+    "BEVEL": lambda m, size, _u: size * (4.0 + 2.0 * m.segments**2),
+    "SCREW": lambda m, size, _u: size * max(m.steps, 1) * max(m.iterations, 1),
+    "SKIN": lambda _m, size, _u: size * 12.0,
+    "WIREFRAME": lambda _m, size, _u: size * 8.0,
+    "EDGE_SPLIT": lambda _m, size, _u: size * 4.0,
+    "REMESH": _remesh,
+    "PARTICLE_INSTANCE": _particles,
+    "OCEAN": _ocean,
+    "BOOLEAN": _boolean,
+    "VOLUME_TO_MESH": lambda m, size, _u: size + 6.0 * max(m.voxel_amount, 1) ** 2,
+    "MESH_TO_VOLUME": lambda m, size, _u: size + max(m.voxel_amount, 1) ** 3 / 20.0,
+    "NODES": node_sizes.modifier_size,
+}

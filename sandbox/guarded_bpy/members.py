@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Decides what a script may do with a member of one of Blender's types: once per (type, name), then cached.
+
+A decision is data: the `Access` says whether the member may be read natively, through a function, or not at all, and
+likewise for writing. Default deny: a member that RNA has and the allow-lists do not name is refused; a name that RNA
+does not have is Blender's own AttributeError, which honest scripts catch to support several versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..policy import Policy
+from . import calls, values
+
+__all__ = ("Access", "Members", "lineage")
+
+if TYPE_CHECKING:
+    from . import BlenderHost
+
+Reader = Callable[["BlenderHost", Any, str], Any]
+Writer = Callable[["BlenderHost", Any, str, Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How one member is reached.
+
+    `read` and `write` are None where the member may not be; `plain_read` and `plain_write` say that the native
+    operation does, without a look at the value. `why` completes "… may not be used: ".
+    """
+
+    read: Reader | None = None
+    write: Writer | None = None
+    plain_read: bool = False
+    plain_write: bool = False
+    why: str = ""
+    missing: bool = False
+
+
+def _get(_host: BlenderHost, value: Any, name: str) -> Any:
+    return getattr(value, name)
+
+
+def _set(_host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    setattr(value, name, new)
+
+
+MISSING = Access(missing=True)
+PLAIN = Access(read=_get, plain_read=True)
+
+#: Methods that every RNA struct has from Blender's C code, and how they are reached.
+_STRUCT_METHODS: dict[str, Reader] = {
+    "keyframe_insert": calls.keyframe,
+    "keyframe_delete": calls.keyframe,
+    "driver_add": calls.driver,
+    "driver_remove": calls.driver,
+    "path_resolve": calls.path_resolve,
+    "property_unset": calls.property_unset,
+    "get": calls.custom_get,
+    "pop": calls.custom_pop,
+    "keys": calls.custom_keys,
+    "values": calls.custom_values,
+    "items": calls.custom_items,
+}
+_PLAIN_STRUCT_METHODS = frozenset(
+    "path_from_id is_property_set is_property_hidden is_property_readonly id_properties_ui id_data".split()
+)
+_PLAIN_COLLECTION_METHODS = frozenset(
+    "keys values items get find id_data path_from_id foreach_get update".split()
+)
+_PLAIN_ARRAY_METHODS = frozenset("foreach_get id_data path_from_id".split())
+
+#: Members of types that Blender defines in C without RNA, by the name of the type: all of them are plain data.
+_C_TYPES: dict[str, frozenset[str]] = {
+    "IDPropertyGroup": frozenset("keys values items get pop update to_dict clear name".split()),
+    "IDPropertyArray": frozenset("to_list typecode".split()),
+    "IDPropertyUIManager": frozenset("update clear as_dict update_from".split()),
+    "ContextTempOverride": frozenset(),
+    "bpy_func": frozenset(),
+    "bpy_prop": frozenset(),
+}
+
+_HANDLERS = "code that Blender calls later runs outside the request"
+#: Why a member is refused, by `Struct.member`, struct or member; anything else gets the general reason.
+_REASONS: dict[str, str] = {
+    "Context.preferences": "a script may not read or change the user's preferences",
+    "Preferences": "a script may not read or change the user's preferences",
+    "Text.as_module": "it runs code outside the sandbox",
+    "Text.use_module": "it makes Blender run the text when the file is opened",
+    "Driver.use_self": "a driver that sees its owner can run code: use driver variables",
+    "Image.save": "a script may not write files: img.pack() keeps the image in the .blend",
+    "Image.save_render": "a script may not write files",
+    "Image.filepath": "a script may not point at files: make the image from .pixels",
+    "Image.filepath_raw": "a script may not point at files: make the image from .pixels",
+    "WindowManager.keyconfigs": "a script may not change the keymap",
+    "BlendDataImages.load": "a script may not open files: ask the bridge's asset tools for textures",
+    "BlendDataFonts.load": "a script may not open files: a text object has Blender's own font",
+    "BlendDataSounds.load": "a script may not open files",
+    "BlendDataTexts.load": "a script may not open files: use bpy.data.texts.new() and .write()",
+    "BlendDataLibraries.load": "a script may not open files: ask the bridge's asset tools",
+    "BlendData.orphans_purge": "it also purges what the user keeps: remove the unused items that you mean one by one",
+    "Area.type": "it changes the user's window",
+    "Area.ui_type": "it changes the user's window",
+}
+
+
+def lineage(kind: type) -> Iterator[str]:
+    """Names of the RNA struct of a Python type and of its bases, nearest first."""
+    rna = getattr(kind, "bl_rna", None)
+    while rna is not None:
+        yield rna.identifier
+        rna = rna.base
+
+
+class Members:
+    """The decisions of one policy."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._structs: dict[tuple[type, str], Access] = {}
+        self._collections: dict[tuple[str, str], Access] = {}
+
+    def access(self, kind: type, name: str) -> Access:
+        """How the member `name` of values of the type `kind` is reached (collections: see `collection`)."""
+        found = self._structs.get((kind, name))
+        if found is None:
+            found = self._structs[kind, name] = self._decide(kind, name)
+        return found
+
+    def collection(self, value: Any, name: str) -> Access:
+        """How the member `name` of a collection is reached: all collections share one type, their struct differs."""
+        if name in _PLAIN_COLLECTION_METHODS:
+            return PLAIN
+        if name == "foreach_set":
+            return Access(read=calls.foreach_set)
+        struct = getattr(getattr(value, "rna_type", None), "identifier", "")
+        found = self._collections.get((struct, name))
+        if found is None:
+            kind = getattr(bpy.types, struct, None) if isinstance(struct, str) else None
+            found = self._decide_struct(kind, name) if kind is not None else MISSING
+            self._collections[struct, name] = found
+        return found
+
+    def _decide(self, kind: type, name: str) -> Access:
+        if issubclass(kind, bpy.types.bpy_struct):
+            return self._decide_struct(kind, name)
+        if issubclass(kind, bpy.types.bpy_prop_array):
+            if name == "foreach_set":
+                return Access(read=calls.array_foreach_set)
+            return PLAIN if name in _PLAIN_ARRAY_METHODS else _refused(kind, name)
+        allowed = _C_TYPES.get(kind.__name__)
+        if allowed is not None:
+            return PLAIN if name in allowed else _refused(kind, name)
+        return _refused(kind, name)
+
+    def _decide_struct(self, kind: type, name: str) -> Access:
+        if name.startswith("__"):
+            return MISSING
+        if name in _STRUCT_METHODS:
+            return Access(read=_STRUCT_METHODS[name])
+        if name in _PLAIN_STRUCT_METHODS:
+            return PLAIN
+        if name in ("bl_rna", "rna_type"):
+            return PLAIN
+        structs = list(lineage(kind))
+        for struct in structs:
+            path = f"{struct}.{name}"
+            if path in calls.CHECKED:
+                return Access(read=calls.checked(path))
+            if name in self.policy.callable(struct):
+                return PLAIN
+            if name in self.policy.readable(struct):
+                return self._property(kind, struct, name)
+        if structs and structs[0] == "Context" and name in values.CONTEXT_MEMBERS:
+            return PLAIN
+        if not hasattr(kind, name) and kind.bl_rna.properties.get(name) is None:  # type: ignore[attr-defined]
+            known = structs[0] == "Context" and name in dir(bpy.context)
+            return Access(why=_reason(structs, name)) if known else MISSING
+        return Access(why=_reason(structs, name))
+
+    def _property(self, kind: type, struct: str, name: str) -> Access:
+        path = f"{struct}.{name}"
+        prop = kind.bl_rna.properties.get(name)  # type: ignore[attr-defined]
+        writable = name in self.policy.writable(struct) and (prop is None or not prop.is_readonly)
+        aliased = getattr(prop, "is_array", False)
+        read: Reader = _get if writable or not aliased else values.copied
+        plain = read is _get and struct not in values.FRAGILE
+        if not writable:
+            return Access(read=read, plain_read=plain, why=_reason([struct], name))
+        check = values.writer(path, struct, name)
+        return Access(
+            read=read,
+            write=check or _set,
+            plain_read=plain,
+            plain_write=plain and check is None,
+        )
+
+
+def _refused(kind: type, name: str) -> Access:
+    return Access(why=_reason([kind.__name__], name)) if hasattr(kind, name) else MISSING
+
+
+def _reason(structs: list[str], name: str) -> str:
+    for struct in structs:
+        if reason := _REASONS.get(f"{struct}.{name}") or _REASONS.get(struct):
+            return reason
+    if any(word in name for word in ("filepath", "directory", "path", "load", "save")):
+        return "a script may not read or write files"
+    if "handler" in name or name.startswith(("draw_", "register")):
+        return _HANDLERS
+    return "it is not on the list of reviewed members"

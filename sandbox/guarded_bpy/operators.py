@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`bpy.ops` as a script sees it: reviewed operators, run at once, with arguments that cannot run away."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+if TYPE_CHECKING:
+    from . import BlenderHost
+
+__all__ = ("Operator", "OperatorModule", "Operators")
+
+_EXECUTE = frozenset(
+    "EXEC_DEFAULT EXEC_REGION_WIN EXEC_REGION_CHANNELS EXEC_REGION_PREVIEW EXEC_AREA EXEC_SCREEN".split()
+)
+#: Parameters that name files, whichever operator has them.
+_FILES = frozenset("filepath directory filename files relative_path check_existing url".split())
+
+
+class Operators:
+    """`bpy.ops`: any module name, in any case, as Blender allows."""
+
+    __slots__ = ("_host",)
+
+    def __init__(self, host: BlenderHost) -> None:
+        self._host = host
+
+    def __getattr__(self, name: str) -> OperatorModule:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._host.operator_module(name.lower())
+
+    def __dir__(self) -> list[str]:
+        return sorted({idname.partition(".")[0] for idname in self._host.policy.operators})
+
+    def __repr__(self) -> str:
+        return "<module 'bpy.ops'>"
+
+
+class OperatorModule:
+    """One module of operators; `dir()` lists what may be used and exists in this Blender."""
+
+    __slots__ = ("_host", "_name")
+
+    def __init__(self, host: BlenderHost, name: str) -> None:
+        self._host = host
+        self._name = name
+
+    def __getattr__(self, name: str) -> Operator:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._host.operator(f"{self._name}.{name}")
+
+    def __dir__(self) -> list[str]:
+        existing = dir(getattr(bpy.ops, self._name))
+        return sorted(name for name in existing if f"{self._name}.{name}" in self._host.policy.operators)
+
+    def __repr__(self) -> str:
+        return f"<module 'bpy.ops.{self._name}'>"
+
+
+class Operator:
+    """One operator. Calling it runs it now, without a dialog and without an undo step of its own."""
+
+    __slots__ = ("_host", "_idname", "_native", "_parameters")
+
+    def __init__(self, host: BlenderHost, idname: str) -> None:
+        self._host = host
+        self._idname = idname
+        module, _, name = idname.partition(".")
+        self._native = getattr(getattr(bpy.ops, module), name)
+        self._parameters: frozenset[str] | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> set[str]:
+        self._allow()
+        context = [a for a in args if isinstance(a, str)]
+        if len(context) != len([a for a in args if not isinstance(a, bool)]):
+            raise TypeError("an operator takes keyword arguments and, before them, 'EXEC_DEFAULT'")
+        if any(c not in _EXECUTE for c in context):
+            self._host.refuse(
+                f"bpy.ops.{self._idname}({context[0]!r}) would wait for the user: use 'EXEC_DEFAULT'"
+            )
+        for name in kwargs:
+            if name in _FILES:
+                self._host.refuse(f"bpy.ops.{self._idname}({name}=…): a script may not work on files")
+        check_arguments(self._host, self._idname, kwargs)
+        self._host.before_operator(self._idname)
+        try:
+            result: set[str] = self._native(*context[:1], **kwargs)
+        finally:
+            self._host.after_operator(self._idname)
+        return result
+
+    def poll(self, *args: Any) -> bool:
+        """Whether the operator could run now."""
+        self._allow()
+        context = [a for a in args if isinstance(a, str) and a in _EXECUTE]
+        return bool(self._native.poll(*context[:1]))
+
+    def idname(self) -> str:
+        """`MESH_OT_primitive_cube_add`."""
+        return str(self._native.idname())
+
+    def idname_py(self) -> str:
+        """`mesh.primitive_cube_add`."""
+        return self._idname
+
+    def get_rna_type(self) -> Any:
+        """The operator's description in RNA, read only."""
+        self._allow()
+        return self._native.get_rna_type()
+
+    def __repr__(self) -> str:
+        return f"<operator bpy.ops.{self._idname}>"
+
+    def _allow(self) -> None:
+        if self._idname in self._host.policy.operators:
+            return
+        try:
+            self._native.get_rna_type()
+        except KeyError:
+            raise AttributeError(
+                f'Calling operator "bpy.ops.{self._idname}" error, could not be found'
+            ) from None
+        self._host.refuse(
+            f"bpy.ops.{self._idname} may not be used: {self._host.policy.why_operator(self._idname)}",
+            code="operator",
+        )
+
+
+# --- arguments ----------------------------------------------------------------------------------------------
+
+#: Largest value of a parameter, whichever operator has it; what multiplies with the mesh is estimated below.
+_CAPS: Mapping[str, int] = {
+    "number_cuts": 500,
+    "cuts": 500,
+    "subdivisions": 8,
+    "segments": 1000,
+    "major_segments": 2000,
+    "minor_segments": 2000,
+    "ring_count": 2000,
+    "steps": 10_000,
+    "turns": 1000,
+    "repeat": 1000,
+    "count": 100_000,
+    "levels": 6,
+    "level": 6,
+    "octree_depth": 8,
+    "iterations": 1000,
+    "x_subdivisions": 1500,
+    "y_subdivisions": 1500,
+    "vertices": 100_000,
+    "target_faces": 20_000,
+    "resolution": 256,
+    "number": 100_000,
+    "frame_end": 1_048_574,
+    "vertex_count": 100_000,
+    "interpolation_count": 1000,
+}
+
+
+def check_arguments(host: BlenderHost, idname: str, arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments that would make Blender compute for minutes or run out of memory."""
+    for name, cap in _CAPS.items():
+        value = arguments.get(name, 0)
+        if isinstance(value, (int, float)) and value > cap:
+            host.exceed(
+                f"bpy.ops.{idname}({name}={value:,}) is more than the {cap:,} that a script may ask for",
+                limit="geometry",
+            )
+    rule = _SIZES.get(idname)
+    if rule is not None:
+        host.geometry.amount(rule(arguments), f"bpy.ops.{idname}")
+
+
+Size = Callable[[Mapping[str, Any]], float]
+
+
+def _number(arguments: Mapping[str, Any], name: str, default: float) -> float:
+    value = arguments.get(name, default)
+    return float(value) if isinstance(value, (int, float)) else default
+
+
+def _product(**defaults: float) -> Size:
+    return lambda arguments: math.prod(_number(arguments, name, d) for name, d in defaults.items())
+
+
+def _edited(arguments: Mapping[str, Any], name: str, default: float, power: int) -> float:
+    return _edit_size() * (_number(arguments, name, default) + 1.0) ** power
+
+
+def _edit_size() -> float:
+    """Vertices of the meshes in edit mode; Blender keeps their number up to date there."""
+    objects = getattr(bpy.context, "objects_in_mode_unique_data", None) or []
+    return float(sum(o.data.total_vert_sel for o in objects if o.type == "MESH"))
+
+
+def _active_size() -> float:
+    active = bpy.context.view_layer.objects.active
+    return float(len(active.data.vertices)) if active is not None and active.type == "MESH" else 1.0
+
+
+def _selected_size() -> float:
+    return float(sum(len(o.data.vertices) for o in bpy.context.selected_objects if o.type == "MESH"))
+
+
+def _voxels(_arguments: Mapping[str, Any]) -> float:
+    active = bpy.context.view_layer.objects.active
+    if active is None or active.type != "MESH":
+        return 0.0
+    return 6.0 * (max(active.dimensions) / max(active.data.remesh_voxel_size, 1e-6)) ** 2
+
+
+#: About how many vertices an operator makes.
+_SIZES: Mapping[str, Size] = {
+    "mesh.primitive_grid_add": _product(x_subdivisions=10, y_subdivisions=10),
+    "mesh.primitive_uv_sphere_add": _product(segments=32, ring_count=16),
+    "mesh.primitive_torus_add": _product(major_segments=48, minor_segments=12),
+    "mesh.primitive_ico_sphere_add": lambda a: 10.0 * 4.0 ** (_number(a, "subdivisions", 2) - 1),
+    "mesh.subdivide": lambda a: _edited(a, "number_cuts", 1, 2),
+    "mesh.subdivide_edgering": lambda a: _edited(a, "number_cuts", 10, 1),
+    "mesh.bevel": lambda a: _edited(a, "segments", 1, 2) * 2.0,
+    "mesh.loopcut": lambda a: _edited(a, "number_cuts", 1, 1),
+    "mesh.bridge_edge_loops": lambda a: _edited(a, "number_cuts", 0, 1),
+    "mesh.spin": lambda a: _edit_size() * _number(a, "steps", 12),
+    "mesh.screw": lambda a: _edit_size() * _number(a, "steps", 9) * _number(a, "turns", 1),
+    "mesh.extrude_repeat": lambda a: _edit_size() * _number(a, "steps", 10),
+    "mesh.duplicate": lambda a: _edit_size() * 2.0,
+    "mesh.wireframe": lambda a: _edit_size() * 8.0,
+    "mesh.solidify": lambda a: _edit_size() * 2.0,
+    "mesh.poke": lambda a: _edit_size() * 2.0,
+    "object.subdivision_set": lambda a: _selected_size() * 4.0 ** max(_number(a, "level", 1), 0),
+    "object.multires_subdivide": lambda a: _active_size() * 16.0,
+    "object.duplicate": lambda a: float(len(bpy.context.selected_objects)) * 100.0,
+    "object.randomize_transform": lambda a: 1.0,
+    "object.voxel_remesh": _voxels,
+    "particle.subdivide": lambda a: 1.0,
+}

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Texts that Blender would interpret: data paths, driver expressions, render output. Pure, and default deny."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+__all__ = ("bad_data_path", "bad_expression", "bad_output_path", "split_data_path")
+
+_MAX_PATH = 512
+_MAX_EXPRESSION = 255
+_STEP = re.compile(
+    r"""
+    (?P<name>[A-Za-z_][A-Za-z0-9_]*)
+    | \[ (?P<index>-?\d{1,9}) \]
+    | \[ "(?P<double>(?:[^"\\]|\\.)*)" \]
+    | \[ '(?P<single>(?:[^'\\]|\\.)*)' \]
+    """,
+    re.VERBOSE,
+)
+
+
+def split_data_path(path: str) -> list[str | int | tuple[str]]:
+    """`pose.bones["Arm"].location[0]` -> `["pose", "bones", ("Arm",), "location", 0]`; a key is a 1-tuple.
+
+    Raises ValueError for anything that is not names, numbers and quoted keys.
+    """
+    if not isinstance(path, str) or len(path) > _MAX_PATH:
+        raise ValueError(f"a data path is a text of at most {_MAX_PATH} characters")
+    steps: list[str | int | tuple[str]] = []
+    at = 0
+    while at < len(path):
+        if steps and path[at] == ".":
+            at += 1
+            dotted = True
+        else:
+            dotted = False
+        found = _STEP.match(path, at)
+        name = found and found["name"]
+        if found is None or (steps and bool(name) != dotted):
+            raise ValueError(f'{path!r} is no data path: it may hold names, [numbers] and ["keys"]')
+        if name:
+            if name.startswith("__"):
+                raise ValueError(f"{name!r} may not stand in a data path")
+            steps.append(name)
+        elif found["index"] is not None:
+            steps.append(int(found["index"]))
+        else:
+            key = found["double"] if found["double"] is not None else found["single"]
+            steps.append((re.sub(r"\\(.)", r"\1", key),))
+        at = found.end()
+    return steps
+
+
+def bad_data_path(path: object) -> str:
+    """Why a data path is refused, or an empty text."""
+    try:
+        split_data_path(path)  # type: ignore[arg-type]
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+#: What a driver may call, besides its own variables: names that Blender puts there and that only compute.
+_FUNCTIONS = frozenset(
+    """
+    abs acos acosh asin asinh atan atan2 atanh bool ceil clamp copysign cos cosh degrees exp fabs float floor
+    fmod hypot int lerp log log10 log2 max min noise pow radians round sin sinh smoothstep sqrt tan tanh trunc
+    """.split()
+)
+_NODES = (
+    ast.Expression,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.BoolOp,
+    ast.Compare,
+    ast.IfExp,
+    ast.Call,
+    ast.Name,
+    ast.Constant,
+    ast.Load,
+    ast.operator,
+    ast.unaryop,
+    ast.boolop,
+    ast.cmpop,
+)
+
+
+def bad_expression(expression: object) -> str:
+    """Why a driver's expression is refused, or an empty text.
+
+    Allowed: numbers, variables, arithmetic, comparison, `and or not`, `a if b else c`, and calls of mathematics.
+    Blender evaluates it again and again, without this sandbox.
+    """
+    if not isinstance(expression, str) or len(expression) > _MAX_EXPRESSION:
+        return f"a driver's expression is a text of at most {_MAX_EXPRESSION} characters"
+    if not expression.strip():
+        return ""
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return f"the driver's expression {expression!r} is no Python: {error}"
+    for node in ast.walk(tree):
+        if reason := _bad_node(node):
+            return f"the driver's expression {expression!r} {reason}: use numbers, variables and mathematics"
+    return ""
+
+
+def _bad_node(node: ast.AST) -> str:
+    if not isinstance(node, _NODES):
+        return f"holds {type(node).__name__}"
+    if isinstance(node, ast.Constant) and not isinstance(node.value, (int, float)):
+        return "holds a text"
+    if isinstance(node, ast.Constant) and abs(node.value) > 1e12:  # type: ignore[arg-type]
+        return "holds a huge number"
+    if isinstance(node, (ast.Pow, ast.LShift)):
+        return "uses a power (write pow(x, y) or x * x)"
+    if isinstance(node, ast.Name) and node.id.startswith("_"):
+        return f"uses the name {node.id!r}"
+    if isinstance(node, ast.Call):
+        if not isinstance(node.func, ast.Name) or node.func.id not in _FUNCTIONS or node.keywords:
+            return "calls something that is no mathematics"
+        if any(isinstance(argument, ast.Starred) for argument in node.args):
+            return "unpacks arguments"
+    return ""
+
+
+_OUTPUT = re.compile(r"//(?!.*\.\.)[\w][\w .#\-]*(?:/[\w][\w .#\-]*)*/?")
+
+
+def bad_output_path(path: object) -> str:
+    """Why a render output path is refused, or an empty text: it must lie beside the .blend (`//renders/shot_`)."""
+    if isinstance(path, str) and len(path) < 256 and _OUTPUT.fullmatch(path):
+        return ""
+    return f"the output path {path!r} is refused: use a name beside the .blend, such as '//render_'"
