@@ -4,13 +4,14 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv/bin/python
 ARGS ?=
 
-.PHONY: help setup wheels extension repository install clients test test-matrix test-window lint format types clean
+.PHONY: help setup wheels extension repository install run clients test test-matrix test-window conformance lint format types clean
 
 help:
 	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
 	@echo "make test           test the installed extension in Blender; ARGS='tests/sandbox -x' for a part"
 	@echo "make test-matrix    the same on newer Blenders; ARGS='--only 4.5.15' for one"
 	@echo "make test-window    the same with Blender's window, on a virtual screen (root rights, Debian)"
+	@echo "make conformance    the official MCP conformance suites, over HTTP and over WebSocket"
 	@echo "make extension      the validated zip in dist/"
 	@echo "make repository     a static extension repository in dist/repository/"
 	@echo "make lint, types    ruff; mypy"
@@ -30,6 +31,9 @@ repository: setup
 install: setup
 	@$(VENV) tools/extension.py install build/user
 
+run: setup
+	@$(VENV) tools/run.py $(ARGS)
+
 clients: setup
 	@$(VENV) tools/clients.py
 
@@ -42,6 +46,9 @@ test-matrix: setup
 test-window: install clients
 	@$(VENV) tools/debian_root.py
 	@$(VENV) -m pytest tests/window $(ARGS)
+
+conformance: install clients
+	@$(VENV) tests/conformance/run.py $(ARGS)
 
 lint: setup
 	@$(VENV) -m ruff check .

@@ -11,7 +11,13 @@ from __future__ import annotations
 from importlib import import_module
 
 #: Rooms with `register()` and `unregister()`, in the order in which they come up.
-_ROOMS: tuple[str, ...] = (".folders", ".preferences", ".operators", ".panels")
+_ROOMS: tuple[str, ...] = (
+    ".folders",
+    ".preferences",
+    ".server.command_line",
+    ".operators",
+    ".panels",
+)
 
 
 def register() -> None:

@@ -294,7 +294,7 @@ def inspect(name: str, index: RnaIndex, policy: Policy | None = None) -> dict[st
 
 def _inspect_operator(operator: Operator, policy: Policy | None) -> dict[str, Any]:
     parameters = [_describe(p) for p in operator.parameters.values()]
-    shown = {
+    shown: dict[str, Any] = {
         "kind": "operator",
         "name": f"bpy.ops.{operator.idname}",
         "label": operator.label,

@@ -162,6 +162,7 @@ def scene_info(
     readers = [(field, _READERS[field]) for field in dict.fromkeys(fields)]
     objects = scene.objects
     collections = list(_collections(scene.collection, None))
+    statistics, object_types = _statistics(scene)
     info: SceneInfo = {
         "name": scene.name,
         "scenes": bpy.data.scenes.keys(),
@@ -190,7 +191,8 @@ def scene_info(
         "world": _name(scene.world),
         "collections": collections[:_MOST_COLLECTIONS],
         "collection_count": len(collections),
-        **_statistics(scene),
+        "statistics": statistics,
+        "object_types": object_types,
         "objects": [{"name": item, **{f: read(objects[item]) for f, read in readers}} for item in page],
         "matching": len(names),
     }
@@ -257,7 +259,8 @@ def _collections(collection: Any, parent: str | None) -> Iterable[CollectionInfo
         yield from _collections(child, collection.name)
 
 
-def _statistics(scene: Any) -> Any:
+def _statistics(scene: Any) -> tuple[dict[str, int], dict[str, int]]:
+    """How much there is in the scene and the file, and how many objects of which type."""
     types: Counter[str] = Counter()
     meshes: Counter[Any] = Counter()
     for obj in scene.objects:
@@ -267,19 +270,17 @@ def _statistics(scene: Any) -> Any:
             meshes[obj.data] += 1
     vertices = sum(len(mesh.vertices) * users for mesh, users in meshes.items())
     faces = sum(len(mesh.polygons) * users for mesh, users in meshes.items())
-    return {
-        "statistics": {
-            "objects": sum(types.values()),
-            "vertices": vertices,
-            "faces": faces,
-            "meshes": len(bpy.data.meshes),
-            "materials": len(bpy.data.materials),
-            "images": len(bpy.data.images),
-            "actions": len(bpy.data.actions),
-            "node_groups": len(bpy.data.node_groups),
-        },
-        "object_types": dict(types),
+    statistics = {
+        "objects": sum(types.values()),
+        "vertices": vertices,
+        "faces": faces,
+        "meshes": len(bpy.data.meshes),
+        "materials": len(bpy.data.materials),
+        "images": len(bpy.data.images),
+        "actions": len(bpy.data.actions),
+        "node_groups": len(bpy.data.node_groups),
     }
+    return statistics, dict(types)
 
 
 def _encode_cursor(name: str) -> str:
@@ -330,15 +331,23 @@ def _bounds(obj: Any) -> Bounds | None:
     """The box around the object as it is shown, modifiers included, along the world's axes."""
     if obj.type in {"EMPTY", "LIGHT", "CAMERA", "SPEAKER", "LIGHT_PROBE"}:
         return None
-    matrix = obj.matrix_world
-    corners = [matrix @ Vector(corner) for corner in obj.bound_box]
-    low = Vector([min(corner[axis] for corner in corners) for axis in range(3)])
-    high = Vector([max(corner[axis] for corner in corners) for axis in range(3)])
+    corners = obj.bound_box
+    low, high = Vector(corners[0]), Vector(corners[6])
+    half: Any = (high - low) / 2
+    center = obj.matrix_world @ ((low + high) / 2)
+    # The box of a turned box: each axis of the world gets its share of each half side.
+    reach = Vector(
+        [
+            sum(abs(part) * side for part, side in zip(row, half, strict=False))
+            for row in obj.matrix_world.to_3x3()
+        ]
+    )
+    low, high = center - reach, center + reach
     return {
         "min": _vector(low),
         "max": _vector(high),
         "size": _vector(high - low),
-        "center": _vector((low + high) / 2),
+        "center": _vector(center),
     }
 
 
@@ -427,7 +436,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, bpy.types.bpy_struct):
-        return getattr(value, "name", None) or value.bl_rna.identifier
+        return getattr(value, "name", None) or type(value).__name__
     if isinstance(value, Iterable):
         return [_plain(item) for item in value]
     return str(value)

@@ -83,7 +83,7 @@ def _note(note: Callable[[Changes], None], *, counts: bool = True) -> None:
 @persistent
 def _on_depsgraph(scene: Any, depsgraph: Any) -> None:
     updates = depsgraph.updates
-    names: dict[type, set[str]] = {
+    names: dict[Any, set[str]] = {
         bpy.types.Object: set(),
         bpy.types.Material: set(),
         bpy.types.Collection: set(),

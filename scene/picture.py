@@ -100,12 +100,13 @@ def _draw(space: Any, region: Any, width: int, height: int) -> Any:
     """The viewport drawn off screen: its pixels as a flat buffer of RGBA floats."""
     import gpu
 
-    bpy.context.view_layer.update()  # what a script has just changed is not evaluated yet
+    context: Any = bpy.context
+    context.view_layer.update()  # what a script has just changed is not evaluated yet
     offscreen = gpu.types.GPUOffScreen(width, height)
     try:
         offscreen.draw_view3d(
-            bpy.context.scene,
-            bpy.context.view_layer,
+            context.scene,
+            context.view_layer,
             space,
             region,
             space.region_3d.view_matrix,
@@ -122,7 +123,7 @@ def _draw(space: Any, region: Any, width: int, height: int) -> Any:
 
 def _encode(pixels: Any, width: int, height: int, picture_format: Format) -> bytes:
     """Bytes of a picture from a flat buffer of RGBA floats, by Blender's own writer."""
-    image = bpy.data.images.new(".mcp_bridge_picture", width, height, alpha=False)
+    image: Any = bpy.data.images.new(".mcp_bridge_picture", width, height, alpha=False)
     try:
         image.pixels.foreach_set(pixels)
         image.file_format = picture_format.upper()

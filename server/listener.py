@@ -57,6 +57,16 @@ def bind(host: str, port: int) -> socket.socket:
     return listening
 
 
+class _NoFalseAlarm(logging.Filter):
+    """uvicorn takes a WebSocket that is refused by an HTTP status for one that was forgotten."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.getMessage() != "ASGI callable returned without completing handshake."
+
+
+_NO_FALSE_ALARM = _NoFalseAlarm()
+
+
 class Listener:
     """Serves `app` on a bound socket, from `start` to `stop`."""
 
@@ -119,6 +129,7 @@ class Listener:
         return self._thread.is_alive() and self._server.started
 
     def _run(self) -> None:
+        logging.getLogger("uvicorn.error").addFilter(_NO_FALSE_ALARM)
         try:
             asyncio.run(self._serve())
         except BaseException as error:

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Serve from a Blender without a window: `blender -b [FILE] -c mcp_bridge [--host H] [--port P]`.
+
+Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 wrong arguments, 3 the server ended by itself.
+
+What serving needs is imported when it begins: every start of a Blender with this extension registers the command.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import bpy
+
+if TYPE_CHECKING:
+    import argparse
+
+    from .bridge import Bridge
+
+__all__ = ("COMMAND", "greeting", "register", "run", "unregister")
+
+COMMAND = "mcp_bridge"
+STOPPED, NOT_STARTED, WRONG_ARGUMENTS, ENDED = range(4)
+
+#: The client whose configuration the greeting shows: its form is the one that most others read too.
+_EXAMPLE = "cursor"
+
+_handle: object = None
+
+
+def register() -> None:
+    """Make the command known to Blender's `--command`."""
+    global _handle
+    _handle = bpy.utils.register_cli_command(COMMAND, run)
+
+
+def unregister() -> None:
+    """Take the command away."""
+    global _handle
+    bpy.utils.unregister_cli_command(_handle)
+    _handle = None
+
+
+def run(arguments: list[str]) -> int:
+    """Serve until a signal comes, and return the exit code. Call on the main thread, without a window."""
+    from .. import main_thread, settings
+    from ..errors import BridgeError
+    from . import bridge
+
+    try:
+        options = _parser().parse_args(arguments)
+    except SystemExit as done:  # argparse has printed the help, or what is wrong
+        return WRONG_ARGUMENTS if done.code else STOPPED
+    settings.set_arguments({name: value for name, value in vars(options).items() if value is not None})
+    with _signals() as stopped:
+        try:
+            running = bridge.start()
+        except BridgeError as error:
+            print(f"MCP Bridge cannot start: {error}", file=sys.stderr, flush=True)
+            return NOT_STARTED
+        print(greeting(running), flush=True)
+        try:
+            main_thread.pump(lambda: not stopped() and bridge.status().state == "running")
+            failure = bridge.status().error
+        finally:
+            bridge.stop()
+    if failure:
+        print(f"MCP Bridge: {failure}", file=sys.stderr, flush=True)
+        return ENDED
+    print("MCP Bridge has stopped.", flush=True)
+    return STOPPED
+
+
+def greeting(running: Bridge) -> str:
+    """Return what a person who starts a server needs: where it is, the token, a configuration for a client."""
+    from . import client_config, discovery
+
+    token = running.settings.token or running.token
+    here = client_config.Here(
+        python=sys.executable,
+        shim="",
+        host=discovery.reachable_host(running.host),
+        port=running.port,
+        blender=bpy.app.version_string,
+    )
+    snippet = client_config.snippet(client_config.find(_EXAMPLE), "http", here, token)
+    return (
+        f"MCP Bridge serves Blender {bpy.app.version_string} until Ctrl-C.\n\n"
+        f"  Streamable HTTP  {running.url}\n"
+        f"  WebSocket        {running.websocket_url}\n"
+        f"  Token            {token}\n\n"
+        f"A client's configuration:\n\n{snippet}"
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog=f"blender -b [FILE] -c {COMMAND}",
+        description="Serve MCP from this Blender until Ctrl-C. The environment decides what is not given here.",
+    )
+    parser.add_argument("--host", help="address to listen on (BLENDER_HOST, 127.0.0.1)")
+    parser.add_argument("--port", help="port to listen on (BLENDER_PORT, 9876)")
+    return parser
+
+
+@contextmanager
+def _signals() -> Iterator[Callable[[], bool]]:
+    """Give a function that tells whether Ctrl-C or SIGTERM has come; a second Ctrl-C interrupts at once."""
+    came: list[int] = []
+
+    def on_signal(number: int, _frame: object) -> None:
+        came.append(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(came)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

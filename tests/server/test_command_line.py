@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Serving without a window: how it comes up, how it ends, and what the exit code says."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from support import blender
+from support.ports import free_port, is_open
+
+_RUN = f"""
+import sys
+from {blender.EXTENSION}.server import command_line
+sys.exit(command_line.run(ARGUMENTS))
+"""
+
+
+@contextmanager
+def _serving(folder: Path, *arguments: str, **env: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        blender.command(f"ARGUMENTS = {arguments!r}\n{_RUN}"),
+        env=blender.environment(folder, **env),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _wait_until_open(port: int, process: subprocess.Popen[str]) -> None:
+    until = time.monotonic() + 30
+    while not is_open(port):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_stops_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    port = free_port()
+    with _serving(tmp_path, BLENDER_PORT=str(port), BLENDER_MCP_TOKEN="a-token-of-the-test") as process:
+        _wait_until_open(port, process)
+        process.send_signal(number)
+        printed, errors = process.communicate(timeout=20)
+    assert process.returncode == 0, errors
+    assert f"http://127.0.0.1:{port}/mcp" in printed
+    assert f"ws://127.0.0.1:{port}/mcp" in printed
+    snippet = json.loads(re.search(r"^\{.*^\}", printed, re.DOTALL | re.MULTILINE)[0])
+    assert snippet["mcpServers"]["blender"]["headers"]["Authorization"] == "Bearer a-token-of-the-test"
+    assert printed.endswith("MCP Bridge has stopped.\n")
+    assert not is_open(port)
+    assert list((tmp_path / "run").rglob("instances/*.json")) == []
+
+
+def test_argument_wins_over_the_environment(tmp_path: Path) -> None:
+    port = free_port()
+    with _serving(tmp_path, "--port", str(port), BLENDER_PORT=str(free_port())) as process:
+        _wait_until_open(port, process)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=10) as answer:
+            assert json.load(answer)["product"] == "mcp_bridge"
+
+
+def test_busy_port_that_was_asked_for_is_an_error(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with _serving(tmp_path, BLENDER_PORT=str(port)) as process:
+            _, errors = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert f"MCP Bridge cannot start: Port {port} on 127.0.0.1 is in use by another program" in errors
+
+
+def test_unusable_setting_is_an_error(tmp_path: Path) -> None:
+    with _serving(tmp_path, BLENDER_PORT="80") as process:
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "BLENDER_PORT" in errors
+
+
+def test_unknown_argument_is_an_error(tmp_path: Path) -> None:
+    with _serving(tmp_path, "--no-such-thing") as process:
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert "unrecognized arguments: --no-such-thing" in errors

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Build the extension, install it into a user folder of its own, and serve: `make run`.
+
+Without BLENDER in the environment that is the `bpy` module, without a window; BLENDER=/path/to/blender starts that
+Blender with its window. The environment is passed on, so that BLENDER_PORT and the like have their effect.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import extension
+from blenders import BUILD, ROOT
+
+_SERVE = ROOT / "tools" / "serve_in_blender.py"
+
+
+def main(arguments: list[str]) -> None:
+    program = os.environ.get("BLENDER")
+    user = BUILD / "run" / ("window" if program else "module")
+    package = extension.build()
+    command: list[str | Path]
+    if program:
+        blender = shutil.which(program)
+        if blender is None:
+            raise SystemExit(f"BLENDER names {program}, which is not a program")
+        extension.install(package, user, blender=[blender, "-b", "--python"])
+        command = [blender, "--python", _SERVE, *arguments]
+    else:
+        extension.install(package, user)
+        command = [sys.executable, _SERVE, *arguments]
+    # Blender takes this process's place, so that signals reach it and its exit code is ours.
+    os.execve(command[0], command, os.environ | {"BLENDER_USER_RESOURCES": str(user)})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
