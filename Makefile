@@ -12,6 +12,7 @@ help:
 	@echo "make test-matrix    the same on newer Blenders; ARGS='--only 4.5.15' for one"
 	@echo "make test-window    the same with Blender's window, on a virtual screen (root rights, Debian)"
 	@echo "make conformance    the official MCP conformance suites, over HTTP and over WebSocket"
+	@echo "make bench          measure the installed extension; ARGS=calls for a part"
 	@echo "make extension      the validated zip in dist/"
 	@echo "make repository     a static extension repository in dist/repository/"
 	@echo "make lint, types    ruff; mypy"
@@ -49,6 +50,9 @@ test-window: install clients
 
 conformance: install clients
 	@$(VENV) tests/conformance/run.py $(ARGS)
+
+bench: install
+	@$(VENV) tools/bench.py $(ARGS)
 
 lint: setup
 	@$(VENV) -m ruff check .

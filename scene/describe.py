@@ -13,7 +13,7 @@ import bpy
 from mathutils import Vector
 
 from ..errors import InvalidParamsError
-from ..names import did_you_mean
+from ..names import did_you_mean, quoted
 
 __all__ = ("ObjectField", "ObjectInfo", "SceneInfo", "find", "object_info", "scene_info")
 
@@ -131,7 +131,7 @@ def find(collection: Any, name: str, kind: str) -> Any:
     found = collection.get(name)
     if found is None:
         raise InvalidParamsError(
-            f"There is no {kind} {name!r} in this file.{did_you_mean(name, collection.keys())}"
+            f"There is no {kind} {quoted(name)} in this file.{did_you_mean(name, collection.keys())}"
         )
     return found
 

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Calls to a Blender without a window: a server process of its own, clients over loopback."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from support import blender
+from support.bench import Row, percentile, samples
+from support.ports import free_port
+from support.raw_client import RawClient
+
+_SERVE = """
+from bl_ext.user_default.mcp_bridge import main_thread
+from bl_ext.user_default.mcp_bridge.server import bridge
+from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
+from bl_ext.user_default.mcp_bridge.server.mcp.features import Tool
+
+async def echo(context, arguments):
+    return ToolResult([{"type": "text", "text": arguments["text"]}])
+
+running = bridge.start()
+running.features.add(Tool(name="echo", input_schema={"type": "object"}, handler=echo))
+mesh = bpy.data.meshes.new("Part")
+if OBJECTS:
+    for number in range(OBJECTS):
+        bpy.context.scene.collection.objects.link(bpy.data.objects.new(f"Part {number}", mesh))
+print(running.port, running.token, flush=True)
+main_thread.pump(lambda: True)
+"""
+_ECHO = """
+import socket, sys
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+client, _ = server.accept()
+client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+while data := client.recv(65536):
+    client.sendall(data)
+"""
+MIB = 1024 * 1024
+
+
+@contextmanager
+def server(objects: int = 0) -> Iterator[tuple[int, str]]:
+    """A Blender that serves; gives its port and token."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = blender.environment(Path(folder), BLENDER_PORT=str(free_port()))
+        command = blender.command(_SERVE.replace("OBJECTS", str(objects)))
+        process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+        assert process.stdout
+        try:
+            port, token = process.stdout.readline().split()
+            yield int(port), token
+        finally:
+            process.kill()
+            process.wait()
+
+
+def rows() -> Iterator[Row]:
+    bare = percentile(_bare_echo(), 0.5) * 1e3
+    with server() as (port, token):
+        client = RawClient(port, token)
+        pings = samples(lambda: client.request("ping", {}), 3000)
+        yield Row("ping, p50", percentile(pings, 0.5) * 1e3, "ms", "", f"bare socket echo {bare:.3f} ms")
+        calls = samples(lambda: client.call("get_object_info", name="Cube"), 5000)
+        yield Row("get_object_info back to back, p50", percentile(calls, 0.5) * 1e3, "ms", "≤ 0.5")
+        yield Row("get_object_info back to back, p99", percentile(calls, 0.99) * 1e3, "ms", "≤ 3")
+        yield Row("8 clients at once", clients_at_once(port, token, 8, 4.0), "calls/s")
+        for size in (1, 4, 16, 32):
+            text = "x" * (size * MIB)
+            taken = samples(lambda text=text: client.call("echo", text=text), 3, warm_up=1)
+            yield Row(
+                f"payload of {size} MiB there and back",
+                taken[1] * 1e3,
+                "ms",
+                "linear",
+                f"{taken[1] * 1e3 / size:.1f} ms/MiB",
+            )
+        big = json.dumps(client.request("tools/list", {}))
+        yield Row("tool list", len(big) / 1024, "KiB", "≤ 32")
+    with server(10_000) as (port, token):
+        client = RawClient(port, token)
+        pages = samples(lambda: client.call("get_scene_info", limit=100), 20, warm_up=2)
+        yield Row("get_scene_info, 10,000 objects, a page, p50", percentile(pages, 0.5) * 1e3, "ms", "≤ 50")
+        calls = samples(lambda: client.call("get_object_info", name="Part 5000"), 500)
+        yield Row("get_object_info, 10,000 objects, p50", percentile(calls, 0.5) * 1e3, "ms")
+    yield _enabling()
+
+
+def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:
+    """Calls per second that `count` clients get together; each is a process, so that Python's lock is not measured."""
+    code = (
+        "import sys, time; sys.path.insert(0, sys.argv[1])\n"
+        "from support.raw_client import RawClient\n"
+        "client, done, until = RawClient(int(sys.argv[2]), sys.argv[3]), 0, time.time() + float(sys.argv[4])\n"
+        "while time.time() < until:\n    client.call('get_object_info', name='Cube'); done += 1\n"
+        "print(done)"
+    )
+    tests = str(Path(__file__).resolve().parent.parent)
+    command = [sys.executable, "-c", code, tests, str(port), token, str(seconds)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(count)]
+    return sum(int(process.communicate()[0]) for process in running) / seconds
+
+
+def _bare_echo() -> list[float]:
+    port = free_port()
+    process = subprocess.Popen([sys.executable, "-c", _ECHO, str(port)])
+    try:
+        until = time.monotonic() + 10
+        while True:
+            try:
+                connection = socket.create_connection(("127.0.0.1", port))
+                break
+            except ConnectionRefusedError:
+                assert time.monotonic() < until
+                time.sleep(0.02)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+        def turn() -> None:
+            connection.sendall(b"x" * 150)
+            connection.recv(65536)
+
+        return samples(turn, 3000)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _enabling() -> Row:
+    code = """
+import time
+begin = time.perf_counter()
+addon_utils.enable("bl_ext.user_default.mcp_bridge", default_set=True)
+print((time.perf_counter() - begin) * 1e3)
+"""
+    taken = []
+    for _ in range(5):
+        with tempfile.TemporaryDirectory() as folder:
+            printed = blender.run(code, blender.environment(Path(folder)), enabled=False)
+            taken.append(float(printed.split()[-1]))
+    return Row("enabling the extension, median of 5", sorted(taken)[2], "ms", "≤ 100")

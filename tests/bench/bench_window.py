@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Calls to a Blender with its window: real Blender 4.3 on a virtual screen, drawn in software."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from bench_calls import clients_at_once
+
+from support import window as window_support
+from support.bench import Row, percentile, samples
+from support.ports import free_port
+from support.raw_client import RawClient
+
+_START = """
+from bl_ext.user_default.mcp_bridge.server import bridge
+running = bridge.start()
+result = [running.port, running.token]
+"""
+#: What other servers do instead: look into a queue from a timer, every so many seconds.
+_POLL = """
+import queue, threading, time
+asked, taken = queue.Queue(), []
+bpy.app.driver_namespace["taken"] = taken
+
+def tick():
+    while not asked.empty():
+        asked.get().set()
+    return {interval} if len(taken) < {count} else None
+
+def ask():
+    for _ in range({count}):
+        begin, done = time.perf_counter(), threading.Event()
+        asked.put(done)
+        done.wait()
+        taken.append(time.perf_counter() - begin)
+
+bpy.app.timers.register(tick)
+threading.Thread(target=ask, daemon=True).start()
+"""
+_POLLED = (
+    "taken = bpy.app.driver_namespace['taken']; result = sorted(taken) if len(taken) == {count} else None"
+)
+
+_COUNT_FRAMES = """
+space = bpy.app.driver_namespace
+space["drawn"] = 0
+
+def drew(*_):
+    space["drawn"] += 1
+
+bpy.app.handlers.frame_change_post.append(drew)
+"""
+
+
+def rows() -> Iterator[Row]:
+    with window_support.start("bench", env={"BLENDER_PORT": str(free_port())}) as window:
+        window.settle(8.0)  # shaders are compiled, previews made
+        idle = _cpu(window)
+        port, token = window.run(_START)
+        client = RawClient(port, token)
+        with_server = _cpu(window)
+        yield Row(
+            "idle cost above Blender's own",
+            with_server - idle,
+            "% core",
+            "≤ 1",
+            f"Blender alone {idle:.1f} %",
+        )
+        peers = {f"timer every {step:g} s": _polled(window, step) for step in (0.05, 0.25)}
+        baseline = ", ".join(f"{name} {value:.0f} ms" for name, value in peers.items())
+        calls = samples(lambda: client.call("get_object_info", name="Cube"), 3000)
+        yield Row("get_object_info back to back, p50", percentile(calls, 0.5) * 1e3, "ms", "≤ 2", baseline)
+        yield Row("get_object_info back to back, p99", percentile(calls, 0.99) * 1e3, "ms")
+        late = samples(lambda: client.call("get_object_info", name="Cube"), 40, pause=1.0, warm_up=1)
+        yield Row("get_object_info after 1 s of idleness, p95", percentile(late, 0.95) * 1e3, "ms", "≤ 15")
+        yield Row("8 clients at once", clients_at_once(port, token, 8, 5.0), "calls/s", "≥ 1,000", "")
+        frames, rate = _while_playing(window, port, token)
+        yield Row("8 clients while an animation plays", rate, "calls/s", "", f"{frames:.1f} frames/s drawn")
+
+
+def _cpu(window: window_support.Window) -> float:
+    """Percent of a core that Blender uses while nobody does anything: the quietest of some stretches."""
+    used = "import resource; r = resource.getrusage(resource.RUSAGE_SELF); result = r.ru_utime + r.ru_stime"
+    shares = []
+    for _ in range(5):
+        before = window.run(used)
+        time.sleep(3.0)
+        shares.append((window.run(used) - before) / 3.0 * 100)
+    return min(shares)
+
+
+def _polled(window: window_support.Window, interval: float) -> float:
+    """The median of a call by that mechanism, in ms, network not counted."""
+    count = 40
+    names = {"interval": interval, "count": count}
+    window.run(_POLL.format(**names))
+    while (taken := window.run(_POLLED.format(**names))) is None:
+        time.sleep(0.5)
+    return percentile(taken, 0.5) * 1e3
+
+
+def _while_playing(window: window_support.Window, port: int, token: str) -> tuple[float, float]:
+    window.run(_COUNT_FRAMES)
+    window.run(
+        "with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):\n"
+        "    bpy.ops.screen.animation_play()"
+    )
+    before = window.run("result = bpy.app.driver_namespace['drawn']")
+    begin = time.monotonic()
+    rate = clients_at_once(port, token, 8, 5.0)
+    drawn = (window.run("result = bpy.app.driver_namespace['drawn']") - before) / (time.monotonic() - begin)
+    window.run(
+        "with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):\n"
+        "    bpy.ops.screen.animation_cancel()"
+    )
+    return drawn, rate

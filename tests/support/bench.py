@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a benchmark under tests/bench is made of: rows, and ways to time something."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+__all__ = ("Row", "percentile", "samples")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure. `target` is what DESIGN asks for, `baseline` what something comparable took in the same run."""
+
+    name: str
+    value: float
+    unit: str
+    target: str = ""
+    baseline: str = ""
+
+
+def samples(act: Callable[[], object], count: int, *, warm_up: int = 50, pause: float = 0.0) -> list[float]:
+    """How long each of `count` calls took, in seconds, sorted; `pause` seconds before each are not counted."""
+    for _ in range(warm_up):
+        act()
+    taken = []
+    for _ in range(count):
+        if pause:
+            time.sleep(pause)
+        begin = time.perf_counter()
+        act()
+        taken.append(time.perf_counter() - begin)
+    return sorted(taken)
+
+
+def percentile(sorted_samples: Sequence[float], part: float) -> float:
+    """The sample below which `part` (0 to 1) of all lie."""
+    return sorted_samples[min(len(sorted_samples) - 1, int(len(sorted_samples) * part))]

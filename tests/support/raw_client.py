@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The least a WebSocket client can be (RFC 6455), so that a measurement shows the server and not the client."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import socket
+import struct
+from typing import Any
+
+__all__ = ("RawClient",)
+
+
+class RawClient:
+    """One connection to a bridge, after the MCP handshake of 2025-11-25. Not for more than one thread."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._id = 0
+        key = base64.b64encode(os.urandom(16)).decode()
+        self._socket.sendall(
+            f"GET /mcp?token={token} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
+            f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Protocol: mcp\r\n\r\n".encode()
+        )
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += self._socket.recv(4096)
+        if b" 101 " not in head:
+            raise ConnectionError(head.decode("latin-1"))
+        info = {"name": "bench", "version": "1"}
+        self.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info})
+        self.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode())
+
+    def call(self, tool: str, **arguments: Any) -> Any:
+        """Call a tool and give its result."""
+        return self.request("tools/call", {"name": tool, "arguments": arguments})
+
+    def request(self, method: str, params: dict[str, Any]) -> Any:
+        """Send a request, wait for its answer, and give the result."""
+        self._id += 1
+        self.send(json.dumps({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}).encode())
+        answer = json.loads(self.receive())
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer["result"]
+
+    def send(self, data: bytes) -> None:
+        """Send one text frame. The mask is zero: masking in Python would be most of the measurement."""
+        length = len(data)
+        if length < 126:
+            head = struct.pack("!BB", 0x81, 0x80 | length)
+        elif length < 1 << 16:
+            head = struct.pack("!BBH", 0x81, 0xFE, length)
+        else:
+            head = struct.pack("!BBQ", 0x81, 0xFF, length)
+        self._socket.sendall(head + b"\0\0\0\0" + data)
+
+    def receive(self) -> bytes:
+        """The next message. The server does not fragment, and sends no ping."""
+        _, short = self._read(2)
+        length = short & 0x7F
+        if length == 126:
+            (length,) = struct.unpack("!H", self._read(2))
+        elif length == 127:
+            (length,) = struct.unpack("!Q", self._read(8))
+        return bytes(self._read(length))
+
+    def close(self) -> None:
+        """Hang up, without a closing handshake."""
+        self._socket.close()
+
+    def _read(self, count: int) -> bytearray:
+        data = bytearray(count)
+        view = memoryview(data)
+        while view:
+            got = self._socket.recv_into(view)
+            if not got:
+                raise ConnectionError("the server has closed the connection")
+            view = view[got:]
+        return data

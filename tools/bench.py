@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs the benchmarks of tests/bench against the installed extension, prints a table and writes build/bench.json.
+
+    python tools/bench.py [NAME …]     # only tests/bench/bench_NAME.py
+
+Each of these files has `rows()`, which gives `support.bench.Row`s. They are no tests: nothing fails by being slow.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+_BENCHES = ROOT / "tests" / "bench"
+
+
+def main(names: list[str]) -> int:
+    """Run the named benchmarks, or all of them."""
+    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools"), str(_BENCHES)]
+    _load(ROOT / "tests" / "conftest.py")  # brings up Blender with the extension, as for the tests
+    results: dict[str, object] = {"date": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "load": os.getloadavg()[0]}
+    for path in sorted(_BENCHES.glob("bench_*.py")):
+        name = path.stem.removeprefix("bench_")
+        if names and name not in names:
+            continue
+        print(f"\n{name}")
+        rows = []
+        for row in _load(path).rows():
+            rows.append(asdict(row))
+            print(
+                f"  {row.name:<62}{row.value:>12,.3f} {row.unit:<8} {row.target:<14} {row.baseline}",
+                flush=True,
+            )
+        results[name] = rows
+    (ROOT / "build" / "bench.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def _load(path: Path) -> object:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
