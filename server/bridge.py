@@ -148,6 +148,8 @@ def stop() -> None:
 
 
 def _start(chosen: Settings) -> Bridge:
+    from . import resources
+
     libraries.check()
     logs.configure(chosen, folders.user_folder())
     journal.current().keep_days = chosen.journal_days
@@ -160,6 +162,7 @@ def _start(chosen: Settings) -> Bridge:
         raise
     main_thread.start()
     events.register()
+    resources.watch(features)
     try:
         bridge.listener.start()
     except BaseException:
@@ -188,11 +191,15 @@ def _assemble(chosen: Settings, features: Features, listening: socket.socket) ->
 
 
 def _features() -> Features:
+    from . import prompt_files, resources
     from .mcp.features import Features
     from .tools import all_tools
 
     features = Features()
     features.add(*all_tools())
+    resources.install(features)
+    files = prompt_files.load(Path(__file__).parent / "prompts", folders.user_folder() / "prompts")
+    features.add(*prompt_files.prompts(files.values(), resources.completers(), features))
     return features
 
 
@@ -228,6 +235,7 @@ def _app(chosen: Settings, features: Features, door: access.Access, instance_id:
         info={"name": PRODUCT, "title": "MCP Bridge", "version": version},
         states=RequestStates(secrets.token_bytes(32), time.time),
         jobs=jobs.registry,
+        instructions=(Path(__file__).parent / "instructions.md").read_text(encoding="utf-8").strip(),
     )
     app = App(
         core,
@@ -294,6 +302,8 @@ def _file_handlers() -> tuple[list[Any], list[Any]]:
 
 def _tidy_up(bridge: Bridge | None = None) -> None:
     """Take everything down, in the order in which nobody waits for what is gone already."""
+    from . import resources
+
     for handlers in _file_handlers():
         if _on_file in handlers:
             handlers.remove(_on_file)
@@ -302,4 +312,5 @@ def _tidy_up(bridge: Bridge | None = None) -> None:
     jobs.registry.cancel_all()
     if bridge is not None and not bridge.listener.stop():
         _log.warning("the server's thread did not end in time; it is a daemon and ends with Blender")
+    resources.unwatch()
     events.unregister()

@@ -101,10 +101,13 @@ class Dispatcher:
 
     def _broadcast(self, what: str, which: str) -> None:
         for connection in list(self.connections):
-            if what == "updated":
-                connection.act(connection.peer.resource_updated(which))
-            else:
-                connection.act(connection.peer.list_changed(which))
+            peer = connection.peer
+            tell = {
+                "updated": peer.resource_updated,
+                "updated_below": peer.resources_updated,
+                "list_changed": peer.list_changed,
+            }[what]
+            connection.act(tell(which))
 
     def _on_job(self, job: Job) -> None:
         self.call_soon(self._job_changed, job)

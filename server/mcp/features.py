@@ -192,11 +192,17 @@ class Features:
         for listener in tuple(self._listeners):
             listener("updated", uri)
 
+    def resources_updated(self, prefix: str) -> None:
+        """Say that all resources whose URI begins so may have new contents. Any thread."""
+        for listener in tuple(self._listeners):
+            listener("updated_below", prefix)
+
     def _tell(self, kinds: set[Kind]) -> None:
         for kind in sorted(kinds):
             for listener in tuple(self._listeners):
                 listener("list_changed", kind)
 
 
-#: Called as listener("list_changed", kind) or listener("updated", uri), in the thread where it happened.
-Listener = Callable[[Literal["list_changed", "updated"], str], None]
+#: Called in the thread where it happened as listener("list_changed", kind), listener("updated", uri), or
+#: listener("updated_below", prefix).
+Listener = Callable[[Literal["list_changed", "updated", "updated_below"], str], None]

@@ -404,6 +404,13 @@ class Peer:
             if uri in listen.filter.resources
         ]
 
+    def resources_updated(self, prefix: str) -> list[Action]:
+        """Everything below this prefix may have new contents: of each subscribed resource this is said once."""
+        named = set(self.session.subscribed) if self.session else set()
+        named.update(*(listen.filter.resources for listen in self.listens.values()))
+        below = sorted(uri for uri in named if uri.startswith(prefix))
+        return [action for uri in below for action in self.resource_updated(uri)]
+
     def task_changed(self, job_id: str, task: Json) -> list[Action]:
         """A job of this client changed; `task` is its `DetailedTask`."""
         return [

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a client can read without a tool: `blender://…`, subscriptions to it, and completion of names.
+
+Reading happens on Blender's main thread, everything else on the network's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from .. import jobs, journal, main_thread
+from ..errors import InvalidParamsError
+from ..scene import datablocks, describe, events
+from .mcp import content, wire
+from .mcp.content import Json
+from .mcp.context import RequestContext
+from .mcp.features import Completer, Features, Resource, ResourceTemplate
+
+__all__ = ("RENDER", "completers", "install", "remember_render", "unwatch", "watch")
+
+T = TypeVar("T")
+
+SCENE, OBJECTS, SELECTION = "blender://scene", "blender://objects", "blender://selection"
+MATERIALS, JOURNAL, RENDER = "blender://materials", "blender://journal", "blender://render/last"
+_JSON = "application/json"
+
+#: Changes are told this long (seconds) after the first one, together.
+DEBOUNCE_S = 0.25
+#: The newest records of the journal that are shown.
+_MOST_RECORDS = 200
+#: "All objects" of a scene with more than that are read by `get_scene_info`, page by page.
+_MOST_OBJECTS = 10_000
+
+
+def install(features: Features) -> None:
+    """Add all resources and templates."""
+    features.add(
+        _json(SCENE, "scene", "Scene", "The open scene, with up to 100 objects", describe.scene_info, 1.0),
+        _json(OBJECTS, "objects", "Objects", "All objects of the open scene", _objects, 0.7),
+        _json(
+            SELECTION, "selection", "Selection", "What is selected, and the active object", _selection, 0.9
+        ),
+        _json(MATERIALS, "materials", "Materials", "All materials of the file", datablocks.materials, 0.5),
+        _resource(JOURNAL, "journal", "Journal", "The newest records of the audit journal", _journal, 0.2),
+        _resource(RENDER, "last-render", "Last Render", "The newest picture of render_image", _render, 0.6),
+        _template("object", "Object", "One object in full", describe.object_info),
+        _template("material", "Material", "One material with its nodes", datablocks.material_info),
+        _template("collection", "Collection", "One collection", datablocks.collection_info),
+        ResourceTemplate(
+            uri_template="blender://request/{id}",
+            name="request",
+            title="Request",
+            description="One request or job of yours: its state, progress and result",
+            mime_type=_JSON,
+            read=_request,
+        ),
+    )
+
+
+def completers() -> dict[str, Completer]:
+    """Completers of names, by kind: object, material, collection, scene, operator."""
+    return {kind: _completer(names) for kind, names in datablocks.NAMES.items()}
+
+
+_last_render: tuple[bytes, str] | None = None
+
+
+def remember_render(features: Features, picture: bytes, mime_type: str) -> None:
+    """Make a picture the one that `blender://render/last` gives. On the network's thread."""
+    global _last_render
+    _last_render = (picture, mime_type)
+    features.resource_updated(RENDER)
+
+
+_watcher: _Watcher | None = None
+
+
+def watch(features: Features) -> None:
+    """Tell subscribers what changes in Blender, debounced, until `unwatch`. Main thread."""
+    global _watcher
+    unwatch()
+    _watcher = _Watcher(features)
+
+
+def unwatch() -> None:
+    """Tell nothing any more. Harmless when nothing is watched."""
+    global _watcher
+    if _watcher:
+        _watcher.stop()
+        _watcher = None
+
+
+class _Watcher:
+    """Waits a moment after a first change, then tells all that came together."""
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+        self._timer: threading.Timer | None = None
+        self._unlisten = events.listen(self.begin)
+
+    def begin(self) -> None:
+        """The first change after the last look has happened."""
+        self._timer = threading.Timer(DEBOUNCE_S, self._tell)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Tell nothing any more; a thread that waits ends now."""
+        self._unlisten()
+        if self._timer:
+            self._timer.cancel()
+            self._timer.join(1.0)
+
+    def _tell(self) -> None:
+        changes = events.take()
+        if changes.everything:
+            self._features.resources_updated("blender://")
+            return
+        for uri in _affected(changes):
+            self._features.resource_updated(uri)
+
+
+def _affected(changes: events.Changes) -> list[str]:
+    """The URIs whose contents a change touches."""
+    named = {
+        "object": changes.objects,
+        "material": changes.materials,
+        "collection": changes.collections,
+    }
+    uris = [
+        f"blender://{kind}/{quote(name, safe='')}" for kind, names in named.items() for name in sorted(names)
+    ]
+    if changes.objects or changes.collections or changes.selection:
+        uris.append(SCENE)
+    if changes.objects:
+        uris.append(OBJECTS)
+    if changes.selection:
+        uris.append(SELECTION)
+    if changes.materials:
+        uris.append(MATERIALS)
+    return uris
+
+
+def _json(
+    uri: str, name: str, title: str, description: str, get: Callable[[], Any], priority: float
+) -> Resource:
+    async def read(ctx: RequestContext, uri: str) -> list[Json]:
+        return [content.text_contents(uri, wire.encode(await _on_main_thread(ctx, get, name)), _JSON)]
+
+    return _resource(uri, name, title, description, read, priority)
+
+
+def _resource(uri: str, name: str, title: str, description: str, read: Any, priority: float) -> Resource:
+    return Resource(
+        uri=uri,
+        name=name,
+        title=title,
+        description=description,
+        mime_type=_MIME.get(uri, _JSON),
+        annotations={"audience": ["assistant"], "priority": priority},
+        read=read,
+    )
+
+
+def _template(kind: str, title: str, description: str, get: Callable[[str], Any]) -> ResourceTemplate:
+    async def read(ctx: RequestContext, uri: str, variables: Mapping[str, str]) -> list[Json]:
+        try:
+            found = await _on_main_thread(ctx, partial(get, variables["name"]), kind)
+        except InvalidParamsError as error:
+            raise LookupError(str(error)) from error
+        return [content.text_contents(uri, wire.encode(found), _JSON)]
+
+    return ResourceTemplate(
+        uri_template=f"blender://{kind}/{{name}}",
+        name=kind,
+        title=title,
+        description=description,
+        mime_type=_JSON,
+        read=read,
+        complete={"name": _completer(datablocks.NAMES[kind])},
+    )
+
+
+def _completer(names: Callable[[], Sequence[str]]) -> Completer:
+    async def complete(ctx: RequestContext, begun: str, _context: Mapping[str, str]) -> Sequence[str]:
+        """Names that begin so come first, then those that have it somewhere."""
+        sought = begun.casefold()
+        found = [
+            name for name in await _on_main_thread(ctx, names, "completion") if sought in name.casefold()
+        ]
+        return sorted(found, key=lambda name: (not name.casefold().startswith(sought), name))
+
+    return complete
+
+
+async def _journal(_ctx: RequestContext, uri: str) -> list[Json]:
+    lines = await asyncio.to_thread(_last_lines, journal.current().path)
+    return [content.text_contents(uri, "".join(lines), _MIME[JOURNAL])]
+
+
+def _last_lines(path: Path) -> list[str]:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.readlines()[-_MOST_RECORDS:]
+    except FileNotFoundError:
+        return []
+
+
+async def _render(_ctx: RequestContext, uri: str) -> list[Json]:
+    if _last_render is None:
+        raise LookupError("nothing was rendered yet")
+    picture, mime_type = _last_render
+    return [content.blob_contents(uri, picture, mime_type)]
+
+
+async def _request(ctx: RequestContext, uri: str, variables: Mapping[str, str]) -> list[Json]:
+    try:
+        job = jobs.registry.get(variables["id"], ctx.client.id)
+    except InvalidParamsError as error:
+        raise LookupError(str(error)) from error
+    shown = {
+        "id": job.id,
+        "kind": job.kind,
+        "title": job.title,
+        "state": job.state,
+        "progress": job.progress,
+        "total": job.total,
+        "message": job.message,
+        "error": job.error,
+        "result": job.result,
+    }
+    return [content.text_contents(uri, wire.encode(shown), _JSON)]
+
+
+def _objects() -> Any:
+    return describe.scene_info(limit=_MOST_OBJECTS)["objects"]
+
+
+def _selection() -> Any:
+    info = describe.scene_info(selected_only=True, limit=_MOST_OBJECTS)
+    return {"mode": info["mode"], "active_object": info["active_object"], "objects": info["objects"]}
+
+
+async def _on_main_thread(ctx: RequestContext, get: Callable[[], T], what: str) -> T:
+    work = main_thread.run(get, changes=False, cancelled=ctx.cancelled, label=f"reading {what}")
+    return await asyncio.wrap_future(work)
+
+
+_MIME = {JOURNAL: "application/jsonl", RENDER: "image/png"}
