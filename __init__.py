@@ -14,6 +14,7 @@ from importlib import import_module
 _ROOMS: tuple[str, ...] = (
     ".folders",
     ".preferences",
+    ".server",
     ".server.command_line",
     ".operators",
     ".panels",

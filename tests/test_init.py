@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import threading
+
 import addon_utils
+
+from support.ports import is_open
 
 NAME = "bl_ext.user_default.mcp_bridge"
 
@@ -13,3 +17,15 @@ def test_comes_up_again_after_it_was_disabled() -> None:
     assert addon_utils.check(NAME)[1] is False
     assert addon_utils.enable(NAME) is not None
     assert addon_utils.check(NAME)[1] is True
+
+
+def test_disabling_stops_the_server() -> None:
+    from bl_ext.user_default.mcp_bridge import settings
+    from bl_ext.user_default.mcp_bridge.server import bridge
+
+    port = bridge.start(settings.load(environ={})).port
+    assert is_open(port)
+    addon_utils.disable(NAME)
+    assert not is_open(port)
+    assert [thread.name for thread in threading.enumerate() if not thread.daemon] == ["MainThread"]
+    assert addon_utils.enable(NAME) is not None

@@ -4,7 +4,7 @@
     .venv/bin/python tools/debian_root.py [COMMAND …]
 
 Makes the root where it is missing (about a minute and 2 GB, shared by every checkout), and runs the command in it.
-Needs Linux and root rights, for debootstrap and chroot. A command sees this checkout as /mnt, this machine's
+Needs Linux and root rights, for debootstrap and chroot. A command sees this checkout where it is, this machine's
 network, and a /tmp of its own; when it is killed, so is everything that it started, and its mounts are gone.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -21,10 +20,7 @@ from pathlib import Path
 
 from blenders import CACHE, ROOT, cache_lock
 
-__all__ = ("CHECKOUT", "RootError", "command", "ensure", "inside")
-
-#: Where a command in the root finds this checkout.
-CHECKOUT = Path("/mnt")
+__all__ = ("RootError", "command", "ensure")
 
 _SUITE = "trixie"
 _PACKAGES = (
@@ -39,14 +35,17 @@ _PACKAGES = (
     "xvfb",
 )
 
-# $0 is the root, the arguments are the command. The mounts live in the command's own mount namespace.
-_ENTER = f"""
+# $0 is the root, $1 the checkout, and the rest the command. The mounts live in the command's own mount namespace.
+_ENTER = """
 set -e
 mount --rbind /dev "$0/dev"
 mount -t proc proc "$0/proc"
 mount -t tmpfs -o mode=1777 tmpfs "$0/tmp"
-mount --bind {shlex.quote(str(ROOT))} "$0{CHECKOUT}"
-exec chroot "$0" env --chdir={CHECKOUT} "$@"
+mkdir -p "$0$1"
+mount --bind "$1" "$0$1"
+checkout=$1
+shift
+exec chroot "$0" env --chdir="$checkout" "$@"
 """
 
 
@@ -54,15 +53,10 @@ class RootError(Exception):
     """The root cannot be made or entered; the message says why."""
 
 
-def inside(path: Path) -> Path:
-    """Return the path that a command in the root sees for a `path` in this checkout."""
-    return CHECKOUT / path.resolve().relative_to(ROOT)
-
-
 def command(root: Path, arguments: Sequence[str | Path]) -> list[str | Path]:
     """Return the command line that runs `arguments` in `root`."""
     unshare = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--"]
-    return [*unshare, "sh", "-c", _ENTER, root, *arguments]
+    return [*unshare, "sh", "-c", _ENTER, root, ROOT, *arguments]
 
 
 def ensure() -> Path:

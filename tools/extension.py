@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import libraries
@@ -85,13 +85,11 @@ def install(
     user: Path,
     *,
     blender: Sequence[str | Path] = (sys.executable,),
-    inside: Callable[[Path], Path] = Path,
 ) -> None:
     """Install the zip `path` for the Blender whose user folder is `user`, unless it is already there.
 
     Args:
         blender: the command that runs a Python script in that Blender; the `bpy` module by default.
-        inside: tells under which path that Blender sees a path of this checkout.
 
     Raises:
         SystemExit: Blender's installer failed; the message is Blender's output.
@@ -102,8 +100,8 @@ def install(
         return
     user.mkdir(parents=True, exist_ok=True)
     stamp.unlink(missing_ok=True)
-    own = {"BLENDER_USER_RESOURCES": str(inside(user)), "MCP_BRIDGE_ZIP": str(inside(path))}
-    command = [*blender, inside(_INSTALLER)]
+    own = {"BLENDER_USER_RESOURCES": str(user), "MCP_BRIDGE_ZIP": str(path)}
+    command = [*blender, _INSTALLER]
     done = subprocess.run(command, env=os.environ | own, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"Blender could not install {path.name}:\n{done.stdout}{done.stderr}")

@@ -14,8 +14,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import clients
@@ -25,21 +24,13 @@ import extension
 from blenders import BUILD, CACHE, DEFAULT, MATRIX, ROOT, Blender, cache_lock
 
 
-@dataclass(frozen=True)
-class Interpreter:
-    """A Python that has `bpy`: its command line, and under which path it sees a path of this checkout."""
-
-    command: Sequence[str | Path]
-    inside: Callable[[Path], Path] = Path
+def _here(blender: Blender) -> list[str | Path]:
+    """Return the command of Python in a virtual environment of this machine's Python."""
+    return [environment.ensure(CACHE / f"bpy-{blender.version}", blender.pins)]
 
 
-def _here(blender: Blender) -> Interpreter:
-    """Return the interpreter of a virtual environment of this machine's Python."""
-    return Interpreter([environment.ensure(CACHE / f"bpy-{blender.version}", blender.pins)])
-
-
-def _in_root(blender: Blender) -> Interpreter:
-    """Return the interpreter of a virtual environment in the Debian 13 root.
+def _in_root(blender: Blender) -> list[str | Path]:
+    """Return the command of Python in a virtual environment in the Debian 13 root.
 
     This machine's pip fills it, since the root has neither pip nor this machine's certificates and settings.
     """
@@ -53,7 +44,7 @@ def _in_root(blender: Blender) -> Interpreter:
     target = folder / "lib" / f"python{blender.python}" / "site-packages"
     options = environment.into(target, blender.python)
     environment.install(python, blender.pins, [sys.executable], options)
-    return Interpreter(python, debian_root.inside)
+    return python
 
 
 def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
@@ -61,15 +52,15 @@ def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
     make = _here if blender.python == DEFAULT.python else _in_root
     try:
         with cache_lock():
-            interpreter = make(blender)
+            python = make(blender)
         clients.ensure(blender.python)
     except (environment.SetupError, debian_root.RootError) as error:
         print(error)
         return False
     user = BUILD / f"bpy-{blender.version}" / "user"
-    extension.install(package, user, blender=interpreter.command, inside=interpreter.inside)
-    pytest = [*interpreter.command, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    own = {"BLENDER_USER_RESOURCES": str(interpreter.inside(user))}
+    extension.install(package, user, blender=python)
+    pytest = [*python, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    own = {"BLENDER_USER_RESOURCES": str(user)}
     return subprocess.run(pytest, env=os.environ | own, cwd=ROOT).returncode == 0
 
 

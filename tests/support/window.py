@@ -21,8 +21,9 @@ import blenders
 import debian_root
 import extension
 from blenders import BUILD, ROOT
+from support.blender import EXTENSION
 
-__all__ = ("HEIGHT", "PICTURES", "WIDTH", "Window", "start")
+__all__ = ("HEIGHT", "PICTURES", "SESSION", "WIDTH", "Screen", "Window", "start")
 
 WIDTH, HEIGHT = 1280, 800
 PICTURES = BUILD / "pictures"
@@ -30,12 +31,12 @@ PICTURES = BUILD / "pictures"
 _FOLDER = BUILD / "window"
 _AGENT = ROOT / "tests" / "support" / "window_agent.py"
 
-# Starts the screen on the first free display, then Blender; $@ is Blender's command.
-_SESSION = f"""
+#: A shell's text that starts the screen on the first free display, then the command that follows it.
+SESSION = f"""
 Xvfb -displayfd 3 -screen 0 {WIDTH}x{HEIGHT}x24 +extension GLX 3>/tmp/display 2>/dev/null &
 until [ -s /tmp/display ]; do sleep 0.05; done
 DISPLAY=":$(cat /tmp/display)" "$@" &
-echo $! > /tmp/blender.pid
+echo $! > /tmp/program.pid
 wait $!
 """
 
@@ -48,7 +49,7 @@ class Window:
         self._log = log
         self._mailbox = mailbox
         self._numbers = itertools.count()
-        self._screen = ["nsenter", f"--target={_child(process)}", "--mount", "--pid", "--root", "--wd=/"]
+        self._screen = Screen(process)
 
     def run(self, code: str, *, timeout: float = 60.0) -> Any:
         """Run Python text on Blender's main thread, from a timer, and return what it assigned to `result`.
@@ -73,6 +74,16 @@ class Window:
             raise AssertionError(answer["error"])
         return answer["result"]
 
+    def serve(self) -> tuple[str, str]:
+        """Start the extension's server, where it is not running, and return its URL and a token for it."""
+        code = f"""
+from {EXTENSION}.server import bridge
+running = bridge.start()
+result = [running.url, running.token]
+"""
+        url, token = self.run(code)
+        return url, token
+
     def log(self) -> str:
         """Return what Blender has printed so far."""
         return self._log.read_text(encoding="utf-8", errors="replace")
@@ -81,40 +92,46 @@ class Window:
         """Take a picture of the screen, keep it as build/pictures/NAME.png, and return its path."""
         PICTURES.mkdir(parents=True, exist_ok=True)
         path = PICTURES / f"{name}.png"
-        self._on_screen("import", "-window", "root", debian_root.inside(path))
+        self._screen.run("import", "-window", "root", path)
         return path
 
     def move(self, x: int, y: int) -> None:
         """Move the mouse."""
-        self._on_screen("xdotool", "mousemove", "--sync", str(x), str(y))
+        self._screen.run("xdotool", "mousemove", "--sync", str(x), str(y))
 
     def click(self, x: int, y: int, *, button: int = 1) -> None:
         """Move the mouse there and click; `button` is 1 for left, 2 for middle, 3 for right."""
         self.move(x, y)
         time.sleep(0.1)  # Blender highlights what is under the mouse first, and only that takes the click
-        self._on_screen("xdotool", "click", str(button))
+        self._screen.run("xdotool", "click", str(button))
 
     def press(self, *keys: str) -> None:
         """Press keys one after another, named as X names them: "n", "ctrl+z", "Escape"."""
-        self._on_screen("xdotool", "key", "--delay", "50", *keys)
+        self._screen.run("xdotool", "key", "--delay", "50", *keys)
 
     def settle(self, seconds: float = 0.5) -> None:
         """Give Blender time to handle events and draw."""
         time.sleep(seconds)
         self.run("")
 
-    def terminate(self) -> int:
-        """Send SIGTERM to Blender and return its exit code."""
-        self._on_screen("sh", "-c", "kill -TERM $(cat /tmp/blender.pid)")
-        return self._process.wait(timeout=30)
 
-    def _on_screen(self, *arguments: str | Path) -> str:
-        """Run a program in the root, on Blender's screen, and return what it printed."""
+class Screen:
+    """The processes inside the root that `process`, an `unshare` running SESSION, started."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._enter = ["nsenter", f"--target={_child(process)}", "--mount", "--pid", "--root", "--wd=/"]
+
+    def run(self, *arguments: str | Path) -> str:
+        """Run a program on the screen, and return what it printed."""
         shell = 'DISPLAY=":$(cat /tmp/display)" exec "$@"'
-        command = [*self._screen, "sh", "-c", shell, "sh", *arguments]
+        command = [*self._enter, "sh", "-c", shell, "sh", *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
         assert done.returncode == 0, f"{arguments[0]} failed: {done.stderr}"
         return done.stdout
+
+    def terminate(self) -> None:
+        """Send SIGTERM to what SESSION started on the screen."""
+        self.run("sh", "-c", "kill -TERM $(cat /tmp/program.pid)")
 
 
 def _child(process: subprocess.Popen[bytes]) -> int:
@@ -132,7 +149,7 @@ def _install(root: Path) -> Path:
     """Install the extension for the root's Blender, and return the user folder: a template, to be copied."""
     user = _FOLDER / "user"
     blender = debian_root.command(root, ["blender", "-b", "--python"])
-    extension.install(extension.build(), user, blender=blender, inside=debian_root.inside)
+    extension.install(extension.build(), user, blender=blender)
     return user
 
 
@@ -146,7 +163,7 @@ def _environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
     }
     for folder in folders.values():
         folder.mkdir(mode=0o700, exist_ok=True)
-    own = {name: str(debian_root.inside(folder)) for name, folder in folders.items()}
+    own = {name: str(folder) for name, folder in folders.items()}
     system = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "LIBGL_ALWAYS_SOFTWARE": "1"}
     return system | own | dict(more)
 
@@ -168,10 +185,10 @@ def start(name: str, *arguments: str, env: Mapping[str, str] | None = None) -> I
     shutil.copytree(user, home / "blender")
     log = home / "log.txt"
     geometry = ["--window-geometry", "0", "0", str(WIDTH), str(HEIGHT)]
-    blender = ["blender", *geometry, "--python", debian_root.inside(_AGENT), *arguments]
+    blender = ["blender", *geometry, "--python", _AGENT, *arguments]
     with log.open("wb") as output:
         process = subprocess.Popen(
-            debian_root.command(root, ["sh", "-c", _SESSION, "sh", *blender]),
+            debian_root.command(root, ["sh", "-c", SESSION, "sh", *blender]),
             env=_environment(home, env or {}),
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import json
+import urllib.request
+
 import pytest
 
 from support.blender import EXTENSION
@@ -30,6 +33,12 @@ def test_keys_and_clicks_reach_blender(window: Window) -> None:
     window.click(WIDTH // 3, HEIGHT // 4)
     window.settle()
     assert window.run("result = len(bpy.context.selected_objects)") == 0
+
+
+def test_server_answers_while_the_window_draws(window: Window) -> None:
+    url, _token = window.serve()
+    with urllib.request.urlopen(url.removesuffix("mcp") + "health", timeout=10) as answer:
+        assert json.load(answer)["product"] == "mcp_bridge"
 
 
 def test_error_in_blender_fails_the_test_with_its_traceback(window: Window) -> None:
