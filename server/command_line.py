@@ -123,4 +123,5 @@ def _signals() -> Iterator[Callable[[], bool]]:
         yield lambda: bool(came)
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            # None: Blender's own handler, set in C, which Python cannot put back. Blender is about to end.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

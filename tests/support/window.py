@@ -12,7 +12,7 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import extension
 from blenders import BUILD, ROOT
 from support.blender import EXTENSION
 
-__all__ = ("HEIGHT", "PICTURES", "SESSION", "WIDTH", "Screen", "Window", "start")
+__all__ = ("HEIGHT", "PICTURES", "SESSION", "WIDTH", "Screen", "Window", "program", "start")
 
 WIDTH, HEIGHT = 1280, 800
 PICTURES = BUILD / "pictures"
@@ -44,12 +44,12 @@ wait $!
 class Window:
     """A running Blender with a window. Coordinates are in pixels from the screen's top left corner."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: Path, mailbox: Path) -> None:
+    def __init__(self, process: subprocess.Popen[Any], log: Path, mailbox: Path) -> None:
         self._process = process
         self._log = log
         self._mailbox = mailbox
         self._numbers = itertools.count()
-        self._screen = Screen(process)
+        self.screen = Screen(process)
 
     def run(self, code: str, *, timeout: float = 60.0) -> Any:
         """Run Python text on Blender's main thread, from a timer, and return what it assigned to `result`.
@@ -92,22 +92,22 @@ result = [running.url, running.token]
         """Take a picture of the screen, keep it as build/pictures/NAME.png, and return its path."""
         PICTURES.mkdir(parents=True, exist_ok=True)
         path = PICTURES / f"{name}.png"
-        self._screen.run("import", "-window", "root", path)
+        self.screen.run("import", "-window", "root", path)
         return path
 
     def move(self, x: int, y: int) -> None:
         """Move the mouse."""
-        self._screen.run("xdotool", "mousemove", "--sync", str(x), str(y))
+        self.screen.run("xdotool", "mousemove", "--sync", str(x), str(y))
 
     def click(self, x: int, y: int, *, button: int = 1) -> None:
         """Move the mouse there and click; `button` is 1 for left, 2 for middle, 3 for right."""
         self.move(x, y)
         time.sleep(0.1)  # Blender highlights what is under the mouse first, and only that takes the click
-        self._screen.run("xdotool", "click", str(button))
+        self.screen.run("xdotool", "click", str(button))
 
     def press(self, *keys: str) -> None:
         """Press keys one after another, named as X names them: "n", "ctrl+z", "Escape"."""
-        self._screen.run("xdotool", "key", "--delay", "50", *keys)
+        self.screen.run("xdotool", "key", "--delay", "50", *keys)
 
     def settle(self, seconds: float = 0.5) -> None:
         """Give Blender time to handle events and draw."""
@@ -118,7 +118,7 @@ result = [running.url, running.token]
 class Screen:
     """The processes inside the root that `process`, an `unshare` running SESSION, started."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[Any]) -> None:
         self._enter = ["nsenter", f"--target={_child(process)}", "--mount", "--pid", "--root", "--wd=/"]
 
     def run(self, *arguments: str | Path) -> str:
@@ -134,7 +134,7 @@ class Screen:
         self.run("sh", "-c", "kill -TERM $(cat /tmp/program.pid)")
 
 
-def _child(process: subprocess.Popen[bytes]) -> int:
+def _child(process: subprocess.Popen[Any]) -> int:
     """Return the process that `unshare` forked: the first one of the root's processes."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     until = time.monotonic() + 10
@@ -168,35 +168,55 @@ def _environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
     return system | own | dict(more)
 
 
+def _prepare(name: str) -> tuple[Path, Path]:
+    """Return the root, and an empty folder build/window/NAME with a Blender user folder in it."""
+    with blenders.cache_lock():
+        root = debian_root.ensure()
+    home = _FOLDER / name
+    shutil.rmtree(home, ignore_errors=True)
+    shutil.copytree(_install(root), home / "blender")
+    return root, home
+
+
+def _spawn(root: Path, home: Path, arguments: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any]:
+    """Start Blender on a screen in the root; killing the process ends all that runs in there."""
+    command = debian_root.command(root, ["sh", "-c", SESSION, "sh", "blender", *arguments])
+    return subprocess.Popen(command, stderr=subprocess.STDOUT, **options)
+
+
 @contextmanager
-def start(name: str, *arguments: str, env: Mapping[str, str] | None = None) -> Iterator[Window]:
+def start(name: str, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Iterator[Window]:
     """Start Blender with a window and the extension enabled; end it when the context is left.
 
     Args:
         name: of its folder under build/window/, which is emptied first; Blender's output is `log.txt` there.
-        arguments: for Blender's command line, such as a file as the root sees it.
+        arguments: for Blender's command line. Of this machine's files the root sees those of the checkout alone.
         env: variables to add, such as BLENDER_PORT.
     """
-    with blenders.cache_lock():
-        root = debian_root.ensure()
-    user = _install(root)
-    home = _FOLDER / name
-    shutil.rmtree(home, ignore_errors=True)
-    shutil.copytree(user, home / "blender")
+    root, home = _prepare(name)
     log = home / "log.txt"
-    geometry = ["--window-geometry", "0", "0", str(WIDTH), str(HEIGHT)]
-    blender = ["blender", *geometry, "--python", _AGENT, *arguments]
+    command = ["--window-geometry", "0", "0", str(WIDTH), str(HEIGHT), "--python", _AGENT, *arguments]
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            debian_root.command(root, ["sh", "-c", SESSION, "sh", *blender]),
-            env=_environment(home, env or {}),
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+        process = _spawn(root, home, command, env=_environment(home, env or {}), stdout=output)
     try:
         window = Window(process, log, home / "mailbox")
         window.settle()  # the first picture takes seconds: shaders are compiled
         yield window
     finally:
-        process.kill()  # `unshare --kill-child`: everything in the root goes with it
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def program(
+    name: str, *arguments: str | Path, env: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """Start Blender without a window (`blender -b …`); arguments as for `start`. Its output is the pipe `stdout`."""
+    root, home = _prepare(name)
+    environment = _environment(home, env or {})
+    process = _spawn(root, home, ["-b", *arguments], env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
         process.wait()
