@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv/bin/python
 ARGS ?=
 
-.PHONY: help setup wheels extension repository install run clients test test-matrix test-window conformance bench lint format types clean
+.PHONY: help setup wheels extension repository install run clients test test-matrix test-window conformance bench offline lint format types clean
 
 help:
 	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
@@ -15,6 +15,7 @@ help:
 	@echo "make bench          measure the installed extension; ARGS=calls for a part"
 	@echo "make extension      the validated zip in dist/"
 	@echo "make repository     a static extension repository in dist/repository/"
+	@echo "make offline        record anew what the stdio shim answers while there is no Blender"
 	@echo "make lint, types    ruff; mypy"
 
 setup:
@@ -53,6 +54,9 @@ conformance: install clients
 
 bench: install
 	@$(VENV) tools/bench.py $(ARGS)
+
+offline: install
+	@$(VENV) tools/record_offline.py
 
 lint: setup
 	@$(VENV) -m ruff check .

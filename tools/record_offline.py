@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Write server/offline.json anew: what the stdio shim answers while there is no Blender. `make offline`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from blenders import BUILD, ROOT
+
+os.environ["BLENDER_USER_RESOURCES"] = str(BUILD / "user")
+sys.path.append(str(ROOT / "tests"))
+
+
+def main() -> None:
+    import addon_utils
+    import bpy  # noqa: F401 - brings `addon_utils`, Blender's own
+
+    addon_utils.enable("bl_ext.user_default.mcp_bridge", default_set=True)
+    from support import recording
+
+    (ROOT / "server" / "offline.json").write_text(recording.text(recording.record()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
