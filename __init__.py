@@ -14,6 +14,7 @@ from importlib import import_module
 _ROOMS: tuple[str, ...] = (
     ".folders",
     ".preferences",
+    ".importers.local",
     ".server",
     ".server.command_line",
     ".operators",

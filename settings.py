@@ -9,6 +9,7 @@ What the policy file names is locked. A new setting is a field of `Settings` and
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -70,6 +71,14 @@ class Settings:
 
     journal_days: int = 30
     journal_code: bool = True
+
+    #: Keys of the asset services.
+    sketchfab_token: str | None = None
+    hyper3d_key: str | None = None
+    fal_key: str | None = None
+    #: An asset larger than this is fetched only after the user said yes.
+    ask_above_mb: int = 500
+    cache_quota_mb: int = 8000
 
     #: Field name -> the source its value came from; a field that is not named has its default.
     origins: Mapping[str, Source] = field(default_factory=lambda: MappingProxyType({}))
@@ -149,6 +158,21 @@ def _token(value: Any) -> str:
     return text
 
 
+#: What examples write where a key belongs.
+_PLACEHOLDER = re.compile(
+    r"(?i)your|insert|example|changeme|placeholder|api[_-]?key|<.*>|(.)\1{7}|x{4}|\.\.\."
+)
+
+
+def _key(value: Any) -> str:
+    text = _text(value)
+    if not 16 <= len(text) <= 512 or not re.fullmatch(r"[!-~]+", text):
+        raise ValueError("use the key as the service gave it: 16 to 512 characters without spaces")
+    if _PLACEHOLDER.search(text):
+        raise ValueError("this is an example, not a key: copy yours from the service's site")
+    return text
+
+
 def _names(value: Any) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value
     return tuple(str(part).strip().lower() for part in parts if str(part).strip())
@@ -187,7 +211,14 @@ _FIELDS: Mapping[str, tuple[str | None, Callable[[Any], Any]]] = {
     "rate_window_s": (None, _seconds(1, 86400)),
     "journal_days": (None, _whole(1, 3650)),
     "journal_code": (None, _flag),
+    "sketchfab_token": ("BLENDER_MCP_SKETCHFAB_TOKEN", _key),
+    "hyper3d_key": ("BLENDER_MCP_HYPER3D_KEY", _key),
+    "fal_key": ("BLENDER_MCP_FAL_KEY", _key),
+    "ask_above_mb": (None, _whole(1, 1_000_000)),
+    "cache_quota_mb": (None, _whole(100, 1_000_000)),
 }
+#: Fields whose values are never shown.
+_SECRET = frozenset({"token", "sketchfab_token", "hyper3d_key", "fal_key"})
 _VARIABLES = {variable: name for name, (variable, _) in _FIELDS.items() if variable}
 
 assert {spec.name for spec in fields(Settings)} - {"origins"} == set(_FIELDS)
@@ -227,7 +258,7 @@ def load(
             try:
                 values[name] = parse(raw)
             except ValueError as error:
-                shown = "(hidden)" if name == "token" else repr(raw)
+                shown = "(hidden)" if name in _SECRET else repr(raw)
                 called = label.format(name=name, variable=variable)
                 raise SettingsError(f"{called} is {shown} in the {source}: {error}.") from None
             origins[name] = source

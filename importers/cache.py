@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Downloaded files by MD5, and the services' documents by address; shared by all Blenders of the user.
+
+A file comes into the cache whole and checked, by one rename, and is checked again each time it is used: what a
+crash or another program left behind is fetched anew. Of two Blenders that want the same file one fetches it and
+the other waits. No `bpy` here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..errors import ExternalServiceError
+from . import download
+from .download import Flag, HttpError, Progress, RemoteFile, Site
+
+__all__ = ("DOCUMENT_S", "Cache", "file_md5")
+
+#: Seconds for which a document is used without asking for it again.
+DOCUMENT_S = 12 * 3600.0
+#: What was used this recently (seconds) is kept beyond the quota: an import may be working with it.
+IN_USE_S = 1800.0
+#: A part that was cut short this long ago (seconds) is not going to be continued.
+STALE_PART_S = 7 * 86400.0
+
+_POLL_S = 0.1
+
+
+class Cache:
+    """Files below `folder`, at most `quota` bytes of them; the least recently used go first."""
+
+    def __init__(self, folder: Path, *, quota: int) -> None:
+        self._files = folder / "files"
+        self._documents = folder / "documents"
+        self._quota = quota
+
+    def file(
+        self,
+        site: Site,
+        remote: RemoteFile,
+        *,
+        progress: Progress | None = None,
+        cancelled: Flag | None = None,
+    ) -> Path:
+        """The file, from the cache or fetched. `remote.md5` must be known. Raises as `download.fetch`."""
+        assert remote.md5 is not None, "only files with a known MD5 can be cached"
+        path = self._path(remote.md5)
+        if self.has(remote.md5):
+            return path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path.with_suffix(".lock"), cancelled):
+            if not self.has(remote.md5):  # another Blender may have fetched it meanwhile
+                download.fetch(site, remote, path, progress=progress, cancelled=cancelled)
+        self.trim()
+        return path
+
+    def has(self, md5: str) -> bool:
+        """Whether the file is there and whole; it counts as used now. A damaged one is removed."""
+        path = self._path(md5)
+        try:
+            if file_md5(path) == md5:
+                os.utime(path)
+                return True
+            path.unlink()
+        except FileNotFoundError:
+            pass
+        return False
+
+    def document(
+        self, site: Site, path: str, *, max_age: float = DOCUMENT_S, cancelled: Flag | None = None
+    ) -> Any:
+        """The JSON at `path` of a service: an old copy when the service can't be reached.
+
+        Younger than `max_age` seconds it is not asked for again, and what did not change is not sent again.
+        Raises ExternalServiceError when there is neither an answer nor a copy.
+        """
+        kept = self._documents / f"{hashlib.sha256((site.base + path).encode()).hexdigest()}.json"
+        found = _read_document(kept)
+        if found is not None and 0 <= time.time() - found["time"] < max_age:
+            return found["data"]
+        headers = {"If-None-Match": found["etag"]} if found and found["etag"] else {}
+        try:
+            answer = download.request(site, path, headers=headers, cancelled=cancelled)
+        except HttpError as error:
+            if error.status == 304 and found is not None:
+                _write_document(kept, found["etag"], found["data"])
+                return found["data"]
+            if found is None or error.status < 500:
+                raise
+            return found["data"]
+        except ExternalServiceError:
+            if found is None:
+                raise
+            return found["data"]
+        data = answer.json()
+        _write_document(kept, answer.headers.get("etag", ""), data)
+        return data
+
+    def trim(self) -> None:
+        """Remove what was not used for longest until the quota holds, and parts that nobody will continue."""
+        now = time.time()
+        used = sorted(_ages(self._files, now), reverse=True)
+        total = sum(size for _, size, _ in used)
+        for age, size, path in used:
+            stale = path.suffix == ".part" and age > STALE_PART_S
+            if stale or (total > self._quota and age > IN_USE_S):
+                # Windows refuses to remove a file that another Blender has open; the next time will do.
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                    total -= size
+
+    def _path(self, md5: str) -> Path:
+        return self._files / md5[:2] / md5
+
+
+def file_md5(path: Path) -> str:
+    """The MD5 of a file, hexadecimal. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+def _ages(folder: Path, now: float) -> Iterator[tuple[float, int, Path]]:
+    """(seconds since it was used, bytes, path) of each file."""
+    for path in folder.glob("*/*"):
+        with contextlib.suppress(FileNotFoundError):
+            found = path.stat()
+            if path.suffix != ".lock":
+                yield now - found.st_mtime, found.st_size, path
+
+
+def _read_document(path: Path) -> Mapping[str, Any] | None:
+    """What was kept; None when there is nothing usable."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.keys() >= {"time", "etag", "data"} else None
+
+
+def _write_document(path: Path, etag: str, data: Any) -> None:
+    """Keep a document. A disk that is full only means that it will be asked for again."""
+    scratch = path.with_suffix(f".{secrets.token_hex(4)}.new")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            scratch.write_text(
+                json.dumps({"time": time.time(), "etag": etag, "data": data}), encoding="utf-8"
+            )
+            scratch.replace(path)
+        finally:
+            scratch.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(path: Path, cancelled: Flag | None) -> Iterator[None]:
+    """Hold a lock between processes; the operating system lets go of it when its holder dies."""
+    with path.open("ab") as file:
+        while not _try_lock(file.fileno()):
+            download.wait(_POLL_S, cancelled)
+        yield
+
+
+if sys.platform == "win32":  # spelled so that type checkers see it
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

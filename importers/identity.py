@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who we are on the network, and whether we may use it. Light, because it is set when Blender starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ("Identity", "configure", "current")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Both are asked before each request, in its thread."""
+
+    #: What requests name as their sender.
+    user_agent: Callable[[], str] = lambda: "MCP-Bridge"
+    #: None when Blender may go online, else a text that says what to do about it.
+    offline: Callable[[], str | None] = lambda: None
+
+
+_identity = Identity()
+
+
+def configure(identity: Identity) -> None:
+    """Take over what this Blender says."""
+    global _identity
+    _identity = identity
+
+
+def current() -> Identity:
+    """What was configured."""
+    return _identity

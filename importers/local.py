@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What this Blender gives the importers: who they are, whether they may go online, where they keep files."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bpy
+
+from .. import folders, settings
+from . import identity
+
+if TYPE_CHECKING:
+    from .cache import Cache
+
+__all__ = ("asset_cache", "register", "unregister")
+
+
+def asset_cache() -> Cache:
+    """The cache of downloaded assets. Any thread."""
+    from .cache import Cache  # late: HTTP and TLS would make Blender start later
+
+    return Cache(_folder, quota=settings.current().cache_quota_mb * 1_000_000)
+
+
+def register() -> None:
+    """Tell the rooms without `bpy` of this Blender."""
+    global _folder
+    _folder = folders.user_folder() / "cache"
+    identity.configure(identity.Identity(_user_agent, _offline))
+
+
+def unregister() -> None:
+    """Nothing to take down: transfers are ended by cancelling their jobs."""
+
+
+_folder = Path()
+
+
+@cache
+def _user_agent() -> str:
+    manifest = Path(__file__).parent.parent / "blender_manifest.toml"
+    version = tomllib.loads(manifest.read_text(encoding="utf-8"))["version"]
+    return f"MCP-Bridge/{version} (Blender {bpy.app.version_string})"
+
+
+def _offline() -> str | None:
+    if bpy.app.online_access:
+        return None
+    if bpy.app.online_access_override:
+        return "this Blender was started with --offline-mode. Start it without, or with --online-mode."
+    return (
+        "Blender is not allowed online. Switch on Preferences › System › Network › Allow Online Access, "
+        "or start Blender with --online-mode."
+    )

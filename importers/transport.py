@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Connections to the services: who may be reached, how, and how a transfer is ended at any moment.
+
+HTTPS to the hosts of a `Site`, at public addresses, redirects included, while Blender is allowed online. No `bpy`.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import json
+import os
+import re
+import socket
+import ssl
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import cache
+from typing import Any, Protocol
+from urllib.parse import urljoin, urlsplit
+
+from ..errors import BridgeError, ExternalServiceError
+from . import identity
+
+__all__ = (
+    "POLL_S",
+    "Broken",
+    "Cancelled",
+    "Flag",
+    "HttpError",
+    "Site",
+    "opened",
+    "shown",
+)
+
+#: Seconds without a byte after which a connection counts as dead.
+SILENCE_S = 20.0
+#: How often somebody who waits looks whether the transfer was cancelled.
+POLL_S = 0.05
+
+
+class Cancelled(BridgeError):
+    """Somebody cancelled the transfer; nothing of it is left."""
+
+
+class HttpError(ExternalServiceError):
+    """The service refused: `status`, and what it said in `data` (at most 64 KiB)."""
+
+    def __init__(self, message: str, *, status: int, data: bytes, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.data = data
+        self.retry_after = retry_after
+
+
+class Broken(ExternalServiceError):
+    """The connection failed: another try may succeed."""
+
+
+class Flag(Protocol):
+    """Something that tells whether it was set, like `threading.Event`."""
+
+    def is_set(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A service on the network.
+
+    `variable` is the environment variable with another base URL, for mirrors and tests. `storage` are the hosts
+    that its files may come from besides its own; a leading dot admits every name below.
+    """
+
+    name: str
+    variable: str
+    default: str
+    storage: tuple[str, ...]
+
+    @property
+    def base(self) -> str:
+        """The base URL as it is now, without a slash at its end."""
+        return (os.environ.get(self.variable) or self.default).rstrip("/")
+
+    @property
+    def mirror(self) -> str | None:
+        """The host that the environment names instead of the service's own."""
+        return _host(self.base) if self.base != self.default else None
+
+    def admit(self, url: str) -> None:
+        """Raise ExternalServiceError unless `url` is one of this service's."""
+        host, scheme = _host(url), url.partition(":")[0]
+        if host == self.mirror and scheme in ("https", "http"):
+            return
+        if scheme != "https":
+            raise ExternalServiceError(f"{self.name} points to {shown(url)}, which is not https: refused.")
+        own = (_host(self.default), *self.storage)
+        if not any(host == name or (name.startswith(".") and host.endswith(name)) for name in own):
+            raise ExternalServiceError(
+                f"{self.name} points to the host {host!r}, which is not one of its own: refused."
+            )
+
+
+class _Leash:
+    """Shuts the socket of a transfer that was cancelled or is out of time: a read that waits then ends at once."""
+
+    def __init__(self, site: Site, cancelled: Flag | None, seconds: float) -> None:
+        self._site = site
+        self._cancelled = cancelled
+        self._seconds = seconds
+        self._until = time.monotonic() + seconds
+        self._sockets: list[socket.socket] = []
+        self._done = threading.Event()
+
+    def __enter__(self) -> _Leash:
+        self.check()
+        threading.Thread(target=self._watch, name="mcp-bridge-transfer", daemon=True).start()
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        self._done.set()
+
+    def hold(self, connected: socket.socket) -> None:
+        self._sockets.append(connected)
+
+    def check(self) -> None:
+        """Raise Cancelled, or ExternalServiceError when the time is over."""
+        if self._cancelled is not None and self._cancelled.is_set():
+            raise Cancelled("Cancelled.")
+        if time.monotonic() >= self._until:
+            raise ExternalServiceError(
+                f"{self._site.name} was too slow: the transfer was stopped after {self._seconds:.0f} s."
+            )
+
+    def _watch(self) -> None:
+        while not self._done.wait(POLL_S):
+            try:
+                self.check()
+            except BridgeError:
+                break
+        else:
+            return
+        # Sockets may still be added by a redirect or by a connection that is being made.
+        while not self._done.wait(POLL_S):
+            for connected in self._sockets:
+                _shut(connected)
+
+
+def _shut(connected: socket.socket) -> None:
+    try:
+        # Not `connected.shutdown`: a TLS socket would drop its TLS state under the thread that reads.
+        socket.socket.shutdown(connected, socket.SHUT_RDWR)
+    except OSError:
+        return  # closed already
+
+
+@contextmanager
+def opened(
+    site: Site, asked: urllib.request.Request, cancelled: Flag | None, seconds: float
+) -> Iterator[http.client.HTTPResponse]:
+    """The response to a request whose URL the site admits, with every failure told in words.
+
+    Raises HttpError, Broken, another ExternalServiceError, Cancelled.
+    """
+    reason = identity.current().offline()
+    if reason:
+        raise ExternalServiceError(f"{site.name} can't be reached: {reason}")
+    asked.add_header("User-Agent", identity.current().user_agent())
+    with _Leash(site, cancelled, seconds) as leash:
+        opener = _opener(site, leash)
+        try:
+            with opener.open(asked, timeout=min(SILENCE_S, seconds)) as response:
+                yield response
+                leash.check()  # a socket that was shut looks like the end of the file
+        except urllib.error.HTTPError as error:
+            leash.check()
+            raise _http_error(site, error) from None
+        except (http.client.HTTPException, OSError) as error:
+            leash.check()
+            raise _network_error(site, asked.full_url, error) from error
+        except ValueError:
+            leash.check()  # a TLS socket that was shut while being read
+            raise
+        except Broken:
+            leash.check()
+            raise
+
+
+def _http_error(site: Site, error: urllib.error.HTTPError) -> HttpError:
+    with error:
+        try:
+            data = error.read(64 * 1024)
+        except (OSError, http.client.HTTPException):
+            data = b""
+    retry_after = _retry_after(error.headers.get("Retry-After"))
+    message = f"{site.name} answered {error.code} {error.reason} to {shown(error.url or '')}"
+    if detail := _detail(data):
+        message += f": {detail}"
+    if error.code == 429:
+        message += f". It wants fewer requests; try again in {retry_after or 60:.0f} s"
+    return HttpError(message + ".", status=error.code, data=data, retry_after=retry_after)
+
+
+def _detail(data: bytes) -> str:
+    """What a service says in an error, when it is a text for people: plain, or in the usual JSON members."""
+    text = data.decode("utf-8", "replace").strip()
+    try:
+        found = json.loads(text)
+        while isinstance(found, (dict, list)) and found:
+            found = found[0] if isinstance(found, list) else _first_of(found)
+        text = found if isinstance(found, str) else ""
+    except (ValueError, RecursionError):
+        pass
+    return "" if text.startswith("<") else re.sub(r"\s+", " ", text)[:200].rstrip(".")
+
+
+def _first_of(found: Mapping[str, Any]) -> Any:
+    return next((found[name] for name in ("detail", "message", "msg", "error") if found.get(name)), None)
+
+
+def _network_error(site: Site, url: str, error: Exception) -> ExternalServiceError:
+    cause = error.reason if isinstance(error, urllib.error.URLError) else error
+    if isinstance(cause, BridgeError):
+        return cause if isinstance(cause, ExternalServiceError) else ExternalServiceError(str(cause))
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return ExternalServiceError(f"{site.name} could not prove who it is: {cause.verify_message}.")
+    if isinstance(cause, TimeoutError):
+        return Broken(f"{site.name} did not answer for {SILENCE_S:.0f} s at {shown(url)}")
+    if isinstance(cause, http.client.IncompleteRead):
+        return Broken(f"{site.name}: the connection ended before all was there")
+    return Broken(f"{site.name} can't be reached at {shown(url)}: {cause or type(cause).__name__}")
+
+
+def _retry_after(text: str | None) -> float | None:
+    """Seconds from a Retry-After header, which holds seconds or a date."""
+    if not text:
+        return None
+    if text.strip().isdecimal():
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect of a GET to a host of the same service; nothing with a body is ever sent twice."""
+
+    max_redirections = 5
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        self._site.admit(urljoin(req.full_url, newurl))
+        if req.get_method() not in ("GET", "HEAD"):
+            raise ExternalServiceError(f"{self._site.name} redirects a {req.get_method()}: refused.")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _opener(site: Site, leash: _Leash) -> urllib.request.OpenerDirector:
+    """urllib with our connections; the proxies of the environment are honoured."""
+    proxies = urllib.request.getproxies()
+    trusted = {_host(proxy if "://" in proxy else f"http://{proxy}") for proxy in proxies.values()}
+    trusted.add(site.mirror or "")
+
+    def connected(connection: http.client.HTTPConnection) -> None:
+        leash.hold(connection.sock)
+        if connection.host.strip("[]") not in trusted:
+            _check_public(connection.sock, site)
+
+    class Http(http.client.HTTPConnection):
+        def connect(self) -> None:
+            super().connect()
+            connected(self)
+
+    class Https(http.client.HTTPSConnection):
+        def connect(self) -> None:
+            super().connect()
+            connected(self)
+
+    class HttpHandler(urllib.request.HTTPHandler):
+        def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+            return self.do_open(Http, req)
+
+    class HttpsHandler(urllib.request.HTTPSHandler):
+        def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+            return self.do_open(Https, req, context=_tls())
+
+    return urllib.request.build_opener(HttpHandler, HttpsHandler, _Redirects(site))
+
+
+def _check_public(connected: socket.socket, site: Site) -> None:
+    """Raise ExternalServiceError when a public name led into a private network; nothing was sent yet."""
+    address = ipaddress.ip_address(connected.getpeername()[0].partition("%")[0])
+    if not address.is_global:
+        connected.close()
+        raise ExternalServiceError(f"{site.name} leads to the private address {address}: refused.")
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """The roots of certifi where there are any: not every Blender finds the system's."""
+    try:
+        import certifi
+    except ImportError:
+        return ssl.create_default_context()
+    return ssl.create_default_context(cafile=certifi.where())
+
+
+def _host(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").lower()
+    except ValueError:  # such as "http://["
+        return ""
+
+
+def shown(url: str) -> str:
+    """An address for people: without its query, which may hold a signature."""
+    return re.sub(r"^[a-z]+://([^/]*@)?", "", url.partition("?")[0])[:200]

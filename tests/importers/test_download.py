@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Downloads over real HTTP, with every fault; after each nothing is left in the folder."""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+import threading
+import time
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
+from bl_ext.user_default.mcp_bridge.importers import download, transport
+from bl_ext.user_default.mcp_bridge.importers.download import Cancelled, HttpError, RemoteFile, Site
+
+from support.web import Reply, Request, Web
+
+DATA = bytes(range(256)) * 4096  # 1 MiB
+MD5 = hashlib.md5(DATA).hexdigest()
+
+
+def remote(web: Web, **changes: object) -> RemoteFile:
+    return RemoteFile(**({"url": web.url + "/file", "md5": MD5, "size": len(DATA)} | changes))
+
+
+def fetch(site: Site, web: Web, folder: Path, **more: object) -> str:
+    changes = {name: more.pop(name) for name in ("md5", "size", "url") if name in more}
+    return download.fetch(site, remote(web, **changes), folder / "file", **more)
+
+
+def fails(site: Site, web: Web, folder: Path, text: str, **more: object) -> None:
+    with pytest.raises(ExternalServiceError, match=text):
+        fetch(site, web, folder, **more)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_file_arrives_whole_with_its_progress(site: Site, web: Web, folder: Path) -> None:
+    web.routes["/file"] = Reply(DATA)
+    seen: list[tuple[int, int | None]] = []
+    assert fetch(site, web, folder, progress=lambda *step: seen.append(step)) == MD5
+    assert (folder / "file").read_bytes() == DATA
+    assert seen[-1] == (len(DATA), len(DATA))
+    assert [done for done, _ in seen] == sorted({done for done, _ in seen})
+    assert [path.name for path in folder.iterdir()] == ["file"]
+
+
+def test_the_software_names_itself_and_sends_no_key_with_a_file(site: Site, web: Web, folder: Path) -> None:
+    web.routes["/file"] = Reply(DATA)
+    fetch(site, web, folder)
+    headers = web.seen[0].headers
+    assert headers["user-agent"].startswith("MCP-Bridge/0.1.0 (Blender 4.2")
+    assert "authorization" not in headers
+
+
+@pytest.mark.parametrize("cut", [0, 1, 65536, len(DATA) - 1])
+def test_a_transfer_that_breaks_goes_on_where_it_stopped(
+    site: Site, web: Web, folder: Path, cut: int
+) -> None:
+    web.routes["/file"] = [Reply(DATA, cut=cut, ranges=True), Reply(DATA, ranges=True)]
+    assert fetch(site, web, folder) == MD5
+    assert (folder / "file").read_bytes() == DATA
+    assert web.seen[1].headers.get("range") == (f"bytes={cut}-" if cut else None)
+
+
+def test_a_server_without_parts_is_asked_again_from_the_start(site: Site, web: Web, folder: Path) -> None:
+    web.routes["/file"] = [Reply(DATA, cut=70_000), Reply(DATA)]
+    assert fetch(site, web, folder) == MD5
+
+
+def test_without_an_md5_only_the_same_version_is_continued(site: Site, web: Web, folder: Path) -> None:
+    other = DATA[::-1]
+    first = Reply(DATA, cut=70_000, ranges=True, headers={"ETag": '"1"'})
+    web.routes["/file"] = [first, Reply(other, ranges=True, headers={"ETag": '"2"'})]
+    assert fetch(site, web, folder, md5=None) == hashlib.md5(other).hexdigest()
+    assert web.seen[1].headers["if-range"] == '"1"'
+    assert (folder / "file").read_bytes() == other
+
+
+def test_what_an_ended_process_left_is_continued(site: Site, web: Web, folder: Path) -> None:
+    (folder / "file.part").write_bytes(DATA[:300_000])
+    web.routes["/file"] = Reply(DATA, ranges=True)
+    assert fetch(site, web, folder) == MD5
+    assert web.seen[0].headers["range"] == "bytes=300000-"
+
+
+@pytest.mark.parametrize("left", [b"something else", DATA + b"more", DATA])
+def test_what_was_left_and_does_not_fit_is_fetched_anew(
+    site: Site, web: Web, folder: Path, left: bytes
+) -> None:
+    (folder / "file.part").write_bytes(left)
+    web.routes["/file"] = Reply(DATA, ranges=True)
+    assert fetch(site, web, folder) == MD5
+    assert (folder / "file").read_bytes() == DATA
+
+
+def test_a_connection_that_always_breaks_is_given_up(site: Site, web: Web, folder: Path) -> None:
+    web.routes["/file"] = Reply(DATA, cut=1000)
+    fails(site, web, folder, r"ended after 1000 of 1048576 bytes \(3 attempts\)")
+    assert len(web.seen) == download.ATTEMPTS
+
+
+def test_wrong_contents_are_told_and_not_kept(site: Site, web: Web, folder: Path) -> None:
+    web.routes["/file"] = Reply(DATA[::-1])
+    fails(site, web, folder, f"damaged: it has the MD5 .* instead of {MD5}")
+    assert len(web.seen) == 1
+
+
+def test_too_few_bytes_are_told(site: Site, web: Web, folder: Path) -> None:
+    web.routes["/file"] = Reply(DATA[:5000])
+    fails(site, web, folder, "it has 5000 bytes instead of 1048576")
+
+
+@pytest.mark.parametrize("reply", [Reply(DATA + b"x"), Reply(DATA, endless=True)])
+def test_too_many_bytes_stop_the_transfer(site: Site, web: Web, folder: Path, reply: Reply) -> None:
+    web.routes["/file"] = reply
+    fails(site, web, folder, "larger than the 1.0 MB announced")
+
+
+def test_an_endless_body_of_unknown_size_stops_at_the_limit(site: Site, web: Web, folder: Path) -> None:
+    web.routes["/file"] = Reply(DATA, endless=True)
+    fails(site, web, folder, "larger than the 3.0 MB allowed", md5=None, size=None, most=3_000_000)
+
+
+@pytest.mark.parametrize(
+    ("status", "tries"), [(401, 1), (403, 1), (404, 1), (410, 1), (429, 3), (500, 3), (503, 3)]
+)
+def test_a_refusal_is_tried_again_only_where_that_helps(
+    site: Site, web: Web, folder: Path, status: int, tries: int
+) -> None:
+    web.routes["/file"] = Reply({"detail": "No such thing."}, status, headers={"Retry-After": "0"})
+    fails(site, web, folder, rf"Warehouse answered {status} .*/file: No such thing\.")
+    assert len(web.seen) == tries
+
+
+def test_retry_after_is_waited_for(site: Site, web: Web, folder: Path) -> None:
+    in_a_second = {"Retry-After": formatdate(time.time() + 2, usegmt=True)}
+    web.routes["/file"] = [Reply(b"", 429, headers=in_a_second), Reply(DATA)]
+    begin = time.monotonic()
+    assert fetch(site, web, folder) == MD5
+    assert time.monotonic() - begin >= 0.9
+
+
+def test_a_service_that_wants_a_long_pause_is_told_of(site: Site, web: Web, folder: Path) -> None:
+    web.routes["/file"] = Reply(b"", 429, headers={"Retry-After": "600"})
+    fails(site, web, folder, "wants fewer requests; try again in 600 s")
+    assert len(web.seen) == 1
+
+
+def test_an_error_page_is_not_read_out(site: Site, web: Web) -> None:
+    web.routes["/x"] = Reply("<html><h1>Oops</h1></html>", 404, headers={"Content-Type": "text/html"})
+    with pytest.raises(HttpError) as caught:
+        download.request(site, "/x", query={"signature": "secret"})
+    assert str(caught.value) == f"Warehouse answered 404 Not Found to {web.url[7:]}/x."
+
+
+def test_html_instead_of_json_is_told(site: Site, web: Web) -> None:
+    web.routes["/x"] = Reply("<html>sign in</html>", headers={"Content-Type": "text/html; charset=utf-8"})
+    with pytest.raises(
+        ExternalServiceError, match="with text/html instead of JSON; a proxy or a sign-in page"
+    ):
+        download.request(site, "/x").json()
+
+
+def test_an_answer_without_end_is_given_up(site: Site, web: Web) -> None:
+    web.routes["/x"] = Reply(b"[" * 65536, endless=True)
+    with pytest.raises(ExternalServiceError, match=r"with more than 1\.0 MB"):
+        download.request(site, "/x", most=1_000_000)
+    web.routes["/x"] = Reply(b"[" * 100_000)
+    with pytest.raises(ExternalServiceError, match="instead of JSON"):
+        download.request(site, "/x").json()
+
+
+def test_slow_bytes_end_with_the_time_limit(site: Site, web: Web, folder: Path) -> None:
+    web.routes["/file"] = Reply(DATA, pause=0.05, piece=10)
+    begin = time.monotonic()
+    fails(site, web, folder, "Warehouse was too slow: the transfer was stopped after 1 s", seconds=0.6)
+    assert time.monotonic() - begin < 3
+
+
+def test_silence_ends_with_the_socket_time_out(
+    site: Site, web: Web, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "SILENCE_S", 0.2)
+    web.routes["/file"] = Reply(DATA, pause=5)
+    fails(site, web, folder, r"Warehouse did not answer for 0 s at 127.0.0.1.* \(3 attempts\)")
+
+
+@pytest.mark.parametrize("reply", [Reply(DATA, pause=0.05, piece=10), Reply(DATA, pause=10), Reply(b"", 503)])
+def test_cancel_ends_a_transfer_at_once(
+    site: Site, web: Web, folder: Path, reply: Reply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "_BACKOFF_S", 10.0)
+    web.routes["/file"] = reply
+    cancelled = threading.Event()
+    threading.Timer(0.3, cancelled.set).start()
+    begin = time.monotonic()
+    with pytest.raises(Cancelled):
+        fetch(site, web, folder, cancelled=cancelled)
+    assert time.monotonic() - begin < 1.5
+    assert list(folder.iterdir()) == []
+
+
+def test_cancel_before_the_begin_sends_nothing(site: Site, web: Web, folder: Path) -> None:
+    cancelled = threading.Event()
+    cancelled.set()
+    with pytest.raises(Cancelled):
+        fetch(site, web, folder, cancelled=cancelled)
+    assert web.seen == []
+
+
+def test_a_disk_that_takes_no_more_is_told(site: Site, web: Web, folder: Path) -> None:
+    web.routes["/file"] = Reply(DATA)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, before[1]))  # as a quota of the disk does
+    try:
+        fails(site, web, folder, "can't be written: File too large")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert len(web.seen) == 1
+
+
+def test_a_file_larger_than_the_disk_is_not_begun(site: Site, web: Web, folder: Path) -> None:
+    fails(site, web, folder, r"has 1000000000 MB, and the disk of .* has less left", size=10**15)
+    assert web.seen == []
+
+
+def test_a_refused_connection_is_told(site: Site, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MCP_TEST_API", "http://127.0.0.1:1")
+    with pytest.raises(ExternalServiceError, match=r"can't be reached at 127.0.0.1:1/x: .*refused"):
+        download.request(site, "/x")
+
+
+@pytest.mark.parametrize(
+    ("url", "text"),
+    [
+        ("http://10.0.0.7/file", "10.0.0.7/file, which is not https"),
+        ("https://169.254.169.254/latest", "host '169.254.169.254', which is not one of its own"),
+        ("https://files.example.evil.test/x", "which is not one of its own"),
+        ("http://a.files.example/x", "not https"),
+        ("https://localhost/x", "'localhost', which is not one of its own"),
+        ("https://user@evil.test\\@files.example/x", "not one of its own"),
+        ("file:///etc/passwd", "not https"),
+        ("https://[", "not one of its own"),
+    ],
+)
+def test_addresses_outside_the_service_are_refused(
+    site: Site, web: Web, folder: Path, url: str, text: str
+) -> None:
+    fails(site, web, folder, text.replace("\\", "."), url=url)
+    web.routes["/file"] = Reply(b"", 302, headers={"Location": url})
+    if not url.endswith("["):
+        fails(site, web, folder, "refused|not allowed")
+    assert all(request.path == "/file" for request in web.seen)
+
+
+def test_a_public_name_that_leads_into_a_private_network_is_refused(
+    site: Site, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Web() as inside:
+        port = inside.url.rpartition(":")[2]
+        local = Site("Warehouse", "MCP_TEST_API", "https://api.warehouse.example", ("127.0.0.1",))
+        monkeypatch.setenv("MCP_TEST_API", "http://elsewhere.example")
+        with pytest.raises(ExternalServiceError, match=r"private address 127.0.0.1: refused|not https"):
+            download.fetch(local, RemoteFile(f"http://127.0.0.1:{port}/x"), folder / "x")
+        opener = transport._opener(local, transport._Leash(local, None, 5))
+        with pytest.raises(ExternalServiceError, match=r"Warehouse leads to the private address 127.0.0.1"):
+            opener.open(f"http://127.0.0.1:{port}/x", timeout=5)
+        assert inside.seen == []
+
+
+def test_redirects_within_the_service_are_followed_but_keys_are_not_sent_along(site: Site, web: Web) -> None:
+    with Web() as storage:
+        web.routes["/a"] = Reply(b"", 302, headers={"Location": storage.url + "/b"})
+        storage.routes["/b"] = Reply({"ok": True})
+        answer = download.request(site, "/a", credentials={"Authorization": "Token secret"})
+        assert answer.json() == {"ok": True}
+        assert web.seen[0].headers["authorization"] == "Token secret"
+        assert "authorization" not in storage.seen[0].headers
+
+
+def test_a_circle_of_redirects_ends(site: Site, web: Web) -> None:
+    web.routes["/a"] = Reply(b"", 302, headers={"Location": "/a"})
+    with pytest.raises(HttpError, match="302"):
+        download.request(site, "/a")
+    assert len(web.seen) <= 6
+
+
+def test_a_key_goes_only_below_the_base_url(site: Site, web: Web) -> None:
+    with Web() as other:
+        with pytest.raises(ExternalServiceError, match="the key is not sent to"):
+            download.request(site, other.url + "/x", credentials={"Authorization": "Token secret"})
+        assert other.seen == []
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply(b"", 503), Reply(b"", 307, headers={"Location": "/b"}), Reply(b"xx", cut=1)]
+)
+def test_what_has_a_body_is_sent_once(site: Site, web: Web, reply: Reply) -> None:
+    web.routes["/a"] = web.routes["/b"] = reply
+    with pytest.raises(ExternalServiceError):
+        download.request(site, "/a", body=b"order")
+    assert [(seen.path, seen.body) for seen in web.seen] == [("/a", b"order")]
+
+
+def test_offline_blender_asks_nothing(site: Site, web: Web) -> None:
+    import bpy
+
+    bpy.context.preferences.system.use_online_access = False
+    with pytest.raises(ExternalServiceError, match=r"Warehouse can't be reached: .*Allow Online Access"):
+        download.request(site, "/x")
+    assert web.seen == []
+
+
+def test_the_proxy_of_the_environment_is_used(site: Site, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Web() as proxy:
+        monkeypatch.setenv("MCP_TEST_API", "http://mirror.example")
+        monkeypatch.setenv("http_proxy", proxy.url)
+        monkeypatch.delenv("no_proxy", raising=False)
+        proxy.routes["/x"] = Reply({"through": "proxy"})
+        assert download.request(site, "/x").json() == {"through": "proxy"}
+        assert proxy.seen[0].headers["host"] == "mirror.example"
+
+
+def test_a_md5_that_is_a_path_is_refused() -> None:
+    with pytest.raises(ExternalServiceError, match=r"'\.\./\.\./evil' as an MD5"):
+        RemoteFile("https://x", "../../evil")
+
+
+def test_a_slow_header_ends_with_the_time_limit(site: Site, web: Web) -> None:
+    def silent(_request: Request) -> Reply:
+        time.sleep(5)
+        return Reply(b"")
+
+    web.routes["/x"] = silent
+    begin = time.monotonic()
+    with pytest.raises(ExternalServiceError, match=r"too slow|did not answer"):
+        download.request(site, "/x", seconds=0.3)
+    assert time.monotonic() - begin < 3
