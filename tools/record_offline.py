@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
 from blenders import BUILD, ROOT
 
@@ -13,9 +14,8 @@ sys.path.append(str(ROOT / "tests"))
 
 
 def main() -> None:
-    import addon_utils
-    import bpy  # noqa: F401 - brings `addon_utils`, Blender's own
-
+    import_module("bpy")
+    addon_utils = import_module("addon_utils")  # Blender's own: found only after bpy
     addon_utils.enable("bl_ext.user_default.mcp_bridge", default_set=True)
     from support import recording
 
