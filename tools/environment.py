@@ -87,8 +87,14 @@ def pip(
 
 
 def into(folder: Path, python_version: str) -> list[str | Path]:
-    """Return the options of pip that install into `folder`, for a Linux Python that need not be on this machine."""
-    options = ["--target", folder, "--upgrade", "--python-version", python_version]
+    """Return the options of pip that install into `folder`, for this Python or for another one of Linux.
+
+    The other one need not be on this machine: the Debian 13 root has it.
+    """
+    options: list[str | Path] = ["--target", folder, "--upgrade"]
+    if python_version == f"{sys.version_info.major}.{sys.version_info.minor}":
+        return options
+    options += ["--python-version", python_version]
     options += ["--ignore-requires-python"]  # pip would ask it of the Python that runs pip
     return [*options, *(f"--platform={name}" for name in _PLATFORMS)]
 
