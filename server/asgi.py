@@ -10,10 +10,10 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from . import http, websocket
+from . import http_messages, websocket
 from .access import Refusal
 from .dispatch import MAX_IN_FLIGHT, Dispatcher
-from .http import HttpError, Receive, Scope, Send
+from .http_messages import HttpError, Receive, Scope, Send
 from .mcp.errors import SERVER_BUSY
 from .streamable_http import StreamableHttp
 
@@ -134,11 +134,13 @@ class App:
         if path == HEALTH:
             self._refuse(self._door.check_source(scope["headers"]))
             _only(method, "GET")
-            await http.respond_json(send, self._health(), headers={"cache-control": "no-store"})
+            await http_messages.respond_json(send, self._health(), headers={"cache-control": "no-store"})
         elif path == METRICS:
             self._authorize(scope)
             _only(method, "GET")
-            await http.respond(send, self._metrics(), 200, "text/plain; version=0.0.4; charset=utf-8")
+            await http_messages.respond(
+                send, self._metrics(), 200, "text/plain; version=0.0.4; charset=utf-8"
+            )
         elif path == MCP:
             await self._mcp(self._authorize(scope), scope, receive, send)
         else:
@@ -146,7 +148,7 @@ class App:
 
     async def _mcp(self, client: Client, scope: Scope, receive: Receive, send: Send) -> None:
         _only(scope["method"], "POST", "GET", "DELETE")
-        headers = http.headers_of(scope)
+        headers = http_messages.headers_of(scope)
         assert self._http
         entry = self._enter(client, scope)
         try:

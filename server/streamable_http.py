@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from . import http
-from .http import HttpError, Receive, Send
+from . import http_messages
+from .http_messages import HttpError, Receive, Send
 from .mcp import actions, http_headers, jsonrpc, wire
 from .mcp.errors import INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY
 from .mcp.revisions import HANDSHAKE, STATELESS
@@ -59,9 +59,9 @@ class StreamableHttp:
         """POST: one message."""
         if headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
             raise HttpError(415, f"Content-Type must be {JSON}")
-        if not http.accepts(headers.get("accept"), (JSON, SSE)):
+        if not http_messages.accepts(headers.get("accept"), (JSON, SSE)):
             raise HttpError(406, f"Accept must admit both {JSON} and {SSE}")
-        body = await http.read_body(headers, receive, self._max_bytes)
+        body = await http_messages.read_body(headers, receive, self._max_bytes)
         try:
             message = wire.decode_bytes(body)
         except wire.WireError as error:
@@ -86,7 +86,7 @@ class StreamableHttp:
         """GET: what the server has to say of itself, or the rest of a stream."""
         if headers.get("mcp-protocol-version") in STATELESS:
             raise HttpError(405, "There is no GET stream since 2026-07-28", headers={"allow": "POST"})
-        if not http.accepts(headers.get("accept"), (SSE,)):
+        if not http_messages.accepts(headers.get("accept"), (SSE,)):
             raise HttpError(406, f"Accept must admit {SSE}")
         session = self._session(client, headers)
         stream, position = session.resume(headers.get("last-event-id"))
@@ -103,7 +103,7 @@ class StreamableHttp:
         if headers.get("mcp-protocol-version") in STATELESS:
             raise HttpError(405, "There are no sessions since 2026-07-28", headers={"allow": "POST"})
         self._end(self._session(client, headers))
-        await http.respond_empty(send, 204)
+        await http_messages.respond_empty(send, 204)
 
     def close(self) -> None:
         """The server stops."""
@@ -117,7 +117,7 @@ class StreamableHttp:
             problem = http_headers.check(headers, message, self._dispatcher.core.features)
             if problem:
                 found = jsonrpc.error(jsonrpc.usable_id(message), problem)
-                await http.respond_json(exchange.send, found, 400)
+                await http_messages.respond_json(exchange.send, found, 400)
                 return
         stream = Stream()
         outlet = _StreamOutlet(stream, exchange)
@@ -127,7 +127,7 @@ class StreamableHttp:
             if (isinstance(message, dict) and "id" in message) or stream.end:
                 await exchange.answer(stream)
             else:
-                await http.respond_empty(exchange.send, 202)
+                await http_messages.respond_empty(exchange.send, 202)
         finally:
             connection.close()
             stream.finish()
@@ -150,7 +150,7 @@ class StreamableHttp:
         session = self._session(client, headers)
         stream = session.feed(message, exchange)
         if not (isinstance(message, dict) and "id" in message and "method" in message) and not stream.end:
-            await http.respond_empty(exchange.send, 202)
+            await http_messages.respond_empty(exchange.send, 202)
             return
         session.readers += 1
         try:
@@ -332,7 +332,7 @@ class Exchange:
         gone: asyncio.Future[None] | None = None,
     ) -> None:
         """Answer with the stream's messages from `position` on as server-sent events, until it or the client ends."""
-        await http.start(self.send, 200, {**_SSE_HEADERS, **(headers or {})})
+        await http_messages.start(self.send, 200, {**_SSE_HEADERS, **(headers or {})})
         gone = gone or asyncio.ensure_future(self._gone())
         reader = asyncio.create_task(self._events(stream, priming, position))
         if on_reader:
@@ -350,7 +350,9 @@ class Exchange:
 
     async def _whole(self, stream: Stream, headers: Mapping[str, str] | None) -> None:
         ((_, text),) = stream.take(0)
-        await http.respond(self.send, text.encode("utf-8", "surrogatepass"), self.status, JSON, headers)
+        await http_messages.respond(
+            self.send, text.encode("utf-8", "surrogatepass"), self.status, JSON, headers
+        )
 
     async def _events(self, stream: Stream, priming: bool, position: int) -> None:
         if priming:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .http import HttpError, Receive, Scope, Send
+from .http_messages import HttpError, Receive, Scope, Send
 from .mcp import actions, jsonrpc, wire
 from .mcp.errors import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, RpcError
 from .outbox import Outbox

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from bl_ext.user_default.mcp_bridge.server import http
+from bl_ext.user_default.mcp_bridge.server import http_messages
 from bl_ext.user_default.mcp_bridge.server.mcp import http_headers, jsonrpc
 from bl_ext.user_default.mcp_bridge.server.mcp.features import Features
 from websockets.asyncio.client import ClientConnection, connect
@@ -69,7 +69,7 @@ class Proxy:
         """One request."""
         if scope["type"] != "http":
             return
-        headers = http.headers_of(scope)
+        headers = http_messages.headers_of(scope)
         try:
             match scope["method"]:
                 case "POST":
@@ -79,15 +79,15 @@ class Proxy:
                 case "DELETE":
                     await self._delete(headers, send)
                 case method:
-                    raise http.HttpError(405, f"{method} is not possible here")
-        except http.HttpError as error:
+                    raise http_messages.HttpError(405, f"{method} is not possible here")
+        except http_messages.HttpError as error:
             await error.respond(send)
         except InvalidStatus as refused:
             response = refused.response
-            await http.respond(send, response.body or b"", response.status_code, "application/json")
+            await http_messages.respond(send, response.body or b"", response.status_code, "application/json")
 
     async def _post(self, headers: dict[str, str], receive: Any, send: Any) -> None:
-        message = json.loads(await http.read_body(headers, receive, 64 << 20))
+        message = json.loads(await http_messages.read_body(headers, receive, 64 << 20))
         if http_headers.is_stateless(headers, message):
             await self._stateless(headers, message, receive, send)
         elif message.get("method") == "initialize":
@@ -102,7 +102,7 @@ class Proxy:
     async def _stateless(self, headers: dict[str, str], message: Json, receive: Any, send: Any) -> None:
         problem = http_headers.check(headers, message, self._features)
         if problem:
-            await http.respond_json(send, jsonrpc.error(message.get("id"), problem), 400)
+            await http_messages.respond_json(send, jsonrpc.error(message.get("id"), problem), 400)
             return
         async with await self._connect(headers) as socket:
             await socket.send(json.dumps(message))
@@ -118,7 +118,7 @@ class Proxy:
     ) -> None:
         if "id" not in message or "method" not in message:
             await session.socket.send(json.dumps(message))
-            await http.respond_empty(send, 202)
+            await http_messages.respond_empty(send, 202)
             return
         queue: Queue = asyncio.Queue()
         session.waiting[message["id"]] = queue
@@ -136,14 +136,14 @@ class Proxy:
         session = self._session(headers)
         del self._sessions[headers["mcp-session-id"]]
         await session.socket.close()
-        await http.respond_empty(send, 204)
+        await http_messages.respond_empty(send, 204)
 
     def _session(self, headers: dict[str, str]) -> Session:
         name = headers.get("mcp-session-id")
         if name is None:
-            raise http.HttpError(400, "Mcp-Session-Id is required")
+            raise http_messages.HttpError(400, "Mcp-Session-Id is required")
         if name not in self._sessions:
-            raise http.HttpError(404, "There is no such session")
+            raise http_messages.HttpError(404, "There is no such session")
         return self._sessions[name]
 
     async def _connect(self, headers: dict[str, str]) -> ClientConnection:
@@ -189,14 +189,14 @@ async def _relay(
 
 async def _write(messages: AsyncIterator[Json], send: Any, status: Any, headers: Json, events: bool) -> None:
     if events:
-        await http.start(send, 200, {"content-type": "text/event-stream"})
+        await http_messages.start(send, 200, {"content-type": "text/event-stream"})
     async for message in messages:
         final = "method" not in message
         if final and not events:
-            await http.respond_json(send, message, status(message), headers)
+            await http_messages.respond_json(send, message, status(message), headers)
             return
         if not events:
-            await http.start(send, 200, {"content-type": "text/event-stream", **headers})
+            await http_messages.start(send, 200, {"content-type": "text/event-stream", **headers})
             events = True
         body = f"event: message\ndata: {json.dumps(message)}\n\n".encode()
         await send({"type": "http.response.body", "body": body, "more_body": True})

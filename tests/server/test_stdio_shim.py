@@ -4,6 +4,7 @@
 import json
 import shutil
 import socket
+import sys
 import time
 from pathlib import Path
 
@@ -462,3 +463,12 @@ def test_a_variable_that_is_no_number_is_named(start):
 
 def test_it_needs_nothing_but_itself_its_list_and_the_standard_library(shim):
     assert sorted(path.name for path in Path(shim).parent.iterdir()) == ["offline.json", "stdio_shim.py"]
+
+
+def test_no_module_beside_the_shim_hides_one_of_the_standard_library() -> None:
+    """A program's own folder comes first on its path: `import http.client` would find a `server/http.py`."""
+    folder = Path(stdio_shim.__file__).parent
+    beside = {
+        path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert beside & sys.stdlib_module_names == set()

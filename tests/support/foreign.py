@@ -12,25 +12,27 @@ from clients import CLIENTS, NODE
 __all__ = ("python_1", "typescript")
 
 
-def python_1(code: str, *, timeout: float = 60.0) -> str:
+def python_1(code: str, *arguments: str, timeout: float = 60.0) -> str:
     """Run Python text with the Python SDK 1.x importable as `mcp`, and return what it printed.
+
+    `arguments` are its `sys.argv[1:]`.
 
     Raises:
         AssertionError: it ended with an exit code other than 0; the message is its output.
     """
     folder = CLIENTS / f"python{sys.version_info.major}.{sys.version_info.minor}"
-    return _run([sys.executable, "-c", code], timeout, PYTHONPATH=str(folder))
+    return _run([sys.executable, "-c", code, *arguments], timeout, PYTHONPATH=str(folder))
 
 
-def typescript(code: str, *, timeout: float = 60.0) -> str:
+def typescript(code: str, *, timeout: float = 60.0, **env: str) -> str:
     """Run the text of a JavaScript module under Node.js, and return what it printed.
 
-    `@modelcontextprotocol/sdk/…` is there to import.
+    `@modelcontextprotocol/sdk/…` is there to import; `env` adds variables to its environment.
 
     Raises:
         AssertionError: it ended with an exit code other than 0; the message is its output.
     """
-    return _run([NODE, "--input-type=module", "--eval", code], timeout)
+    return _run([NODE, "--input-type=module", "--eval", code], timeout, **env)
 
 
 def _run(command: list[str | os.PathLike[str]], timeout: float, **more: str) -> str:
