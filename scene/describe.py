@@ -52,10 +52,18 @@ class CollectionInfo(TypedDict):
     objects: int
 
 
-class SceneInfo(TypedDict):
-    """A scene and one page of its objects."""
+class Page(TypedDict):
+    """One page of a scene's objects; `matching` counts those of all pages."""
 
     name: str
+    objects: list[dict[str, Any]]
+    matching: int
+    next_cursor: NotRequired[str]
+
+
+class SceneInfo(Page, total=False):
+    """The first page says all of this, the later ones only what a page says."""
+
     scenes: list[str]
     file: str
     unsaved_changes: bool
@@ -71,9 +79,6 @@ class SceneInfo(TypedDict):
     collection_count: int
     statistics: dict[str, int]
     object_types: dict[str, int]
-    objects: list[dict[str, Any]]
-    matching: int
-    next_cursor: NotRequired[str]
 
 
 class Bounds(TypedDict):
@@ -161,10 +166,21 @@ def scene_info(
     page = names[begin : begin + limit]
     readers = [(field, _READERS[field]) for field in dict.fromkeys(fields)]
     objects = scene.objects
-    collections = list(_collections(scene.collection, None))
-    statistics, object_types = _statistics(scene)
     info: SceneInfo = {
         "name": scene.name,
+        **(_overview(scene, view_layer) if after is None else {}),  # type: ignore[typeddict-item]
+        "objects": [{"name": item, **{f: read(objects[item]) for f, read in readers}} for item in page],
+        "matching": len(names),
+    }
+    if begin + limit < len(names):
+        info["next_cursor"] = _encode_cursor(page[-1])
+    return info
+
+
+def _overview(scene: Any, view_layer: Any) -> dict[str, Any]:
+    collections = list(_collections(scene.collection, None))
+    statistics, object_types = _statistics(scene)
+    return {
         "scenes": bpy.data.scenes.keys(),
         "file": bpy.data.filepath,
         "unsaved_changes": bpy.data.is_dirty,
@@ -193,12 +209,7 @@ def scene_info(
         "collection_count": len(collections),
         "statistics": statistics,
         "object_types": object_types,
-        "objects": [{"name": item, **{f: read(objects[item]) for f, read in readers}} for item in page],
-        "matching": len(names),
     }
-    if begin + limit < len(names):
-        info["next_cursor"] = _encode_cursor(page[-1])
-    return info
 
 
 def object_info(name: str) -> ObjectInfo:

@@ -24,8 +24,8 @@ def get_scene_info(
     limit: Annotated[int, Bounds(1, 1000)] = 100,
     cursor: str | None = None,
 ) -> SceneInfo:
-    """The open scene: units, frames, render settings, camera, world, collections, statistics and its objects,
-    page by page. Lengths are in Blender units, angles in radians.
+    """The open scene: units, frames, render settings, camera, world, collections, statistics, and its objects page by
+    page; later pages have only objects. Lengths are in Blender units, angles in radians.
 
     scene: another scene than the active one.
     types: only these object types, such as MESH, LIGHT, CAMERA.

@@ -112,11 +112,15 @@ def _of_union(args: tuple[Any, ...]) -> Schema:
 def _of_typed_dict(hint: Any) -> Schema:
     hints = get_type_hints(hint, include_extras=True)
     schema: Schema = {"type": "object", "properties": {name: of_type(value) for name, value in hints.items()}}
-    # `__required_keys__` does not see NotRequired where annotations are postponed.
-    required = [name for name, value in hints.items() if get_origin(value) is not NotRequired]
+    required = [name for name, value in hints.items() if _is_required(hint, name, value)]
     if required:
         schema["required"] = required
     return schema
+
+
+def _is_required(typed_dict: Any, name: str, value: Any) -> bool:
+    """`__required_keys__` knows the totality of bases, but does not see NotRequired in postponed annotations."""
+    return get_origin(value) is not NotRequired and name in typed_dict.__required_keys__
 
 
 def describe(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:

@@ -91,6 +91,7 @@ def test_every_object_is_reached_page_by_page_and_once() -> None:
         page = describe.scene_info(limit=60, cursor=cursor, fields=())
         names += [item["name"] for item in page["objects"]]
         assert page["matching"] == 250
+        assert ("statistics" in page) == (cursor is None)
         cursor = page.get("next_cursor")
         if cursor is None:
             break
