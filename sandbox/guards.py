@@ -9,10 +9,26 @@ to iterate and to pass around; what is not safe as it is gets wrapped or refused
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+import enum
+import functools
+import re
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NoReturn, Protocol
 
-__all__ = ("Host",)
+from . import hooks, names
+from .builtins import Builtins, StandIn
+from .classes import EXCEPTIONS, ClassHook, Marker
+from .compile import Compiled
+from .methods import guarded_method
+from .modules import View, import_problem, views
+from .operators import Operators
+from .plain import FLOATY_TYPES, ITEM_TYPES, PLAIN_TYPES, SCALAR_TYPES, SET_ITEM_TYPES, SIMPLE_TYPES
+from .policy import Policy
+from .text import Text
+from .watchdog import Watchdog
+
+__all__ = ("Guard", "Host", "build_namespace")
 
 
 class Host(Protocol):
@@ -45,7 +61,8 @@ class Host(Protocol):
 
         Vectors, matrices and arrays that alias Blender's memory are written natively by scripts (`v.co.z += 1`):
         return a copy or a frozen one where the property may be read but not written.
-        Raises AttributeError where Blender would, `Refused` where policy says no.
+        Raises AttributeError where Blender would, `Refused` where policy says no. Also asked for classes that it owns,
+        and for the name `__class__`: what `type(value)` shows the script.
         """
 
     def setattr(self, value: object, name: str, new: object) -> None:
@@ -62,3 +79,435 @@ class Host(Protocol):
 
     def delitem(self, value: object, key: object) -> None:
         """`del value[key]`, checked."""
+
+
+def build_namespace(compiled: Compiled, policy: Policy, host: Host | None, meter: Watchdog) -> dict[str, Any]:
+    """The globals that `compiled.code` runs in: `exec(compiled.code, namespace)`.
+
+    What the script binds appears in it beside the hooks, whose names all begin with '<'. `host` is None at the levels
+    without Blender. What the script prints is in `meter.printed`.
+    """
+    return Guard(compiled, policy, host, meter).namespace
+
+
+_GENERATOR: Final = frozenset({"send", "throw", "close"})
+_PROPERTY: Final = frozenset({"getter", "setter", "deleter"})
+_CACHED: Final = frozenset({"cache_clear", "cache_info", "cache_parameters"})
+_EXCEPTION: Final = frozenset(
+    {"args", "errno", "strerror", "msg", "name", "value", "reason", "start", "end", "lineno", "add_note"}
+)
+_OTHER_TYPES: Final[dict[type, frozenset[str]]] = {
+    types.GeneratorType: _GENERATOR,
+    property: _PROPERTY,
+    functools._lru_cache_wrapper: _CACHED,
+}
+
+
+class Guard:
+    """The guards of one run."""
+
+    def __init__(self, compiled: Compiled, policy: Policy, host: Host | None, meter: Watchdog) -> None:
+        self.meter = meter
+        self.host = host
+        self.own: set[type] = set()
+        self.simple, self.floaty = set(SIMPLE_TYPES), set(FLOATY_TYPES)
+        self.items, self.set_items = set(ITEM_TYPES), set(SET_ITEM_TYPES)
+        self.allowed: dict[type, frozenset[str]] = PLAIN_TYPES | _OTHER_TYPES
+        """Attributes that may be read unguarded, by exact type; classes by the class itself."""
+        self.writable: dict[type, frozenset[str]] = {}
+        self.methods: dict[type, dict[str, Callable[..., Any]]] = {}
+        """Guarded methods of types of the library, by exact type."""
+        self.item_readers: dict[type, Callable[[Any, Any], Any]] = {}
+        self._owned: dict[type, bool] = {}
+        self.operators = Operators(meter)
+        self.text = Text(self)
+        self.builtins = Builtins(self)
+        self.namespace: dict[str, Any] = {
+            **{hooks.reads(name): set() for name in compiled.attributes_read},
+            **{hooks.writes(name): set() for name in compiled.attributes_written},
+        }
+        self.views = views(self, policy.imports)
+        self.namespace |= {"__builtins__": self.builtins.table(), "__name__": "<script>", **self._hooks()}
+        meter.attach(self.namespace)
+
+    def _hooks(self) -> dict[str, object]:
+        make_class = ClassHook(self, self.builtins.real)
+        table: dict[str, object] = {
+            hooks.STOP: self.meter.stop,
+            hooks.TYPE: type,
+            hooks.SLICE: slice,
+            hooks.EXCEPTION: Exception,
+            hooks.SIMPLE: self.simple,
+            hooks.FLOATY: self.floaty,
+            hooks.SCALAR: set(SCALAR_TYPES),
+            hooks.ITEMS: self.items,
+            hooks.SET_ITEMS: self.set_items,
+            hooks.OWN: self.own,
+            hooks.GETATTR: self.getattr,
+            hooks.GETITEM: self.getitem,
+            hooks.WRITE: functools.partial(_Written, self),
+            hooks.SPECIAL: self.special,
+            hooks.SUPER: self.super_member,
+            hooks.IMPORT: self.import_module,
+            hooks.IMPORT_FROM: self.import_from,
+            hooks.CLASS: make_class,
+            hooks.FORMAT: self.text.format_value,
+            hooks.SHOW: self.text.show,
+            hooks.REPR: self.text.repr,
+        }
+        table |= {hooks.TYPES.format(kind.__name__): kind for kind in self.builtins.facades.values()}
+        return table | self.operators.table()
+
+    # Reading attributes
+
+    def getattr(self, value: Any, name: str) -> Any:
+        """`value.name`. `name` has been checked as such: here it is what it may mean on this value."""
+        kind = type(value)
+        if self.owns(kind) or (kind is type and self.owns(value)):
+            assert self.host is not None
+            if kind is not type and not name.startswith("_") and self.host.plain(kind, name, False):
+                self._learn(hooks.reads(name), kind)
+                return getattr(value, name)
+            return self.host.getattr(value, name)
+        if kind in self.own:
+            return self._own_member(value, kind, name)
+        allowed = self.allowed.get(kind)
+        if allowed is not None and name in allowed:
+            if kind is not type:
+                self._learn(hooks.reads(name), kind)
+            return getattr(value, name)
+        if kind is View:
+            return getattr(value, name)
+        return self._rare_member(value, kind, name)
+
+    def _learn(self, hook: str, kind: type) -> None:
+        known = self.namespace.get(hook)
+        if known is not None:
+            known.add(kind)
+
+    def _own_member(self, value: Any, kind: type, name: str) -> Any:
+        """A member of an instance of a class that the script made."""
+        method = guarded_method(self, kind, name)
+        if method is not None and not self._overrides(kind, name):
+            return functools.partial(method, value)
+        if not name.startswith("_"):
+            self._learn(hooks.reads(name), kind)
+        return getattr(value, name)
+
+    def _overrides(self, kind: type, name: str) -> bool:
+        owner = next((base for base in kind.__mro__ if name in vars(base)), None)
+        return owner in self.own
+
+    def _rare_member(self, value: Any, kind: type, name: str) -> Any:
+        """Members of classes, functions, exceptions, `super()`, and guarded methods of plain values."""
+        facade = self.builtins.real(value)
+        if isinstance(facade, type):
+            return self._class_member(facade, name)
+        method = self.methods.get(kind, {}).get(name) or guarded_method(self, kind, name)
+        if method is not None:
+            return functools.partial(method, value)
+        if kind is types.FunctionType and value.__globals__ is self.namespace:
+            return getattr(value, name)
+        if kind is super:
+            return self.super_member(value, name)
+        if isinstance(value, BaseException) and name in _EXCEPTION:
+            return getattr(value, name)
+        if not hasattr(kind, name):
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+        return self._refuse_member(kind, name)
+
+    def _refuse_member(self, kind: type, name: str) -> NoReturn:
+        self.meter.refuse(f"{kind.__name__}.{name} may not be used by a script", code="attribute")
+
+    def _class_member(self, kind: type, name: str) -> Any:
+        if kind in self.own:
+            method = guarded_method(self, kind, name)
+            return method if method is not None and not self._overrides(kind, name) else getattr(kind, name)
+        method = guarded_method(self, kind, name)
+        if method is not None:
+            return method
+        if name in self.allowed.get(kind, ()):
+            return getattr(kind, name)
+        if not hasattr(kind, name):
+            raise AttributeError(f"type object {kind.__name__!r} has no attribute {name!r}")
+        return self._refuse_member(kind, name)
+
+    def special(self, value: Any, name: str) -> Any:
+        """The dunder attributes of `names.READABLE_DUNDERS`."""
+        kind = self.builtins.real(value)
+        if name == "__class__":
+            return self.type_of(value)
+        if name == "__doc__":
+            documented = kind in self.own or getattr(value, "__globals__", None) is self.namespace
+            return value.__doc__ if documented and isinstance(value, type | types.FunctionType) else None
+        if name in ("__name__", "__qualname__") and isinstance(
+            kind, type | types.FunctionType | types.BuiltinFunctionType
+        ):
+            return getattr(kind, name)
+        if name == "__name__" and type(value) in (types.MethodType, View):
+            return value.__name__ if type(value) is types.MethodType else vars(value)["<name>"]
+        if (
+            name == "__init__"
+            and isinstance(kind, type)
+            and (kind in self.own or kind in EXCEPTIONS or kind in _INITIALISED)
+        ):
+            return kind.__init__  # type: ignore[misc]
+        if name == "__members__" and isinstance(kind, type) and issubclass(kind, enum.Enum):
+            return dict(kind.__members__)
+        raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
+
+    def super_member(self, value: Any, name: str) -> Any:
+        """`super().name`, for the ordinary names and those of `names.SUPER_DUNDERS`."""
+        instance = value.__self__
+        kind = instance if isinstance(instance, type) else type(instance)
+        method = guarded_method(self, kind, name)
+        found = getattr(value, name)
+        if method is not None and not isinstance(found, types.MethodType):
+            return functools.partial(method, instance)
+        if kind not in self.own:
+            self.meter.refuse("super() works in classes of the script", code="attribute")
+        return found
+
+    def type_of(self, value: Any) -> Any:
+        """What `type(value)` gives a script."""
+        kind = type(value)
+        if kind in self.own:
+            return kind
+        if self.owns(kind):
+            assert self.host is not None
+            return self.host.getattr(value, "__class__")
+        if kind in self.allowed or isinstance(value, BaseException):
+            return self.builtins.facade(kind) if kind not in _OTHER_TYPES else StandIn(kind)
+        return self.builtins.facade(type) if isinstance(self.builtins.real(value), type) else StandIn(kind)
+
+    # Attributes by a name made at run time
+
+    def get_named(self, value: Any, name: Any) -> Any:
+        """`getattr(value, name)` by a name that only now is known."""
+        self._check_name(name)
+        if names.is_dunder(name):
+            return self.special(value, name)
+        if name.startswith("_") and not self._is_own(value):
+            raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
+        return self.getattr(value, name)
+
+    def _is_own(self, value: Any) -> bool:
+        return type(value) in self.own or (isinstance(value, type) and value in self.own)
+
+    def set_named(self, value: Any, name: Any, new: Any) -> None:
+        """`setattr(value, name, new)`."""
+        self._check_name(name)
+        self.setattr(value, name, new)
+
+    def delete_named(self, value: Any, name: Any) -> None:
+        """`delattr(value, name)`."""
+        self._check_name(name)
+        self.delattr(value, name)
+
+    def _check_name(self, name: Any) -> None:
+        if type(name) is not str:  # a subclass could be one name here and another there
+            if isinstance(name, str):
+                self.meter.refuse("an attribute's name has to be a plain str", code="attribute")
+            raise TypeError("attribute name must be string")
+        problem = names.attribute_problem(name)
+        if problem or name.startswith("<"):
+            self.meter.refuse(f"attribute {name!r} is not available: {problem}", code="attribute")
+
+    def has_reachable(self, value: Any, name: Any) -> bool:
+        """Whether asking for the attribute could give anything but a refusal."""
+        if type(name) is not str or names.attribute_problem(name) or name.startswith("<"):
+            return False
+        kind = type(value)
+        if kind in self.own or kind is View or name in self.allowed.get(kind, ()):
+            return True
+        if self.owns(kind):
+            return True
+        return guarded_method(self, kind, name) is not None or isinstance(self.builtins.real(value), type)
+
+    # Writing attributes
+
+    def setattr(self, value: Any, name: str, new: Any) -> None:
+        """`value.name = new`."""
+        kind = type(value)
+        if names.is_dunder(name):
+            self.meter.refuse(f"attribute {name!r} cannot be set: it belongs to Python", code="attribute")
+        if self.owns(kind) or (kind is type and self.owns(value)):
+            assert self.host is not None
+            if kind is not type and not name.startswith("_") and self.host.plain(kind, name, True):
+                self._learn(hooks.writes(name), kind)
+                setattr(value, name, new)
+            else:
+                self.host.setattr(value, name, new)
+        elif self._may_write(value, kind, name):
+            setattr(value, name, new)
+        else:
+            self._cannot_write(value, kind, name)
+
+    def _may_write(self, value: Any, kind: type, name: str) -> bool:
+        if kind in self.own or name in self.writable.get(kind, ()):
+            if not name.startswith("_"):
+                self._learn(hooks.writes(name), kind)
+            return True
+        if isinstance(value, type):
+            return value in self.own
+        return kind is types.FunctionType and value.__globals__ is self.namespace and not name.startswith("_")
+
+    def _cannot_write(self, value: Any, kind: type, name: str) -> NoReturn:
+        if kind in self.allowed and not hasattr(kind, name):
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+        what = getattr(value, "__name__", kind.__name__) if isinstance(value, type) else kind.__name__
+        self.meter.refuse(f"attribute {name!r} of {what} cannot be set by a script", code="attribute")
+
+    def delattr(self, value: Any, name: str) -> None:
+        """`del value.name`."""
+        kind = type(value)
+        if self.owns(kind):
+            assert self.host is not None
+            self.host.delattr(value, name)
+        elif not names.is_dunder(name) and self._is_own(value):
+            delattr(value, name)
+        else:
+            self.meter.refuse(
+                f"attribute {name!r} of {kind.__name__} cannot be deleted by a script", code="attribute"
+            )
+
+    # Items
+
+    def getitem(self, value: Any, key: Any) -> Any:
+        """`value[key]`."""
+        kind = type(value)
+        if kind in self.items:
+            return value[key]
+        if self.owns(kind):
+            assert self.host is not None
+            if self.host.plain_items(kind, False):
+                self.items.add(kind)
+                return value[key]
+            return self.host.getitem(value, key)
+        if kind in self.own:
+            self.items.add(kind)
+            return value[key]
+        if isinstance(self.builtins.real(value), type):
+            return self._parametrised(value, key)
+        if kind in self.item_readers:
+            return self.item_readers[kind](value, key)
+        return value[key] if kind in _SUBSCRIPTED else self._not_subscriptable(kind)
+
+    def _parametrised(self, value: Any, key: Any) -> Any:
+        """`list[int]` is `list` to a script; `Color['RED']` is a member."""
+        if isinstance(value, enum.EnumType) and (value in self.own):
+            return value[key]
+        return value
+
+    def _not_subscriptable(self, kind: type) -> NoReturn:
+        raise TypeError(f"{kind.__name__!r} object is not subscriptable")
+
+    def setitem(self, value: Any, key: Any, new: Any) -> None:
+        """`value[key] = new`."""
+        kind = type(value)
+        if kind in self.set_items:
+            value[key] = new
+        elif self.owns(kind):
+            assert self.host is not None
+            if self.host.plain_items(kind, True):
+                self.set_items.add(kind)
+                value[key] = new
+            else:
+                self.host.setitem(value, key, new)
+        elif kind in self.own or kind is bytearray:
+            self.set_items.add(kind)
+            value[key] = new
+        else:
+            raise TypeError(f"{kind.__name__!r} object does not support item assignment")
+
+    def delitem(self, value: Any, key: Any) -> None:
+        """`del value[key]`."""
+        kind = type(value)
+        if self.owns(kind):
+            assert self.host is not None
+            self.host.delitem(value, key)
+        elif kind in self.set_items or kind in self.own:
+            del value[key]
+        else:
+            raise TypeError(f"{kind.__name__!r} object does not support item deletion")
+
+    # Imports
+
+    def import_module(self, name: str, root: bool) -> Any:
+        """The view that `import name` binds; its root for `import a.b`."""
+        view = self.views.get(name)
+        if view is None:
+            self._refuse_import(name)
+        return self.views.get(name.partition(".")[0], view) if root else view
+
+    def import_from(self, module: str, member: str) -> Any:
+        """What `from module import member` binds."""
+        if f"{module}.{member}" in self.views:
+            return self.views[f"{module}.{member}"]
+        view = self.import_module(module, False)
+        try:
+            return self.get_named(view, member)
+        except AttributeError:
+            raise ImportError(f"cannot import name {member!r} from {module!r}") from None
+
+    def _refuse_import(self, name: str) -> NoReturn:
+        self.meter.refuse(import_problem(name, self.views), code="import")
+
+    # The rest
+
+    def owns(self, kind: Any) -> bool:
+        """Whether values of this type are the host's (asked once per type)."""
+        known = self._owned.get(kind)
+        if known is None:
+            known = self._owned[kind] = self.is_hosts(kind)
+        return known
+
+    def is_hosts(self, kind: Any) -> bool:
+        """As `owns`, not remembered, for anything."""
+        return self.host is not None and isinstance(kind, type) and self.host.owns(kind)
+
+    def adopt(self, kind: type) -> type:
+        """Remember a class as the script's own."""
+        self.own.add(kind)
+        return kind
+
+    def facade_text(self, value: Any) -> str | None:
+        """`<class 'int'>` for what stands for a class."""
+        real = self.builtins.real(value)
+        return repr(real) if real is not value and isinstance(real, type) else None
+
+
+_INITIALISED: Final = frozenset({object, list, dict, set})
+_SUBSCRIPTED: Final = frozenset({types.MappingProxyType, re.Match, Marker})
+
+
+class _Written:
+    """Stands for a value while one of its attributes or items is set, deleted or augmented."""
+
+    __slots__ = ("_guard", "_value")
+
+    def __init__(self, guard: Guard, value: Any) -> None:
+        object.__setattr__(self, "_guard", guard)
+        object.__setattr__(self, "_value", value)
+
+    def __getattribute__(self, name: str) -> Any:
+        return _guard_of(self).getattr(_value_of(self), name)
+
+    def __setattr__(self, name: str, new: Any) -> None:
+        _guard_of(self).setattr(_value_of(self), name, new)
+
+    def __delattr__(self, name: str) -> None:
+        _guard_of(self).delattr(_value_of(self), name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return _guard_of(self).getitem(_value_of(self), key)
+
+    def __setitem__(self, key: Any, new: Any) -> None:
+        _guard_of(self).setitem(_value_of(self), key, new)
+
+    def __delitem__(self, key: Any) -> None:
+        _guard_of(self).delitem(_value_of(self), key)
+
+
+_guard_of: Final[Callable[[_Written], Guard]] = _Written._guard.__get__  # type: ignore[attr-defined]
+_value_of: Final[Callable[[_Written], Any]] = _Written._value.__get__  # type: ignore[attr-defined]

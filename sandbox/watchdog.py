@@ -58,14 +58,10 @@ class Limits:
     memory_bytes: int | None = None
     """Growth of the process's resident memory since the run began; polled, so a single huge call overshoots."""
     output_chars: int = 1_000_000
-    items: int = 10_000_000
-    """Longest list, tuple, range or set that one operation may make."""
-    text: int = 50_000_000
-    """Longest str or bytes that one operation may make."""
-    bits: int = 1 << 17
-    """Longest integer that one operation may make (about 39,000 digits)."""
-    structure: int = 1_000_000
-    """Most values that a comparison, a hash or a text form of nested containers may visit."""
+    sequence: int = 10_000_000
+    """Most items of a sequence, or characters of a text, that one operation may make."""
+    integer_bits: int = 65_536
+    """Longest integer that one operation may make (about 20,000 digits)."""
 
 
 class Watchdog:
@@ -80,7 +76,8 @@ class Watchdog:
         self.error: BridgeError | None = None
         self._cancelled = cancelled or (lambda: False)
         self._namespaces: list[MutableMapping[str, object]] = []
-        self._output = 0
+        self._printed: list[str] = []
+        self._printed_chars = 0
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
@@ -140,13 +137,19 @@ class Watchdog:
         self.trip(error)
         raise Interrupted(error)
 
-    def spend_output(self, chars: int) -> None:
-        """Count printed characters; raises `Interrupted` above the limit."""
-        self._output += chars
-        if self._output > self.limits.output_chars:
+    def print(self, text: str) -> None:
+        """Keep what the script prints; raises `Interrupted` above the limit."""
+        room = self.limits.output_chars - self._printed_chars
+        self._printed.append(text[:room])
+        self._printed_chars += len(text)
+        if len(text) > room:
             self.exceed(
                 f"the script printed more than {self.limits.output_chars:,} characters", limit="output"
             )
+
+    def output(self) -> str:
+        """All that was printed."""
+        return "".join(self._printed)
 
     def _finish(self) -> None:
         with self._lock:

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""mathutils for scripts: which members of its types may be used, and the functions that could run long."""
+
+from __future__ import annotations
+
+import importlib
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from .modules import View
+
+if TYPE_CHECKING:
+    from .guards import Guard
+
+__all__ = ("mathutils_members",)
+
+_TYPES: Final = ("Vector", "Matrix", "Quaternion", "Euler", "Color")
+_SIZED: Final = frozenset({"Fill", "Linspace", "Range", "Repeat"})
+_REFUSED: Final = frozenset({"resize", "resize_2d", "resize_3d", "resize_4d", "owner", "freeze"})
+_MODULES: Final[dict[str, str]] = {
+    "mathutils.geometry": """area_tri barycentric_transform box_fit_2d box_pack_2d closest_point_on_tri convex_hull_2d
+        delaunay_2d_cdt distance_point_to_plane interpolate_bezier intersect_line_line intersect_line_line_2d
+        intersect_line_plane intersect_line_sphere intersect_line_sphere_2d intersect_plane_plane
+        intersect_point_line intersect_point_line_segment intersect_point_quad_2d intersect_point_tri
+        intersect_point_tri_2d intersect_ray_tri intersect_sphere_sphere_2d intersect_tri_tri_2d
+        is_quad_convex normal points_in_planes tessellate_polygon volume_tetrahedron""",
+    "mathutils.noise": """cell cell_vector fractal hetero_terrain hybrid_multi_fractal multi_fractal noise noise_vector
+        random random_unit_vector random_vector ridged_multi_fractal seed_set turbulence turbulence_vector
+        variable_lacunarity voronoi""",
+    "mathutils.bvhtree": "BVHTree",
+    "mathutils.kdtree": "KDTree",
+    "mathutils.interpolate": "poly_3d_calc",
+}
+_OCTAVES: Final = 64
+_LARGE_WORK: Final = frozenset(
+    {"points_in_planes", "convex_hull_2d", "box_pack_2d", "delaunay_2d_cdt", "box_fit_2d"}
+)
+_LARGEST: Final[dict[str, int]] = {"points_in_planes": 64}
+
+
+def mathutils_members(guard: Guard) -> dict[str, object]:
+    """The views `mathutils` and `mathutils.*`; none in a Python without Blender."""
+    try:
+        module = importlib.import_module("mathutils")
+    except ImportError:
+        return {}
+    made: dict[str, object] = {}
+    for name, listed in _MODULES.items():
+        part = importlib.import_module(name)
+        members = {member: getattr(part, member) for member in listed.split() if hasattr(part, member)}
+        made[name] = View(name, {member: _bounded(guard, member, value) for member, value in members.items()})
+    for kind in (getattr(module, name) for name in _TYPES):
+        _allow(guard, kind)
+    for kind in (
+        importlib.import_module("mathutils.bvhtree").BVHTree,
+        importlib.import_module("mathutils.kdtree").KDTree,
+    ):
+        guard.allowed[kind] = _public(kind)
+    row = type(module.Matrix()[0])
+    assert row is module.Vector
+    accessors = {type(module.Matrix().row), type(module.Matrix().col)}
+    guard.items |= accessors
+    guard.set_items |= accessors
+    own = {name: getattr(module, name) for name in _TYPES}
+    parts = {name.partition(".")[2]: view for name, view in made.items()}
+    made["mathutils"] = View("mathutils", own | parts)
+    return made
+
+
+def _public(kind: type) -> frozenset[str]:
+    return frozenset(name for name in dir(kind) if not name.startswith("_") and name not in _SIZED | _REFUSED)
+
+
+def _allow(guard: Guard, kind: type) -> None:
+    """A type of vectors: small values, whose components may be read and set natively."""
+    guard.allowed[kind] = _public(kind)
+    guard.writable[kind] = frozenset(
+        name for name in _public(kind) if isinstance(getattr(kind, name), types.GetSetDescriptorType)
+    )
+    guard.methods[kind] = {name: _sized(guard, kind, name) for name in _SIZED if hasattr(kind, name)}
+    for types_of in (guard.simple, guard.floaty, guard.items, guard.set_items):
+        types_of.add(kind)
+
+
+def _sized(guard: Guard, kind: type, name: str) -> Callable[..., Any]:
+    """`Vector.Fill(size, …)` and its like."""
+
+    def make(*arguments: Any) -> Any:
+        if arguments and isinstance(arguments[0], kind):
+            arguments = arguments[1:]
+        for argument in arguments:
+            if isinstance(argument, int):
+                guard.operators.length(abs(int(argument)), "vector")
+            elif hasattr(type(argument), "__len__"):
+                guard.operators.length(
+                    len(argument) * max((int(a) for a in arguments if isinstance(a, int)), default=1)
+                )
+        return getattr(kind, name)(*arguments)
+
+    return make
+
+
+def _bounded(guard: Guard, name: str, function: Any) -> Any:
+    if isinstance(function, type):
+        return _kd_tree(guard, function) if name == "KDTree" else function
+    limit = (
+        _OCTAVES
+        if name.startswith(("turbulence", "fractal", "multi", "hetero", "hybrid", "ridged"))
+        else 10_000
+    )
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        for argument in (*arguments, *named.values()):
+            if isinstance(argument, int | float) and abs(argument) > limit and limit == _OCTAVES:
+                guard.meter.exceed(
+                    f"mathutils {name}() with octaves above {limit} is over the limit", limit="work"
+                )
+            if isinstance(argument, int) and abs(argument) > limit:
+                guard.meter.exceed(
+                    f"mathutils {name}() with a count above {limit:,} is over the limit", limit="work"
+                )
+            if (
+                name in _LARGE_WORK
+                and hasattr(type(argument), "__len__")
+                and len(argument) > _LARGEST.get(name, 20_000)
+            ):
+                guard.meter.exceed(f"mathutils {name}() takes fewer points here", limit="work")
+        return function(*arguments, **named)
+
+    return call
+
+
+def _kd_tree(guard: Guard, kind: type) -> Callable[[Any], Any]:
+    def KDTree(size: Any) -> Any:  # noqa: N802
+        guard.operators.length(int(size) if isinstance(size, int) else 0, "KDTree")
+        return kind(size)
+
+    return guard.builtins.add_facade(KDTree, kind)

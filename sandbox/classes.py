@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Classes that a script makes: which bases and bodies they may have."""
+
+from __future__ import annotations
+
+import abc
+import collections
+import enum
+import functools
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from . import hooks, names
+from .watchdog import ScriptStopped
+
+if TYPE_CHECKING:
+    from .guards import Guard
+
+__all__ = ("EXCEPTIONS", "ClassHook", "Marker")
+
+EXCEPTIONS: Final = (
+    *(
+        Exception,
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        BufferError,
+        EOFError,
+        ImportError,
+        IndexError,
+    ),
+    *(
+        FloatingPointError,
+        KeyError,
+        LookupError,
+        MemoryError,
+        ModuleNotFoundError,
+        NameError,
+        NotImplementedError,
+    ),
+    *(
+        OSError,
+        FileNotFoundError,
+        PermissionError,
+        TimeoutError,
+        OverflowError,
+        RecursionError,
+        ReferenceError,
+    ),
+    *(
+        RuntimeError,
+        StopIteration,
+        SyntaxError,
+        SystemError,
+        TypeError,
+        UnboundLocalError,
+        UnicodeError,
+        ValueError,
+    ),
+    *(UnicodeDecodeError, UnicodeEncodeError, ZeroDivisionError),
+    *(Warning, DeprecationWarning, FutureWarning, RuntimeWarning, UserWarning),
+)
+"""Exceptions that scripts may name, raise, catch and derive from."""
+
+
+class _EnumType(enum.EnumType):
+    """Enums whose call only looks a member up: calling an Enum without members makes a class of any names."""
+
+    def __call__(cls, value: Any, *more: Any, **named: Any) -> Any:
+        if more or named:
+            raise TypeError(f"{cls.__name__}() takes one value: write a class statement to make an Enum")
+        return super().__call__(value)
+
+
+def _enum(base: type[enum.Enum]) -> type[enum.Enum]:
+    body = _EnumType.__prepare__(base.__name__, (base,))
+    body["__module__"] = "enum"
+    return _EnumType(base.__name__, (base,), body)
+
+
+ENUMS: Final = tuple(map(_enum, (enum.Enum, enum.IntEnum, enum.Flag, enum.IntFlag, enum.StrEnum)))
+"""Enum, IntEnum, … as scripts may derive from them."""
+_BASES: Final = frozenset({object, list, dict, set, abc.ABC, collections.OrderedDict, *EXCEPTIONS, *ENUMS})
+_MIXINS: Final = frozenset({str, int, float})
+"""Allowed beside an Enum, where their own methods stay as they are."""
+_COMPILERS: Final = frozenset(
+    {"__module__", "__qualname__", "__doc__", "__annotations__", "__classcell__", "__firstlineno__"}
+    | {
+        "__static_attributes__",
+        "__annotate__",
+        "__annotate_func__",
+        "__conditional_annotations__",
+        "__classdictcell__",
+    }
+)
+"""Names that Python itself puts into a class body."""
+
+
+_OVER_MIXINS: Final = _COMPILERS | {"__init__", "__str__", "__repr__"}
+"""What a class that is also a str or int may define although those have it."""
+
+
+class Marker:
+    """A base that only says something to readers (`typing.Generic`, `Protocol`), and what subscripts of it give."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getitem__(self, _key: object) -> Marker:
+        return self
+
+    def __call__(self, *args: Any) -> Any:
+        return args[-1] if args else self
+
+    def __or__(self, _other: object) -> Marker:
+        return self
+
+    __ror__ = __or__
+
+    def __repr__(self) -> str:
+        return f"typing.{self.name}"
+
+
+class ClassHook:
+    """The metaclass hook of one run: called by Python as `hook(name, bases, body)`."""
+
+    def __init__(self, guard: Guard, real: Callable[[Any], Any]) -> None:
+        self._guard = guard
+        self._real = real
+
+    def __prepare__(self, name: str, bases: tuple[Any, ...]) -> Any:
+        kinds = self._bases(name, bases)[0]
+        if any(issubclass(kind, enum.Enum) for kind in kinds):
+            return _EnumType.__prepare__(name, kinds)
+        return {}
+
+    def __call__(self, name: str, bases: tuple[Any, ...], body: Any) -> type:
+        kinds, is_tuple = self._bases(name, bases)
+        for key in [key for key in body if key.startswith("<")]:
+            del body[key]
+        self._check_body(name, kinds, body)
+        if is_tuple:
+            return self._guard.adopt(_named_tuple(name, body))
+        _hide_stops(body)
+        if any(issubclass(kind, BaseException) for kind in kinds):
+            _speak_afterwards(body, self._guard)
+        metaclass = type
+        for kind in kinds:
+            if issubclass(type(kind), metaclass):
+                metaclass = type(kind)
+        return self._guard.adopt(metaclass(name, kinds, body))
+
+    def _bases(self, name: str, bases: tuple[Any, ...]) -> tuple[tuple[type, ...], bool]:
+        """The real bases, and whether `NamedTuple` is one."""
+        kinds = [self._real(base) for base in bases if not isinstance(base, Marker)]
+        is_tuple = any(isinstance(base, Marker) and base.name == "NamedTuple" for base in bases)
+        if any(isinstance(base, Marker) and base.name == "TypedDict" for base in bases):
+            kinds.append(dict)
+        is_enum = any(isinstance(kind, type) and issubclass(kind, enum.Enum) for kind in kinds)
+        for kind in kinds:
+            if isinstance(kind, type) and (
+                kind in _BASES or kind in self._guard.own or (is_enum and kind in _MIXINS)
+            ):
+                continue
+            what = getattr(kind, "__name__", type(kind).__name__)
+            self._guard.meter.refuse(
+                f"class {name} cannot derive from {what}: {self._instead(kind)}", code="class"
+            )
+        return tuple(kinds), is_tuple
+
+    def _instead(self, kind: object) -> str:
+        if kind in (str, int, float, bytes, tuple, bool):
+            return "keep the value in an attribute"
+        if self._guard.is_hosts(kind):
+            return "registered classes outlive the script; call functions and operators instead"
+        return "derive from object, list, dict, set, an Enum or an exception"
+
+    def _check_body(self, name: str, kinds: tuple[type, ...], body: Any) -> None:
+        mixin = next((base for kind in kinds for base in kind.__mro__ if base in _MIXINS), None)
+        for key in body:
+            unknown = (
+                names.is_dunder(key) and key not in names.CLASS_DUNDERS | names.CLASS_VARIABLES | _COMPILERS
+            )
+            if unknown or (mixin is not None and hasattr(mixin, key) and key not in _OVER_MIXINS):
+                self._guard.meter.refuse(f"class {name} may not define {key!r}", code="class")
+        slots = body.get("__slots__", ())
+        for slot in (slots,) if isinstance(slots, str) else tuple(slots):
+            if type(slot) is not str or names.is_dunder(slot) or slot.startswith("<"):
+                self._guard.meter.refuse(f"class {name} may not have a slot {slot!r}", code="class")
+
+
+def _hide_stops(body: Any) -> None:
+    """`__exit__` sees neither the stop of a run nor tracebacks, and cannot swallow the former."""
+    leave = body.get("__exit__")
+    if not isinstance(leave, types.FunctionType):
+        return
+
+    def __exit__(self: Any, kind: Any, value: Any, _traceback: Any) -> Any:  # noqa: N807
+        if isinstance(value, BaseException) and not isinstance(value, Exception):
+            return False
+        return leave(self, kind, value, None)
+
+    body["__exit__"] = __exit__
+
+
+def _speak_afterwards(body: Any, guard: Guard) -> None:
+    """An exception of the script's can say what it is when the run is over and its own methods no longer answer."""
+    for key in ("__str__", "__repr__"):
+        method = body.get(key)
+        if isinstance(method, types.FunctionType):
+            body[key] = _answering(method, guard)
+
+
+def _answering(method: Callable[[Any], str], guard: Guard) -> Callable[[Any], str]:
+    @functools.wraps(method)
+    def answer(self: Any) -> str:
+        try:
+            if guard.namespace[hooks.RUNNING]:
+                return method(self)
+        except ScriptStopped:
+            if guard.namespace[hooks.RUNNING]:
+                raise
+        return ", ".join(str(part)[:200] for part in self.args if isinstance(part, str | int | float))
+
+    return answer
+
+
+def _named_tuple(name: str, body: dict[str, Any]) -> type:
+    """`class P(NamedTuple)`: annotated names are the fields, values their defaults, functions stay methods."""
+    fields = list(type("fields", (), dict(body)).__annotations__)
+    defaults = [body[field] for field in fields if field in body]
+    base = collections.namedtuple(name, fields, defaults=defaults)  # type: ignore[misc]
+    kept = {key: value for key, value in body.items() if key not in fields and key not in _COMPILERS}
+    return type(name, (base,), kept | {"__slots__": (), "__module__": body["__module__"]})

@@ -1,0 +1,497 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# ruff: noqa: N802 (visit_Name is how ast.NodeVisitor wants it)
+"""A script's text into code that can only run under guards: RestrictedPython's transformer, made for scripts.
+
+`compile_script` refuses what no script may say, with line, column, the offending source and what to do instead, and
+rewrites the rest (see `expressions` for how). The code only runs in a namespace of `guards.build_namespace`.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from types import CodeType
+from typing import Any, Final
+
+from ..errors import PolicyError
+from . import hooks, names
+from .expressions import LOAD, OPERATORS, STORE, Expressions, Finding, is_small
+from .inference import Kinds, is_number
+from .plain import PLAIN_METHODS
+
+__all__ = ("Compiled", "Finding", "Import", "ScriptRefused", "compile_script")
+
+SOURCE_LIMIT: Final = 1_000_000
+"""Characters; a policy's own limit is usually lower."""
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """`import module` (member None) or `from module import member`."""
+
+    module: str
+    member: str | None
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A script that may run. `tree` is what was parsed, before the guards were written into it."""
+
+    code: CodeType
+    source: str
+    filename: str
+    imports: tuple[Import, ...]
+    attributes_read: frozenset[str]
+    attributes_written: frozenset[str]
+
+
+class ScriptRefused(PolicyError):
+    """The text breaks the language's rules, or is no Python. `findings` has all that is wrong, in order."""
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        first = findings[0]
+        more = f"\n(and {len(findings) - 1} more)" if len(findings) > 1 else ""
+        super().__init__(f"{first}{more}", code=first.code, line=first.line)
+        self.findings = findings
+
+
+def compile_script(source: str, *, filename: str = "<script>", source_limit: int = SOURCE_LIMIT) -> Compiled:
+    """Compile a script.
+
+    Raises:
+        ScriptRefused: with every finding; codes are `syntax`, `name`, `attribute`, `import`, `size`.
+    """
+    tree = _parse(source, filename, source_limit)
+    try:
+        transformer = _Transformer(Kinds(tree))
+        new = transformer.visit(tree)
+        if transformer.findings:
+            raise ScriptRefused(_located(transformer.findings, source))
+        code = compile(new, filename, "exec", dont_inherit=True, optimize=0)
+    except (RecursionError, MemoryError):
+        raise _refusal(
+            "size", "the script is nested too deeply", "split it into statements or functions"
+        ) from None
+    except SyntaxError as error:
+        raise _from_syntax_error(error, source) from None
+    except ValueError as error:
+        raise _refusal("syntax", f"not valid Python: {error}") from None
+    return Compiled(
+        code,
+        source,
+        filename,
+        tuple(transformer.imports),
+        frozenset(transformer.attributes_read),
+        frozenset(transformer.attributes_written),
+    )
+
+
+def _parse(source: str, filename: str, source_limit: int) -> ast.Module:
+    if len(source) > source_limit:
+        raise _refusal(
+            "size",
+            f"the script has {len(source):,} characters; {source_limit:,} are allowed",
+            "send it in parts",
+        )
+    try:
+        return ast.parse(source, filename)
+    except (RecursionError, MemoryError):
+        raise _refusal(
+            "size", "the script is nested too deeply", "split it into statements or functions"
+        ) from None
+    except SyntaxError as error:
+        raise _from_syntax_error(error, source) from None
+    except ValueError as error:  # null characters, lone surrogates
+        raise _refusal("syntax", f"not valid Python: {error}", "send plain text") from None
+
+
+def _refusal(code: str, message: str, advice: str = "") -> ScriptRefused:
+    return ScriptRefused((Finding(code, message, 1, 1, advice=advice),))
+
+
+def _from_syntax_error(error: SyntaxError, source: str) -> ScriptRefused:
+    finding = Finding(
+        "syntax", f"not valid Python: {error.msg}", error.lineno or 1, max(error.offset or 1, 1)
+    )
+    return ScriptRefused(_located([finding], source))
+
+
+def _located(findings: list[Finding], source: str) -> tuple[Finding, ...]:
+    """Findings in the order of the source, each with its line of it."""
+    lines = source.splitlines()
+    ordered = sorted(findings, key=lambda finding: (finding.line, finding.column))
+    return tuple(
+        replace(each, source=lines[each.line - 1].strip()[:200]) if 0 < each.line <= len(lines) else each
+        for each in ordered
+    )
+
+
+class _Transformer(Expressions):
+    """Rewrites statements."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        super().__init__(kinds)
+        self.imports: list[Import] = []
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        """The guards' names, and the script's own, are globals: looking them up is then as quick as in a function."""
+        node.body = self.visit_all(node.body)
+        known = sorted(
+            self.hooks_used | {name for name in self.kinds.module.bound if not names.is_dunder(name)}
+        )
+        if known:
+            node.body.insert(0, ast.Global(known, lineno=1, col_offset=0))
+        return node
+
+    def tick(self, at: ast.AST) -> ast.If:
+        """`if not <running>: <stop>()`."""
+        place = {"lineno": at.lineno, "col_offset": at.col_offset}  # type: ignore[attr-defined]
+        test = ast.UnaryOp(ast.Not(), self.name(hooks.RUNNING, at), **place)
+        return ast.If(test, [ast.Expr(self.call(hooks.STOP, at), **place)], [], **place)
+
+    # Assignments
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.AST]:
+        """Annotations mean something to a class; elsewhere they are left out."""
+        place = {"lineno": node.lineno, "col_offset": node.col_offset}
+        if self.scope.form == "class" and isinstance(node.target, ast.Name):
+            return self.node_contents_visit(node)
+        if node.value is not None:
+            return self.visit(ast.Assign([node.target], node.value, **place))
+        self.visit(node.target)
+        if self.scope.form == "function" and isinstance(node.target, ast.Name):
+            node.annotation = self.constant(None, node)  # never evaluated; the statement makes the name local
+            return node
+        return []
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """Targets ask their guards by themselves; iterating what is unpacked needs none."""
+        node.value = self.visit(node.value)
+        match node.targets:
+            case [ast.Name(id=name)] if self.scope.form == "class" and name in names.CLASS_VARIABLES:
+                return node
+        node.targets = self.visit_all(node.targets)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """`target op= value` with one evaluation of the target, and a guard where the result may be huge."""
+        target = node.target
+        safe = self.is_bounded(node.op, target if isinstance(target, ast.Name) else None, node.value)
+        if isinstance(target, ast.Name):
+            self.check_binding(target, target.id)
+            return self._augmented_name(node, safe)
+        if safe:
+            node.target = self.visit(target)
+            node.value = self.visit(node.value)
+            return node
+        return self._augmented_place(node, target)  # type: ignore[return-value]
+
+    def _augmented_name(self, node: ast.AugAssign, safe: bool) -> ast.AST:
+        """`x += y` as it is if the type of x allows, else `x = <+=>(x, y)`."""
+        assert isinstance(node.target, ast.Name)
+        read = ast.Name(node.target.id, LOAD, lineno=node.lineno, col_offset=node.col_offset)
+        types = None if safe else self.types_of_left(node.op, self.kind(node.value))
+        node.value = self.visit(node.value)
+        if safe:
+            return node
+        place = {"lineno": node.lineno, "col_offset": node.col_offset}
+        guarded = self.call(hooks.OPERATOR.format(OPERATORS[type(node.op)] + "="), node, read, node.value)
+        other = ast.Assign([node.target], guarded, **place)
+        if types is None or is_number(self.kind(read)) or not is_small(node.value):
+            return other
+        return ast.If(self.type_in(read, types), [node], [other], **place)
+
+    def _augmented_place(self, node: ast.AugAssign, target: ast.Attribute | ast.Subscript) -> list[ast.stmt]:
+        """`o.x += y` as `<1> = o; <2> = <1>.x; <2> += y; <1>.x = <2>`, each step guarded; likewise `o[k] += y`."""
+        place = {"lineno": node.lineno, "col_offset": node.col_offset}
+        steps: list[ast.stmt] = []
+
+        def hold(value: ast.expr) -> ast.Name:
+            name = self.temporary()
+            steps.append(ast.Assign([ast.Name(name, STORE, **place)], value, **place))
+            return ast.Name(name, LOAD, **place)
+
+        owner = hold(self.visit(target.value))
+        if isinstance(target, ast.Subscript):
+            key: ast.expr = hold(self.as_value(self.visit(target.slice)))
+            read: ast.AST = ast.Subscript(owner, key, LOAD, **place)
+            written: ast.AST = ast.Subscript(owner, key, STORE, **place)
+        else:
+            read = ast.Attribute(owner, target.attr, LOAD, **place)
+            written = ast.Attribute(owner, target.attr, STORE, **place)
+        value = hold(self.visit(read))
+        changed = ast.AugAssign(ast.Name(value.id, STORE, **place), node.op, node.value, **place)
+        steps.append(self._augmented_name(changed, safe=False))  # type: ignore[arg-type]
+        steps.append(ast.Assign([self.visit(written)], value, **place))
+        return steps
+
+    def visit_Delete(self, node: ast.Delete) -> ast.AST:
+        """`del` of names, attributes and items."""
+        return self.node_contents_visit(node)
+
+    # Control flow
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        """Each turn ticks."""
+        node.iter = self.visit(node.iter)
+        node.target = self.visit(node.target)
+        node.body = [self.tick(node), *self.visit_all(node.body)]
+        node.orelse = self.visit_all(node.orelse)
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        """Each turn ticks."""
+        node.test = self.visit(node.test)
+        node.body = [self.tick(node), *self.visit_all(node.body)]
+        node.orelse = self.visit_all(node.orelse)
+        return node
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        """`finally` ticks: it also runs when a generator is thrown away, perhaps after the run."""
+        node = self.node_contents_visit(node)
+        if node.finalbody:
+            node.finalbody.insert(0, self.tick(node.finalbody[0]))
+        return node
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        """A bare `except` catches Exception: a stop passes through."""
+        self.check_binding(node, node.name)
+        node.type = self.name(hooks.EXCEPTION, node) if node.type is None else self.visit(node.type)
+        node.body = [self.tick(node), *self.visit_all(node.body)]
+        return node
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        """Context managers are values the script holds; targets ask their guards."""
+        return self.node_contents_visit(node)
+
+    def visit_Global(self, node: ast.Global) -> ast.AST:
+        """Checked names."""
+        for name in node.names:
+            self.check_binding(node, name)
+        return node
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
+        """Checked names."""
+        for name in node.names:
+            self.check_binding(node, name)
+        return node
+
+    # Functions and classes
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A function that ticks when it is entered; annotations are left out."""
+        method = self.scope.form == "class" and names.is_dunder(node.name)
+        if not method:
+            self.check_binding(node, node.name)
+        elif node.name not in names.CLASS_DUNDERS:
+            self.refuse(
+                node,
+                "name",
+                f"a class may not define {node.name!r}",
+                "write an ordinary method, or a property",
+            )
+        if getattr(node, "type_params", None):
+            self.refuse(node, "syntax", *_TYPE_PARAMETERS)
+            node.type_params = []
+        node.decorator_list = self.visit_all(node.decorator_list)
+        self.visit_arguments(node.args)
+        node.returns = None
+        outer, self.scope = self.scope, self.kinds.scope_of[node]
+        held, self._no_temporaries = self._no_temporaries, 0
+        documented = ast.get_docstring(node, clean=False) is not None
+        body = self.visit_all(node.body)
+        body.insert(1 if documented else 0, self.tick(node))
+        node.body = body
+        self.scope, self._no_temporaries = outer, held
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """A class made by the guards' hook."""
+        self.check_binding(node, node.name)
+        for keyword in node.keywords:
+            advice = "inherit from abc.ABC" if keyword.arg == "metaclass" else "leave it out"
+            self.refuse(node, "syntax", f"class keyword {keyword.arg or '**'!r} is not supported", advice)
+        if getattr(node, "type_params", None):
+            self.refuse(node, "syntax", *_TYPE_PARAMETERS)
+            node.type_params = []
+        node.decorator_list = self.visit_all(node.decorator_list)
+        node.bases = self.visit_all(node.bases)
+        outer, self.scope = self.scope, self.kinds.scope_of[node]
+        self._classes.append(node.name)
+        node.body = self.visit_all(node.body)
+        self._classes.pop()
+        self.scope = outer
+        node.keywords = [
+            ast.keyword(
+                "metaclass", self.name(hooks.CLASS, node), lineno=node.lineno, col_offset=node.col_offset
+            )
+        ]
+        return node
+
+    # Imports
+
+    def visit_Import(self, node: ast.Import) -> list[ast.AST]:
+        """`import a.b as c` becomes `c = <import>('a.b')`; without `as` it binds the root."""
+        result: list[ast.AST] = []
+        for alias in node.names:
+            self._note_import(node, alias.name, None)
+            bound = alias.asname or alias.name.partition(".")[0]
+            self.check_binding(node, bound)
+            root = alias.asname is None
+            result.append(
+                self._bind(bound, self.call(hooks.IMPORT, node, *self._texts(node, alias.name, root)))
+            )
+        return result
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.AST]:
+        """`from a import b as c` becomes `c = <import from>('a', 'b')`."""
+        if node.module == "__future__":
+            return []
+        if node.level or not node.module:
+            self.refuse(node, "import", "relative imports are not supported", "name the module in full")
+            return []
+        result: list[ast.AST] = []
+        for alias in node.names:
+            self._note_import(node, node.module, alias.name)
+            if alias.name == "*":
+                self.refuse(node, "import", "star imports are not supported", "name what you need")
+                continue
+            bound = alias.asname or alias.name
+            self.check_binding(node, bound)
+            value = self.call(hooks.IMPORT_FROM, node, *self._texts(node, node.module, alias.name))
+            result.append(self._bind(bound, value))
+        return result
+
+    def _note_import(self, node: ast.stmt, module: str, member: str | None) -> None:
+        for part in (*module.split("."), member or ""):
+            if part.startswith("_"):
+                self.refuse(
+                    node,
+                    "import",
+                    f"{part!r} cannot be imported",
+                    "names with a leading underscore are private",
+                )
+        if getattr(node, "is_lazy", 0):
+            self.refuse(node, "import", "lazy imports are not supported", "write a plain import")
+        self.imports.append(Import(module, member, node.lineno, node.col_offset + 1))
+
+    def _texts(self, at: ast.AST, *values: Any) -> list[ast.Constant]:
+        return [self.constant(value, at) for value in values]
+
+    def _bind(self, name: str, value: ast.expr) -> ast.AST:
+        place = {"lineno": value.lineno, "col_offset": value.col_offset}
+        return ast.Assign([ast.Name(name, STORE, **place)], value, **place)
+
+    # match
+
+    def visit_Match(self, node: ast.Match) -> ast.AST:
+        """Patterns that read no attributes."""
+        return self.node_contents_visit(node)
+
+    def visit_match_case(self, node: ast.match_case) -> ast.AST:
+        """A value pattern (`case Color.RED`) becomes a capture and a condition: Python would read it unguarded."""
+        conditions: list[ast.expr] = []
+        node.pattern = self._pattern(node.pattern, conditions)
+        if node.guard is not None:
+            conditions.append(self.visit(node.guard))
+        if len(conditions) > 1:
+            first = conditions[0]
+            place = {"lineno": first.lineno, "col_offset": first.col_offset}
+            node.guard = ast.BoolOp(ast.And(), conditions, **place)
+        elif conditions:
+            node.guard = conditions[0]
+        node.body = self.visit_all(node.body)
+        return node
+
+    def _pattern(
+        self, pattern: ast.pattern, conditions: list[ast.expr], *, alternative: bool = False
+    ) -> ast.pattern:
+        match pattern:
+            case ast.MatchValue(value=ast.Attribute() as value):
+                if alternative:
+                    self.refuse(
+                        pattern,
+                        "syntax",
+                        "a dotted value inside | is not supported here",
+                        "write one case for each",
+                    )
+                return self._captured(pattern, [value], conditions)
+            case ast.MatchOr(patterns=patterns) if not alternative and all(
+                isinstance(each, ast.MatchValue) for each in patterns
+            ):
+                if any(isinstance(each.value, ast.Attribute) for each in patterns):
+                    return self._captured(pattern, [each.value for each in patterns], conditions)
+            case ast.MatchOr(patterns=patterns):
+                pattern.patterns = [self._pattern(each, conditions, alternative=True) for each in patterns]
+            case ast.MatchSequence(patterns=patterns):
+                pattern.patterns = [
+                    self._pattern(each, conditions, alternative=alternative) for each in patterns
+                ]
+            case ast.MatchAs(pattern=inner, name=name):
+                self.check_binding(pattern, name)
+                if inner is not None:
+                    pattern.pattern = self._pattern(inner, conditions, alternative=alternative)
+            case ast.MatchStar(name=name):
+                self.check_binding(pattern, name)
+            case ast.MatchMapping(patterns=patterns, rest=rest):
+                self.check_binding(pattern, rest)
+                if not all(isinstance(key, ast.Constant) for key in pattern.keys):
+                    self.refuse(
+                        pattern, "syntax", "only literal keys are supported in a mapping pattern", "use if"
+                    )
+                pattern.patterns = [
+                    self._pattern(each, conditions, alternative=alternative) for each in patterns
+                ]
+            case ast.MatchClass():
+                return self._class_pattern(pattern, conditions, alternative=alternative)
+        return pattern
+
+    def _captured(
+        self, pattern: ast.pattern, values: list[ast.expr], conditions: list[ast.expr]
+    ) -> ast.pattern:
+        """`case A.x | A.y` as `case <1> if <1> == A.x or <1> == A.y`."""
+        place = {"lineno": pattern.lineno, "col_offset": pattern.col_offset}
+        temporary = self.temporary()
+        tests: list[ast.expr] = [
+            self.call(
+                hooks.COMPARE,
+                pattern,
+                self.constant("==", pattern),
+                ast.Name(temporary, LOAD, **place),
+                self.visit(value),
+            )
+            for value in values
+        ]
+        conditions.append(tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests, **place))
+        end = {"end_lineno": pattern.end_lineno, "end_col_offset": pattern.end_col_offset}
+        return ast.MatchAs(None, temporary, **place, **end)
+
+    def _class_pattern(
+        self, pattern: ast.MatchClass, conditions: list[ast.expr], *, alternative: bool
+    ) -> ast.pattern:
+        """`case str()`, `case int(n)`: patterns that look into an object would read its attributes unguarded."""
+        place = {"lineno": pattern.lineno, "col_offset": pattern.col_offset}
+        end = {"end_lineno": pattern.end_lineno, "end_col_offset": pattern.end_col_offset}
+        known = isinstance(pattern.cls, ast.Name) and pattern.cls.id not in self.kinds.names
+        name = pattern.cls.id if known else ""  # type: ignore[attr-defined]
+        if pattern.kwd_patterns or len(pattern.patterns) > (1 if name in PLAIN_METHODS else 0):
+            self.refuse(
+                pattern,
+                "syntax",
+                "patterns that look into an object are not supported",
+                "match the class, then use if",
+            )
+            return pattern
+        inner = [self._pattern(each, conditions, alternative=alternative) for each in pattern.patterns]
+        if not isinstance(pattern.cls, ast.Name):
+            self.refuse(pattern, "syntax", "a dotted class in a pattern is not supported", "use isinstance()")
+            return pattern
+        cls = (
+            self.name(hooks.TYPES.format(name), pattern) if name in hooks.FACADES else self.visit(pattern.cls)
+        )
+        return ast.MatchClass(cls, inner, [], [], **place, **end)
+
+
+_TYPE_PARAMETERS: Final = ("type parameters are not supported", "leave them out: a script needs no types")

@@ -1,0 +1,562 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Guarded members of the curated modules: what the standard library would run long, grow big or reach around with."""
+
+from __future__ import annotations
+
+import array
+import bisect
+import collections
+import copy
+import dataclasses
+import datetime
+import enum
+import fractions
+import functools
+import hashlib
+import heapq
+import itertools
+import json
+import math
+import operator
+import random
+import re
+import sys
+import textwrap
+import time
+import types
+import typing
+import uuid
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from . import hooks
+from .classes import ENUMS, Marker
+from .patterns import pattern_members
+from .plain import PLAIN_TYPES
+
+if TYPE_CHECKING:
+    from .guards import Guard
+
+__all__ = ("guarded_members",)
+
+Members = dict[str, object]
+_TEXT_LIMIT: Final = 100_000
+time.strptime("2000", "%Y")  # C code imports this module's helper when it is first used
+
+
+def guarded_members(guard: Guard) -> dict[str, Members]:
+    """The guarded members by module, for one run."""
+    guard.allowed |= {
+        random.Random: frozenset(_RANDOM.split()),
+        uuid.UUID: frozenset({"hex", "int", "bytes", "urn", "version"}),
+        dataclasses.Field: frozenset({"name", "type", "default", "default_factory"}),
+        time.struct_time: frozenset(name for name in dir(time.struct_time) if name.startswith("tm_")),
+        type(hashlib.sha256()): frozenset({"hexdigest", "digest", "update", "name"}),
+        _Chain: frozenset({"from_iterable"}),
+        array.array: frozenset(
+            {
+                "append",
+                "count",
+                "extend",
+                "fromlist",
+                "index",
+                "insert",
+                "itemsize",
+                "pop",
+                "remove",
+                "reverse",
+            }
+            | {"tobytes", "tolist", "typecode"}
+        ),
+        enum.auto: frozenset({"value"}),
+        datetime.tzinfo: frozenset(),
+    }
+    guard.own.add(types.SimpleNamespace)
+    guard.items |= {array.array, time.struct_time}
+    guard.set_items.add(array.array)
+    special = type(typing.ClassVar)
+    guard.item_readers |= {special: operator.getitem, Marker: operator.getitem, re.Match: operator.getitem}
+    return {
+        "math": _math(guard),
+        "random": _random(guard),
+        "itertools": _itertools(guard),
+        "functools": _functools(guard),
+        "collections": {"namedtuple": _namedtuple(guard), "UserDict": dict, "UserList": list},
+        "dataclasses": _dataclasses(guard),
+        "enum": {kind.__name__: kind for kind in ENUMS},
+        "json": _json(guard),
+        "textwrap": _textwrap(guard),
+        "typing": _typing(),
+        "copy": _copy(guard),
+        "operator": _operator(guard),
+        "bisect": _bisect(guard),
+        "heapq": _heapq(guard),
+        "fractions": {"Fraction": _fraction(guard)},
+        "re": pattern_members(guard),
+        "uuid": {"uuid4": uuid.uuid4, "UUID": uuid.UUID},
+        "hashlib": {"md5": hashlib.md5, "sha1": hashlib.sha1, "sha256": hashlib.sha256},
+        "pprint": {
+            "pprint": lambda value, **_options: guard.text.print(guard.text.repr(value)),
+            "pformat": guard.text.repr,
+        },
+        "warnings": {
+            "warn": lambda message, *_rest, **_options: guard.text.print(
+                f"warning: {guard.text.show(message)}"
+            ),
+            "filterwarnings": _ignore,
+            "simplefilter": _ignore,
+        },
+        "traceback": {
+            "print_exc": lambda: guard.text.print(_current_error(guard)),
+            "format_exc": lambda: _current_error(guard),
+        },
+        "__future__": {},
+    }
+
+
+def _ignore(*_arguments: object, **_named: object) -> None:
+    """What has no meaning in a script."""
+
+
+def _current_error(guard: Guard) -> str:
+    error = sys.exception()
+    return "NoneType: None" if error is None else f"{type(error).__name__}: {guard.text.show(error)}"
+
+
+def _math(guard: Guard) -> Members:
+    bits = guard.operators.bits
+
+    def whole(value: Any) -> int:
+        return operator.index(value)
+
+    def factorial(number: Any) -> int:
+        number = whole(number)
+        bits(number * max(number, 1).bit_length() if number > 0 else 0)
+        return math.factorial(number)
+
+    def comb(n: Any, k: Any) -> int:
+        n, k = whole(n), whole(k)
+        bits(min(k, n - k) * max(n, 1).bit_length() if 0 <= k <= n else 0)
+        return math.comb(n, k)
+
+    def perm(n: Any, k: Any = None) -> int:
+        n = whole(n)
+        k = n if k is None else whole(k)
+        bits(k * max(n, 1).bit_length() if 0 <= k <= n else 0)
+        return math.perm(n, k)
+
+    def prod(items: Any, *, start: Any = 1) -> Any:
+        for item in guard.builtins.ticked(iter(items)):
+            start = guard.operators.multiply(start, item)
+        return start
+
+    return {
+        "factorial": factorial,
+        "comb": comb,
+        "perm": perm,
+        "prod": prod,
+        "gcd": math.gcd,
+        "lcm": _lcm(guard),
+        "isqrt": math.isqrt,
+    }
+
+
+def _lcm(guard: Guard) -> Callable[..., int]:
+    def lcm(*numbers: Any) -> int:
+        result = 1
+        for number in numbers:
+            number = operator.index(number)
+            guard.operators.bits(result.bit_length() + number.bit_length())
+            result = math.lcm(result, number)
+        return result
+
+    return lcm
+
+
+_RANDOM: Final = """random uniform triangular randint randrange choice gauss normalvariate betavariate expovariate
+    gammavariate lognormvariate vonmisesvariate paretovariate weibullvariate seed"""
+
+
+def _random(guard: Guard) -> Members:
+    length = guard.operators.length
+    generator = random.Random()  # noqa: S311 - the script's own, so that seeding it changes nothing for the host
+
+    def choices(population: Any, weights: Any = None, *, cum_weights: Any = None, k: Any = 1) -> list[Any]:
+        length(operator.index(k))
+        return generator.choices(population, weights, cum_weights=cum_weights, k=k)
+
+    def sample(population: Any, k: Any, *, counts: Any = None) -> list[Any]:
+        length(operator.index(k))
+        return generator.sample(population, k, counts=counts)
+
+    def shuffle(items: Any) -> None:
+        if not isinstance(items, list):
+            raise TypeError("shuffle() takes a list here: make one by list(…)")
+        generator.shuffle(items)
+
+    def getrandbits(k: Any) -> int:
+        guard.operators.bits(operator.index(k))
+        return generator.getrandbits(operator.index(k))
+
+    def make(seed: Any = None) -> random.Random:
+        return random.Random(guard.text.show(seed) if seed is not None and type(seed) is not int else seed)  # noqa: S311
+
+    guarded = {
+        "choices": choices,
+        "sample": sample,
+        "shuffle": shuffle,
+        "getrandbits": getrandbits,
+        "Random": make,
+    }
+    guard.methods[random.Random] = {
+        "choices": lambda rng, *a, **k: _bounded_draw(length, rng.choices, a, k),
+        "sample": lambda rng, *a, **k: _bounded_draw(length, rng.sample, a, k),
+        "shuffle": lambda _rng, items: shuffle(items),
+    }
+    return {name: getattr(generator, name) for name in _RANDOM.split()} | guarded
+
+
+def _bounded_draw(length: Callable[[int], None], draw: Callable[..., Any], arguments: Any, named: Any) -> Any:
+    for number in (*arguments[1:], *named.values()):
+        if isinstance(number, int):
+            length(int(number))
+    return draw(*arguments, **named)
+
+
+class _Chain:
+    """`itertools.chain`."""
+
+    def __init__(self, ticked: Callable[[Iterator[Any]], Iterator[Any]]) -> None:
+        self._ticked = ticked
+
+    def __call__(self, *items: Any) -> Iterator[Any]:
+        return self._ticked(itertools.chain(*items))
+
+    def from_iterable(self, items: Any) -> Iterator[Any]:
+        """`itertools.chain.from_iterable`."""
+        return self._ticked(itertools.chain.from_iterable(items))
+
+
+def _itertools(guard: Guard) -> Members:
+    ticked, ticking = guard.builtins.ticked, guard.builtins.ticking
+
+    def plain(function: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
+        def call(*arguments: Any, **named: Any) -> Iterator[Any]:
+            return ticked(function(*arguments, **named))
+
+        return call
+
+    def filtering(function: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
+        def call(test: Any, items: Any) -> Iterator[Any]:
+            return ticked(function(test, ticked(iter(items))))
+
+        return call
+
+    def islice(items: Any, *bounds: Any) -> Iterator[Any]:
+        return ticked(itertools.islice(ticked(iter(items)), *bounds))
+
+    def compress(items: Any, selectors: Any) -> Iterator[Any]:
+        return ticked(itertools.compress(ticked(iter(items)), selectors))
+
+    def product(*items: Any, repeat: Any = 1) -> Iterator[Any]:
+        pools = [tuple(part) for part in items]
+        guard.operators.length(sum(map(len, pools)) * operator.index(repeat))
+        guard.operators.length(len(pools) * operator.index(repeat) * 1000, "product")
+        return ticked(itertools.product(*pools, repeat=operator.index(repeat)))
+
+    def tee(items: Any, n: Any = 2) -> tuple[Iterator[Any], ...]:
+        guard.operators.length(operator.index(n) * 10_000)
+        return tuple(ticked(part) for part in itertools.tee(items, operator.index(n)))
+
+    def groupby(items: Any, key: Any = None) -> Iterator[Any]:
+        for name, group in itertools.groupby(ticked(iter(items)), ticking(key)):
+            yield name, ticked(group)
+
+    names = "accumulate batched count cycle combinations combinations_with_replacement pairwise permutations repeat"
+    names += " starmap zip_longest"
+    found = {name: getattr(itertools, name) for name in names.split() if hasattr(itertools, name)}
+    members: Members = {name: plain(function) for name, function in found.items()}
+    members |= {
+        name: filtering(getattr(itertools, name)) for name in ("dropwhile", "filterfalse", "takewhile")
+    }
+    members |= {"islice": islice, "compress": compress, "product": product, "tee": tee, "groupby": groupby}
+    return members | {"chain": _Chain(ticked)}
+
+
+def _functools(guard: Guard) -> Members:
+    def reduce(function: Any, items: Any, *start: Any) -> Any:
+        return functools.reduce(guard.builtins.ticking(function), guard.builtins.ticked(iter(items)), *start)
+
+    def wraps(wrapped: Any, **_options: Any) -> Callable[[Any], Any]:
+        return lambda wrapper: update_wrapper(wrapper, wrapped)
+
+    def update_wrapper(wrapper: Any, wrapped: Any, **_options: Any) -> Any:
+        own = isinstance(wrapper, types.FunctionType) and wrapper.__globals__ is guard.namespace
+        if own and isinstance(wrapped, types.FunctionType):
+            wrapper.__name__, wrapper.__qualname__, wrapper.__doc__ = (
+                *(wrapped.__name__, wrapped.__qualname__, wrapped.__doc__),
+            )
+        return wrapper
+
+    def total_ordering(kind: Any) -> Any:
+        if kind not in guard.own:
+            raise TypeError("total_ordering() decorates classes of the script")
+        return functools.total_ordering(kind)
+
+    def lru_cache(maxsize: Any = 128, typed: Any = False) -> Any:
+        if callable(maxsize):
+            return cached(maxsize, 128, False)
+        return lambda function: cached(function, maxsize, typed)
+
+    def cached(function: Any, maxsize: Any, typed: Any) -> Any:
+        return functools.lru_cache(maxsize, bool(typed))(lambda *a, **k: function(*a, **k))
+
+    return {
+        "reduce": reduce,
+        "wraps": wraps,
+        "update_wrapper": update_wrapper,
+        "total_ordering": total_ordering,
+        "lru_cache": lru_cache,
+        "cache": lambda function: cached(function, None, False),
+    }
+
+
+def _namedtuple(guard: Guard) -> Callable[..., type]:
+    def namedtuple(typename: Any, field_names: Any, *, rename: Any = False, defaults: Any = None) -> type:
+        fields = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
+        if type(typename) is not str or any(type(field) is not str for field in fields):
+            raise TypeError("namedtuple() takes plain names")
+        guard.operators.length(len(fields) * 10_000, "namedtuple")
+        made = collections.namedtuple(
+            typename, fields, rename=bool(rename), defaults=defaults, module="<script>"
+        )  # type: ignore[misc]
+        return guard.adopt(made)
+
+    return namedtuple
+
+
+def _dataclasses(guard: Guard) -> Members:
+    def dataclass(kind: Any = None, **options: Any) -> Any:
+        def decorate(target: Any) -> Any:
+            if not isinstance(target, type) or target not in guard.own:
+                raise TypeError("dataclass() decorates classes of the script")
+            return guard.adopt(dataclasses.dataclass(target, **options))
+
+        return decorate if kind is None else decorate(kind)
+
+    def own_fields(value: Any) -> list[str]:
+        if type(value) not in guard.own or not dataclasses.is_dataclass(value):
+            raise TypeError("asdict() and astuple() take an instance of a dataclass")
+        return [field.name for field in dataclasses.fields(value)]
+
+    def asdict(value: Any, *, dict_factory: Any = dict) -> Any:
+        return dict_factory([(name, plain(getattr(value, name), asdict)) for name in own_fields(value)])
+
+    def astuple(value: Any, *, tuple_factory: Any = tuple) -> Any:
+        return tuple_factory([plain(getattr(value, name), astuple) for name in own_fields(value)])
+
+    def plain(value: Any, convert: Callable[[Any], Any]) -> Any:
+        guard.meter.tick()
+        if type(value) in guard.own and dataclasses.is_dataclass(value):
+            return convert(value)
+        if type(value) in (list, tuple, set):
+            return type(value)([plain(part, convert) for part in value])
+        if type(value) is dict:
+            return {key: plain(part, convert) for key, part in value.items()}
+        return value
+
+    def fields(value: Any) -> tuple[Any, ...]:
+        if (value if isinstance(value, type) else type(value)) not in guard.own:
+            raise TypeError("fields() takes a dataclass of the script")
+        return dataclasses.fields(value)
+
+    return {"dataclass": dataclass, "asdict": asdict, "astuple": astuple, "fields": fields}
+
+
+def _json(guard: Guard) -> Members:
+    def dumps(
+        value: Any, *, indent: Any = None, default: Any = None, separators: Any = None, **options: Any
+    ) -> str:
+        wide = len(indent) if type(indent) is str else indent if type(indent) is int else 0
+        if not -1 <= wide <= 8:
+            guard.meter.exceed("json.dumps(indent=…) is over the limit of 8", limit="format")
+        guard.operators.length(guard.operators.weight(value) * (1 + 4 * max(wide, 0)), "text")
+        for part in separators or ():
+            guard.operators.length(len(part) * 100_000, "text")
+        allowed = {
+            name: bool(options.pop(name))
+            for name in ("sort_keys", "ensure_ascii", "allow_nan")
+            if name in options
+        }
+        if options:
+            raise TypeError(f"json.dumps() does not take {', '.join(options)} here")
+        convert = None if default is None else guard.builtins.ticking(default)
+        return json.dumps(value, indent=indent, default=convert, separators=separators, **allowed)
+
+    def loads(text: Any, *, object_hook: Any = None, object_pairs_hook: Any = None) -> Any:
+        if isinstance(text, str | bytes | bytearray):
+            guard.operators.length(len(text), "text")
+        return json.loads(text, object_hook=object_hook, object_pairs_hook=object_pairs_hook)
+
+    return {"dumps": dumps, "loads": loads, "JSONDecodeError": json.JSONDecodeError}
+
+
+def _textwrap(guard: Guard) -> Members:
+    def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(text: Any, *arguments: Any, **named: Any) -> Any:
+            size = sum(len(part) for part in (text, *arguments, *named.values()) if isinstance(part, str))
+            widths = [int(part) for part in (*arguments, *named.values()) if isinstance(part, int)]
+            if size > _TEXT_LIMIT or any(width > _TEXT_LIMIT for width in widths):
+                guard.meter.exceed(f"textwrap takes at most {_TEXT_LIMIT:,} characters", limit="sequence")
+            prefixes = sum(len(part) for part in (*arguments, *named.values()) if isinstance(part, str))
+            guard.operators.length(prefixes * (len(text) if isinstance(text, str) else 0), "text")
+            return function(text, *arguments, **named)
+
+        return call
+
+    return {
+        name: bounded(getattr(textwrap, name)) for name in ("dedent", "fill", "indent", "shorten", "wrap")
+    }
+
+
+def _typing() -> Members:
+    markers = """Annotated Any Callable Collection Counter DefaultDict Deque Dict Final FrozenSet Generator Generic
+        Hashable Iterable Iterator List Literal Mapping MutableMapping MutableSequence NamedTuple NoReturn Optional
+        OrderedDict Protocol Self Sequence Set Sized SupportsFloat SupportsInt Text Tuple Type TypeAlias TypedDict
+        Union Never Required NotRequired Concatenate"""
+    members: Members = {name: Marker(name) for name in markers.split()}
+    members |= {
+        name: lambda value, *_rest: value
+        for name in ("final", "overload", "runtime_checkable", "no_type_check")
+    }
+    members |= {
+        name: lambda name, *_rest, **_options: Marker("Any") for name in ("TypeVar", "ParamSpec", "NewType")
+    }
+    return members | {"ClassVar": typing.ClassVar, "TYPE_CHECKING": False, "cast": lambda _kind, value: value}
+
+
+def _copy(guard: Guard) -> Members:
+    def shallow(value: Any) -> Any:
+        kind = type(value)
+        if kind in guard.own:
+            return copy.copy(value)
+        if kind in PLAIN_TYPES or "copy" in guard.allowed.get(kind, ()):
+            return value.copy() if hasattr(value, "copy") else value
+        raise TypeError(f"cannot copy {kind.__name__!r}: Blender's data has a method copy()")
+
+    def deep(value: Any, memo: Any = None) -> Any:
+        return walk(value, {})
+
+    def walk(value: Any, seen: dict[int, Any]) -> Any:
+        guard.meter.tick()
+        kind = type(value)
+        if id(value) in seen:
+            return seen[id(value)][1]
+        if kind in (list, set, collections.deque):
+            made: Any = kind()
+            seen[id(value)] = (value, made)
+            for part in list(value):
+                (made.add if kind is set else made.append)(walk(part, seen))
+        elif kind in (dict, collections.OrderedDict, collections.defaultdict, collections.Counter):
+            made = value.copy()
+            made.clear()
+            seen[id(value)] = (value, made)
+            for key, part in list(value.items()):
+                made[walk(key, seen)] = walk(part, seen)
+        elif kind is tuple:
+            made = tuple([walk(part, seen) for part in value])
+        elif kind in guard.own and not issubclass(kind, enum.Enum | tuple):
+            made = copy.copy(value)
+            seen[id(value)] = (value, made)
+            for name, part in list(vars(value).items()) if hasattr(value, "__dict__") else ():
+                vars(made)[name] = walk(part, seen)
+        else:
+            return shallow(value) if kind in PLAIN_TYPES or "copy" in guard.allowed.get(kind, ()) else value
+        seen[id(value)] = (value, made)
+        return made
+
+    return {"copy": shallow, "deepcopy": deep}
+
+
+def _operator(guard: Guard) -> Members:
+    table = guard.operators.table()
+    signs = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
+    signs |= {"lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|", "xor": "^", "matmul": "@"}
+    members: Members = {name: table[hooks.OPERATOR.format(sign)] for name, sign in signs.items()}
+    for name, sign in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
+        members[name] = functools.partial(guard.operators.compare, sign)
+
+    def itemgetter(*keys: Any) -> Callable[[Any], Any]:
+        if len(keys) == 1:
+            return lambda value: guard.getitem(value, keys[0])
+        return lambda value: tuple(guard.getitem(value, key) for key in keys)
+
+    def follow(value: Any, path: Any) -> Any:
+        for name in path.split(".") if type(path) is str else (path,):
+            value = guard.get_named(value, name)
+        return value
+
+    def attrgetter(*paths: Any) -> Callable[[Any], Any]:
+        if len(paths) == 1:
+            return lambda value: follow(value, paths[0])
+        return lambda value: tuple(follow(value, path) for path in paths)
+
+    plain = "abs contains index invert is_ is_not neg not_ pos truth"
+    members |= {name: getattr(operator, name) for name in plain.split()}
+    return members | {"itemgetter": itemgetter, "attrgetter": attrgetter, "getitem": guard.getitem}
+
+
+def _bisect(guard: Guard) -> Members:
+    def of_list(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(items: Any, value: Any, *bounds: Any, key: Any = None) -> Any:
+            if not isinstance(items, list | tuple):
+                raise TypeError("bisect takes a list here")
+            guard.operators.sortable((value,))
+            return function(items, value, *bounds, key=guard.builtins.ticking(key))
+
+        return call
+
+    names = ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right")
+    return {name: of_list(getattr(bisect, name)) for name in names}
+
+
+def _heapq(guard: Guard) -> Members:
+    def with_item(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(heap: Any, item: Any) -> Any:
+            guard.operators.sortable((item,))
+            return function(heap, item)
+
+        return call
+
+    def heapify(heap: Any) -> None:
+        guard.operators.sortable(heap)
+        heapq.heapify(heap)
+
+    def nlargest(n: Any, items: Any, key: Any = None) -> list[Any]:
+        return guard.builtins.sorted(items, key=key, reverse=True)[: operator.index(n)]
+
+    def nsmallest(n: Any, items: Any, key: Any = None) -> list[Any]:
+        return guard.builtins.sorted(items, key=key)[: operator.index(n)]
+
+    members: Members = {
+        name: with_item(getattr(heapq, name)) for name in ("heappush", "heapreplace", "heappushpop")
+    }
+    return members | {
+        "heapify": heapify,
+        "heappop": heapq.heappop,
+        "nlargest": nlargest,
+        "nsmallest": nsmallest,
+    }
+
+
+_FRACTION: Final = re.compile(r"\s*[-+]?[\d_]{0,400}(/[\d_]{1,400}|\.?[\d_]{0,400}([eE][-+]?\d{1,3})?)\s*")
+
+
+def _fraction(guard: Guard) -> Callable[..., fractions.Fraction]:
+    def Fraction(numerator: Any = 0, denominator: Any = None) -> fractions.Fraction:  # noqa: N802
+        for part in (numerator, denominator):
+            if isinstance(part, str) and not _FRACTION.fullmatch(str(part)):
+                raise ValueError("Fraction() takes a short number here")
+        return fractions.Fraction(numerator, denominator)
+
+    return guard.builtins.add_facade(Fraction, fractions.Fraction)

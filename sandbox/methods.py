@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Guarded versions of the methods of plain types that `plain.GUARDED` lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .plain import GUARDED
+
+if TYPE_CHECKING:
+    from .guards import Guard
+
+__all__ = ("guarded_method",)
+
+Method = Callable[..., Any]
+
+
+def guarded_method(guard: Guard, kind: type, name: str) -> Method | None:
+    """`kind.name` as a function of the value and the arguments, None if the plain one needs no guard."""
+    for base in kind.__mro__:
+        if name in GUARDED.get(base, ()):
+            maker = _MAKERS.get(name, _linear)
+            return maker(guard, getattr(base, name), base)
+    return None
+
+
+def _linear(guard: Guard, plain: Method, _kind: type) -> Method:
+    """`list.count` and the like: one comparison an item, and a tick for the call."""
+
+    def method(value: Any, *arguments: Any) -> Any:
+        guard.meter.tick()
+        if arguments:
+            guard.operators.compare_weight(arguments[0], len(value))
+        return plain(value, *arguments)
+
+    return method
+
+
+def _padding(guard: Guard, plain: Method, _kind: type) -> Method:
+    def method(value: Any, width: Any = 8, *fill: Any, **named: Any) -> Any:
+        tabs = named.get("tabsize", width)
+        if isinstance(tabs, int):
+            factor = (
+                value.count("\t" if isinstance(value, str) else b"\t")
+                if plain.__name__ == "expandtabs"
+                else 1
+            )
+            guard.operators.length(len(value) + max(int(tabs), 0) * factor, "text")
+        if plain.__name__ == "expandtabs":
+            return plain(value, int(tabs))
+        return plain(value, int(width) if isinstance(width, int) else width, *fill)
+
+    return method
+
+
+def _replace(guard: Guard, plain: Method, _kind: type) -> Method:
+    def method(value: Any, old: Any, new: Any, count: Any = -1) -> Any:
+        if isinstance(old, str | bytes) and isinstance(new, str | bytes):
+            found = value.count(old) if type(old) in (str, bytes) else len(value) + 1
+            guard.operators.length(len(value) + found * len(new), "text")
+        return plain(value, old, new, count)
+
+    return method
+
+
+def _join(guard: Guard, plain: Method, _kind: type) -> Method:
+    def method(value: Any, parts: Any) -> Any:
+        parts = parts if type(parts) in (list, tuple) else list(parts)
+        total = sum(map(len, parts)) if all(type(part) is type(value) for part in parts) else 0
+        guard.operators.length(total + len(value) * len(parts), "text")
+        return plain(value, parts)
+
+    return method
+
+
+def _translate(guard: Guard, plain: Method, _kind: type) -> Method:
+    def method(value: Any, table: Any, *delete: Any, **named: Any) -> Any:
+        if type(table) is not dict and not isinstance(table, bytes):
+            guard.meter.refuse("translate() takes a dict here: use str.maketrans()")
+        longest = 1
+        if type(table) is dict:
+            longest = max((len(new) for new in table.values() if isinstance(new, str)), default=1)
+        guard.operators.length(len(value) * max(longest, 1), "text")
+        return plain(value, table, *delete, **named)
+
+    return method
+
+
+def _format(guard: Guard, _plain: Method, _kind: type) -> Method:
+    def method(value: str, *arguments: Any, **named: Any) -> str:
+        return guard.text.format(value, arguments, named)
+
+    return method
+
+
+def _format_map(guard: Guard, _plain: Method, _kind: type) -> Method:
+    def method(value: str, mapping: Any) -> str:
+        return guard.text.format(value, (), mapping)
+
+    return method
+
+
+def _extend(guard: Guard, plain: Method, _kind: type) -> Method:
+    def method(value: Any, items: Any) -> None:
+        if hasattr(type(items), "__len__"):
+            guard.operators.length(len(value) + len(items))
+        plain(value, items)
+
+    return method
+
+
+def _sort(guard: Guard, _plain: Method, _kind: type) -> Method:
+    def method(value: Any, *, key: Any = None, reverse: Any = False) -> None:
+        guard.builtins.sort(value, key, reverse)
+
+    return method
+
+
+def _to_bytes(guard: Guard, plain: Method, _kind: type) -> Method:
+    def method(value: Any, length: Any = 1, *rest: Any, **named: Any) -> bytes:
+        guard.operators.length(int(length) if isinstance(length, int) else 0)
+        return plain(value, length, *rest, **named)
+
+    return method
+
+
+def _from_bytes(guard: Guard, plain: Method, _kind: type) -> Method:
+    def method(*arguments: Any, **named: Any) -> int:
+        # reached through the class alone: `int.from_bytes(data, order)`
+        if arguments and isinstance(arguments[0], bytes | bytearray | list | tuple):
+            guard.operators.bits(8 * len(arguments[0]))
+            return int.from_bytes(*arguments, **named)
+        raise TypeError("from_bytes() takes bytes here")
+
+    return method
+
+
+def _elements(guard: Guard, plain: Method, _kind: type) -> Method:
+    def method(value: Any) -> Any:
+        return guard.builtins.ticked(plain(value))
+
+    return method
+
+
+def _from_keys(guard: Guard, _plain: Method, kind: type) -> Method:
+    def method(*arguments: Any) -> Any:
+        guard.meter.tick()
+        return kind.fromkeys(*arguments)  # type: ignore[attr-defined]
+
+    return method
+
+
+_MAKERS: dict[str, Callable[[Guard, Method, type], Method]] = {
+    **dict.fromkeys(("center", "ljust", "rjust", "zfill", "expandtabs"), _padding),
+    "replace": _replace,
+    "join": _join,
+    "translate": _translate,
+    "format": _format,
+    "format_map": _format_map,
+    "extend": _extend,
+    "extendleft": _extend,
+    "sort": _sort,
+    "elements": _elements,
+    "to_bytes": _to_bytes,
+    "from_bytes": _from_bytes,
+    "fromkeys": _from_keys,
+}

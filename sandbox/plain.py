@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plain Python types: which of their attributes a script may use unguarded, decided when this module loads.
+
+Everything public is allowed except what makes big values out of small ones (`str.zfill`, `list.extend`), walks
+attributes by name (`str.format`), or calls back unticked (`list.sort`); `methods.py` holds guarded versions of those.
+"""
+
+from __future__ import annotations
+
+import array
+import collections
+import datetime
+import fractions
+import types
+from typing import Final
+
+__all__ = (
+    "FLOATY_TYPES",
+    "ITEM_TYPES",
+    "PLAIN_METHODS",
+    "PLAIN_TYPES",
+    "SCALAR_TYPES",
+    "SET_ITEM_TYPES",
+    "SIMPLE_TYPES",
+)
+
+GUARDED: Final[dict[type, frozenset[str]]] = {
+    str: frozenset(
+        {
+            "center",
+            "expandtabs",
+            "format",
+            "format_map",
+            "join",
+            "ljust",
+            "replace",
+            "rjust",
+            "translate",
+            "zfill",
+        }
+    ),
+    bytes: frozenset({"center", "expandtabs", "join", "ljust", "replace", "rjust", "translate", "zfill"}),
+    list: frozenset({"extend", "sort", "count", "index", "remove"}),
+    tuple: frozenset({"count", "index"}),
+    int: frozenset({"to_bytes", "from_bytes"}),
+    dict: frozenset({"fromkeys"}),
+    collections.Counter: frozenset({"elements"}),
+    collections.deque: frozenset({"extend", "extendleft", "count", "index", "remove"}),
+    array.array: frozenset({"extend", "count", "index", "remove"}),
+}
+"""Public methods that need a guard, by type."""
+
+_TYPES: Final[tuple[type, ...]] = (
+    *(str, bytes, int, float, bool, complex, type(None), list, tuple, dict, set, frozenset, range, slice),
+    *(type({}.keys()), type({}.values()), type({}.items())),
+    *(collections.deque, collections.OrderedDict, collections.defaultdict, collections.Counter),
+    *(
+        datetime.date,
+        datetime.datetime,
+        datetime.time,
+        datetime.timedelta,
+        datetime.timezone,
+        fractions.Fraction,
+    ),
+)
+
+
+def _allowed(kind: type) -> frozenset[str]:
+    guarded = frozenset().union(*(GUARDED.get(base, frozenset()) for base in kind.__mro__))
+    return frozenset(name for name in dir(kind) if not name.startswith("_") and name not in guarded)
+
+
+PLAIN_TYPES: Final[dict[type, frozenset[str]]] = {kind: _allowed(kind) for kind in _TYPES}
+"""The attributes that need no guard, by exact type."""
+
+PLAIN_METHODS: Final[dict[str, frozenset[str]]] = {
+    kind.__name__: PLAIN_TYPES[kind] for kind in (str, int, float, list, tuple, dict, set)
+}
+"""The same by the names that inference gives to kinds."""
+
+SCALAR_TYPES: Final = frozenset(
+    {int, float, bool, complex, str, bytes, type(None), range, datetime.date, datetime.datetime}
+)
+SIMPLE_TYPES: Final = frozenset({int, float, bool, complex, type(None)})
+FLOATY_TYPES: Final = frozenset({float, complex, type(None)})
+ITEM_TYPES: Final = frozenset(
+    {list, tuple, dict, str, bytes, range, types.MappingProxyType, collections.deque, collections.OrderedDict}
+    | {collections.defaultdict, collections.Counter}
+)
+SET_ITEM_TYPES: Final = frozenset(
+    {list, dict, collections.deque, collections.OrderedDict, collections.defaultdict, collections.Counter}
+)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values as text: `str`, `repr`, `format`, `str.format` and `print` with bounded size and guarded look-ups."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from .weight import has_containers
+
+if TYPE_CHECKING:
+    from .guards import Guard
+
+__all__ = ("Text",)
+
+_FIELD: Final = re.compile(r"\.([^.\[\]]*)|\[([^\]]*)\]")
+
+
+class Text:
+    """Text of values, for one run."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+
+    def show(self, value: Any) -> str:
+        """`str(value)`."""
+        kind = type(value)
+        if kind is str:
+            return value
+        facade = self._guard.facade_text(value)
+        if facade is not None:
+            return facade
+        if has_containers(value):
+            self._guard.operators.weight(value)
+        return str(value)
+
+    def repr(self, value: Any) -> str:
+        """`repr(value)`."""
+        facade = self._guard.facade_text(value)
+        if facade is not None:
+            return facade
+        self._guard.operators.weight(value)
+        return repr(value)
+
+    def format_value(self, value: Any, spec: Any = "") -> str:
+        """`format(value, spec)`."""
+        if type(spec) is not str:
+            raise TypeError(f"format() argument 2 must be str, not {type(spec).__name__}")
+        if not spec:
+            return self.show(value)
+        self._guard.operators.spec(spec)
+        return format(value, spec)
+
+    def print(
+        self, *values: Any, sep: Any = None, end: Any = None, file: Any = None, flush: Any = False
+    ) -> None:
+        """`print(…)`, kept for the result; there are no files to print to."""
+        if file is not None:
+            self._guard.meter.refuse("print(file=…): scripts have no files; print without it")
+        separator, ending = (" " if sep is None else sep), ("\n" if end is None else end)
+        if not isinstance(separator, str) or not isinstance(ending, str):
+            raise TypeError("sep and end must be None or a string")
+        write = self._guard.meter.print
+        for position, value in enumerate(values):
+            if position:
+                write(separator)
+            write(self.show(value))
+        write(ending)
+
+    def format(self, template: str, arguments: Sequence[Any], named: Any) -> str:
+        """`template.format(*arguments, **named)`, looking attributes and items up through the guards."""
+        parts: list[str] = []
+        self._fill(template, arguments, named, parts, _Numbering(), 2)
+        return "".join(parts)
+
+    def _fill(
+        self,
+        template: str,
+        arguments: Sequence[Any],
+        named: Any,
+        parts: list[str],
+        numbering: _Numbering,
+        depth: int,
+    ) -> None:
+        if depth < 0:
+            raise ValueError("Max string recursion exceeded")
+        total = sum(map(len, parts))
+        for literal, field, spec, conversion in string.Formatter().parse(template):
+            piece = literal
+            if field is not None:
+                value = self._look_up(field, arguments, named, numbering)
+                if spec and "{" in spec:
+                    inner: list[str] = []
+                    self._fill(spec, arguments, named, inner, numbering, depth - 1)
+                    spec = "".join(inner)
+                piece += self.format_value(self._convert(value, conversion), spec or "")
+            total += len(piece)
+            self._guard.operators.length(total, "text")
+            parts.append(piece)
+
+    def _convert(self, value: Any, conversion: str | None) -> Any:
+        match conversion:
+            case None:
+                return value
+            case "s":
+                return self.show(value)
+            case "r":
+                return self.repr(value)
+            case "a":
+                return ascii(self.repr(value))[1:-1]
+        raise ValueError(f"Unknown conversion specifier {conversion!r}")
+
+    def _look_up(self, field: str, arguments: Sequence[Any], named: Any, numbering: _Numbering) -> Any:
+        first = re.match(r"[^.\[]*", field)
+        assert first is not None
+        name, rest = first.group(), field[first.end() :]
+        if name == "" or name.isdigit():
+            value = arguments[numbering.next() if name == "" else numbering.explicit(int(name))]
+        elif isinstance(named, Mapping):
+            value = named[name]
+        else:
+            value = self._guard.getitem(named, name)
+        position = 0
+        while position < len(rest):
+            step = _FIELD.match(rest, position)
+            if step is None:
+                raise ValueError(f"cannot read the format field {field!r}")
+            attribute, key = step.groups()
+            if attribute is not None:
+                value = self._guard.get_named(value, attribute)
+            else:
+                value = self._guard.getitem(value, int(key) if key.isdigit() else key)
+            position = step.end()
+        return value
+
+
+class _Numbering:
+    """`{}` and `{0}` cannot be mixed."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._explicit = False
+
+    def next(self) -> int:
+        """The number of the next `{}`."""
+        if self._explicit:
+            raise ValueError("cannot switch from manual field specification to automatic field numbering")
+        self._count += 1
+        return self._count - 1
+
+    def explicit(self, number: int) -> int:
+        """The number of a `{number}`."""
+        if self._count:
+            raise ValueError("cannot switch from automatic field numbering to manual field specification")
+        self._explicit = True
+        return number
