@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A misfit is named by its field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from bl_ext.user_default.mcp_bridge.server.mcp.validation import compile_check
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 1},
+        "at": {"type": "array", "items": {"type": "number"}, "maxItems": 3},
+        "how": {"type": "object", "properties": {"deep": {"enum": ["a", "b"]}}},
+    },
+    "required": ["name"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({"name": "x", "at": [1, 2.5], "how": {"deep": "a"}}, None),
+        ({}, "must contain ['name'] properties"),
+        ({"name": 1}, "name: must be string"),
+        ({"name": ""}, "name: must be longer than or equal to 1 characters"),
+        ({"name": "x", "at": [1, "2"]}, "at[1]: must be number"),
+        ({"name": "x", "how": {"deep": "c"}}, "how.deep: must be one of ['a', 'b']"),
+        ({"name": "x", "more": 1}, "must not contain {'more'} properties"),
+    ],
+)
+def test_the_field_is_named(value: object, problem: str | None) -> None:
+    assert compile_check(SCHEMA)(value) == problem
+
+
+def test_the_value_is_not_changed_by_defaults() -> None:
+    value: dict[str, Any] = {}
+    schema = {"type": "object", "properties": {"a": {"type": "integer", "default": 3}}}
+    assert compile_check(schema)(value) is None
+    assert value == {}

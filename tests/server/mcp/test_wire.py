@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JSON is read strictly and written in one line."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from bl_ext.user_default.mcp_bridge.server.mcp import wire
+from hypothesis import given
+from hypothesis import strategies as st
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(_VALUES)
+def test_what_is_encoded_is_decoded(value: object) -> None:
+    text = wire.encode(value)
+    assert "\n" not in text
+    assert wire.decode(text) == value
+
+
+@given(st.text())
+def test_no_text_raises_anything_but_a_wire_error(text: str) -> None:
+    try:
+        value = wire.decode(text)
+    except wire.WireError:
+        return
+    assert value == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"a": 1, "a": 2}', "duplicate key 'a'"),
+        ('{"b": {"a": 1, "a": 1}}', "duplicate key 'a'"),
+        ("[NaN]", "NaN is not JSON"),
+        ("[-Infinity]", "-Infinity is not JSON"),
+        ("[1e999]", "number 1e999 is out of range"),
+        ("[" * 200 + "]" * 200, "nested deeper than 100 levels"),
+        ("[" * 200_000, "nested deeper than 100 levels"),
+        ('{"a"', "not JSON"),
+        ("", "not JSON"),
+        ("1" * 5000, "not JSON"),
+    ],
+)
+def test_what_is_refused_is_named(text: str, why: str) -> None:
+    with pytest.raises(wire.WireError, match=why):
+        wire.decode(text)
+
+
+def test_bytes_must_be_utf_8() -> None:
+    assert wire.decode_bytes('"ü"'.encode()) == "ü"
+    with pytest.raises(wire.WireError, match="not UTF-8"):
+        wire.decode_bytes('"ü"'.encode("utf-16"))
+
+
+def test_numbers_without_a_form_become_null() -> None:
+    assert wire.encode({"a": [float("nan"), float("inf"), 1.5, (1, 2)]}) == '{"a":[null,null,1.5,[1,2]]}'
+
+
+def test_what_is_not_json_is_an_error() -> None:
+    with pytest.raises(TypeError):
+        wire.encode({"a": object()})
+
+
+def test_cost_is_linear_in_size() -> None:
+    def cost(items: int) -> float:
+        text = json.dumps([{"name": f"Cube.{n}", "location": [n, 0.5, 1.0]} for n in range(items)])
+        best = float("inf")
+        for _ in range(3):
+            begin = time.perf_counter()
+            wire.encode(wire.decode(text))
+            best = min(best, time.perf_counter() - begin)
+        return best
+
+    assert cost(40_000) < 12 * cost(10_000)  # four times the size; quadratic would be sixteen
