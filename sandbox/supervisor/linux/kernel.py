@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""System calls by number, for those that the C library or Python has no function for."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+
+__all__ = ("X86_64", "call", "known_machine", "libc_call", "no_new_privileges", "number")
+
+#: Call numbers that differ between the two machines that are supported; newer calls have one number everywhere.
+_NUMBERS: dict[str, tuple[int, int]] = {
+    # name: (x86_64, aarch64)
+    "capset": (126, 91),
+    "pivot_root": (155, 41),
+    "prctl": (157, 167),
+    "seccomp": (317, 277),
+    "mount_setattr": (442, 442),
+    "landlock_create_ruleset": (444, 444),
+    "landlock_add_rule": (445, 445),
+    "landlock_restrict_self": (446, 446),
+}
+_PR_SET_NO_NEW_PRIVS = 38
+
+X86_64 = platform.machine() == "x86_64"
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def known_machine() -> bool:
+    """Whether the call numbers here fit this machine."""
+    return platform.machine() in ("x86_64", "aarch64") and ctypes.sizeof(ctypes.c_void_p) == 8
+
+
+def number(name: str) -> int:
+    """The number of a system call on this machine."""
+    return _NUMBERS[name][0 if X86_64 else 1]
+
+
+def call(name: str, *args: object) -> int:
+    """Do a system call. Integers are passed as longs. Raises OSError naming the call."""
+    return _checked(name, _libc.syscall(ctypes.c_long(number(name)), *map(_wide, args)))
+
+
+def libc_call(name: str, *args: object) -> int:
+    """Call a function of the C library that gives -1 and errno. Raises OSError naming it."""
+    return _checked(name, getattr(_libc, name)(*map(_wide, args)))
+
+
+def no_new_privileges() -> None:
+    """Neither this process nor what it becomes gains rights by an executable's bits. Cannot be taken back."""
+    libc_call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def _wide(value: object) -> object:
+    return ctypes.c_long(value) if isinstance(value, int) else value
+
+
+def _checked(name: str, result: int) -> int:
+    if result < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{name}: {os.strerror(error)}")
+    return result

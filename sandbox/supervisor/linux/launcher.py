@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Confines this process and then becomes the command: what is forbidden is so from the command's first instruction.
+
+The order matters: limits, namespaces and a new root while there are still rights for them; Landlock while
+folders can still be opened; then another user, and last the filter of system calls. Before the command
+starts, the canaries are tried; it starts only when every attempt has failed. The parent is told how it went
+over a socket that closes when the command begins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from .. import probe
+from . import kernel, landlock, namespaces, seccomp
+
+__all__ = ("NOT_CONFINED", "NOT_STARTED", "Orders", "main", "short_path")
+
+#: Exit codes of a launcher that did not become the command.
+NOT_CONFINED, NOT_STARTED = 126, 127
+
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+_PR_SET_PDEATHSIG = 1
+_MB = 1024 * 1024
+
+
+class Orders(TypedDict):
+    """What the supervisor wants; JSON."""
+
+    argv: list[str]
+    env: dict[str, str]
+    readable: list[str]
+    workdir: str
+    #: An empty folder for the new root, where the launcher is to make namespaces; None: somebody has made them.
+    root: str | None
+    #: Whether sockets are wanted for the egress proxy, whose listener is then sent to the parent.
+    proxy: bool
+    #: (user id, group id) to become, or None.
+    user: tuple[int, int] | None
+    #: The parent's process id, where it is the supervisor itself: its death ends the command.
+    parent: int | None
+    memory_mb: int
+    file_mb: int
+    cpu_s: int
+    canary: probe.Canary
+
+
+def main(control: str, orders_json: str) -> None:
+    """Carry out the orders. `control`: the number of an inherited Unix socket, or the path of one to connect to."""
+    orders: Orders = json.loads(orders_json)
+    parent = _connect(control)
+    try:
+        found = _confine(orders, parent)
+        found["in_force"] = probe.in_force(orders["canary"])
+        _tell(parent, found)
+        if set(found["in_force"]) != set(probe.EVERYTHING):
+            os._exit(NOT_CONFINED)
+        os.chdir(orders["workdir"])
+        os.execve(orders["argv"][0], orders["argv"], orders["env"])  # noqa: S606 - there is no shell, by intent
+    except OSError as error:
+        _tell(parent, {"error": str(error)})
+        os._exit(NOT_STARTED)
+
+
+def _connect(control: str) -> socket.socket:
+    if control.isdigit():
+        parent = socket.socket(fileno=int(control))
+        parent.set_inheritable(False)
+        return parent
+    parent = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with short_path(Path(control)) as name:
+        parent.connect(name)
+    return parent
+
+
+@contextlib.contextmanager
+def short_path(path: Path) -> Iterator[str]:
+    """Another name for a socket, because theirs may have 108 bytes at most."""
+    folder = os.open(path.parent, os.O_PATH)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
+
+
+def _tell(parent: socket.socket, message: dict[str, Any]) -> None:
+    parent.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _confine(orders: Orders, parent: socket.socket) -> dict[str, Any]:
+    """Do what this system allows, and tell what was done."""
+    _limit(orders)
+    found: dict[str, Any] = {"namespaces": _namespaces(orders), "landlock": landlock.version()}
+    os.umask(0o077)
+    if orders["proxy"] and found["namespaces"] == "none":
+        raise OSError("a list of allowed hosts needs a network namespace, which this system does not allow")
+    port = _send_listener(parent) if orders["proxy"] else None
+    kernel.no_new_privileges()
+    if found["landlock"]:
+        landlock.restrict(
+            readable=[*orders["readable"], f"/proc/{os.getpid()}"],
+            writable=[orders["workdir"]],
+            devices=_DEVICES,
+            port=port,
+        )
+    if orders["user"] is not None:
+        uid, gid = orders["user"]
+        os.setgroups([])
+        os.setresgid(gid, gid, gid)
+        os.setresuid(uid, uid, uid)
+    if orders["parent"] is not None:
+        # After the change of user, which would take it back.
+        kernel.libc_call("prctl", _PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        if os.getppid() != orders["parent"]:
+            os._exit(NOT_STARTED)  # it died before
+    found["seccomp"] = kernel.known_machine()
+    if kernel.known_machine():
+        seccomp.deny(tcp_client=port is not None)
+    if port is not None:
+        for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+            orders["env"][name] = f"http://127.0.0.1:{port}"
+    return found
+
+
+def _limit(orders: Orders) -> None:
+    for what, value in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CPU, orders["cpu_s"]),
+        (resource.RLIMIT_FSIZE, orders["file_mb"] * _MB),
+        # Writable private memory, so that what is only reserved or mapped from a file does not count.
+        (resource.RLIMIT_DATA, orders["memory_mb"] * _MB),
+        (resource.RLIMIT_NOFILE, 1024),
+    ):
+        hard = resource.getrlimit(what)[1]
+        limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(what, (limit, limit))
+
+
+def _namespaces(orders: Orders) -> Literal["own", "given", "none"]:
+    if orders["root"] is None:
+        return "given"
+    try:
+        namespaces.enter()
+    except OSError:
+        return "none"
+    namespaces.new_root(
+        Path(orders["root"]),
+        readable=orders["readable"],
+        writable=[orders["workdir"]],
+        devices=_DEVICES,
+    )
+    return "own"
+
+
+def _send_listener(parent: socket.socket) -> int:
+    """Listen where the command will look for its proxy, and let the parent answer there."""
+    namespaces.loopback_up()
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = int(listener.getsockname()[1])
+    socket.send_fds(parent, [b"listener\n"], [listener.fileno()])
+    listener.close()
+    return port
+
+
+if sys.platform != "linux":
+    raise ImportError("this launcher is for Linux")

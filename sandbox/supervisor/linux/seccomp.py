@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Seccomp: the system calls that a confined process may not make.
+
+Threads stay allowed, processes do not. What only reads or computes is allowed; calls that are newer than this
+list do not exist for the process, so a new kernel brings nothing that nobody has looked at.
+Source: linux/seccomp.h, linux/filter.h and the kernel's tables of system calls.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+
+from . import kernel
+
+__all__ = ("deny", "deny_exec")
+
+_SET_MODE_FILTER, _TSYNC = 1, 1
+_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
+_ALLOW, _ERRNO, _KILL_PROCESS = 0x7FFF0000, 0x00050000, 0x80000000
+_AT_NUMBER, _AT_ARCH, _AT_ARGS = 0, 4, 16
+_X32 = 0x40000000
+_CLONE_THREAD = 0x00010000
+_AF_INET, _SOCK_STREAM, _SOCK_TYPE_MASK = 2, 1, 0xF
+#: The first number that the list below was not made for.
+_UNKNOWN_FROM = 451
+
+_ARCH, _COLUMN = (0xC000003E, 1) if kernel.X86_64 else (0xC00000B7, 2)
+_DENIED = """
+    fork 57 -
+    vfork 58 -
+    execveat 322 281
+    kill 62 129
+    tkill 200 130
+    rt_sigqueueinfo 129 138
+    rt_tgsigqueueinfo 297 240
+    pidfd_send_signal 424 424
+    pidfd_open 434 434
+    pidfd_getfd 438 438
+    ptrace 101 117
+    process_vm_readv 310 270
+    process_vm_writev 311 271
+    process_madvise 440 440
+    process_mrelease 448 448
+    kcmp 312 272
+    move_pages 279 239
+    migrate_pages 256 238
+
+    chmod 90 -
+    fchmod 91 52
+    fchmodat 268 53
+    chown 92 -
+    lchown 94 -
+    fchown 93 55
+    fchownat 260 54
+    utime 132 -
+    utimes 235 -
+    futimesat 261 -
+    utimensat 280 88
+    setxattr 188 5
+    lsetxattr 189 6
+    fsetxattr 190 7
+    removexattr 197 14
+    lremovexattr 198 15
+    fremovexattr 199 16
+    mknod 133 -
+    mknodat 259 33
+    name_to_handle_at 303 264
+    open_by_handle_at 304 265
+    fanotify_init 300 262
+
+    mount 165 40
+    umount2 166 39
+    pivot_root 155 41
+    chroot 161 51
+    open_tree 428 428
+    move_mount 429 429
+    fsopen 430 430
+    fsconfig 431 431
+    fsmount 432 432
+    fspick 433 433
+    mount_setattr 442 442
+    unshare 272 97
+    setns 308 268
+    quotactl 179 60
+    quotactl_fd 443 443
+
+    shmget 29 194
+    shmat 30 196
+    shmctl 31 195
+    msgget 68 186
+    msgsnd 69 189
+    msgrcv 70 188
+    msgctl 71 187
+    semget 64 190
+    semop 65 193
+    semctl 66 191
+    semtimedop 220 192
+    mq_open 240 180
+    mq_unlink 241 181
+
+    bpf 321 280
+    perf_event_open 298 241
+    userfaultfd 323 282
+    io_uring_setup 425 425
+    io_uring_enter 426 426
+    io_uring_register 427 427
+    keyctl 250 219
+    add_key 248 217
+    request_key 249 218
+    personality 135 92
+    modify_ldt 154 -
+    iopl 172 -
+    ioperm 173 -
+    syslog 103 116
+    acct 163 89
+    kexec_load 246 104
+    kexec_file_load 320 294
+    init_module 175 105
+    finit_module 313 273
+    delete_module 176 106
+    reboot 169 142
+    swapon 167 224
+    swapoff 168 225
+    settimeofday 164 170
+    clock_settime 227 112
+    clock_adjtime 305 266
+    adjtimex 159 171
+    sethostname 170 161
+    setdomainname 171 162
+    vhangup 153 58
+"""
+_SOCKET = ("socket", "41", "198")
+_SOCKETPAIR = ("socketpair", "53", "199")
+_EXECVE = ("execve", "59", "221")
+_EXECVEAT = ("execveat", "322", "281")
+_CLONE = ("clone", "56", "220")
+_CLONE3 = ("clone3", "435", "435")
+_TGKILL = ("tgkill", "234", "131")
+
+_EPERM = _ERRNO | errno.EPERM
+#: Where a script steps over the rest to refuse: filled in when the program's length is known.
+_Program = list[tuple[int, int, int, int]]
+
+
+def deny(*, tcp_client: bool) -> None:
+    """Refuse, for good: processes, other processes, sockets, mounts, and files' owners, modes and times.
+
+    `tcp_client`: IPv4 stream sockets stay allowed (what they reach is up to the network namespace).
+    Call `kernel.no_new_privileges` first. Raises OSError where the kernel refuses the filter.
+    """
+    program = _preamble()
+    program += _only_if(_CLONE, 0, _CLONE_THREAD, _CLONE_THREAD)
+    program += _only_if(_TGKILL, 0, 0xFFFFFFFF, os.getpid())
+    program += _refuse(
+        _CLONE3, errno.ENOSYS
+    )  # its flags cannot be looked at; the C library falls back to clone
+    if tcp_client:
+        program += _only_if(_SOCKET, 0, 0xFFFFFFFF, _AF_INET) + _only_if(
+            _SOCKET, 1, _SOCK_TYPE_MASK, _SOCK_STREAM
+        )
+    else:
+        program += _refuse(_SOCKET)
+    for row in (_SOCKETPAIR, *(tuple(line.split()) for line in _DENIED.split("\n") if line.strip())):
+        program += _refuse(row)
+    _install([*program, (_RETURN, 0, 0, _ALLOW)])
+
+
+def deny_exec() -> None:
+    """Refuse to become another program, for every thread of this process."""
+    _install([*_preamble(), *_refuse(_EXECVE), *_refuse(_EXECVEAT), (_RETURN, 0, 0, _ALLOW)])
+
+
+def _preamble() -> _Program:
+    program = [
+        (_LOAD, 0, 0, _AT_ARCH),
+        (_JUMP_EQUAL, 1, 0, _ARCH),
+        (_RETURN, 0, 0, _KILL_PROCESS),
+        (_LOAD, 0, 0, _AT_NUMBER),
+    ]
+    if kernel.X86_64:
+        program += [(_JUMP_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
+    return [*program, (_JUMP_AT_LEAST, 0, 1, _UNKNOWN_FROM), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
+
+
+def _refuse(row: tuple[str, ...], error: int = errno.EPERM) -> _Program:
+    """Instructions for "this call fails with `error`"; the call's number is loaded before and after."""
+    if row[_COLUMN] == "-":
+        return []
+    return [(_JUMP_EQUAL, 0, 1, int(row[_COLUMN])), (_RETURN, 0, 0, _ERRNO | error)]
+
+
+def _only_if(row: tuple[str, ...], argument: int, mask: int, value: int) -> _Program:
+    """Instructions for "this call fails with EPERM unless `args[argument] & mask == value`"."""
+    return [
+        (_JUMP_EQUAL, 0, 5, int(row[_COLUMN])),
+        (_LOAD, 0, 0, _AT_ARGS + 8 * argument),  # the low half: both machines are little-endian
+        (_AND, 0, 0, mask),
+        (_JUMP_EQUAL, 1, 0, value),
+        (_RETURN, 0, 0, _EPERM),
+        (_LOAD, 0, 0, _AT_NUMBER),
+    ]
+
+
+class _Filter(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
+
+
+def _install(program: _Program) -> None:
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in program))
+    filter_ = _Filter(len(program), ctypes.addressof(code))
+    kernel.call("seccomp", _SET_MODE_FILTER, _TSYNC, ctypes.byref(filter_))
