@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv/bin/python
 ARGS ?=
 
-.PHONY: help setup wheels extension repository install run clients test test-matrix test-window conformance bench offline lint format types clean
+.PHONY: help setup wheels extension repository install run clients test test-matrix test-window conformance bench offline soak lint format types clean
 
 help:
 	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-window    the same with Blender's window, on a virtual screen (root rights, Debian)"
 	@echo "make conformance    the official MCP conformance suites, over HTTP and over WebSocket"
 	@echo "make bench          measure the installed extension; ARGS=calls for a part"
+	@echo "make soak           ten minutes with restless clients; MCP_BRIDGE_SOAK_SECONDS for another time"
 	@echo "make extension      the validated zip in dist/"
 	@echo "make repository     a static extension repository in dist/repository/"
 	@echo "make offline        record anew what the stdio shim answers while there is no Blender"
@@ -57,6 +58,9 @@ bench: install
 
 offline: install
 	@$(VENV) tools/record_offline.py
+
+soak: install
+	@$(VENV) -m pytest tests/soak -s $(ARGS)
 
 lint: setup
 	@$(VENV) -m ruff check .
