@@ -10,6 +10,7 @@ import time
 from email.utils import formatdate
 from pathlib import Path
 
+import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers import download, transport
@@ -50,7 +51,7 @@ def test_the_software_names_itself_and_sends_no_key_with_a_file(site: Site, web:
     web.routes["/file"] = Reply(DATA)
     fetch(site, web, folder)
     headers = web.seen[0].headers
-    assert headers["user-agent"].startswith("MCP-Bridge/0.1.0 (Blender 4.2")
+    assert headers["user-agent"] == f"MCP-Bridge/0.1.0 (Blender {bpy.app.version_string})"
     assert "authorization" not in headers
 
 

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import email
 import os
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 import libraries
 from blenders import ROOT
@@ -67,3 +70,11 @@ def test_file_with_another_hash_is_refused(tmp_path: Path) -> None:
         libraries.fetch(
             lock, tmp_path / "wheels", options=["--no-index", f"--find-links={tmp_path / 'here'}"]
         )
+
+
+@pytest.mark.parametrize("name", sorted(LOCKED))
+def test_library_says_it_runs_on_the_pythons_of_all_blenders(name: str) -> None:
+    with zipfile.ZipFile(libraries.WHEELS / name) as wheel:
+        metadata = next(entry for entry in wheel.namelist() if entry.endswith(".dist-info/METADATA"))
+        requires = email.message_from_bytes(wheel.read(metadata))["Requires-Python"]
+    assert all(SpecifierSet(requires).contains(version) for version in ("3.11", "3.13", "3.14"))
