@@ -80,7 +80,7 @@ class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
         update=_pass_on,
     )
     time_limit_s: FloatProperty(
-        name="Time",
+        name="Time Limit",
         description="A script that runs longer is stopped and undone",
         default=_DEFAULTS.time_limit_s,
         min=0.1,
@@ -91,7 +91,7 @@ class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
         update=_pass_on,
     )
     memory_limit_mb: IntProperty(
-        name="Memory (MB)",
+        name="Memory Limit (MB)",
         description="A script that takes more memory is stopped and undone",
         default=_DEFAULTS.memory_limit_mb,
         min=64,
@@ -99,7 +99,7 @@ class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
         update=_pass_on,
     )
     output_limit_kb: IntProperty(
-        name="Output (KB)",
+        name="Output Limit (KB)",
         description="A script that prints or returns more is stopped and undone",
         default=_DEFAULTS.output_limit_kb,
         min=1,

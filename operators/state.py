@@ -36,6 +36,7 @@ __all__ = (
 )
 
 _INTERVAL_S = 1.0
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _AREAS = frozenset({"VIEW_3D", "PREFERENCES"})
 _ROOT = __package__.rpartition(".")[0]
 
@@ -57,6 +58,8 @@ class View:
     """Everything that is shown. `address` is empty while nothing listens; `clients` are all, `connected` names."""
 
     address: str = ""
+    port: int = 0
+    open_to_network: bool = False
     error: str = ""
     connected: tuple[str, ...] = ()
     clients: tuple[access.Entry, ...] = ()
@@ -131,7 +134,12 @@ def _gather() -> View:
         status = module.status()
         shown = replace(shown, error=status.error, connected=tuple(status.clients))
     if bridge:
-        shown = replace(shown, address=f"{discovery.reachable_host(bridge.host)}:{bridge.port}")
+        shown = replace(
+            shown,
+            address=f"{bridge.host}:{bridge.port}",
+            port=bridge.port,
+            open_to_network=bridge.host not in _LOOPBACK,
+        )
     try:
         clients = _store.entries()
         notices = _notices(clients, bridge)

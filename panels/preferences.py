@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..operators import state
+from . import setting
 
 if TYPE_CHECKING:
     import bpy
@@ -43,26 +44,16 @@ def draw(layout: bpy.types.UILayout, preferences: Any) -> None:
     """Draw every section; what the environment or a policy file decides is shown and cannot be changed."""
     layout.use_property_split = True
     layout.use_property_decorate = False
-    origins = state.view.origins
     for name, title, closed, properties in _SECTIONS:
         header, body = layout.panel(f"mcp_bridge_{name}", default_closed=closed)
         header.label(text=title)
         if body:
             for prop in properties:
-                _draw_property(body, preferences, prop, origins.get(prop))
+                setting.draw(body, preferences, prop)
     header, body = layout.panel("mcp_bridge_clients")
     header.label(text="Clients")
     if body:
         _draw_clients(body)
-
-
-def _draw_property(layout: bpy.types.UILayout, preferences: Any, name: str, origin: str | None) -> None:
-    row = layout.row(heading="")
-    row.enabled = origin is None
-    row.prop(preferences, name)
-    if origin:
-        value = getattr(state.view.settings, name)
-        row.label(text=f"{value}, from the {origin}", icon="LOCKED", translate=False)
 
 
 def _draw_clients(layout: bpy.types.UILayout) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ("paragraph",)
 
+_PIECE = re.compile(r"[^\s/\\]*[/\\]\s*|[^\s/\\]+\s*|\s+")
 #: The mean width of a letter, and what icons, margins and the box take, in pixels at a scale of 1.
 _LETTER = 6.4
 _MARGIN = 52
@@ -31,4 +32,14 @@ def paragraph(
 
 @lru_cache(maxsize=256)
 def _lines(text: str, columns: int) -> tuple[str, ...]:
-    return tuple(textwrap.wrap(text, columns))
+    """`text` in lines of at most `columns` letters, broken after spaces and after the slashes of a path."""
+    lines, line = [], ""
+    for piece in _PIECE.findall(text):
+        if line and len(line) + len(piece.rstrip()) > columns:
+            lines.append(line.rstrip())
+            line = ""
+        line += piece
+        while len(line.rstrip()) > columns:
+            lines.append(line[:columns])
+            line = line[columns:]
+    return (*lines, line.rstrip()) if line.strip() else tuple(lines)

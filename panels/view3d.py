@@ -9,6 +9,7 @@ import bpy
 
 from .. import preferences
 from ..operators import state
+from . import setting
 from .text import paragraph
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class MCP_BRIDGE_PT_server(_Tab, bpy.types.Panel):
             paragraph(layout.box(), view.error, context, icon="ERROR")
         if view.address:
             row = layout.row()
-            row.label(text=f"Listening on {view.address}", icon="LINKED", translate=False)
+            row.label(text=f"Running on port {view.port}", icon="LINKED", translate=False)
             button = row.row()
             button.ui_units_x = 3
             button.operator("mcp_bridge.stop", text="Stop")
@@ -45,6 +46,10 @@ class MCP_BRIDGE_PT_server(_Tab, bpy.types.Panel):
             row = layout.row()
             row.scale_y = 1.4
             row.operator("mcp_bridge.start", text="Start", icon="PLAY")
+        if view.open_to_network:
+            box = layout.box()
+            box.alert = True
+            paragraph(box, f"Other computers can connect, at {view.address}.", context, icon="ERROR")
         if view.address and view.settings.execute_enabled and view.settings.confirm == "auto":
             box = layout.box()
             box.alert = True
@@ -81,19 +86,15 @@ class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
     bl_label = "Execute Endpoint"
 
     def draw_header(self, context: bpy.types.Context) -> None:
-        row = self.layout.row()
-        row.enabled = "execute_enabled" not in state.view.origins
-        row.prop(preferences.get(), "execute_enabled", text="")
+        setting.draw_checkbox(self.layout, preferences.get(), "execute_enabled")
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, view, chosen = self.layout, state.view, preferences.get()
+        layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        layout.active = view.settings.execute_enabled
+        layout.active = state.view.settings.execute_enabled
         for name in ("confirm", "level", "dry_run"):
-            row = layout.row()
-            row.enabled = name not in view.origins
-            row.prop(chosen, name)
+            setting.draw(layout, preferences.get(), name)
 
 
 def _draw_pasted(box: bpy.types.UILayout, pasted: state.Pasted, context: bpy.types.Context) -> None:

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One setting as a row: to be changed, or, where the environment or a policy file decides, to be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..operators import state
+
+if TYPE_CHECKING:
+    import bpy
+
+__all__ = ("draw", "draw_checkbox")
+
+
+def draw(layout: bpy.types.UILayout, preferences: Any, name: str) -> None:
+    """Draw the preference `name`. What the preferences cannot change now is shown as it is in effect, and why."""
+    origin = state.view.origins.get(name)
+    if origin is None:
+        layout.prop(preferences, name)
+        return
+    definition = preferences.bl_rna.properties[name]
+    split = layout.split(factor=0.4)
+    label = split.row()
+    label.alignment = "RIGHT"
+    label.label(text=definition.name)
+    split.label(text=f"{_shown(definition)} ({origin})", icon="LOCKED")
+
+
+def draw_checkbox(layout: bpy.types.UILayout, preferences: Any, name: str) -> None:
+    """Draw an on-off preference without its name, for a panel's header."""
+    if name in state.view.origins:
+        layout.label(text="", icon="CHECKBOX_HLT" if getattr(state.view.settings, name) else "CHECKBOX_DEHLT")
+    else:
+        layout.prop(preferences, name, text="")
+
+
+def _shown(definition: Any) -> str:
+    value = getattr(state.view.settings, definition.identifier)
+    if definition.type == "ENUM" and value in definition.enum_items:
+        return str(definition.enum_items[value].name)
+    if definition.type == "BOOLEAN":
+        return "On" if value else "Off"
+    return str(value)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The MCP tab in Blender's real window: its buttons are pressed by the mouse, and pictures of it are kept."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from support import window as window_support
+from support.blender import EXTENSION
+from support.window import Window
+
+#: Where things are in the factory start-up file's window at a scale of 1, with the sidebar open.
+TAB = (1043, 245)
+START = (900, 130)
+STOP = (992, 128)
+EXECUTE = (817, 249)
+COPY = (900, 217)
+FIRST_CLIENT = (857, 241)
+
+_THEMES = {"dark": "Blender_Dark.xml", "light": "Blender_Light.xml"}
+
+
+class Panel:
+    """The tab, open in a window of its own test."""
+
+    def __init__(self, window: Window) -> None:
+        self.window = window
+        self.run("import_module(f'{name}.operators.state').store().path.unlink(missing_ok=True)")
+        self.run(
+            "next(a for a in bpy.context.window.screen.areas if a.type == 'VIEW_3D').spaces[0].show_region_ui = True"
+        )
+        window.settle(1.0)
+        window.click(*TAB)
+        window.settle(1.0)
+
+    def run(self, code: str) -> Any:
+        return self.window.run(f"from importlib import import_module\nname = {EXTENSION!r}\n{code}")
+
+    def view(self, field: str) -> Any:
+        return self.run(f"result = import_module(f'{{name}}.operators.state').view.{field}")
+
+    def press(self, place: tuple[int, int]) -> None:
+        self.window.click(*place)
+        self.window.settle(1.5)
+
+    def picture(self, name: str) -> None:
+        self.window.settle(1.0)
+        self.window.picture(f"panel-{name}")
+
+
+@pytest.fixture(scope="module")
+def panel() -> Iterator[Panel]:
+    with window_support.start("panel") as started:
+        yield Panel(started)
+
+
+def test_start_and_stop_are_pressed(panel: Panel) -> None:
+    panel.picture("stopped")
+    panel.press(START)
+    assert panel.view("address") == "127.0.0.1:9876"
+    panel.picture("running")
+    panel.press(STOP)
+    assert panel.view("address") == ""
+    panel.press(START)
+    assert panel.view("address") == "127.0.0.1:9876"
+
+
+def test_the_execute_endpoint_is_switched_off_and_on(panel: Panel) -> None:
+    panel.press(EXECUTE)
+    assert panel.view("settings.execute_enabled") is False
+    panel.picture("execute-off")
+    panel.press(EXECUTE)
+    assert panel.view("settings.execute_enabled") is True
+
+
+def test_a_configuration_is_copied_from_the_menu(panel: Panel) -> None:
+    panel.press(COPY)
+    panel.picture("menu")
+    panel.press(FIRST_CLIENT)
+    assert panel.view("pasted.label") == "Claude Desktop"
+    assert '"mcpServers"' in panel.run("result = bpy.context.window_manager.clipboard")
+    panel.picture("copied")
+    panel.run("bpy.ops.mcp_bridge.hide_hint()")
+
+
+def test_drawing_takes_less_than_a_millisecond_and_every_state_looks_right(panel: Panel) -> None:
+    panel.run(
+        "state = import_module(f'{name}.operators.state')\n"
+        "gone = dict(client='cursor', form='stdio', blender='4.1', python='/gone/python', shim='/gone/shim')\n"
+        "state.store().mint('Cursor', copied=gone)\n"
+        "state.store().mint('Zed', copied=dict(client='zed', form='http', blender='4.1', port='9999'))\n"
+        "import_module(f'{name}.preferences').get().confirm = 'auto'\n"
+        "state.refresh()"
+    )
+    assert panel.run("result = len(import_module(f'{name}.operators.state').view.notices)") == 2
+    for scale in (1.0, 2.0):
+        panel.run(f"bpy.context.preferences.view.ui_scale = {scale}")
+        for theme, file in _THEMES.items():
+            panel.run(
+                "import os\n"
+                "folder = bpy.utils.preset_paths('interface_theme')[0]\n"
+                f"bpy.ops.script.execute_preset(filepath=os.path.join(folder, {file!r}),"
+                " menu_idname='USERPREF_MT_interface_theme_presets')"
+            )
+            panel.picture(f"notices-{theme}-{scale:g}x")
+    panel.run(_BEGIN_MEASURING)
+    for _ in range(10):
+        panel.run(_REDRAW)
+        panel.window.settle(0.3)
+    measured = panel.run(_END_MEASURING)
+    assert all(len(times) >= 5 for times in measured.values()), measured
+    assert sum(statistics.median(times) for times in measured.values()) < 1.0, measured
+
+
+# Wraps each panel's draw, so that Blender's own drawing is measured, and takes the wrapping off again.
+_BEGIN_MEASURING = """
+import time
+view3d = import_module(f'{name}.panels.view3d')
+view3d.measured = {}
+def wrap(cls, draw):
+    def timed(self, context):
+        begin = time.perf_counter()
+        draw(self, context)
+        view3d.measured.setdefault(cls.__name__, []).append(1000 * (time.perf_counter() - begin))
+    return timed
+view3d.unwrapped = {cls: cls.draw for cls in view3d._CLASSES}
+for cls, draw in view3d.unwrapped.items():
+    cls.draw = wrap(cls, draw)
+"""
+_REDRAW = """
+for area in bpy.context.window.screen.areas:
+    area.tag_redraw()
+"""
+_END_MEASURING = """
+view3d = import_module(f'{name}.panels.view3d')
+for cls, draw in view3d.unwrapped.items():
+    cls.draw = draw
+result = {cls.__name__: view3d.measured.get(cls.__name__, []) for cls in view3d.unwrapped}
+"""
