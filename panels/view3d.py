@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bpy
 
@@ -86,10 +86,11 @@ class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
     bl_label = "Execute Endpoint"
 
     def draw_header(self, context: bpy.types.Context) -> None:
-        setting.draw_checkbox(self.layout, preferences.get(), "execute_enabled")
+        layout: Any = self.layout
+        setting.draw_checkbox(layout, preferences.get(), "execute_enabled")
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout = self.layout
+        layout: Any = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
         layout.active = state.view.settings.execute_enabled
