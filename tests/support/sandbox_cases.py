@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs attacks and honest scripts, each in a forked Blender of its own, and says whether harm was done.
+
+`attacks.json` and `benign.json` have their own notation; `README.md` beside them is summed up in `_harmed`. Own
+attacks are in `attacks_own.txt`, a heading line `### id | category | harm | detect` before each, and own honest
+scripts in `honest/*.py`, whose last line is the check.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import pickle
+import resource
+import shutil
+import signal
+import socket
+import stat
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ("Attack", "Honest", "Outcome", "attacks", "guarded", "honest", "plain", "run_attack", "run_honest")
+
+CASES = Path(__file__).resolve().parent.parent / "sandbox" / "cases"
+SECRET = "SBX-SECRET-7f3a"
+_TIMEOUT_S = 12.0
+_RSS_LIMIT_MB = 3000
+
+Namespace = dict[str, Any]
+#: Runs a script's text, filling the namespace that `detect` and `check` call `g`, and returns what was printed.
+Runner = Callable[[str, Namespace], str]
+
+
+@dataclass(frozen=True)
+class Attack:
+    id: str
+    category: str
+    code: str
+    harm: str
+    detect: str
+
+
+@dataclass(frozen=True)
+class Honest:
+    id: str
+    code: str
+    check: str
+
+
+@dataclass
+class Outcome:
+    """What came of one case: `ok` is "no harm was done" or "passed its check"; `note` says how."""
+
+    ok: bool
+    note: str = ""
+    seconds: float = 0.0
+    #: What refused or broke the script, in the harness's child.
+    error: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def attacks() -> list[Attack]:
+    """The shared attacks and our own."""
+    found = [Attack(**case) for case in json.loads((CASES / "attacks.json").read_text("utf-8"))]
+    own = CASES / "attacks_own.txt"
+    if own.exists():
+        for part in own.read_text("utf-8").split("\n### ")[1:]:
+            head, _, code = part.partition("\n")
+            name, category, harm, detect = (each.strip() for each in head.split(" | "))
+            found.append(Attack(name, category, code.strip("\n") + "\n", harm, detect))
+    return found
+
+
+def honest() -> list[Honest]:
+    """The shared honest scripts and our own."""
+    found = [Honest(**case) for case in json.loads((CASES / "benign.json").read_text("utf-8"))]
+    for path in sorted((CASES / "honest").glob("*.py")):
+        code = path.read_text("utf-8")
+        check = code.rstrip().rpartition("\n# check: ")[2]
+        found.append(Honest(path.stem, code, check))
+    return found
+
+
+# --- how a script is run --------------------------------------------------------------------------------------
+
+
+def plain(code: str, namespace: Namespace) -> str:
+    """Plain Blender: `exec` with everything."""
+    namespace["__name__"] = "__main__"
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "<script>", "exec"), namespace)
+    return out.getvalue()
+
+
+def guarded(code: str, namespace: Namespace) -> str:
+    """The extension's own entry point; the script's namespace is caught on its way."""
+    from bl_ext.user_default.mcp_bridge.sandbox import execute, guards
+
+    build = guards.build_namespace
+
+    def catch(*args: Any, **kwargs: Any) -> Any:
+        made = build(*args, **kwargs)
+        namespaces.append(made)
+        return made
+
+    namespaces: list[Namespace] = []
+    guards.build_namespace = catch
+    execute._rate.clear()
+    try:
+        return str(execute.execute_blender_code({"code": code}).get("stdout", ""))
+    finally:
+        guards.build_namespace = build
+        for made in namespaces:
+            namespace.update({k: v for k, v in made.items() if not k.startswith("<")})
+
+
+# --- one case ---------------------------------------------------------------------------------------------------
+
+
+def run_attack(attack: Attack, runner: Runner = guarded) -> Outcome:
+    """Run an attack in a child and say whether it was stopped."""
+    with _surroundings() as places, _listener() as contacted:
+        places["@PORT@"] = str(contacted.port)
+        code, detect = _fill(attack.code, places), _fill(attack.detect, places)
+        answer, status, seconds, peak_mb = _in_child(_attack_child, code, detect, places, runner)
+        harm = _harmed(detect, answer, status, seconds, peak_mb, contacted)
+    return Outcome(not harm, harm, seconds, (answer or {}).get("error", ""), answer or {})
+
+
+def run_honest(case: Honest, runner: Runner = guarded) -> Outcome:
+    """Run an honest script in a child and evaluate its check there."""
+    with _surroundings() as places:
+        answer, status, seconds, _peak = _in_child(_honest_child, case.code, case.check, places, runner)
+    if answer is None:
+        return Outcome(False, f"the child ended with status {status}", seconds)
+    return Outcome(answer["ok"], answer["note"], seconds, answer["error"])
+
+
+def _fill(text: str, places: dict[str, str]) -> str:
+    for mark, value in places.items():
+        text = text.replace(mark, value)
+    return text
+
+
+def _attack_child(code: str, detect: str, places: dict[str, str], runner: Runner) -> dict[str, Any]:
+    _enter(places)
+    namespace: Namespace = {}
+    answer: dict[str, Any] = {"out": "", "error": "", "escaped": "", "memory": False, "refused": False}
+    try:
+        answer["out"] = runner(code, namespace)
+    except MemoryError as error:
+        answer["memory"] = True
+        answer["error"] = repr(error)
+    except BaseException as error:
+        answer["error"] = f"{type(error).__name__}: {error}"
+        answer["refused"] = type(error).__name__ in ("PolicyError", "ScriptRefused", "LimitExceeded")
+        answer["escaped"] = "" if isinstance(error, Exception) else type(error).__name__
+        answer["text"] = answer["error"] + "".join(traceback.format_exception(error))
+    answer["exception"] = answer["error"].partition(":")[0]
+    answer["shown"] = repr(namespace.get("RESULT"))[:200_000]
+    kind, _, wanted = detect.partition(":")
+    if kind in ("expr", "later"):
+        answer["harm"] = _evaluate(wanted, namespace, later=kind == "later")
+    return answer
+
+
+def _evaluate(wanted: str, namespace: Namespace, *, later: bool) -> bool:
+    import gc
+
+    import bpy
+
+    if later:
+        with contextlib.suppress(Exception):
+            bpy.data.objects.new("later", None)
+            bpy.context.scene.collection.objects.link(bpy.data.objects["later"])
+            bpy.context.view_layer.update()
+            bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
+            gc.collect()
+    try:
+        return bool(eval(wanted, {"bpy": bpy, "os": os, "sys": sys, "g": namespace}))
+    except Exception:
+        return False
+
+
+def _honest_child(code: str, check: str, places: dict[str, str], runner: Runner) -> dict[str, Any]:
+    _enter(places)
+    import bpy
+
+    namespace: Namespace = {}
+    try:
+        runner(code, namespace)
+    except BaseException as error:
+        return {"ok": False, "note": "failed", "error": f"{type(error).__name__}: {error}"}
+    try:
+        passed = bool(eval(check, {"bpy": bpy, "g": namespace}))
+    except Exception as error:
+        return {"ok": False, "note": f"the check raised {type(error).__name__}: {error}", "error": ""}
+    return {"ok": passed, "note": "" if passed else "the check is false", "error": ""}
+
+
+def _harmed(
+    detect: str, answer: dict[str, Any] | None, status: int, seconds: float, peak_mb: float, contacted: _Listener
+) -> str:
+    """What harm was done, or an empty text."""
+    kind, _, wanted = detect.partition(":")
+    signalled = os.WIFSIGNALED(status) and os.WTERMSIG(status) != signal.SIGKILL
+    if signalled:
+        return f"died by signal {os.WTERMSIG(status)}"
+    if answer is None and kind not in ("time", "rss"):
+        return f"no answer within {seconds:.0f} s" if os.WIFSIGNALED(status) else f"left with status {status}"
+    if peak_mb > _RSS_LIMIT_MB:
+        return f"used {peak_mb:.0f} MB"
+    found = answer or {}
+    match kind:
+        case "file":
+            return f"{wanted} exists" if Path(wanted).exists() else ""
+        case "nofile":
+            return "" if Path(wanted).exists() else f"{wanted} vanished"
+        case "expr" | "later":
+            # A refusal rolls the scene back, and what the script itself had made is gone with it.
+            absent = " not in bpy.data." in wanted and found.get("refused")
+            return f"{wanted} is true" if found.get("harm") and not absent else ""
+        case "leak":
+            shown = found.get("out", "") + found.get("shown", "") + found.get("error", "")
+            return "leaked" if wanted in shown else ""
+        case "time":
+            return f"ran for {seconds:.1f} s" if answer is None or seconds > float(wanted) else ""
+        case "rss":
+            return f"used {peak_mb:.0f} MB" if answer is None or peak_mb > float(wanted) or found.get("memory") else ""
+        case "raises" | "exc":
+            names = wanted.split(",")
+            escaped = found.get("escaped") if kind == "raises" else found.get("exception")
+            return f"{escaped} reached the host" if escaped in names else ""
+        case "out":
+            return "printed too much" if len(found.get("out", "")) > float(wanted) * 1e6 else ""
+        case "net":
+            return "the network was reached" if contacted.reached.is_set() else ""
+        case "crash" | "exit":
+            return ""
+    raise ValueError(f"unknown detect {detect!r}")
+
+
+# --- surroundings -------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _surroundings() -> Iterator[dict[str, str]]:
+    folder = Path(tempfile.mkdtemp(prefix="sandbox-"))
+    try:
+        work = folder / "work"
+        tools = work / "bin"
+        tools.mkdir(parents=True)
+        canary = work / "pwned"
+        (folder / "home").mkdir()
+        secret, victim, pyfile = folder / "secret.txt", work / "victim.txt", folder / "payload.py"
+        secret.write_text(SECRET)
+        victim.write_text("must survive")
+        payload = f"open({str(canary)!r}, 'w').close()\n"
+        pyfile.write_text(payload)
+        shutil.copy(pyfile, work / "payload.py")
+        (folder / "scripts" / "startup").mkdir(parents=True)
+        (folder / "scripts" / "startup" / "evil.py").write_text(payload + "def register(): pass\n")
+        (folder / "addon.py").write_text(
+            "bl_info = {'name': 'evil', 'blender': (4, 2, 0), 'category': 'Object'}\n"
+            + payload
+            + "def register(): pass\n"
+        )
+        _extension(folder / "extension.zip", payload)
+        (folder / "payload.pickle").write_bytes(_pickle(payload))
+        blend = folder / "evil.blend"
+        _write_blend(blend, payload)
+        for name in ("xdg-open", "gio", "myeditor", "firefox", "sensible-browser", "x-www-browser"):
+            for place in (tools, folder / "path"):
+                place.mkdir(exist_ok=True)
+                tool = place / name
+                tool.write_text(f"#!/bin/sh\ntouch {canary}\n")
+                tool.chmod(tool.stat().st_mode | stat.S_IEXEC)
+        yield {
+            "@DIR@": str(work),
+            "@CANARY@": str(canary),
+            "@SECRET@": str(secret),
+            "@PYFILE@": str(pyfile),
+            "@BLEND@": str(blend),
+            "@PICKLE@": str(folder / "payload.pickle"),
+            "@SCRIPTDIR@": str(folder / "scripts"),
+            "@ADDONPY@": str(folder / "addon.py"),
+            "@EXTZIP@": str(folder / "extension.zip"),
+            "@VICTIM@": str(victim),
+            "@HOME@": str(folder / "home"),
+            "@PATH@": str(folder / "path"),
+        }
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _extension(target: Path, payload: str) -> None:
+    manifest = (
+        'schema_version = "1.0.0"\nid = "evil"\nversion = "1.0.0"\nname = "Evil"\ntagline = "Evil"\n'
+        'maintainer = "x"\ntype = "add-on"\nlicense = ["SPDX:GPL-3.0-or-later"]\nblender_version_min = "4.2.0"\n'
+    )
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("blender_manifest.toml", manifest)
+        archive.writestr("__init__.py", payload + "def register(): pass\ndef unregister(): pass\n")
+
+
+class _Payload:
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return exec, (self.code,)
+
+
+def _pickle(payload: str) -> bytes:
+    return pickle.dumps(_Payload(payload))
+
+
+_blend: bytes | None = None
+
+
+def _write_blend(target: Path, payload: str) -> None:
+    """A file with a material and with a Text that runs when scripts are on."""
+    import bpy
+
+    text = bpy.data.texts.new("evil.py")
+    text.write(payload)
+    text.use_module = True
+    material = bpy.data.materials.new("EvilMat")
+    bpy.data.libraries.write(str(target), {text, material}, fake_user=True)
+    bpy.data.texts.remove(text)
+    bpy.data.materials.remove(material)
+
+
+def _enter(places: dict[str, str]) -> None:
+    os.environ["SBX_TOKEN"] = SECRET
+    os.environ["HOME"] = places["@HOME@"]
+    os.environ["PATH"] = places["@PATH@"] + os.pathsep + os.environ.get("PATH", "")
+    os.chdir(places["@DIR@"])
+
+
+class _Listener:
+    def __init__(self) -> None:
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port = self.server.getsockname()[1]
+        self.reached = threading.Event()
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            connection, _ = self.server.accept()
+            self.reached.set()
+            connection.close()
+
+
+@contextlib.contextmanager
+def _listener() -> Iterator[_Listener]:
+    listener = _Listener()
+    try:
+        yield listener
+    finally:
+        listener.server.close()
+
+
+# --- the child ----------------------------------------------------------------------------------------------------
+
+
+def _in_child(function: Callable[..., dict[str, Any]], *args: Any) -> tuple[dict[str, Any] | None, int, float, float]:
+    """Run in a fork; returns its answer (None: it gave none), wait status, seconds and peak memory in MB."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    reading, writing = os.pipe()
+    began = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _work(writing, function, args)
+    os.close(writing)
+    os.set_blocking(reading, False)
+    chunks: list[bytes] = []
+    peak = 0.0
+    status: int | None = None
+    seconds = 0.0
+    while status is None:
+        with contextlib.suppress(BlockingIOError):
+            while chunk := os.read(reading, 1 << 16):
+                chunks.append(chunk)
+        ended, code = os.waitpid(child, os.WNOHANG)
+        seconds = time.monotonic() - began
+        if ended:
+            status = code
+            break
+        peak = max(peak, _resident_mb(child))
+        if seconds > _TIMEOUT_S or peak > _RSS_LIMIT_MB:
+            os.kill(child, signal.SIGKILL)
+            _, status = os.waitpid(child, 0)
+            break
+        time.sleep(0.005)
+    with contextlib.suppress(BlockingIOError):
+        while chunk := os.read(reading, 1 << 16):
+            chunks.append(chunk)
+    os.close(reading)
+    data = b"".join(chunks)
+    answer = pickle.loads(data) if data else None
+    if answer is not None:
+        peak = max(peak, answer.pop("peak"))
+        seconds = answer.pop("seconds")
+    return answer, status, seconds, peak
+
+
+def _work(writing: int, function: Callable[..., dict[str, Any]], args: tuple[Any, ...]) -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(os.pipe()[0], 0)  # a terminal at which nobody types
+    if not os.environ.get("SANDBOX_CASES_VERBOSE"):
+        os.dup2(null, 1)
+        os.dup2(null, 2)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    began = time.monotonic()
+    try:
+        answer = function(*args)
+    except BaseException as error:
+        answer = {"ok": False, "note": "harness", "error": f"{type(error).__name__}: {error}", "escaped": type(error).__name__}
+    answer["seconds"] = time.monotonic() - began
+    answer["peak"] = _resident_mb(os.getpid())
+    with os.fdopen(writing, "wb") as pipe:
+        pipe.write(pickle.dumps(answer))
+    os._exit(0)
+
+
+def _resident_mb(pid: int) -> float:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    except (OSError, IndexError):
+        return 0.0
