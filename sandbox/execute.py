@@ -252,7 +252,7 @@ def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog) -> tuple[An
             from .guarded_bpy import BlenderHost
 
             host = BlenderHost(rules, meter)
-        namespace = build_namespace(rules, host, meter)
+        namespace = build_namespace(compiled, rules, host, meter)
         exec(compiled.code, namespace)  # noqa: S102 - compiled by the transformer, which is what the sandbox is
         if host is not None:
             host.geometry.check_touched()

@@ -210,7 +210,12 @@ def _honest_child(code: str, check: str, places: dict[str, str], runner: Runner)
 
 
 def _harmed(
-    detect: str, answer: dict[str, Any] | None, status: int, seconds: float, peak_mb: float, contacted: _Listener
+    detect: str,
+    answer: dict[str, Any] | None,
+    status: int,
+    seconds: float,
+    peak_mb: float,
+    contacted: _Listener,
 ) -> str:
     """What harm was done, or an empty text."""
     kind, _, wanted = detect.partition(":")
@@ -237,7 +242,11 @@ def _harmed(
         case "time":
             return f"ran for {seconds:.1f} s" if answer is None or seconds > float(wanted) else ""
         case "rss":
-            return f"used {peak_mb:.0f} MB" if answer is None or peak_mb > float(wanted) or found.get("memory") else ""
+            return (
+                f"used {peak_mb:.0f} MB"
+                if answer is None or peak_mb > float(wanted) or found.get("memory")
+                else ""
+            )
         case "raises" | "exc":
             names = wanted.split(",")
             escaped = found.get("escaped") if kind == "raises" else found.get("exception")
@@ -376,7 +385,9 @@ def _listener() -> Iterator[_Listener]:
 # --- the child ----------------------------------------------------------------------------------------------------
 
 
-def _in_child(function: Callable[..., dict[str, Any]], *args: Any) -> tuple[dict[str, Any] | None, int, float, float]:
+def _in_child(
+    function: Callable[..., dict[str, Any]], *args: Any
+) -> tuple[dict[str, Any] | None, int, float, float]:
     """Run in a fork; returns its answer (None: it gave none), wait status, seconds and peak memory in MB."""
     sys.stdout.flush()
     sys.stderr.flush()
@@ -430,7 +441,12 @@ def _work(writing: int, function: Callable[..., dict[str, Any]], args: tuple[Any
     try:
         answer = function(*args)
     except BaseException as error:
-        answer = {"ok": False, "note": "harness", "error": f"{type(error).__name__}: {error}", "escaped": type(error).__name__}
+        answer = {
+            "ok": False,
+            "note": "harness",
+            "error": f"{type(error).__name__}: {error}",
+            "escaped": type(error).__name__,
+        }
     answer["seconds"] = time.monotonic() - began
     answer["peak"] = _resident_mb(os.getpid())
     with os.fdopen(writing, "wb") as pipe:
