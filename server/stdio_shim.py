@@ -19,11 +19,9 @@ a connection, BLENDER_COMMAND_ATTEMPTS (3) how often one that is safe to repeat 
 
 from __future__ import annotations
 
-import argparse
 import base64
 import contextlib
 import hashlib
-import http.client
 import json
 import os
 import select
@@ -312,6 +310,8 @@ class Options(NamedTuple):
     @classmethod
     def read(cls, arguments: list[str], environ: Mapping[str, str]) -> Options:
         """Raises `ValueError` that names the variable whose value is no number."""
+        import argparse
+
         parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
         parser.add_argument("--instance", default="", help="process id, port, or part of the file's name")
         instance = parser.parse_args(arguments).instance
@@ -622,6 +622,8 @@ class Shim:
 
 def check_health(instance: Instance, timeout: float) -> None:
     """Raise `OSError` unless the bridge that the record means answers there: only then is a token sent."""
+    import http.client  # takes longer to load than all the rest, and the bridge loads this file, too
+
     connection = http.client.HTTPConnection(instance.host, instance.port, timeout=timeout)
     try:
         connection.request("GET", "/health")
