@@ -45,6 +45,7 @@ HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 _OWN_ID = "mcp-bridge-shim:"
 _ENVELOPE = "io.modelcontextprotocol/protocolVersion"
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LISTS = ("tools", "resources", "prompts")
 _REPLAYED = {"logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
 _LONGEST_PAUSE_S = 2.0
@@ -94,9 +95,8 @@ def read_instances(folders: list[Path]) -> list[Instance]:
     """Every instance on record, the last started first; one may be left of a Blender that was killed."""
     found = []
     for path in (path for folder in folders for path in folder.glob("*.json")):
-        with contextlib.suppress(
-            OSError, ValueError, TypeError
-        ):  # being removed, or not a record of this version
+        # A record may be on its way out, and a file may be no record.
+        with contextlib.suppress(OSError, ValueError, TypeError):
             if os.name != "posix" or path.stat().st_uid == os.getuid():
                 record = json.loads(path.read_bytes())
                 found.append(Instance(**{key: record[key] for key in Instance._fields if key in record}))
@@ -256,16 +256,12 @@ class Offline:
 
     def answer(self, message: Json, reason: str) -> Json:
         """The response to a request, `reason` being why there is no Blender to ask."""
-        method = message["method"]
-        params = message.get("params") or {}
+        method, params = message["method"], _params(message)
         reply: Json = {"jsonrpc": "2.0", "id": message["id"]}
         if method == "initialize":
-            version = params.get("protocolVersion")
-            known = version in HANDSHAKE_VERSIONS
-            reply["result"] = {
-                **self._initialize,
-                "protocolVersion": version if known else HANDSHAKE_VERSIONS[-1],
-            }
+            asked = params.get("protocolVersion")
+            version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+            reply["result"] = {**self._initialize, "protocolVersion": version}
         elif method == "server/discover":
             reply["result"] = {**self._discover, "ttlMs": 0}
         elif method == "tools/call":
@@ -288,8 +284,13 @@ def tool_error(message: Json, text: str) -> Json:
 
 
 def _era_fields(message: Json) -> Json:
-    meta = (message.get("params") or {}).get("_meta") or {}
-    return {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if _ENVELOPE in meta else {}
+    stateless = _ENVELOPE in (_params(message).get("_meta") or {})
+    return {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if stateless else {}
+
+
+def _params(message: Json) -> Json:
+    params = message.get("params")
+    return params if isinstance(params, dict) else {}
 
 
 # --- the shim -----------------------------------------------------------------------------------------------
@@ -342,7 +343,7 @@ class Request:
         self.message = message
         self.line = line
         self.method: str = message["method"]
-        self.params: Json = message.get("params") or {}
+        self.params = _params(message)
         self.link: WebSocket | None = None
         self.sent = 0
 
@@ -368,7 +369,7 @@ class Shim:
 
     def run(self, lines: Iterable[bytes]) -> None:
         """Serve until the client closes its end."""
-        threading.Thread(target=self._keep_connected, daemon=True).start()
+        threading.Thread(target=self._connection_thread, daemon=True).start()
         for line in lines:
             if line.strip():
                 self._from_client(line.strip())
@@ -399,7 +400,7 @@ class Shim:
         else:
             if method == "notifications/cancelled":
                 with self._lock:
-                    self._waiting.pop(json.dumps((message.get("params") or {}).get("requestId")), None)
+                    self._waiting.pop(json.dumps(_params(message).get("requestId")), None)
             self._to_blender(line)
 
     def _pass_on(self, request: Request) -> None:
@@ -425,13 +426,21 @@ class Shim:
 
     def _answer_blender(self, message: Json) -> None:
         """Only an answer to a question of the Blender that is connected now: a yes must not reach the next one."""
+        own = str(message.get("id"))
         with self._lock:
-            if message.get("id") not in self._asked:
+            if own not in self._asked:
                 return
-            message["id"] = self._asked.pop(message["id"])
+            message["id"] = self._asked.pop(own)
         self._to_blender(_encode(message))
 
     # from Blender, on the thread that keeps the connection
+
+    def _connection_thread(self) -> None:
+        try:
+            self._keep_connected()
+        except BaseException:  # a shim that only seems to live is worse than one that ends
+            sys.excepthook(*sys.exc_info())
+            os._exit(70)
 
     def _keep_connected(self) -> None:
         failures = 0
@@ -474,10 +483,8 @@ class Shim:
         options = self._options
         found = read_instances(instance_folders())
         if options.port:
-            asked = Instance(0, options.host, options.port, "", "", 0.0)
-            chosen = [item for item in found if (item.host, item.port) == (options.host, options.port)] or [
-                asked
-            ]
+            here = [item for item in found if item.port == options.port and options.host in _LOOPBACK]
+            chosen = here or [Instance(0, options.host, options.port, "", "", 0.0)]
         else:
             chosen = [item for item in found if matches(item, options.instance)]
         if not found and not chosen:
@@ -513,7 +520,7 @@ class Shim:
         """Shake hands in the client's name if it did before; returns the lists that may have changed for it."""
         if self._initialize is None:
             return []
-        link.send(_encode(_own_request("initialize", self._initialize)))
+        link.send(_encode(_own_request("initialize", "", self._initialize)))
         answer = json.loads(link.receive(self._options.timeout) or b"{}")
         if "result" not in answer:
             raise Closed(f"Blender did not accept the handshake: {answer.get('error', 'no answer')}")
@@ -562,7 +569,8 @@ class Shim:
         if request.method == "initialize":
             self._initialize = request.params
         elif request.method in _REPLAYED:
-            self._replayed[request.params.get("uri", "")] = _own_request(request.method, request.params)
+            uri = str(request.params.get("uri", ""))
+            self._replayed[uri] = _own_request(request.method, uri, request.params)
 
     def _lost(self, link: WebSocket) -> None:
         """The connection broke: answer what may have changed the scene, keep the rest for the next one."""
@@ -577,14 +585,13 @@ class Shim:
         for request in broken:
             request.link = None
             if request.sent > 0 and not self._repeatable(request):
-                result = tool_error(request.message, _MAYBE_APPLIED)
-                self._respond(request, {"jsonrpc": "2.0", "id": request.message["id"], "result": result})
+                self._respond(request, self._offline.answer(request.message, _MAYBE_APPLIED))
 
     def _repeatable(self, request: Request) -> bool:
-        if request.method == "tools/call":
-            harmless = request.params.get("name") in self._offline.read_only
-            return harmless and request.sent < self._options.command_attempts
-        return True
+        if request.method == "subscriptions/listen":
+            return True
+        harmless = request.method != "tools/call" or request.params.get("name") in self._offline.read_only
+        return harmless and request.sent < self._options.command_attempts
 
     def _answer_waiting(self, reason: str) -> None:
         for request in list(self._waiting.values()):
@@ -637,8 +644,8 @@ def check_health(instance: Instance, timeout: float) -> None:
         raise Unreachable(f"{instance.host}:{instance.port} is in use by another program. {_WHAT_TO_DO}")
 
 
-def _own_request(method: str, params: Json) -> Json:
-    return {"jsonrpc": "2.0", "id": f"{_OWN_ID}{method}", "method": method, "params": params}
+def _own_request(method: str, about: str, params: Json) -> Json:
+    return {"jsonrpc": "2.0", "id": f"{_OWN_ID}{method}:{about}", "method": method, "params": params}
 
 
 def _error(key: Any, code: int, text: str) -> Json:

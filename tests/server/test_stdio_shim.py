@@ -168,6 +168,16 @@ def test_what_is_not_json_is_answered_and_the_next_line_works(start, bridge):
     assert client.next()["error"]["code"] == -32700
     client.write(b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]')
     assert "without batches" in client.next()["error"]["message"]
+    for strange in (
+        b'"text"',
+        b'{"jsonrpc":"2.0","id":[1],"result":{}}',
+        b'{"method":"notifications/cancelled","params":[]}',
+    ):
+        client.write(strange)
+    assert client.next()["error"]["code"] == -32700
+    client.request(1, "ping", [1])
+    bridge.answer(bridge.next_request("ping"), {})
+    assert client.next()["id"] == 1
     client.write(b"\xff\xfe")
     assert client.next()["error"]["code"] == -32700
     client.write(b"")
@@ -314,6 +324,38 @@ def test_what_only_reads_is_asked_again_as_often_as_set(start, bridge):
     assert client.next()["result"]["isError"] is True
     assert bridge.nothing_more()
     assert request["id"] == 1
+
+
+def test_what_brings_blender_down_each_time_is_given_up(start, bridge):
+    client = start(BLENDER_COMMAND_ATTEMPTS="2")
+    client.request(1, "resources/read", {"uri": "blender://scene"})
+    for _ in range(2):
+        bridge.next("resources/read")
+        bridge.drop()
+    assert client.next()["error"]["message"].endswith(MAYBE)
+    assert bridge.nothing_more()
+
+
+def test_each_resource_is_subscribed_to_again(start, bridge):
+    client = start()
+    client.initialize()
+    bridge.next("initialize")
+    bridge.next("notifications/initialized")
+    for key in (1, 2):
+        client.request(key, "resources/subscribe", {"uri": f"blender://{key}"})
+        bridge.answer(bridge.next("resources/subscribe"), {})
+        client.next()
+    bridge.drop()
+    bridge.next("initialize")
+    bridge.next("notifications/initialized")
+    again = [bridge.next("resources/subscribe") for _ in range(2)]
+    assert [message["params"]["uri"] for message in again] == ["blender://1", "blender://2"]
+    assert len({message["id"] for message in again}) == 2
+    for message in again:
+        bridge.answer(message, {})
+    assert client.next()["method"] == "notifications/tools/list_changed"
+    assert client.next()["method"] == "notifications/prompts/list_changed"
+    assert client.silent(0.2)
 
 
 def test_a_subscription_outlives_any_number_of_restarts(start, bridge):

@@ -78,6 +78,13 @@ class ScriptedBridge:
         assert message.get("method", "") == method, message
         return message
 
+    def next_request(self, method: str) -> Json:
+        """Return the next request, whatever notifications come before it."""
+        while "id" not in (message := self._received.get(timeout=PATIENCE)):
+            pass
+        assert message["method"] == method, message
+        return message
+
     def nothing_more(self, seconds: float = 0.3) -> bool:
         """Whether nothing arrives for a while."""
         try:
