@@ -154,11 +154,24 @@ class Listener:
                     return
                 # The app drops a client that doesn't read: closing would wait for it to read.
                 self.app_state = {**self.app_state, "abort": transport.abort}
+                self._unread = 0
                 self._head_timer = self.loop.call_later(HEAD_SECONDS, self._head_is_late)
 
             def _head_is_late(self) -> None:
                 if self.scope is None:
                     self.transport.abort()
+
+            def timeout_keep_alive_handler(self) -> None:
+                """Nothing was asked for a while. What the client has not read by then, it won't read."""
+                unread, self._unread = self._unread, self.transport.get_write_buffer_size()
+                if self._unread and self._unread != unread:
+                    self.timeout_keep_alive_task = self.loop.call_later(
+                        self.timeout_keep_alive, self.timeout_keep_alive_handler
+                    )
+                elif self._unread:
+                    self.transport.abort()
+                else:
+                    super().timeout_keep_alive_handler()
 
             def connection_lost(self, exc: Exception | None) -> None:
                 timer = getattr(self, "_head_timer", None)

@@ -75,14 +75,18 @@ class Outbox:
 class Stream:
     """The messages of one request over HTTP, in order: read as they come, and again by a client that lost them.
 
-    `name` makes the ids of its events. `released` says that its HTTP response was let go on purpose.
+    `name` makes the ids of its events. `released` says that its HTTP response was let go on purpose. A stream that
+    is not kept is broken by messages that nobody reads; `on_break` is called then.
     """
 
-    def __init__(self, name: str = "", *, keep: bool = False) -> None:
+    def __init__(
+        self, name: str = "", *, keep: bool = False, on_break: Callable[[], None] | None = None
+    ) -> None:
         self.name = name
         self.done = False
         self.released = False
         self.broken = False
+        self._on_break = on_break
         self.size = 0
         #: The position up to which somebody has read.
         self.read_to = 0
@@ -105,8 +109,7 @@ class Stream:
         self.done = final
         while self.size > MAX_WAITING and len(self._texts) > 1:
             if not self._keep:
-                self.broken = True
-                self._texts.clear()
+                self._break()
                 break
             self._drop_first()
         self._changed.set()
@@ -145,6 +148,12 @@ class Stream:
                 await self._changed.wait()
         except TimeoutError:
             return
+
+    def _break(self) -> None:
+        self.broken = True
+        self._texts.clear()
+        if self._on_break:
+            self._on_break()
 
     def _drop_first(self) -> None:
         self.size -= len(self._texts.pop(0))

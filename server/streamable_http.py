@@ -18,7 +18,7 @@ from .http_messages import HttpError, Receive, Send
 from .mcp import actions, http_headers, jsonrpc, wire
 from .mcp.errors import INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY
 from .mcp.revisions import HANDSHAKE, STATELESS
-from .outbox import MAX_REPLAY, Stream
+from .outbox import MAX_REPLAY, STALL_SECONDS, Stream
 from .websocket import encoded
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class StreamableHttp:
                 found = jsonrpc.error(jsonrpc.usable_id(message), problem)
                 await http_messages.respond_json(exchange.send, found, 400)
                 return
-        stream = Stream()
+        stream = Stream(on_break=exchange.abort)
         outlet = _StreamOutlet(stream, exchange)
         connection = self._dispatcher.connect(client, outlet)
         try:
@@ -297,8 +297,8 @@ class Exchange:
     def __init__(self, receive: Receive, send: Send, abort: Callable[[], None]) -> None:
         self.send = send
         self.status = 200
+        self.abort = abort
         self._receive = receive
-        self._abort = abort
 
     async def answer(
         self, stream: Stream, priming: bool = False, headers: Mapping[str, str] | None = None
@@ -343,9 +343,7 @@ class Exchange:
             ended = not gone.done()
             gone.cancel()
             reader.cancel()
-        if stream.broken:
-            self._abort()
-        elif ended:
+        if ended and not stream.broken:
             await self.send({"type": "http.response.body", "body": b""})
 
     async def _whole(self, stream: Stream, headers: Mapping[str, str] | None) -> None:
@@ -355,6 +353,12 @@ class Exchange:
         )
 
     async def _events(self, stream: Stream, priming: bool, position: int) -> None:
+        try:
+            await self._write_events(stream, priming, position)
+        except TimeoutError:  # the client doesn't read
+            self.abort()
+
+    async def _write_events(self, stream: Stream, priming: bool, position: int) -> None:
         if priming:
             await self._write(f"id: {stream.name}-{position}\ndata: \n\n")
         while True:
@@ -374,7 +378,8 @@ class Exchange:
 
     async def _write(self, text: str) -> None:
         body = text.encode("utf-8", "surrogatepass")
-        await self.send({"type": "http.response.body", "body": body, "more_body": True})
+        async with asyncio.timeout(STALL_SECONDS):
+            await self.send({"type": "http.response.body", "body": body, "more_body": True})
 
     async def _gone(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

@@ -92,20 +92,12 @@ class Peer:
         """Take one decoded message. `stateless` says that the transport already knows the era (an HTTP header)."""
         if not isinstance(message, dict):
             what = "batches are not part of MCP" if isinstance(message, list) else "must be a JSON object"
-            return [
-                Send(jsonrpc.error(None, RpcError(INVALID_REQUEST, f"Invalid request: {what}")), final=True)
-            ]
+            return [_refusal(None, what)]
         if self._allow_plain and "jsonrpc" not in message and "type" in message:
             return self._receive_plain(message)
         problem = jsonrpc.problem(message)
         if problem:
-            return [
-                Send(
-                    jsonrpc.error(
-                        jsonrpc.usable_id(message), RpcError(INVALID_REQUEST, f"Invalid request: {problem}")
-                    )
-                )
-            ]
+            return [_refusal(jsonrpc.usable_id(message), problem)]
         if "method" not in message:
             return self._receive_answer(message)
         if "id" not in message:
@@ -116,8 +108,7 @@ class Peer:
         request_id = message["id"]
         if request_id in self.calls or request_id in self.listens:
             # Answered without the id: the request under way must not look answered.
-            text = f"Invalid request: id {request_id!r} belongs to a request that is under way"
-            return [Send(jsonrpc.error(None, RpcError(INVALID_REQUEST, text)), final=True)]
+            return [_refusal(None, f"id {request_id!r} belongs to a request that is under way")]
         try:
             call = self._call(message, stateless)
             outcome = self._perform(call)
@@ -490,3 +481,7 @@ _HANDSHAKE = {
     "resources/unsubscribe": Peer._unsubscribe,
 }
 _NO_SESSION = Session("", {}, None)
+
+
+def _refusal(request_id: str | int | None, why: str) -> Send:
+    return Send(jsonrpc.error(request_id, RpcError(INVALID_REQUEST, f"Invalid request: {why}")), final=True)
