@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the MCP tab shows in each state. How it looks is seen in tests/window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from bl_ext.user_default.mcp_bridge.operators import state
+from bl_ext.user_default.mcp_bridge.panels import view3d
+from bl_ext.user_default.mcp_bridge.server.access import Entry
+from bl_ext.user_default.mcp_bridge.server.client_config import Notice
+from bl_ext.user_default.mcp_bridge.settings import Settings
+
+from support.layout import Drawn, draw
+
+RUNNING = {"address": "127.0.0.1:9876", "port": 9876}
+
+
+@pytest.fixture
+def show(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    def show(**fields: Any) -> Drawn:
+        monkeypatch.setattr(state, "view", state.View(**fields))
+        return draw(view3d.MCP_BRIDGE_PT_server, view3d.MCP_BRIDGE_PT_clients, view3d.MCP_BRIDGE_PT_execution)
+
+    return show
+
+
+def test_stopped(show: Any) -> None:
+    drawn = show()
+    assert drawn.operators() == ["mcp_bridge.start"]
+    assert drawn.labels == []
+    assert drawn.menus == ["MCP_BRIDGE_MT_copy_configuration"]
+    assert drawn.properties == ["execute_enabled", "confirm", "level", "dry_run"]
+
+
+def test_running_without_a_client(show: Any) -> None:
+    drawn = show(**RUNNING)
+    assert drawn.operators() == ["mcp_bridge.stop"]
+    assert drawn.labels == ["Running on port 9876", "None connected"]
+
+
+def test_running_with_clients(show: Any) -> None:
+    drawn = show(**RUNNING, connected=("Claude Desktop", "Cursor"))
+    assert drawn.labels == ["Running on port 9876", "Claude Desktop", "Cursor"]
+
+
+def test_an_error_is_shown_whole(show: Any) -> None:
+    text = "Port 9876 on 127.0.0.1 is in use by another program. Stop that program or choose another port."
+    drawn = show(error=text)
+    assert drawn.text == text
+    assert drawn.icons[0] == "ERROR"
+
+
+@pytest.mark.parametrize(
+    ("settings", "warned"),
+    [
+        (Settings(confirm="auto"), True),
+        (Settings(confirm="auto", execute_enabled=False), False),
+        (Settings(confirm="panel"), False),
+        (Settings(), False),
+    ],
+)
+def test_running_scripts_unasked_is_warned_of(show: Any, settings: Settings, warned: bool) -> None:
+    assert ("run scripts here without asking" in show(**RUNNING, settings=settings).text) is warned
+
+
+def test_an_open_port_is_warned_of(show: Any) -> None:
+    drawn = show(address="0.0.0.0:9876", port=9876, open_to_network=True)
+    assert "Other computers can connect, at 0.0.0.0:9876." in drawn.text
+
+
+def test_where_to_paste_is_shown_after_copying(show: Any) -> None:
+    pasted = state.Pasted(
+        "Cursor", "~/.cursor/mcp.json", "Settings > MCP > New MCP Server", "/home/ada/.cursor"
+    )
+    drawn = show(pasted=pasted)
+    assert (
+        "Copied for Cursor Paste it into ~/.cursor/mcp.json In Cursor: Settings > MCP > New MCP" in drawn.text
+    )
+    assert drawn.operators()[1:] == ["mcp_bridge.hide_hint", "wm.path_open"]
+    assert drawn.buttons[2][1].filepath == "/home/ada/.cursor"
+
+
+def test_a_stale_configuration_can_be_copied_anew_or_revoked(show: Any) -> None:
+    entry = Entry("id1", "Zed", "", "", copied={"client": "zed", "form": "http"})
+    notice = Notice("id1", "Zed", "connects to port 9999, but Blender listens on 9876")
+    drawn = show(**RUNNING, clients=(entry,), notices=(notice,))
+    assert "Zed connects to port 9999, but Blender listens on 9876." in drawn.text
+    (_, again), (_, revoke) = drawn.buttons[1:]
+    assert vars(again) == {"client": "zed", "form": "http", "replaces": "id1"}
+    assert vars(revoke) == {"client_id": "id1"}
+
+
+def test_what_the_environment_decides_is_shown_as_it_is_and_cannot_be_changed(show: Any) -> None:
+    origins = MappingProxyType({"confirm": "environment", "execute_enabled": "policy file"})
+    drawn = show(settings=Settings(confirm="auto", execute_enabled=False, origins=origins))
+    assert drawn.properties == ["level", "dry_run"]
+    assert drawn.labels == ["", "Ask Me", "Never (environment)"]
+    assert drawn.icons == ["CHECKBOX_DEHLT", "NONE", "LOCKED"]

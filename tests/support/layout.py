@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A layout that notes what is drawn into it: panels without a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+__all__ = ("CONTEXT", "Drawn", "draw", "layout")
+
+#: What `panels.text` asks a context for: the width of the sidebar and the scale.
+CONTEXT = SimpleNamespace(
+    region=SimpleNamespace(width=280),
+    preferences=SimpleNamespace(system=SimpleNamespace(ui_scale=1.0)),
+)
+
+
+class Drawn:
+    """What was drawn, in order: labels, properties, operators with their properties, menus."""
+
+    def __init__(self) -> None:
+        self.labels: list[str] = []
+        self.icons: list[str] = []
+        self.properties: list[str] = []
+        self.buttons: list[tuple[str, SimpleNamespace]] = []
+        self.menus: list[str] = []
+        self.alerts: list[str] = []
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.labels)
+
+    def operators(self) -> list[str]:
+        return [name for name, _ in self.buttons]
+
+
+class _Layout:
+    """One layout; the ones made from it note into the same place."""
+
+    def __init__(self, drawn: Drawn) -> None:
+        self._drawn = drawn
+        self.alert = False
+
+    def row(self, **_: Any) -> _Layout:
+        return _Layout(self._drawn)
+
+    column = box = split = row
+
+    def panel(self, name: str, **_: Any) -> tuple[_Layout, _Layout]:
+        return _Layout(self._drawn), _Layout(self._drawn)
+
+    def label(self, *, text: str, icon: str = "NONE", **_: Any) -> None:
+        self._drawn.labels.append(text)
+        self._drawn.icons.append(icon)
+
+    def prop(self, _data: Any, name: str, **_: Any) -> None:
+        self._drawn.properties.append(name)
+
+    def operator(self, name: str, **_: Any) -> SimpleNamespace:
+        properties = SimpleNamespace()
+        self._drawn.buttons.append((name, properties))
+        return properties
+
+    def menu(self, name: str, **_: Any) -> None:
+        self._drawn.menus.append(name)
+
+    def separator(self) -> None:
+        """Takes room and says nothing."""
+
+
+def draw(*classes: Any) -> Drawn:
+    """Draw these panels or menus, headers too, and return what they drew."""
+    drawn = Drawn()
+    for cls, method in _methods(classes):
+        method(SimpleNamespace(layout=_Layout(drawn), __class__=cls), CONTEXT)
+    return drawn
+
+
+def layout() -> tuple[Any, Drawn]:
+    """Return a layout, and what is drawn into it."""
+    drawn = Drawn()
+    return _Layout(drawn), drawn
+
+
+def _methods(classes: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
+    for cls in classes:
+        for name in ("draw_header", "draw"):
+            if name in vars(cls):
+                yield cls, vars(cls)[name]
