@@ -68,5 +68,6 @@ DEFAULT = Blender("4.2.23", "3.11", ("numpy==2.4.6",))
 MATRIX = (
     Blender("4.5.15", "3.11", ("numpy==1.26.4",)),
     Blender("5.0.1", "3.11", ("numpy==1.26.4",)),
-    Blender("5.2.3", "3.13", ("numpy==2.4.6", "cattrs==26.2.1")),
+    # Its environment is in the Debian 13 root, whose Python has no pip of its own for the tests of these tools.
+    Blender("5.2.3", "3.13", ("numpy==2.4.6", "cattrs==26.2.1", "pip==26.3")),
 )

@@ -4,7 +4,7 @@
     .venv/bin/python tools/debian_root.py [COMMAND …]
 
 Makes the root where it is missing (about a minute and 2 GB, shared by every checkout), and runs the command in it.
-Needs Linux and root rights, for debootstrap and chroot. A command sees this checkout where it is, this machine's
+Needs Linux and root rights, for debootstrap and mounts. A command sees this checkout where it is, this machine's
 network, and a /tmp of its own; when it is killed, so is everything that it started, and its mounts are gone.
 """
 
@@ -20,11 +20,12 @@ from pathlib import Path
 
 from blenders import CACHE, ROOT, cache_lock
 
-__all__ = ("RootError", "command", "ensure")
+__all__ = ("ENVIRONMENT", "RootError", "command", "ensure")
 
 _SUITE = "trixie"
 _PACKAGES = (
     "blender",
+    "bubblewrap",
     "imagemagick",
     "libegl1",
     "libgl1",
@@ -35,17 +36,25 @@ _PACKAGES = (
     "xvfb",
 )
 
-# $0 is the root, $1 the checkout, and the rest the command. The mounts live in the command's own mount namespace.
+#: The environment of a command in the root: this machine's own names paths that are not there.
+ENVIRONMENT = {"HOME": "/tmp", "LANG": "C.UTF-8", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+
+# $0 is the root, $1 the checkout, and the rest the command. The mounts live in the command's own mount namespace,
+# where the root takes the place of this machine's: after a mere chroot nothing could be confined in it.
 _ENTER = """
 set -e
+mount --bind "$0" "$0"
 mount --rbind /dev "$0/dev"
 mount -t proc proc "$0/proc"
 mount -t tmpfs -o mode=1777 tmpfs "$0/tmp"
 mkdir -p "$0$1"
 mount --bind "$1" "$0$1"
-checkout=$1
+cd "$0"
+pivot_root . mnt
+umount -l /mnt
+cd "$1"
 shift
-exec chroot "$0" env --chdir="$checkout" "$@"
+exec "$@"
 """
 
 
@@ -75,7 +84,7 @@ def ensure() -> Path:
 def _make(root: Path) -> None:
     if os.geteuid() != 0:
         raise RootError(
-            "making the Debian 13 root needs root rights (debootstrap and chroot): run this as root"
+            "making the Debian 13 root needs root rights (debootstrap and mounts): run this as root"
         )
     if shutil.which("debootstrap") is None:
         _run(["apt-get", "update", "-q"])
@@ -88,6 +97,7 @@ def _make(root: Path) -> None:
     _run(command(new, [*apt, "update"]))
     _run(command(new, [*apt, "install", "--no-install-recommends", *_PACKAGES]))
     _run(command(new, ["apt-get", "clean"]))
+    _run(command(new, ["ln", "-s", "/proc/self/mounts", "/etc/mtab"]))  # Blender looks for it, and warns
     new.rename(root)
 
 
@@ -106,7 +116,7 @@ def main(arguments: list[str]) -> int:
         print(error, file=sys.stderr)
         return 1
     print(root)
-    return subprocess.run(command(root, arguments)).returncode if arguments else 0
+    return subprocess.run(command(root, arguments), env=ENVIRONMENT).returncode if arguments else 0
 
 
 if __name__ == "__main__":

@@ -49,10 +49,10 @@ def _in_root(blender: Blender) -> list[str | Path]:
 
 def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
     """Run the tests on one Blender, show pytest's output, and tell whether they passed."""
-    make = _here if blender.python == DEFAULT.python else _in_root
+    here = blender.python == DEFAULT.python
     try:
         with cache_lock():
-            python = make(blender)
+            python = _here(blender) if here else _in_root(blender)
         clients.ensure(blender.python)
     except (environment.SetupError, debian_root.RootError) as error:
         print(error)
@@ -60,8 +60,8 @@ def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
     user = BUILD / f"bpy-{blender.version}" / "user"
     extension.install(package, user, blender=python)
     pytest = [*python, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    own = {"BLENDER_USER_RESOURCES": str(user)}
-    return subprocess.run(pytest, env=os.environ | own, cwd=ROOT).returncode == 0
+    env = dict(os.environ if here else debian_root.ENVIRONMENT) | {"BLENDER_USER_RESOURCES": str(user)}
+    return subprocess.run(pytest, env=env, cwd=ROOT).returncode == 0
 
 
 def main() -> int:

@@ -164,8 +164,7 @@ def _environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
     for folder in folders.values():
         folder.mkdir(mode=0o700, exist_ok=True)
     own = {name: str(folder) for name, folder in folders.items()}
-    system = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "LIBGL_ALWAYS_SOFTWARE": "1"}
-    return system | own | dict(more)
+    return debian_root.ENVIRONMENT | {"LIBGL_ALWAYS_SOFTWARE": "1"} | own | dict(more)
 
 
 def _prepare(name: str) -> tuple[Path, Path]:
