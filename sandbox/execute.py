@@ -307,7 +307,7 @@ class _Record:
             else dict(self._about, level=self.level)
         )
         if not self._started and self._code is not None:
-            about["code"] = self._code
+            about["script"] = self._code
         self._started = True
         journal.current().write(event, **about, **fields)
 

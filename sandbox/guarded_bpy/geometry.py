@@ -63,11 +63,19 @@ class Geometry:
     def _check_object(self, user: Any) -> None:
         size = estimate(user)
         if size > self.limit:
+            _defuse(user)
             self._host.exceed(
                 f"{user.name!r} would have about {size:,.0f} vertices, more than the {self.limit:,} that a script "
                 "may make: lower the modifiers' levels and counts",
                 limit="geometry",
             )
+
+
+def _defuse(user: Any) -> None:
+    """Keep Blender from evaluating the object before the roll-back, which brings these flags back as well."""
+    for modifier in user.modifiers:
+        modifier.show_viewport = False
+    user.hide_viewport = True
 
 
 def _find(kind: str, name: str) -> Any:
