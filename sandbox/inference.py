@@ -392,7 +392,7 @@ class Kinds:
             case ast.UnaryOp():
                 kind = self.kind(node.operand, scope)
                 return (
-                    kind + 1
+                    min(kind + 1, UNBOUNDED)
                     if isinstance(kind, int)
                     else kind
                     if is_number(kind) or kind == NOTHING

@@ -80,6 +80,8 @@ class BlenderHost:
         access = self._access(value, name)
         if access.read is not None:
             return access.read(self, value, name)
+        if _is_description(value) and name in self.policy.readable("Struct"):
+            return getattr(value, name)
         if access.missing:
             raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
         return self.refuse(f"{_label(value, name)} may not be used by a script: {access.why}", code="member")
@@ -191,6 +193,11 @@ class BlenderHost:
         return self.refuse(
             f"bpy.types.{value.__name__}.{name} may not be used: use it on an object instead", code="member"
         )
+
+
+def _is_description(value: Any) -> bool:
+    """Whether this is a struct of RNA itself (`Object.bl_rna`), which Python shows as an instance of what it describes."""
+    return isinstance(value, bpy.types.bpy_struct) and value.rna_type.identifier == "Struct"
 
 
 def _readonly(value: Any, name: str) -> bool:

@@ -6,7 +6,7 @@ def safe(fn, *args, **kw):
     except Exception as e:
         errors.append(f"{type(e).__name__}: {e}")
         return None
-safe(bpy.data.objects.__getitem__, "Missing") if False else None
+
 safe(lambda: bpy.data.objects["Missing"])
 safe(bpy.ops.object.modifier_apply, modifier="Nope")
 safe(lambda: bpy.data.materials["Material"].node_tree.nodes["Nope"])
