@@ -196,7 +196,7 @@ class BlenderHost:
 
 
 def _is_description(value: Any) -> bool:
-    """Whether this is a struct of RNA itself (`Object.bl_rna`), which Python shows as an instance of what it describes."""
+    """Whether this is RNA itself (`Object.bl_rna`), which Python shows as an instance of what it describes."""
     return isinstance(value, bpy.types.bpy_struct) and value.rna_type.identifier == "Struct"
 
 
