@@ -7,6 +7,7 @@ imported in the call, because the sandbox's pure rooms import this module's neig
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -45,7 +46,7 @@ class Snapshot:
         import bpy
 
         self._handlers = {name: list(found) for name, found in _handler_lists()}
-        self._driver_names = dict(bpy.app.driver_namespace)
+        self._driver_names = dict(_driver_namespace())
         self._classes = {name: set(_subclasses(name)) for name in _REGISTERED}
         self._properties = {name: len(getattr(bpy.types, name).bl_rna.properties) for name in _EXTENDED}
         self._manuals = list(bpy.utils._manual_map)
@@ -98,9 +99,7 @@ class Snapshot:
                 yield f"bpy.app.handlers.{name} was changed and is as before"
 
     def _restore_driver_names(self) -> Iterator[str]:
-        import bpy
-
-        space = bpy.app.driver_namespace
+        space = _driver_namespace()
         changed = [k for k in space if k not in self._driver_names or space[k] is not self._driver_names[k]]
         if changed or len(space) != len(self._driver_names):
             space.clear()
@@ -180,6 +179,25 @@ class Snapshot:
 
 
 # --- what is looked at --------------------------------------------------------------------------------------
+
+
+def _driver_namespace() -> dict[str, Any]:
+    """The names that drivers see. To look is to make Blender fill it, with the module `bpy` among others.
+
+    A Blender that is itself a module crashes when Python ends while something of its own still holds `bpy`.
+    """
+    import bpy
+
+    space: dict[str, Any] = bpy.app.driver_namespace
+    atexit.unregister(_let_go_of_bpy)
+    atexit.register(_let_go_of_bpy)
+    return space
+
+
+def _let_go_of_bpy() -> None:
+    import bpy
+
+    bpy.app.driver_namespace.pop("bpy", None)
 
 
 def _handler_lists() -> Iterator[tuple[str, list[Any]]]:

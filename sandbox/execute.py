@@ -315,5 +315,5 @@ class _Record:
         """Write what stopped it."""
         event = "execute_failed" if self._started else "execute_refused"
         line = getattr(error, "line", None)
-        code = getattr(error, "code", None) or getattr(error, "limit", None)
-        self.write(event, error=type(error).__name__, code=code, line=line, message=str(error)[:2000])
+        reason = getattr(error, "code", None) or getattr(error, "limit", None)
+        self.write(event, error=type(error).__name__, reason=reason, line=line, message=str(error)[:2000])

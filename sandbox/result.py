@@ -90,7 +90,8 @@ class _Converter:
             if size > self._left:
                 return f"… (array of {size:,} values)"
             return self.convert(value.tolist(), depth)
-        if hasattr(kind, "__iter__") and hasattr(kind, "__len__"):
+        # Vectors and matrices have no __iter__: Python goes by their items.
+        if hasattr(kind, "__len__") and (hasattr(kind, "__iter__") or hasattr(kind, "__getitem__")):
             return self._list(value, depth)
         if isinstance(value, range):
             return self._list(value, depth)

@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .policy import Policy
 
-__all__ = ("Function", "Operator", "Property", "RnaIndex", "Struct", "build", "inspect", "normalize_operator")
+__all__ = (
+    "Function",
+    "Operator",
+    "Property",
+    "RnaIndex",
+    "Struct",
+    "build",
+    "current",
+    "inspect",
+    "normalize_operator",
+)
 
 #: Structs that only describe the user interface; an index without them is a third of the size.
 _INTERFACE = ("_OT_", "_PT_", "_MT_", "_HT_", "_UL_", "_FH_", "_AST_", "_GGT_", "_WGT_")
@@ -177,6 +187,23 @@ def build() -> RnaIndex:
     _add_groups(structs)
     context = frozenset(n for n in dir(bpy.context) if not n.startswith("_"))
     return RnaIndex(tuple(bpy.app.version), operators, structs, context)
+
+
+_built: tuple[int, RnaIndex] | None = None
+
+
+def current() -> RnaIndex:
+    """The index of the running Blender, built at the first call and anew when add-ons have come or gone.
+
+    Call it on the main thread; raises ImportError without Blender.
+    """
+    global _built
+    import bpy
+
+    count = len(dir(bpy.types))
+    if _built is None or _built[0] != count:
+        _built = (count, build())
+    return _built[1]
 
 
 def _add_groups(structs: dict[str, Struct]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...names import did_you_mean, quoted
 from .content import Json
 
 #: Says what doesn't fit, or None. Never changes the value.
@@ -23,6 +24,9 @@ def compile_check(schema: Json) -> Check:
     validate = fastjsonschema.compile(schema, use_default=False)
 
     def check(value: Any) -> str | None:
+        misnamed = _misnamed(schema, value) if isinstance(value, dict) else None
+        if misnamed:
+            return misnamed
         try:
             validate(value)
         except fastjsonschema.JsonSchemaValueException as error:
@@ -30,6 +34,20 @@ def compile_check(schema: Json) -> Check:
         return None
 
     return check
+
+
+def _misnamed(schema: Json, value: Json) -> str | None:
+    """What is missing and what is too much, told together: most often one is the other, misspelt."""
+    known = schema.get("properties", {})
+    unknown = (
+        [name for name in value if name not in known] if schema.get("additionalProperties") is False else []
+    )
+    missing = [name for name in schema.get("required", ()) if name not in value]
+    problems = [f"{quoted(name)} is missing" for name in missing]
+    problems += [f"there is no {quoted(name)}.{did_you_mean(name, known)}".rstrip(".") for name in unknown]
+    if not problems:
+        return None
+    return f"{'; '.join(problems)} (parameters: {', '.join(known) or 'none'})"
 
 
 def _message(error: Any) -> str:

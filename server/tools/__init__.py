@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..mcp.features import Tool
-from . import scene, viewport
+from . import code, scene, viewport
 from .registry import make
 
 __all__ = ("FUNCTIONS", "all_tools")
@@ -13,6 +13,9 @@ FUNCTIONS = (
     scene.get_scene_info,
     scene.get_object_info,
     viewport.get_viewport_screenshot,
+    code.execute_blender_code,
+    code.calculate,
+    code.inspect_tool,
 )
 
 

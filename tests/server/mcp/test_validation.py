@@ -24,12 +24,16 @@ SCHEMA: dict[str, Any] = {
     ("value", "problem"),
     [
         ({"name": "x", "at": [1, 2.5], "how": {"deep": "a"}}, None),
-        ({}, "must contain ['name'] properties"),
+        ({}, "'name' is missing (parameters: name, at, how)"),
+        (
+            {"nmae": "x"},
+            "'name' is missing; there is no 'nmae'. Did you mean 'name'? (parameters: name, at, how)",
+        ),
         ({"name": 1}, "name: must be string"),
         ({"name": ""}, "name: must be longer than or equal to 1 characters"),
         ({"name": "x", "at": [1, "2"]}, "at[1]: must be number"),
         ({"name": "x", "how": {"deep": "c"}}, "how.deep: must be one of ['a', 'b']"),
-        ({"name": "x", "more": 1}, "must not contain {'more'} properties"),
+        ({"name": "x", "xyz": 1}, "there is no 'xyz' (parameters: name, at, how)"),
     ],
 )
 def test_the_field_is_named(value: object, problem: str | None) -> None:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import asyncio
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import bpy
+import fastjsonschema
+import pytest
+from bl_ext.user_default.mcp_bridge.sandbox import execute
+from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
+from bl_ext.user_default.mcp_bridge.server.tools import code
+from bl_ext.user_default.mcp_bridge.server.tools.registry import make
+
+_FITS = fastjsonschema.compile(make(code.execute_blender_code).output_schema)
+
+
+def _context() -> Any:
+    return SimpleNamespace(client=SimpleNamespace(id="c", name="Cursor"), cancelled=threading.Event())
+
+
+def _execute(script: str, **more: Any) -> ToolResult:
+    result = code.execute_blender_code(_context(), script, **more)
+    _FITS(result.structured)  # clients check every form against the schema, errors too
+    return result
+
+
+@pytest.fixture(autouse=True)
+def _unasked(monkeypatch: pytest.MonkeyPatch, empty_scene: None) -> None:
+    monkeypatch.setenv("BLENDER_MCP_CONFIRM", "auto")
+    execute._rate.clear()
+
+
+def test_a_script_runs_and_gives_result_and_output() -> None:
+    result = _execute(
+        "import bpy\nbpy.ops.mesh.primitive_cube_add(size=2)\nprint('hi')\nresult = bpy.context.object.name"
+    )
+    assert result.structured == {"status": "success", "result": "Cube", "stdout": "hi\n"}
+    assert not result.is_error
+    assert "Cube" in bpy.data.objects
+
+
+def test_the_scripts_own_error_is_told_with_its_line_and_the_scene_is_as_before() -> None:
+    result = _execute("import bpy\nbpy.ops.mesh.primitive_cube_add()\nraise ValueError('boom')")
+    assert result.is_error
+    assert result.structured == {
+        "status": "error",
+        "error": "HandlerError",
+        "cause": "ValueError",
+        "message": "execute_blender_code failed: ValueError: boom",
+        "line": 3,
+    }
+    assert result.content[0]["text"] == "HandlerError (line 3): execute_blender_code failed: ValueError: boom"
+    assert not bpy.data.objects
+
+
+def test_what_policy_refuses_never_runs() -> None:
+    result = _execute("import bpy\nbpy.ops.mesh.primitive_cube_add()\nimport os\nos.remove('/important')")
+    assert (result.is_error, result.structured["error"], result.structured["line"]) == (
+        True,
+        "PolicyError",
+        3,
+    )
+    assert "os" in result.structured["message"]
+    assert not bpy.data.objects
+
+
+def test_a_call_may_ask_for_less_but_not_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _execute("import bpy", level="math").structured["error"] == "PolicyError"
+    assert _execute("import math\nresult = math.sqrt(16)", level="math").structured["result"] == 4.0
+    monkeypatch.setenv("BLENDER_MCP_LEVEL", "math")
+    refused = _execute("import bpy", level="blender").structured
+    assert refused["message"] == (
+        "level 'blender' is more than the settings allow ('math'): a request may ask for less"
+    )
+
+
+@pytest.mark.parametrize("confirm", ["panel", "client", ""])
+def test_whoever_must_be_asked_and_cannot_be_is_no_yes(confirm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLENDER_MCP_CONFIRM", confirm)
+    result = _execute("import bpy\nbpy.ops.mesh.primitive_cube_add()")
+    assert result.structured["error"] == "PolicyError"
+    assert "BLENDER_MCP_CONFIRM=auto" in result.structured["message"]
+    assert not bpy.data.objects
+
+
+def test_a_dry_run_needs_nobody_and_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLENDER_MCP_EXECUTE_DRY_RUN", "1")
+    monkeypatch.setenv("BLENDER_MCP_CONFIRM", "panel")
+    result = _execute("import bpy\nbpy.ops.mesh.primitive_cube_add()")
+    assert (result.structured["status"], result.structured["dry_run"]) == ("success", True)
+    assert "was not executed" in result.structured["message"]
+    assert not bpy.data.objects
+
+
+def test_the_endpoint_can_be_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLENDER_MCP_EXECUTE", "off")
+    assert "switched off" in _execute("result = 1").structured["message"]
+
+
+def test_calculate_gives_the_variables_and_refuses_the_rest() -> None:
+    def calculate(script: str) -> ToolResult:
+        return asyncio.run(code.calculate(_context(), script))
+
+    assert calculate("r = 2\narea = 3 * r ** 2").structured == {
+        "status": "success",
+        "result": {"r": 2, "area": 12},
+    }
+    refused = calculate("x = 1\ny = abs(x)")
+    assert (refused.is_error, refused.structured["error"], refused.structured["line"]) == (
+        True,
+        "PolicyError",
+        2,
+    )
+    divided = calculate("x = 1 / 0")
+    assert (divided.structured["error"], divided.structured["cause"]) == ("HandlerError", "ZeroDivisionError")
+
+
+def test_inspect_tool_knows_operators_types_and_what_is_near() -> None:
+    cube = code.inspect_tool(_context(), "bpy.ops.mesh.primitive_cube_add").structured
+    size = next(parameter for parameter in cube["parameters"] if parameter["name"] == "size")
+    assert (cube["allowed"], size["type"], size["default"]) == (True, "float", 2.0)
+    assert code.inspect_tool(_context(), "bpy.types.Object.location").structured["unit"] == "length"
+    unknown = code.inspect_tool(_context(), "bpy.ops.mesh.primitive_cub_add")
+    assert unknown.is_error
+    assert "bpy.ops.mesh.primitive_cube_add" in unknown.content[0]["text"]
