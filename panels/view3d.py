@@ -13,9 +13,8 @@ from . import setting
 from .text import paragraph
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..server import client_config
+    from ..server.access import Entry
+    from ..server.client_config import Notice
 
 __all__ = ("register", "unregister")
 
@@ -73,9 +72,9 @@ class MCP_BRIDGE_PT_clients(_Tab, bpy.types.Panel):
         layout.menu("MCP_BRIDGE_MT_copy_configuration", icon="COPYDOWN")
         if view.pasted:
             _draw_pasted(layout.box(), view.pasted, context)
-        copied = {entry.id: entry.copied for entry in view.clients}
+        entries = {entry.id: entry for entry in view.clients}
         for notice in view.notices:
-            _draw_notice(layout.box(), notice, copied[notice.client_id], context)
+            _draw_notice(layout.box(), notice, entries[notice.client_id], context)
 
 
 class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
@@ -113,17 +112,13 @@ def _draw_pasted(box: bpy.types.UILayout, pasted: state.Pasted, context: bpy.typ
         box.operator("wm.path_open", text="Open Its Folder", icon="FILE_FOLDER").filepath = pasted.folder
 
 
-def _draw_notice(
-    box: bpy.types.UILayout,
-    notice: client_config.Notice,
-    copied: Mapping[str, str],
-    context: bpy.types.Context,
-) -> None:
+def _draw_notice(box: bpy.types.UILayout, notice: Notice, entry: Entry, context: bpy.types.Context) -> None:
     paragraph(box, f"{notice.name} {notice.text}.", context, icon="INFO")
     row = box.row(align=True)
     again = row.operator("mcp_bridge.copy_configuration", text="Copy Anew", icon="COPYDOWN")
-    again.client, again.form, again.replaces = copied["client"], copied["form"], notice.client_id
-    row.operator("mcp_bridge.revoke_client", text="", icon="X").client_id = notice.client_id
+    again.client, again.form, again.replaces = entry.copied["client"], entry.copied["form"], entry.id
+    away = "mcp_bridge.forget_client" if entry.revoked else "mcp_bridge.revoke_client"
+    row.operator(away, text="", icon="X").client_id = entry.id
 
 
 _CLASSES = (MCP_BRIDGE_PT_server, MCP_BRIDGE_PT_clients, MCP_BRIDGE_PT_execution)

@@ -94,6 +94,15 @@ def test_a_stale_configuration_can_be_copied_anew_or_revoked(show: Any) -> None:
     assert vars(revoke) == {"client_id": "id1"}
 
 
+def test_a_client_that_was_revoked_can_be_forgotten(show: Any) -> None:
+    facts = {"client": "zed", "form": "stdio"}
+    entry = Entry("id1", "Zed", "", "", revoked="2026-11-21T00:00:00+00:00", copied=facts)
+    drawn = show(
+        **RUNNING, clients=(entry,), notices=(Notice("id1", "Zed", "came with a token that was revoked"),)
+    )
+    assert drawn.operators()[1:] == ["mcp_bridge.copy_configuration", "mcp_bridge.forget_client"]
+
+
 def test_what_the_environment_decides_is_shown_as_it_is_and_cannot_be_changed(show: Any) -> None:
     origins = MappingProxyType({"confirm": "environment", "execute_enabled": "policy file"})
     drawn = show(settings=Settings(confirm="auto", execute_enabled=False, origins=origins))

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from blenders import BUILD, ROOT
 from support import window as window_support
 from support.blender import EXTENSION
+from support.ports import free_port
+from support.scripted_bridge import ShimClient
 from support.window import Window
 
 #: Where things are in the factory start-up file's window at a scale of 1, with the sidebar open.
@@ -20,6 +24,9 @@ STOP = (992, 128)
 EXECUTE = (817, 249)
 COPY = (900, 217)
 FIRST_CLIENT = (857, 241)
+
+PORT = free_port()
+ADDRESS = f"127.0.0.1:{PORT}"
 
 _THEMES = {"dark": "Blender_Dark.xml", "light": "Blender_Light.xml"}
 
@@ -54,19 +61,19 @@ class Panel:
 
 @pytest.fixture(scope="module")
 def panel() -> Iterator[Panel]:
-    with window_support.start("panel") as started:
+    with window_support.start("panel", env={"BLENDER_PORT": str(PORT)}) as started:
         yield Panel(started)
 
 
 def test_start_and_stop_are_pressed(panel: Panel) -> None:
     panel.picture("stopped")
     panel.press(START)
-    assert panel.view("address") == "127.0.0.1:9876"
+    assert panel.view("address") == ADDRESS
     panel.picture("running")
     panel.press(STOP)
     assert panel.view("address") == ""
     panel.press(START)
-    assert panel.view("address") == "127.0.0.1:9876"
+    assert panel.view("address") == ADDRESS
 
 
 def test_the_execute_endpoint_is_switched_off_and_on(panel: Panel) -> None:
@@ -82,9 +89,43 @@ def test_a_configuration_is_copied_from_the_menu(panel: Panel) -> None:
     panel.picture("menu")
     panel.press(FIRST_CLIENT)
     assert panel.view("pasted.label") == "Claude Desktop"
-    assert '"mcpServers"' in panel.run("result = bpy.context.window_manager.clipboard")
     panel.picture("copied")
     panel.run("bpy.ops.mcp_bridge.hide_hint()")
+
+
+def test_what_was_copied_connects_and_its_name_appears(panel: Panel) -> None:
+    server = json.loads(panel.run("result = bpy.context.window_manager.clipboard"))["mcpServers"]["blender"]
+    assert server["args"][-1].endswith("stdio_shim.py")
+    environ = {**server["env"], "XDG_RUNTIME_DIR": str(BUILD / "window" / "panel" / "run")}
+    with ShimClient(ROOT / "server" / "stdio_shim.py", environ=environ) as client:
+        assert client.initialize()["serverInfo"]["title"] == "MCP Bridge"
+        panel.window.settle(1.5)
+        assert panel.view("connected") == ["Claude Desktop"]
+        panel.picture("connected")
+        client.request(1, "tools/call", {"name": "get_object_info", "arguments": {"name": "Cube"}})
+        assert client.next()["result"]["structuredContent"]["name"] == "Cube"
+        panel.run(
+            "bpy.ops.mcp_bridge.revoke_client(client_id=import_module(f'{name}.operators.state').view.clients[0].id)"
+        )
+        client.request(2, "tools/call", {"name": "get_object_info", "arguments": {"name": "Cube"}})
+        assert "was revoked in Blender" in client.next()["result"]["content"][0]["text"]
+    panel.picture("revoked")
+    panel.run(
+        "state = import_module(f'{name}.operators.state')\n"
+        "bpy.ops.mcp_bridge.forget_client(client_id=state.view.clients[0].id)"
+    )
+
+
+def test_it_starts_with_blender_if_so_chosen(panel: Panel) -> None:
+    panel.run(
+        "preferences = import_module(f'{name}.preferences')\n"
+        "preferences.get().autostart = True\n"
+        "bpy.ops.mcp_bridge.stop()\n"
+        "preferences.unregister()\n"
+        "preferences.register()"
+    )
+    panel.window.settle(3.0)
+    assert panel.view("address") == ADDRESS
 
 
 def test_drawing_takes_less_than_a_millisecond_and_every_state_looks_right(panel: Panel) -> None:
