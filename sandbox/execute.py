@@ -7,6 +7,7 @@ point. `bpy` is imported in the call, so that the module loads, and says what is
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import secrets
 import threading
@@ -33,7 +34,7 @@ from .watchdog import Limits, ScriptStopped, Watchdog
 
 if TYPE_CHECKING:
     from ..settings import Settings
-    from .guards import Host
+    from .guarded_bpy import BlenderHost
 
 __all__ = ("COMMAND", "FILENAME", "RateLimit", "execute_blender_code", "run")
 
@@ -246,14 +247,15 @@ def _execute(
 def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog) -> tuple[Any, str]:
     from .guards import build_namespace
 
-    with meter:
-        host: Host | None = None
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(meter)
+        host: BlenderHost | None = None
         if rules.has_blender:
             from .guarded_bpy import BlenderHost
 
-            host = BlenderHost(rules, meter)
+            host = stack.enter_context(BlenderHost(rules, meter))
         namespace = build_namespace(compiled, rules, host, meter)
-        exec(compiled.code, namespace)  # noqa: S102 - compiled by the transformer, which is what the sandbox is
+        exec(compiled.code, namespace)  # noqa: S102 - the transformer compiled it, which is what the sandbox is
         if host is not None:
             host.geometry.check_touched()
         # Converted while the run is alive: a script's own classes answer only then.

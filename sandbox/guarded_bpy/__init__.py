@@ -19,6 +19,7 @@ from . import bmesh_sizes, calls, views
 from .geometry import Geometry
 from .members import Access, Members
 from .operators import Operator, OperatorModule, Operators
+from .stale import Stale
 
 __all__ = ("BlenderHost",)
 
@@ -39,8 +40,16 @@ class BlenderHost:
         self.meter = meter
         self.members = Members(policy)
         self.geometry = Geometry(self, policy.geometry)
+        self.stale = Stale()
         self._operators: dict[str, Operator] = {}
         self._modules: dict[str, OperatorModule] = {}
+
+    def __enter__(self) -> BlenderHost:
+        self.stale.open()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.stale.close()
 
     # --- the seam -------------------------------------------------------------------------------------------
 
@@ -175,6 +184,7 @@ class BlenderHost:
 
     def after_operator(self, idname: str) -> None:
         """What is looked at after an operator ran."""
+        self.stale.after_operator(idname)
         if "modifier" in idname or idname == "object.subdivision_set":
             self.geometry.check_touched()
 

@@ -14,27 +14,37 @@ if TYPE_CHECKING:
 
 __all__ = ("member", "operator", "plain", "write")
 
-#: Members of BMesh types that are no plain data or that could be called with something that runs code.
-_HIDDEN: frozenset[str] = frozenset()
+#: Functions that write a mesh, and so move what references point to.
+_WRAPPED = frozenset({"to_mesh"})
 
 
 def plain(kind: type, name: str) -> bool:
     """Whether a member of a BMesh type may be read and written natively: all that it has, dunders apart."""
-    return not name.startswith("_") and name not in _HIDDEN and hasattr(kind, name)
+    return not name.startswith("_") and name not in _WRAPPED and hasattr(kind, name)
 
 
 def member(host: BlenderHost, value: Any, name: str) -> Any:
     """`value.name`."""
-    if name.startswith("_") or name in _HIDDEN:
+    if name.startswith("_"):
         host.refuse(f"{type(value).__name__}.{name} may not be used by a script", code="member")
-    return getattr(value, name)
+    found = getattr(value, name)
+    return _then_sweep(host, found) if name in _WRAPPED else found
 
 
 def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     """`value.name = new`."""
-    if name.startswith("_") or name in _HIDDEN:
+    if name.startswith("_"):
         host.refuse(f"{type(value).__name__}.{name} may not be changed by a script", code="member")
     setattr(value, name, new)
+
+
+def _then_sweep(host: BlenderHost, function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        host.stale.sweep()
+        return result
+
+    return call
 
 
 def operator(host: BlenderHost, name: str) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import paths
+from . import stale
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -33,16 +34,21 @@ Check = Callable[["BlenderHost", Any, Arguments], None]
 
 
 def checked(path: str) -> Reader:
-    """The reader of a function in `CHECKED`: gives a function that checks its arguments and then calls."""
-    check = CHECKED[path]
+    """The reader of a function: gives one that checks its arguments, calls, and looks for what it freed."""
+    check = CHECKED.get(path)
+    may_free = stale.frees(*path.split("."))
 
     def read(host: BlenderHost, owner: Any, name: str) -> Any:
         function = getattr(owner, name)
         names = _parameter_names(owner, name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            check(host, owner, {**dict(zip(names, args, strict=False)), **kwargs})
-            return function(*args, **kwargs)
+            if check is not None:
+                check(host, owner, {**dict(zip(names, args, strict=False)), **kwargs})
+            result = function(*args, **kwargs)
+            if may_free:
+                host.stale.after_call(owner, name)
+            return result
 
         call.__name__ = call.__qualname__ = name
         return call

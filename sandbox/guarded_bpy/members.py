@@ -16,6 +16,7 @@ import bpy
 
 from ..policy import Policy
 from . import calls, values
+from .stale import FRAGILE, frees
 
 __all__ = ("Access", "Members", "lineage")
 
@@ -170,11 +171,13 @@ class Members:
         structs = list(lineage(kind))
         for struct in structs:
             path = f"{struct}.{name}"
-            if path in calls.CHECKED:
+            if path in calls.CHECKED or (name in self.policy.callable(struct) and frees(struct, name)):
                 return Access(read=calls.checked(path))
             if name in self.policy.callable(struct):
                 return PLAIN
             if name in self.policy.readable(struct):
+                if frees(struct, name):  # Mesh.from_pydata, which Blender defines in Python
+                    return Access(read=calls.checked(path))
                 return self._property(kind, struct, name)
         if structs and structs[0] == "Context" and name in values.CONTEXT_MEMBERS:
             return PLAIN
@@ -189,7 +192,12 @@ class Members:
         writable = name in self.policy.writable(struct) and (prop is None or not prop.is_readonly)
         aliased = getattr(prop, "is_array", False)
         read: Reader = _get if writable or not aliased else values.copied
-        plain = read is _get and struct not in values.FRAGILE
+        if struct in FRAGILE:
+            write = values.writer(path, struct, name) or values.fragile_write if writable else None
+            return Access(
+                read=values.fragile_read, write=write, why="" if writable else _reason([struct], name)
+            )
+        plain = read is _get
         if not writable:
             return Access(read=read, plain_read=plain, why=_reason([struct], name))
         check = values.writer(path, struct, name)

@@ -11,7 +11,7 @@ from .. import paths
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("CONTEXT_MEMBERS", "FRAGILE", "copied", "writer")
+__all__ = ("CONTEXT_MEMBERS", "copied", "fragile_read", "fragile_write", "writer")
 
 #: Members of `bpy.context` that are no RNA properties.
 CONTEXT_MEMBERS = frozenset(
@@ -30,15 +30,6 @@ CONTEXT_MEMBERS = frozenset(
     """.split()
 )
 
-#: Structs whose values point into an array that Blender may move: never read natively. See stale.py.
-FRAGILE = frozenset(
-    """
-    BezierSplinePoint SplinePoint Keyframe FCurveSample ColorRampElement CurveMapPoint CurveProfilePoint
-    GPencilStrokePoint MaskSplinePoint EditBone LatticePoint
-    FModifierEnvelopeControlPoint ShapeKeyPoint ShapeKeyCurvePoint ShapeKeyBezierPoint MetaElement
-    """.split()
-)
-
 _ENGINES = frozenset("BLENDER_EEVEE BLENDER_EEVEE_NEXT BLENDER_WORKBENCH CYCLES".split())
 
 Writer = Callable[["BlenderHost", Any, str, Any], None]
@@ -50,6 +41,21 @@ def copied(_host: BlenderHost, value: Any, name: str) -> Any:
     return array.copy() if hasattr(array, "copy") else tuple(array)
 
 
+def fragile_read(host: BlenderHost, value: Any, name: str) -> Any:
+    """A property of an element whose array may have moved."""
+    host.stale.read_fragile(aliases=False)
+    found = getattr(value, name)
+    if not isinstance(found, (bool, int, float, str)):
+        host.stale.read_fragile(aliases=True)
+    return found
+
+
+def fragile_write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """The same, written."""
+    host.stale.read_fragile(aliases=False)
+    setattr(value, name, new)
+
+
 def writer(path: str, struct: str, name: str) -> Writer | None:
     """The checked writer of the property `struct.name`, or None where the native write is safe."""
     if path in _TEXTS:
@@ -58,11 +64,27 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _capped(path, _CAPS[path])
     if path == "RenderSettings.engine":
         return _engine
+    if path in _REBUILDS:
+        return _rebuilding
     if name == "default_value" and struct.startswith(("NodeSocketInt", "NodeSocketFloat")):
         return _shaping
     if struct in _SHAPING or struct.endswith("Modifier"):
         return _shaping
     return None
+
+
+#: Properties whose change makes Blender free the items behind them.
+_REBUILDS = frozenset(
+    """
+    ShaderNodeGroup.node_tree GeometryNodeGroup.node_tree CompositorNodeGroup.node_tree Spline.type Object.data
+    """.split()
+)
+
+
+def _rebuilding(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    setattr(value, name, new)
+    host.geometry.touch(value.id_data)
+    host.stale.sweep()
 
 
 # --- texts --------------------------------------------------------------------------------------------------
