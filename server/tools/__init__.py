@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..mcp.features import Tool
-from . import code, scene, viewport
+from . import code, job_tools, scene, viewport
 from .registry import make
 
 __all__ = ("FUNCTIONS", "all_tools")
@@ -16,6 +16,9 @@ FUNCTIONS = (
     code.execute_blender_code,
     code.calculate,
     code.inspect_tool,
+    job_tools.get_job,
+    job_tools.cancel_job,
+    job_tools.list_jobs,
 )
 
 

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tools for long work: what goes on, how far it is, and an end to it. For clients without MCP's tasks."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from ... import jobs
+from ..mcp import wire
+from ..mcp.content import ToolResult, text
+from ..mcp.context import WAIT_SECONDS, RequestContext
+from .registry import tool
+from .schema import Bounds
+
+
+class JobInfo(TypedDict):
+    """A job as it is now; `state` is working, input_required, completed, failed or cancelled."""
+
+    id: str
+    kind: str
+    title: str
+    state: str
+    progress: float
+    total: float | None
+    message: str
+    error: NotRequired[str]
+    result: NotRequired[Any]
+
+
+class JobList(TypedDict):
+    """Jobs, the newest first."""
+
+    jobs: list[JobInfo]
+
+
+@tool(title="Get Job", read_only=True, output=JobInfo)
+async def get_job(
+    context: RequestContext, job_id: str, wait_seconds: Annotated[float, Bounds(0, WAIT_SECONDS)] = 0
+) -> ToolResult:
+    """How far a job is, and its result once it has ended.
+
+    wait_seconds: wait up to this long for its end.
+    """
+    if wait_seconds:
+        await _ended(job_id, context.client.id, wait_seconds)
+    job = jobs.registry.get(job_id, context.client.id)
+    info = _info(job)
+    pictures: list[dict[str, Any]] = []
+    if job.state == "completed" and _is_tool_result(job.result):
+        pictures = [block for block in job.result["content"] if block["type"] != "text"]
+        info["result"] = job.result.get("structuredContent", _texts(job.result))
+    elif job.state == "completed":
+        info["result"] = job.result
+    return ToolResult([text(wire.encode(info)), *pictures], info)
+
+
+@tool(title="Cancel Job", idempotent=True)
+async def cancel_job(context: RequestContext, job_id: str) -> JobInfo:
+    """Stop a job. One that has ended stays as it is."""
+    return _info(jobs.registry.cancel(job_id, context.client.id))
+
+
+@tool(title="List Jobs", read_only=True)
+async def list_jobs(context: RequestContext) -> JobList:
+    """Your jobs of this Blender, the newest first: requests, rehearsals, renders, downloads."""
+    return {"jobs": [_info(job) for job in jobs.registry.list(context.client.id)]}
+
+
+async def _ended(job_id: str, owner: str, seconds: float) -> None:
+    """Return when the job has ended, or after `seconds`."""
+    loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+    def look(_job: jobs.Job) -> None:
+        loop.call_soon_threadsafe(changed.set)
+
+    unlisten = jobs.registry.listen(look)
+    try:
+        async with asyncio.timeout(seconds):
+            while not jobs.registry.get(job_id, owner).ended:
+                changed.clear()
+                await changed.wait()
+    except TimeoutError:
+        return
+    finally:
+        unlisten()
+
+
+def _info(job: jobs.Job) -> JobInfo:
+    info: JobInfo = {
+        "id": job.id,
+        "kind": job.kind,
+        "title": job.title,
+        "state": job.state,
+        "progress": job.progress,
+        "total": job.total,
+        "message": job.message,
+    }
+    if job.error:
+        info["error"] = job.error
+    return info
+
+
+def _is_tool_result(result: Any) -> bool:
+    return isinstance(result, dict) and isinstance(result.get("content"), list)
+
+
+def _texts(result: dict[str, Any]) -> str:
+    return "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
