@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The program that opens a foreign file, in a confined Blender without a window, and writes a clean .blend.
+
+    child.py IN OUT
+
+IN/job.json says what to do (see `Job`), IN/files/ holds the files. OUT/asset.blend gets one collection, OUT/report.json
+a `Report`. Stand-alone, because nothing of the extension is registered here.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
+
+import bpy
+from mathutils import Matrix, Vector
+
+__all__ = ("Job", "Report", "main")
+
+_NAME_LENGTH = 58
+#: The generated types of these are wrong about what is optional and what comes back.
+_data: Any = bpy.data
+_ops: Any = bpy.ops
+
+
+class Job(TypedDict):
+    """`file` is a path below IN/files. Of a .blend the first collection there is of `collections` is taken.
+
+    `size`: metres that the longest side is to have, None for the file's own. `ground`: put the middle of the bottom
+    at the origin, rather than keep the author's origin. `unwrap`: take out empties that only wrap others.
+    """
+
+    format: str
+    file: str
+    title: str
+    collections: list[str]
+    size: float | None
+    ground: bool
+    unwrap: bool
+
+
+class Report(TypedDict):
+    """What was made: `collection` is its name in the .blend, `roots` are the objects without a parent.
+
+    `dimensions` are in metres; `removed` is what `scrub.strip` gave. With `error` nothing was made.
+    """
+
+    error: NotRequired[str]
+    collection: NotRequired[str]
+    roots: NotRequired[list[str]]
+    dimensions: NotRequired[list[float]]
+    removed: NotRequired[dict[str, int]]
+
+
+class _Refused(Exception):
+    """The file can't be used; the message is for the user."""
+
+
+def main(source: Path, target: Path) -> None:
+    """Do the job of the folder `source`."""
+    job: Job = json.loads((source / "job.json").read_text(encoding="utf-8"))
+    try:
+        report = _convert(job, source / "files" / job["file"], target / "asset.blend")
+    except (_Refused, RuntimeError, OSError, ValueError) as error:  # operators fail with RuntimeError
+        report = Report(error=str(error).strip() or type(error).__name__)
+    (target / "report.json").write_text(json.dumps(report), encoding="utf-8")
+
+
+def _convert(job: Job, path: Path, result: Path) -> Report:
+    _ops.wm.read_factory_settings(use_empty=True)
+    collection = _data.collections.new(job["title"][:_NAME_LENGTH] or "Asset")
+    bpy.context.scene.collection.children.link(collection)
+    for item in _IMPORTERS[job["format"]](job, path):
+        for parent in item.users_collection:
+            parent.objects.unlink(item)
+        collection.objects.link(item)
+    if not collection.objects:
+        raise _Refused("There are no objects in it.")
+    strip = runpy.run_path(str(Path(__file__).with_name("scrub.py")))["strip"]
+    removed = strip({*_used(collection), *_data.texts})
+    if job["unwrap"]:
+        _unwrap(collection)
+    dimensions = _arrange(collection, job)
+    _data.libraries.write(str(result), {collection}, path_remap="NONE", compress=False)
+    return Report(
+        collection=collection.name,
+        roots=[item.name for item in collection.objects if item.parent is None],
+        dimensions=dimensions,
+        removed=removed,
+    )
+
+
+def _used(collection: Any) -> list[Any]:
+    """The collection and every data-block that it needs, however indirectly."""
+    users = _data.user_map()
+    needs: dict[Any, list[Any]] = {}
+    for item, by in users.items():
+        for user in by:
+            needs.setdefault(user, []).append(item)
+    found, left = {collection}, [collection]
+    while left:
+        for item in needs.get(left.pop(), ()):
+            if item not in found:
+                found.add(item)
+                left.append(item)
+    return list(found)
+
+
+# ------------------------------------------------------------------------------------------------- reading files
+
+
+def _import(operator: Any, path: Path, **wanted: Any) -> list[Any]:
+    """Run an importer with those of the options that this Blender's has."""
+    known = operator.get_rna_type().properties.keys()
+    operator(filepath=str(path), **{name: value for name, value in wanted.items() if name in known})
+    made = list(bpy.context.scene.objects)
+    if not made:
+        raise _Refused("Blender's importer found nothing in it.")
+    # Shapes of bones are no part of the scene, and would come along as stray objects.
+    return [item for item in made if not any(c.name == "glTF_not_exported" for c in item.users_collection)]
+
+
+def _gltf(job: Job, path: Path) -> list[Any]:
+    return _import(_ops.import_scene.gltf, path, import_pack_images=True, disable_bone_shape=True)
+
+
+def _fbx(job: Job, path: Path) -> list[Any]:
+    if hasattr(bpy.types, _ops.import_scene.fbx.idname()):
+        return _import(_ops.import_scene.fbx, path, use_custom_props=False)
+    return _import(_ops.wm.fbx_import, path)
+
+
+def _blend(job: Job, path: Path) -> list[Any]:
+    """The objects of one collection. Of stacked levels of detail in it only the wanted one."""
+    with _data.libraries.load(str(path), link=False) as (there, taken):
+        name = next((name for name in job["collections"] if name in there.collections), None)
+        if name is None:
+            listed = ", ".join(map(repr, sorted(there.collections)[:8])) or "none"
+            raise _Refused(f"None of the collections {job['collections']} is in it; there are: {listed}.")
+        taken.collections = [name]
+    chosen = _data.collections[taken.collections[0].name]
+    unwanted = [item for item in chosen.children_recursive if _is_other_level(item.name, name)]
+    stray = {item for other in unwanted for item in other.all_objects}
+    stray |= {item for item in chosen.all_objects if _is_other_level(item.name, name)}
+    kept = [item for item in chosen.all_objects if item not in stray]
+    _data.batch_remove([*stray, chosen, *chosen.children_recursive])
+    return kept
+
+
+def _is_other_level(name: str, chosen: str) -> bool:
+    """Whether this is a level of detail besides the one that the chosen collection stands for."""
+    level = chosen.rpartition("_LOD")[2] if "_LOD" in chosen else "0"
+    _, mark, number = name.partition("_LOD")
+    return bool(mark) and number[:1].isdigit() and number[:1] != level[:1]
+
+
+_IMPORTERS: dict[str, Callable[[Job, Path], list[Any]]] = {"gltf": _gltf, "fbx": _fbx, "blend": _blend}
+
+
+# --------------------------------------------------------------------------------------------------- arranging it
+
+
+def _unwrap(collection: Any) -> None:
+    """Take out empties at the top that do nothing but hold one child; the child stays where it is."""
+    while True:
+        found = next(_wrappers(collection), None)
+        if found is None:
+            return
+        wrapper, child = found
+        place = wrapper.matrix_world @ child.matrix_local
+        child.parent = None
+        child.matrix_parent_inverse.identity()
+        child.matrix_basis = place
+        _data.objects.remove(wrapper)
+        bpy.context.view_layer.update()
+
+
+def _wrappers(collection: Any) -> Iterator[tuple[Any, Any]]:
+    bpy.context.view_layer.update()
+    for item in collection.objects:
+        if item.type != "EMPTY" or item.parent or len(item.children) != 1 or _is_moved(item):
+            continue
+        child = item.children[0]
+        if child.parent_type == "OBJECT" and not _is_moved(child) and _is_plain(item, child, collection):
+            yield item, child
+
+
+def _is_moved(item: Any) -> bool:
+    """Whether something else than its own transform says where the object is, or will be at another frame."""
+    return bool(item.animation_data or item.constraints or item.instance_type != "NONE")
+
+
+def _is_plain(item: Any, child: Any, collection: Any) -> bool:
+    """Whether nothing else points to the empty, and its child can stand alone without shear."""
+    others = _data.user_map(subset={item})[item] - {collection, child, bpy.context.scene}
+    place = item.matrix_world @ child.matrix_local
+    straight = Matrix.LocRotScale(*place.decompose())
+    sheared = any((place[row] - straight[row]).length > 1e-4 for row in range(4))
+    return not others and not sheared
+
+
+def _arrange(collection: Any, job: Job) -> list[float]:
+    """Scale and ground the whole as asked; gives its dimensions."""
+    (x, y, z), size = _bounds(collection)
+    scale = job["size"] / max(size) if job["size"] and max(size) > 0 else 1.0
+    foot = Vector((x + size[0] / 2, y + size[1] / 2, z)) if job["ground"] else Vector()
+    place = Matrix.Scale(scale, 4) @ Matrix.Translation(-foot)
+    roots = [item for item in collection.objects if item.parent is None]
+    if any(_is_moved(item) for item in roots):
+        roots = [_hold(collection, roots, job["title"])]
+    for item in roots:
+        item.matrix_world = place @ item.matrix_world
+    return [length * scale for length in size]
+
+
+def _hold(collection: Any, roots: list[Any], title: str) -> Any:
+    """An empty above the roots: what is animated can only be placed by a parent."""
+    holder = _data.objects.new(title[:_NAME_LENGTH] or "Asset", None)
+    collection.objects.link(holder)
+    for item in roots:
+        item.parent = holder
+    return holder
+
+
+def _bounds(collection: Any) -> tuple[list[float], list[float]]:
+    """The lowest corner of everything that has a size, in world space, and the lengths of the box from there."""
+    view: Any = bpy.context.view_layer
+    view.update()
+    graph = bpy.context.evaluated_depsgraph_get()
+    corners = [
+        item.matrix_world @ Vector(corner)
+        for item in (item.evaluated_get(graph) for item in collection.objects)
+        if item.type not in ("EMPTY", "LIGHT", "CAMERA", "ARMATURE")
+        for corner in item.bound_box
+    ] or [Vector()]
+    axes = list(zip(*corners, strict=True))
+    return [min(axis) for axis in axes], [max(axis) - min(axis) for axis in axes]
+
+
+if __name__ == "__main__":
+    main(*(Path(argument) for argument in sys.argv[-2:]))

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bring a clean asset into the open scene, as one undo step; a failure leaves nothing behind. Main thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import bpy
+from mathutils import Matrix, Vector
+
+from ..errors import ExternalServiceError
+from ..sandbox.undo import Modes
+from . import credit as credits_room
+from . import scrub
+from .credit import PROPERTY, Credit
+from .foreign import Clean
+
+__all__ = ("Imported", "append", "credits_of", "one_step", "stamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import brought: names in the file, dimensions of the whole in metres, the credit."""
+
+    credit: Credit
+    collection: str | None = None
+    objects: tuple[str, ...] = ()
+    materials: tuple[str, ...] = ()
+    world: str | None = None
+    dimensions: tuple[float, ...] = ()
+    removed: Mapping[str, int] | None = None
+
+
+@contextmanager
+def one_step(title: str) -> Iterator[None]:
+    """Make what is done inside one undo step named `title`, in the user's mode; what fails is removed again."""
+    modes = Modes.leave()
+    before = {item.session_uid for item in scrub.all_ids()}
+    try:
+        yield
+    except BaseException:
+        bpy.data.batch_remove([item for item in scrub.all_ids() if item.session_uid not in before])
+        modes.enter()
+        raise
+    # Work from a timer makes no undo step by itself.
+    bpy.ops.ed.undo_push(message=title[:60])
+    modes.enter()
+
+
+def append(clean: Clean, credit: Credit, location: Sequence[float] | None = None) -> Imported:
+    """Append the collection, at `location` or the 3D cursor, select its objects, and note the credit on it.
+
+    Raises ExternalServiceError when the file does not hold what the child said.
+    """
+    with one_step(f"Import {credit.title}"):
+        before = {item.session_uid for item in scrub.all_ids()}
+        collection = _append_collection(clean)
+        new = [item for item in scrub.all_ids() if item.session_uid not in before]
+        # The child is trusted with foreign files, not with our scene: nothing that runs may come in.
+        again = scrub.strip(item for item in new if item.session_uid != collection.session_uid)
+        _place(collection, clean, location)
+        removed = dict(clean.removed) | again
+        if removed:
+            credit = replace(credit, note="; ".join(filter(None, (credit.note, _told(removed)))))
+        stamp(collection, credit)
+        bpy.context.scene.collection.children.link(collection)
+        _select(collection)
+        objects = collection.all_objects
+        materials = {slot.material.name for item in objects for slot in item.material_slots if slot.material}
+        return Imported(
+            credit=credit,
+            collection=collection.name,
+            objects=tuple(item.name for item in objects),
+            materials=tuple(sorted(materials)),
+            dimensions=clean.dimensions,
+            removed=removed,
+        )
+
+
+def stamp(item: Any, credit: Credit) -> None:
+    """Note the credit on a data-block."""
+    item[PROPERTY] = credit.as_property()
+
+
+def credits_of() -> list[Credit]:
+    """The credits of all assets in the open file."""
+    found = (credits_room.read(item.get(PROPERTY)) for item in scrub.all_ids() if PROPERTY in item)
+    return credits_room.unique(item for item in found if item is not None)
+
+
+def _append_collection(clean: Clean) -> Any:
+    libraries: Any = bpy.data.libraries
+    with libraries.load(str(clean.blend), link=False) as (there, taken):
+        if list(there.collections) != [clean.collection]:
+            raise ExternalServiceError(
+                "The file that was read for the import holds something else: nothing was imported."
+            )
+        taken.collections = [clean.collection]
+    return taken.collections[0]
+
+
+def _place(collection: Any, clean: Clean, location: Sequence[float] | None) -> None:
+    target = Vector(location) if location is not None else bpy.context.scene.cursor.location
+    for item in collection.all_objects:
+        if item.parent is None:
+            item.matrix_world = Matrix.Translation(target) @ item.matrix_basis
+
+
+def _select(collection: Any) -> None:
+    layer = bpy.context.view_layer
+    for item in layer.objects:
+        item.select_set(False)
+    shown = [item for item in collection.all_objects if item.name in layer.objects]
+    for item in shown:
+        item.select_set(True)
+    layer.objects.active = next((item for item in shown if item.parent is None), None)
+
+
+def _told(removed: Mapping[str, int]) -> str:
+    return "left out: " + ", ".join(f"{count} {name}" for name, count in removed.items())

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which of an asset's files are needed, and what for: pure choices over the tree that `/files/{id}` gives. No `bpy`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from ...errors import ExternalServiceError, InvalidParamsError
+from ..download import RemoteFile
+from ..paths import inside
+from .api import SITE
+
+__all__ = ("MAP_ROLES", "Map", "ModelFiles", "Role", "hdri", "maps", "model", "resolutions", "suffix")
+
+Json = Mapping[str, Any]
+Role = Literal[
+    "base_color",
+    "roughness",
+    "metallic",
+    "normal_gl",
+    "normal_dx",
+    "displacement",
+    "ambient_occlusion",
+    "anisotropy",
+    "anisotropy_rotation",
+    "ior",
+]
+ModelFormat = Literal["blend", "gltf", "fbx"]
+
+#: Key in the tree -> what its map says. A packed map says several things, one a channel.
+MAP_ROLES: Mapping[str, tuple[Role, ...]] = {
+    "Diffuse": ("base_color",),
+    "Rough": ("roughness",),
+    "Metal": ("metallic",),
+    "nor_gl": ("normal_gl",),
+    "nor_dx": ("normal_dx",),
+    "Displacement": ("displacement",),
+    "AO": ("ambient_occlusion",),
+    "anisotropy_strength": ("anisotropy",),
+    "anisotropy_rotation": ("anisotropy_rotation",),
+    "spec_ior": ("ior",),
+    "arm": ("ambient_occlusion", "roughness", "metallic"),
+}
+#: Each is only needed where none before it has said the same.
+_SUBSTITUTES = {"nor_dx": "nor_gl"}
+_FORMATS = ("jpg", "png", "exr")
+#: Eight bits of a JPEG make steps of a height.
+_FORMATS_OF: Mapping[str, tuple[str, ...]] = {"Displacement": ("png", "exr", "jpg")}
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A picture to fetch, and what it is connected to."""
+
+    key: str
+    roles: tuple[Role, ...]
+    resolution: str
+    file: RemoteFile
+
+    @property
+    def suffix(self) -> str:
+        """The file's, such as `.jpg`."""
+        return suffix(self.file)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """A model's main file and those it refers to, each with its path below the main file's folder."""
+
+    format: ModelFormat
+    main: RemoteFile
+    include: Mapping[PurePosixPath, RemoteFile]
+
+    @property
+    def size(self) -> int:
+        """Bytes in all, as far as they are known."""
+        return sum(file.size or 0 for file in (self.main, *self.include.values()))
+
+
+def suffix(file: RemoteFile) -> str:
+    """The suffix that an address ends with, with its dot, or nothing."""
+    return PurePosixPath(file.url.partition("?")[0]).suffix.lower()
+
+
+def resolutions(files: Json, key: str) -> list[str]:
+    """The resolutions in which a part of the tree can be had, the smallest first."""
+    return sorted(_at(files, key), key=_number)
+
+
+def hdri(files: Json, resolution: str, file_format: str) -> RemoteFile:
+    """The picture of an HDRI. Raises InvalidParamsError naming what there is instead."""
+    there = _at(_at(files, "hdri"), _known(resolution, resolutions(files, "hdri")))
+    other = next((name for name in (file_format, "exr", "hdr") if name in there), None)
+    if other is None:
+        raise ExternalServiceError(f"{SITE.name} lists no picture of this HDRI.")
+    return _file(there[other])
+
+
+def maps(files: Json, resolution: str, *, ambient_occlusion: bool = False) -> list[Map]:
+    """The maps that get connected, and no other: each role once. Raises InvalidParamsError, ExternalServiceError."""
+    there = {key: roles for key, roles in MAP_ROLES.items() if _at(files, key)}
+    if "Diffuse" not in there:
+        colours = sorted(key for key in files if key.startswith("col_") and _at(files, key))
+        there |= dict.fromkeys(colours[:1], MAP_ROLES["Diffuse"])
+    if not there:
+        raise ExternalServiceError(f"{SITE.name} lists no maps of this texture.")
+    _known(resolution, sorted({name for key in there for name in resolutions(files, key)}, key=_number))
+    said: set[Role] = set() if ambient_occlusion else {"ambient_occlusion"}
+    chosen = []
+    for key in sorted(there, key="arm".__eq__):  # a packed map fills in what the others left out
+        roles = tuple(role for role in there[key] if role not in said)
+        if roles and _SUBSTITUTES.get(key) not in there:
+            said.update(roles)
+            chosen.append(_map(files, key, roles, resolution))
+    return chosen
+
+
+def model(files: Json, resolution: str, file_format: ModelFormat) -> ModelFiles | None:
+    """The files of a model in one format; None where that format is not offered."""
+    offered = resolutions(files, file_format)
+    if not offered:
+        return None
+    node = _at(_at(files, file_format), _known(resolution, offered))
+    record = node.get(file_format)
+    main = _file(record)
+    includes = _at(record, "include")
+    paths = inside(includes)
+    return ModelFiles(file_format, main, {paths[name]: _file(includes[name]) for name in includes})
+
+
+def _map(files: Json, key: str, roles: tuple[Role, ...], resolution: str) -> Map:
+    offered = resolutions(files, key)
+    fitting = [name for name in offered if _number(name) <= _number(resolution)]
+    nearest = fitting[-1] if fitting else offered[0]
+    there = _at(_at(files, key), nearest)
+    formats = _FORMATS_OF.get(key, _FORMATS)
+    found = next((there[name] for name in formats if name in there), None)
+    return Map(key, roles, nearest, _file(found))
+
+
+def _known(resolution: str, offered: list[str]) -> str:
+    if resolution not in offered:
+        raise InvalidParamsError(
+            f"resolution {resolution!r} is not offered for this asset; there are {', '.join(offered) or 'none'}."
+        )
+    return resolution
+
+
+def _number(resolution: str) -> int:
+    digits = resolution.removesuffix("k")
+    return int(digits) if digits.isdecimal() and len(digits) < 6 else 0
+
+
+def _at(node: Any, name: str) -> Json:
+    found = node.get(name) if isinstance(node, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _file(record: Any) -> RemoteFile:
+    """Raises ExternalServiceError for a record without an address and an MD5: such a file can't be checked."""
+    url, md5, size = (
+        record.get(name) if isinstance(record, Mapping) else None for name in ("url", "md5", "size")
+    )
+    if not isinstance(url, str) or not isinstance(md5, str):
+        raise ExternalServiceError(
+            f"{SITE.name} lists a file without its address or its MD5; it is not fetched."
+        )
+    return RemoteFile(url, md5.lower(), size if isinstance(size, int) and size >= 0 else None)

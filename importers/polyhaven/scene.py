@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Poly Haven's HDRIs and textures as a world and a material of the open file. Main thread."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from ...errors import InvalidParamsError
+from ...names import did_you_mean
+from .. import credit as credits_room
+from ..credit import PROPERTY
+from ..place import Imported, one_step, stamp
+from .api import SITE, Asset
+from .files import Map
+from .nodes import build_material, build_world, set_coordinates
+from .surface import Surface, measure
+
+__all__ = ("add_material", "add_world", "assign", "find_material", "image_key", "switch")
+
+#: Custom properties of a picture, by which another resolution finds it.
+_KEY, _MD5, _ASSET = "asset_map", "asset_md5", "asset_id"
+
+
+def add_world(asset: Asset, resolution: str, path: Path, md5: str, suffix: str) -> Imported:
+    """Light the scene with an HDRI: a new world, the one before stays in the file."""
+    with one_step(f"Add {asset.name}"):
+        image = _image(asset, "hdri", resolution, path, md5, suffix, colour=True)
+        world = bpy.data.worlds.new(asset.name)
+        build_world(world, image)
+        stamp(world, asset.credit)
+        scene = bpy.context.scene
+        before, scene.world = scene.world, world
+        if before is not None and before.users == 0:
+            before.use_fake_user = True  # or saving would drop the user's own world
+        return Imported(asset.credit, world=world.name)
+
+
+def add_material(asset: Asset, maps: Sequence[tuple[Map, Path]]) -> Imported:
+    """A new material with every map in its place, one repetition a UV unit."""
+    with one_step(f"Add {asset.name}"):
+        material = _new_material(asset, maps)
+        return Imported(asset.credit, materials=(material.name,), dimensions=asset.size)
+
+
+def assign(
+    asset: Asset, object_name: str, slot: int | None, maps: Sequence[tuple[Map, Path]] | None
+) -> Imported:
+    """Put the texture on an object at its real size, into one slot; the others stay as they are.
+
+    `maps` None: the material is in the file already. Raises InvalidParamsError.
+    """
+    item = _object(object_name)
+    with one_step(f"Texture {object_name}"):
+        surface = measure(item)
+        material = find_material(asset.id) if maps is None else _new_material(asset, maps)
+        if material is None:
+            raise InvalidParamsError(f"The texture {asset.id!r} is no longer in the file.")
+        material = _fitted(material, surface, asset)
+        _fill_slot(item, slot, material)
+        return Imported(asset.credit, objects=(item.name,), materials=(material.name,), dimensions=asset.size)
+
+
+def find_material(asset_id: str) -> Any | None:
+    """The first material of this very asset that is in the file; names say nothing, users change them."""
+    return next((material for material in bpy.data.materials if _is_of(material, asset_id)), None)
+
+
+def switch(asset: Asset, files: Mapping[str, tuple[Path, str, str]], resolution: str) -> int:
+    """Exchange the asset's pictures for those of another resolution (key -> path, MD5, suffix); gives how many."""
+    with one_step(f"Switch {asset.name} to {resolution}"):
+        old = [
+            image for image in bpy.data.images if image.get(_ASSET) == asset.id and image.get(_KEY) in files
+        ]
+        for image in old:
+            path, md5, suffix = files[image[_KEY]]
+            space = image.colorspace_settings.name
+            new = _image(asset, image[_KEY], resolution, path, md5, suffix, colour=space != "Non-Color")
+            if new != image:
+                new.colorspace_settings.name = space
+                image.user_remap(new)
+                bpy.data.images.remove(image)
+        return len(old)
+
+
+def mark_images(asset: Asset, collection_name: str) -> None:
+    """Note on a model's pictures what they are, so that `switch` finds them."""
+    for item in bpy.data.collections[collection_name].all_objects:
+        for slot in item.material_slots:
+            tree = slot.material.node_tree if slot.material else None
+            for node in tree.nodes if tree else ():
+                image = getattr(node, "image", None)
+                if image is not None:
+                    image[_ASSET], image[_KEY] = asset.id, image_key(image.filepath_raw or image.name)
+
+
+def image_key(name: str) -> str:
+    """A picture's file name without folder, resolution and suffix: the same in every resolution."""
+    return re.sub(r"_\d+k$", "", re.split(r"[\\/]", name)[-1].rpartition(".")[0].lower())
+
+
+def _new_material(asset: Asset, maps: Sequence[tuple[Map, Path]]) -> Any:
+    images = [
+        (
+            one,
+            _image(
+                asset,
+                one.key,
+                one.resolution,
+                path,
+                one.file.md5 or "",
+                one.suffix,
+                "base_color" in one.roles,
+            ),
+        )
+        for one, path in maps
+    ]
+    material = bpy.data.materials.new(asset.name)
+    build_material(material, images, width=asset.size[0] if asset.size else None)
+    stamp(material, asset.credit)
+    return material
+
+
+def _image(asset: Asset, key: str, resolution: str, path: Path, md5: str, suffix: str, colour: bool) -> Any:
+    """The picture, packed, so that the file stays whole when the cache is emptied; loaded once a file."""
+    for known in bpy.data.images:
+        if known.get(_MD5) == md5:
+            return known
+    image = bpy.data.images.load(str(path))
+    image.name = f"{asset.id}_{key}_{resolution}{suffix}"
+    if not colour:
+        image.colorspace_settings.name = "Non-Color"
+    image.pack()
+    image.filepath_raw = f"//{image.name}"  # nothing of this computer's folders goes into the .blend
+    image[_MD5], image[_ASSET], image[_KEY] = md5, asset.id, key
+    return image
+
+
+def _fitted(material: Any, surface: Surface, asset: Asset) -> Any:
+    """The material with coordinates that fit this surface: a copy where another surface uses it otherwise."""
+    width = asset.size[0] if asset.size and asset.size[0] > 0 else None
+    scale = surface.metres / width if width else 1.0
+    if material.users and not set_coordinates(material, surface, scale, try_only=True):
+        twin = next(
+            (
+                other
+                for other in bpy.data.materials
+                if _is_of(other, asset.id) and set_coordinates(other, surface, scale, try_only=True)
+            ),
+            None,
+        )
+        material = twin or material.copy()
+    set_coordinates(material, surface, scale)
+    return material
+
+
+def _is_of(item: Any, asset_id: str) -> bool:
+    found = credits_room.read(item.get(PROPERTY))
+    return found is not None and (found.service, found.id) == (SITE.name, asset_id)
+
+
+def _object(name: str) -> Any:
+    item = bpy.data.objects.get(name)
+    if item is None:
+        raise InvalidParamsError(f"There is no object {name!r}.{did_you_mean(name, bpy.data.objects.keys())}")
+    if not hasattr(item.data, "materials"):
+        raise InvalidParamsError(f"{name!r} is of the type {item.type}, which takes no material.")
+    if not (item.is_editable and item.data.is_editable):
+        raise InvalidParamsError(f"{name!r} is linked from another file; make it local or an override first.")
+    return item
+
+
+def _fill_slot(item: Any, slot: int | None, material: Any) -> None:
+    if not item.material_slots:
+        item.data.materials.append(None)
+    index = item.active_material_index if slot is None else slot
+    if not 0 <= index < len(item.material_slots):
+        raise InvalidParamsError(
+            f"slot {index}: {item.name!r} has {len(item.material_slots)} material slots, counted from 0."
+        )
+    chosen = item.material_slots[index]
+    if item.data.users > 1:
+        chosen.link = "OBJECT"  # other objects share the mesh and keep their look
+    chosen.material = material

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Real asset files, made by Blender itself in forks of this one; each made once a session."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from support import fork
+
+__all__ = ("archive", "blend", "gltf", "picture")
+
+_SUFFIXES = {"JPEG": ".jpg", "PNG": ".png", "OPEN_EXR": ".exr", "HDR": ".hdr"}
+
+
+def picture(folder: Path, name: str, colour: tuple[float, ...], kind: str = "JPEG", size: int = 16) -> Path:
+    """A picture of one colour; `kind` is Blender's name of the format."""
+
+    def make() -> None:
+        image = bpy.data.images.new(name, size, size, float_buffer=kind in ("HDR", "OPEN_EXR"))
+        image.pixels = [*colour, 1.0] * (size * size)
+        image.file_format = kind
+        image.filepath_raw = str(path)
+        image.save()
+
+    path = folder / f"{name}{_SUFFIXES[kind]}"
+    return _made(make, path)
+
+
+def blend(folder: Path, slug: str, *, hostile: bool = False) -> Path:
+    """A model as Poly Haven's: two levels of detail of one textured box of 2 × 1 × 0.5 m, a stray box and a camera.
+
+    `hostile` adds what a scrubbed file must not have.
+    """
+
+    def make() -> None:
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        scene = bpy.context.scene
+        image = bpy.data.images.load(str(texture))
+        image.filepath = f"//textures/{texture.name}"
+        for level in (0, 1):
+            collection = bpy.data.collections.new(f"{slug}_LOD{level}")
+            scene.collection.children.link(collection)
+            box = _box(f"{slug}_LOD{level}", image)
+            collection.objects.link(box)
+            if hostile:
+                _poison(box, folder)
+        scene.collection.objects.link(_box("stray", image))
+        scene.collection.objects.link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
+        bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=True, relative_remap=False, compress=True)
+
+    path = folder / f"{slug}{'_hostile' if hostile else ''}.blend"
+    textures = folder / "textures"
+    textures.mkdir(exist_ok=True)
+    texture = picture(textures, f"{slug}_diff_1k", (0.8, 0.1, 0.1))
+    return _made(make, path)
+
+
+def gltf(folder: Path, *, wrapped: bool = False, animated: bool = False, binary: bool = False) -> Path:
+    """A box of 2 × 1 × 0.5 m as glTF with its texture; `wrapped` in three empties that scale it by 0.01 · 100."""
+
+    def make() -> None:
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        box = _box("box", bpy.data.images.load(str(texture)))
+        bpy.context.scene.collection.objects.link(box)
+        top = box
+        if animated:
+            box.location = (1, 2, 3)
+            box.keyframe_insert("location", frame=1)
+            box.location = (5, 2, 3)
+            box.keyframe_insert("location", frame=20)
+        for number, scale in enumerate((0.01, 100.0, 1.0) if wrapped else ()):
+            empty = bpy.data.objects.new(f"Sketchfab_model.{number}", None)
+            empty.scale = (scale,) * 3
+            bpy.context.scene.collection.objects.link(empty)
+            top.parent = empty
+            top = empty
+        bpy.ops.export_scene.gltf(
+            filepath=str(path),
+            export_format="GLB" if binary else "GLTF_SEPARATE",
+            export_texture_dir="textures",
+        )
+
+    name = "_".join(["model", *(["wrapped"] if wrapped else []), *(["animated"] if animated else [])])
+    home = folder / name
+    home.mkdir(exist_ok=True)
+    texture = picture(folder, "box_diff_1k", (0.8, 0.1, 0.1), "PNG")
+    path = home / ("scene.glb" if binary else "scene.gltf")
+    return _made(make, path)
+
+
+def archive(folder: Path, scene: Path) -> Path:
+    """The files beside a glTF as Sketchfab zips them."""
+    path = folder / f"{scene.parent.name}.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for file in sorted(scene.parent.rglob("*")):
+            if file.is_file():
+                made.write(file, file.relative_to(scene.parent).as_posix())
+        made.writestr("license.txt", "CC-BY-4.0")
+    return path
+
+
+def _made(make: Callable[[], None], path: Path) -> Path:
+    if not path.exists():
+        fork.run(make)
+    assert path.stat().st_size > 0
+    return path
+
+
+def _box(name: str, image: Any) -> Any:
+    bpy.ops.mesh.primitive_cube_add(size=1)
+    box = bpy.context.object
+    box.name = box.data.name = name
+    for vertex in box.data.vertices:
+        vertex.co.x, vertex.co.y, vertex.co.z = vertex.co.x * 2, vertex.co.y, vertex.co.z / 2
+    for collection in box.users_collection:
+        collection.objects.unlink(box)
+    material = bpy.data.materials.new(name)
+    material.use_nodes = True
+    texture = material.node_tree.nodes.new("ShaderNodeTexImage")
+    texture.image = image
+    shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+    material.node_tree.links.new(texture.outputs["Color"], shader.inputs["Base Color"])
+    box.data.materials.append(material)
+    return box
+
+
+def _poison(box: Any, folder: Path) -> None:
+    """A driver, a script, a script node, and paths into this computer."""
+    marker = folder / "ran"
+    driver = box.driver_add("location", 0).driver
+    driver.type = "SCRIPTED"
+    driver.expression = f"__import__('pathlib').Path({str(marker)!r}).touch() or 0.0"
+    text = bpy.data.texts.new("autorun.py")
+    text.write(f"import pathlib; pathlib.Path({str(marker)!r}).touch()")
+    text.use_module = True
+    tree = box.data.materials[0].node_tree
+    script = tree.nodes.new("ShaderNodeScript")
+    script.script = text
+    tree.nodes.new("ShaderNodeTexIES").ies = text
+    picture = tree.nodes.new("ShaderNodeTexImage")
+    picture.image = bpy.data.images.new("spy", 4, 4)
+    picture.image.source = "FILE"
+    picture.image.filepath = "//evil.example/share/picture.png"
+    box.modifiers.new("cache", "MESH_CACHE").filepath = "/etc/passwd"
+    nodes = box.modifiers.new("nodes", "NODES")
+    nodes.bake_directory = "/home/user/secret"
+    tree.driver_add('nodes["Principled BSDF"].inputs["Alpha"].default_value').driver.expression = "1 + 0"
