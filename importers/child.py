@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The program that opens a foreign file, in a confined Blender without a window, and writes a clean .blend.
 
-    child.py IN OUT
+    child.py FOLDER
 
-IN/job.json says what to do (see `Job`), IN/files/ holds the files. OUT/asset.blend gets one collection, OUT/report.json
-a `Report`. Stand-alone, because nothing of the extension is registered here.
+FOLDER/job.json says what to do (see `Job`), FOLDER/files/ holds the files. FOLDER/asset.blend gets one collection,
+FOLDER/report.json a `Report`. Stand-alone, because nothing of the extension is registered here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ops: Any = bpy.ops
 
 
 class Job(TypedDict):
-    """`file` is a path below IN/files. Of a .blend the first collection there is of `collections` is taken.
+    """`file` is a path below FOLDER/files. Of a .blend the first collection there is of `collections` is taken.
 
     `size`: metres that the longest side is to have, None for the file's own. `ground`: put the middle of the bottom
     at the origin, rather than keep the author's origin. `unwrap`: take out empties that only wrap others.
@@ -60,14 +60,14 @@ class _Refused(Exception):
     """The file can't be used; the message is for the user."""
 
 
-def main(source: Path, target: Path) -> None:
-    """Do the job of the folder `source`."""
-    job: Job = json.loads((source / "job.json").read_text(encoding="utf-8"))
+def main(folder: Path) -> None:
+    """Do the job of this folder."""
+    job: Job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     try:
-        report = _convert(job, source / "files" / job["file"], target / "asset.blend")
+        report = _convert(job, folder / "files" / job["file"], folder / "asset.blend")
     except (_Refused, RuntimeError, OSError, ValueError) as error:  # operators fail with RuntimeError
         report = Report(error=str(error).strip() or type(error).__name__)
-    (target / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    (folder / "report.json").write_text(json.dumps(report), encoding="utf-8")
 
 
 def _convert(job: Job, path: Path, result: Path) -> Report:
@@ -242,4 +242,4 @@ def _bounds(collection: Any) -> tuple[list[float], list[float]]:
 
 
 if __name__ == "__main__":
-    main(*(Path(argument) for argument in sys.argv[-2:]))
+    main(Path(sys.argv[-1]))

@@ -13,7 +13,18 @@ from ..download import RemoteFile
 from ..paths import inside
 from .api import SITE
 
-__all__ = ("MAP_ROLES", "Map", "ModelFiles", "Role", "hdri", "maps", "model", "resolutions", "suffix")
+__all__ = (
+    "MAP_ROLES",
+    "Map",
+    "ModelFiles",
+    "Role",
+    "hdri",
+    "maps",
+    "model",
+    "number",
+    "resolutions",
+    "suffix",
+)
 
 Json = Mapping[str, Any]
 Role = Literal[
@@ -87,7 +98,7 @@ def suffix(file: RemoteFile) -> str:
 
 def resolutions(files: Json, key: str) -> list[str]:
     """The resolutions in which a part of the tree can be had, the smallest first."""
-    return sorted(_at(files, key), key=_number)
+    return sorted(_at(files, key), key=number)
 
 
 def hdri(files: Json, resolution: str, file_format: str) -> RemoteFile:
@@ -107,7 +118,7 @@ def maps(files: Json, resolution: str, *, ambient_occlusion: bool = False) -> li
         there |= dict.fromkeys(colours[:1], MAP_ROLES["Diffuse"])
     if not there:
         raise ExternalServiceError(f"{SITE.name} lists no maps of this texture.")
-    _known(resolution, sorted({name for key in there for name in resolutions(files, key)}, key=_number))
+    _known(resolution, sorted({name for key in there for name in resolutions(files, key)}, key=number))
     said: set[Role] = set() if ambient_occlusion else {"ambient_occlusion"}
     chosen = []
     for key in sorted(there, key="arm".__eq__):  # a packed map fills in what the others left out
@@ -133,7 +144,7 @@ def model(files: Json, resolution: str, file_format: ModelFormat) -> ModelFiles 
 
 def _map(files: Json, key: str, roles: tuple[Role, ...], resolution: str) -> Map:
     offered = resolutions(files, key)
-    fitting = [name for name in offered if _number(name) <= _number(resolution)]
+    fitting = [name for name in offered if number(name) <= number(resolution)]
     nearest = fitting[-1] if fitting else offered[0]
     there = _at(_at(files, key), nearest)
     formats = _FORMATS_OF.get(key, _FORMATS)
@@ -149,7 +160,8 @@ def _known(resolution: str, offered: list[str]) -> str:
     return resolution
 
 
-def _number(resolution: str) -> int:
+def number(resolution: str) -> int:
+    """2 for `2k`; 0 for what is no resolution."""
     digits = resolution.removesuffix("k")
     return int(digits) if digits.isdecimal() and len(digits) < 6 else 0
 

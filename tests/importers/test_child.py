@@ -21,12 +21,11 @@ def job(**changes: Any) -> child.Job:
 
 
 def convert(folder: Path, files: Path, **changes: Any) -> dict[str, Any]:
-    """Do a job on a folder of files; the report, and with `look` what came out (see `_contents`)."""
-    source, target = folder / "in", folder / "out"
-    shutil.copytree(files, source / "files")
-    target.mkdir(parents=True)
-    (source / "job.json").write_text(json.dumps(job(**changes)))
-    fork.run(child.main, source, target)
+    """Do a job on a folder of files; the report, and what came out (see `_contents`)."""
+    target = folder / "child"
+    shutil.copytree(files, target / "files")
+    (target / "job.json").write_text(json.dumps(job(**changes)))
+    fork.run(child.main, target)
     report = json.loads((target / "report.json").read_text())
     if "error" not in report:
         report["found"] = fork.run(_contents, target / "asset.blend", report["collection"])
@@ -168,4 +167,4 @@ def test_what_is_no_such_file_is_an_error(tmp_path: Path, name: str, data: bytes
         (files / name).write_bytes(data)
     report = convert(tmp_path, files, format=kind, file=name, collections=["x"])
     assert report["error"]
-    assert not (tmp_path / "out" / "asset.blend").exists()
+    assert not (tmp_path / "child" / "asset.blend").exists()

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which Blender wrote a .blend, from its first bytes. No `bpy`."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+__all__ = ("version",)
+
+_ZSTANDARD = b"\x28\xb5\x2f\xfd"
+_GZIP = b"\x1f\x8b"
+#: Up to 4.5 "BLENDER-v402", from 5.0 on "BLENDER17-01v0500".
+_HEADER = re.compile(rb"BLENDER(?:[-_][vV](\d)(\d\d)|\d\d-\d\dv(\d\d)(\d\d))")
+
+
+def version(path: Path) -> tuple[int, int] | None:
+    """The major and minor version; None where that can't be told. Raises OSError."""
+    with path.open("rb") as file:
+        start = file.read(4096)
+    found = _HEADER.match(_unpacked(path, start))
+    if found is None:
+        return None
+    major, minor = (int(part) for part in found.groups() if part is not None)
+    return major, minor
+
+
+def _unpacked(path: Path, start: bytes) -> bytes:
+    if start.startswith(_GZIP):
+        try:
+            with gzip.open(path) as file:
+                return file.read(32)
+        except (OSError, EOFError):
+            return b""
+    if start.startswith(_ZSTANDARD):
+        return _zstandard(start)
+    return start
+
+
+def _zstandard(start: bytes) -> bytes:
+    """The first bytes of the first frame. Blender's own builds have this module, distributions' may not."""
+    try:
+        import zstandard
+    except ImportError:
+        return b""
+    try:
+        return bytes(zstandard.ZstdDecompressor().decompressobj().decompress(start))
+    except zstandard.ZstdError:
+        return b""

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From an id of Poly Haven to something in the scene: `plan` says what it takes, `run` does it. Worker threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import bpy
+
+from ... import main_thread
+from ...errors import ExternalServiceError, InvalidParamsError
+from .. import blend_header, foreign, place
+from ..download import RemoteFile
+from ..place import Imported
+from ..work import Work
+from . import files as choices
+from . import scene
+from .api import SITE, Asset, Kind, PolyHaven
+from .files import Map, ModelFiles, ModelFormat
+
+__all__ = ("Plan", "plan", "run", "texture_object")
+
+#: What is fetched when nobody says which resolution.
+_USUAL = "2k"
+#: Of a model, in the order in which they are tried.
+_MODEL_FORMATS: tuple[ModelFormat, ...] = ("blend", "gltf", "fbx")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What will be fetched for an asset. Of a model the first of `models` that can be used."""
+
+    asset: Asset
+    resolution: str
+    hdri: RemoteFile | None = None
+    maps: tuple[Map, ...] = ()
+    models: tuple[ModelFiles, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes to fetch."""
+        if self.models:
+            return self.models[0].size
+        files = [self.hdri] if self.hdri else [one.file for one in self.maps]
+        return sum(file.size or 0 for file in files)
+
+
+def plan(
+    work: Work,
+    asset_id: str,
+    *,
+    kind: Kind | None = None,
+    resolution: str | None = None,
+    file_format: str | None = None,
+    ambient_occlusion: bool = False,
+) -> Plan:
+    """Ask what the asset has. Raises InvalidParamsError, ExternalServiceError, Cancelled."""
+    service = PolyHaven(work.cache, work.cancelled)
+    asset = service.asset(asset_id)
+    if kind not in (None, asset.kind):
+        raise InvalidParamsError(f"{asset_id!r} is one of the {asset.kind}, not of the {kind}.")
+    tree = service.files(asset_id)
+    if asset.kind == "hdris":
+        chosen = resolution or _usual(choices.resolutions(tree, "hdri"))
+        return Plan(asset, chosen, hdri=choices.hdri(tree, chosen, file_format or "hdr"))
+    if asset.kind == "textures":
+        offered = sorted({name for key in choices.MAP_ROLES for name in choices.resolutions(tree, key)})
+        chosen = resolution or _usual(offered)
+        maps = choices.maps(tree, chosen, ambient_occlusion=ambient_occlusion)
+        return Plan(asset, chosen, maps=tuple(maps))
+    formats = [
+        name for name in _MODEL_FORMATS if file_format in (None, name) and choices.resolutions(tree, name)
+    ]
+    if not formats:
+        wanted = f"as {file_format}" if file_format else "in a format that Blender reads"
+        raise InvalidParamsError(f"{SITE.name} does not offer the model {asset_id!r} {wanted}.")
+    chosen = resolution or _usual(choices.resolutions(tree, formats[0]))
+    models = (choices.model(tree, chosen, name) for name in formats)
+    return Plan(asset, chosen, models=tuple(found for found in models if found is not None))
+
+
+def run(
+    work: Work, what: Plan, *, lod: int = 0, location: Sequence[float] | None = None, switch: bool = False
+) -> Imported:
+    """Fetch what was planned and bring it into the scene. Raises ExternalServiceError, Cancelled.
+
+    With `switch` nothing is added: the asset's pictures that are in the file are exchanged for these.
+    """
+    if switch:
+        return _switch(work, what)
+    if what.hdri is not None:
+        (path,) = work.fetch(SITE, [what.hdri])
+        md5 = what.hdri.md5 or ""
+        add = partial(scene.add_world, what.asset, what.resolution, path, md5, choices.suffix(what.hdri))
+        return _in_blender(work, add)
+    if what.maps:
+        return _in_blender(work, partial(scene.add_material, what.asset, _maps(work, what)))
+    return _model(work, what, lod, location)
+
+
+def texture_object(
+    work: Work, what: Plan | None, asset: Asset, object_name: str, slot: int | None
+) -> Imported:
+    """Put a texture on an object; `what` is None when its material is in the file already."""
+    maps = None if what is None else _maps(work, what)
+    return _in_blender(work, partial(scene.assign, asset, object_name, slot, maps))
+
+
+def _maps(work: Work, what: Plan) -> list[tuple[Map, Path]]:
+    return list(zip(what.maps, work.fetch(SITE, [one.file for one in what.maps]), strict=True))
+
+
+def _model(work: Work, what: Plan, lod: int, location: Sequence[float] | None) -> Imported:
+    """The first format that can be used: a .blend of a newer Blender, say, can't."""
+    reasons = []
+    for model in what.models:
+        try:
+            return _open_model(work, what, model, lod, location)
+        except ExternalServiceError as error:
+            reasons.append(f"as {model.format}: {error}")
+    raise ExternalServiceError("\n".join(reasons))
+
+
+def _open_model(
+    work: Work, what: Plan, model: ModelFiles, lod: int, location: Sequence[float] | None
+) -> Imported:
+    asset = what.asset
+    (main,) = work.fetch(SITE, [model.main])
+    if model.format == "blend":
+        written = blend_header.version(main)
+        if written is not None and written > bpy.app.version[:2]:
+            raise ExternalServiceError(
+                f"it was written by Blender {written[0]}.{written[1]}, which is newer than this one."
+            )
+    included = zip(model.include, work.fetch(SITE, list(model.include.values())), strict=True)
+    file = f"{asset.id}.{model.format}"
+    job = {
+        "format": model.format,
+        "file": file,
+        "title": asset.name,
+        "collections": [f"{asset.id}_LOD{lod}", asset.id, f"{asset.id}_static", f"{asset.id}_LOD0"],
+        "size": None,
+        "ground": False,
+        "unwrap": model.format != "blend",
+    }
+    work.report(0, None, "Opening the model")
+    with foreign.opened(job, {PurePosixPath(file): main, **dict(included)}, work.cancelled) as clean:
+
+        def add() -> Imported:
+            added = place.append(clean, asset.credit, location)
+            scene.mark_images(asset, added.collection or "")
+            return added
+
+        return _in_blender(work, add)
+
+
+def _switch(work: Work, what: Plan) -> Imported:
+    if what.hdri is not None:
+        wanted = {"hdri": what.hdri}
+    elif what.maps:
+        wanted = {one.key: one.file for one in what.maps}
+    else:
+        wanted = {scene.image_key(str(path)): file for path, file in what.models[0].include.items()}
+    paths = work.fetch(SITE, list(wanted.values()))
+    ready = {
+        key: (path, file.md5 or "", choices.suffix(file))
+        for (key, file), path in zip(wanted.items(), paths, strict=True)
+    }
+    switched = _in_blender(work, partial(scene.switch, what.asset, ready, what.resolution))
+    if not switched:
+        raise InvalidParamsError(f"No pictures of {what.asset.id!r} are in this file: download it first.")
+    return Imported(what.asset.credit)
+
+
+def _in_blender(work: Work, do: Any) -> Any:
+    work.check()
+    work.report(0, None, "Adding it to the scene")
+    return main_thread.run(do, cancelled=work.cancelled, label="the import").result()
+
+
+def _usual(offered: Sequence[str]) -> str:
+    """The usual resolution, or the next smaller one, or the smallest there is."""
+    ordered = sorted(offered, key=choices.number)
+    fitting = [name for name in ordered if choices.number(name) <= choices.number(_USUAL)]
+    return fitting[-1] if fitting else ordered[0] if ordered else _USUAL

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Foreign files opened in a really confined process."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
+from bl_ext.user_default.mcp_bridge.importers import confined, foreign
+from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
+from bl_ext.user_default.mcp_bridge.sandbox import supervisor
+
+from support import assets
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("assets")
+
+
+@pytest.fixture
+def runs() -> Iterator[Path]:
+    """The folder that the supervisor's processes work in; it must be empty in the end."""
+    supervisor.current().means()  # tried once, which leaves a file behind
+    folder = supervisor.current().new_folder()
+    folder.rmdir()
+    before = set(folder.parent.iterdir())
+    yield folder.parent
+    assert set(folder.parent.iterdir()) == before
+
+
+def job(**changes: Any) -> dict[str, Any]:
+    plain = {"format": "gltf", "file": "scene.gltf", "title": "Thing", "collections": []}
+    return plain | {"size": None, "ground": False, "unwrap": True} | changes
+
+
+def files(folder: Path) -> dict[PurePosixPath, Path]:
+    return {PurePosixPath(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_model_is_opened_in_confinement(made: Path, runs: Path, tmp_path: Path) -> None:
+    scene = assets.gltf(made)
+    with foreign.opened(job(), files(scene.parent)) as clean:
+        assert (clean.collection, clean.roots, clean.removed) == ("Thing", ("box",), {})
+        assert clean.dimensions == pytest.approx((2, 1, 0.5), abs=1e-4)
+        shutil.copy(clean.blend, tmp_path)
+    assert not clean.blend.exists()
+
+
+def test_a_file_that_is_none_is_told(made: Path, runs: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"nothing")
+    with (
+        pytest.raises(ExternalServiceError, match="“Thing” can't be opened: "),
+        foreign.opened(job(), {PurePosixPath("scene.gltf"): path}),
+    ):
+        pass
+
+
+def test_cancel_ends_the_process(made: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cancelled = threading.Event()
+    threading.Timer(0.2, cancelled.set).start()
+    begin = time.monotonic()
+    with pytest.raises(Cancelled), foreign.opened(job(), files(assets.gltf(made).parent), cancelled):
+        pass
+    assert time.monotonic() - begin < 5
+    assert supervisor.counts().running == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("raise SystemExit(3)", "ended by exit code 3"),
+        ("import os; os.abort()", "ended by killed by signal"),
+        ("import time; time.sleep(60)", "longer than 300 s"),
+        ("data = b'x' * (1 << 34)", "ended by|more memory"),
+    ],
+)
+def test_a_program_that_fails_is_told(
+    runs: Path, code: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confined, "_TIME_S", 1.0)
+    folder = supervisor.current().new_folder()
+    (folder / "child.py").write_text(code)
+    with pytest.raises(ExternalServiceError, match=text):
+        confined.run("child.py", folder, None)
+    shutil.rmtree(folder)
+
+
+def test_what_the_child_says_is_looked_at(tmp_path: Path) -> None:
+    for report in ("", "[]", '{"collection": 1}', '{"collection": "x", "roots": 3}', '{"error": "no"}'):
+        (tmp_path / "report.json").write_text(report)
+        with pytest.raises(ExternalServiceError, match="“Thing” can't be opened"):
+            foreign._read(tmp_path, "Thing")
+    good = '{"collection": "x", "roots": [], "dimensions": [], "removed": {}}'
+    (tmp_path / "report.json").write_text(good)
+    (tmp_path / "asset.blend").symlink_to("/etc/passwd")
+    with pytest.raises(ExternalServiceError, match="wrote nothing"):
+        foreign._read(tmp_path, "Thing")
