@@ -71,7 +71,7 @@ def main(folder: Path) -> None:
 
 
 def _convert(job: Job, path: Path, result: Path) -> Report:
-    _ops.wm.read_factory_settings(use_empty=True)
+    _ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
     collection = _data.collections.new(job["title"][:_NAME_LENGTH] or "Asset")
     bpy.context.scene.collection.children.link(collection)
     for item in _IMPORTERS[job["format"]](job, path):

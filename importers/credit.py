@@ -36,10 +36,13 @@ class Credit:
         link = f": {self.url}" if self.url else ""
         return f"“{self.title}”{by}, {self.licence}, from {self.service}{link}"
 
+    def known(self) -> dict[str, str]:
+        """The members that say something."""
+        return {name: value for name, value in asdict(self).items() if value}
+
     def as_property(self) -> dict[str, str]:
-        """What is stored on a data-block: only what is known."""
-        dated = asdict(self) | {"date": self.date or datetime.now(UTC).date().isoformat()}
-        return {name: value for name, value in dated.items() if value}
+        """What is stored on a data-block."""
+        return {"date": datetime.now(UTC).date().isoformat(), **self.known()}
 
 
 def read(stored: Any) -> Credit | None:

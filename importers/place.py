@@ -111,6 +111,7 @@ def _place(collection: Any, clean: Clean, location: Sequence[float] | None) -> N
 
 def _select(collection: Any) -> None:
     layer = bpy.context.view_layer
+    layer.update()  # or it does not know the new objects
     for item in layer.objects:
         item.select_set(False)
     shown = [item for item in collection.all_objects if item.name in layer.objects]

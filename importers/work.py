@@ -6,24 +6,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+from .. import main_thread
 from .cache import Cache
 from .download import Cancelled, Flag, RemoteFile, Site, megabytes
 
 __all__ = ("Work",)
 
+T = TypeVar("T")
 
-def _unheard(_done: float, _total: float | None, _message: str) -> None:
+
+#: The part of an import that downloading is, in per cent; the rest is opening and adding.
+_DOWNLOADING = 90.0
+
+
+def _unheard(_percent: float, _message: str) -> None:
     """Nobody wants to know."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What whoever wants an import gives to it. `report(done, total, message)` may be called from any thread."""
+    """What whoever wants an import gives to it. `report(percent, message)` may be called from any thread."""
 
     cache: Cache
     cancelled: Flag | None = None
-    report: Callable[[float, float | None, str], None] = _unheard
+    report: Callable[[float, str], None] = _unheard
 
     def fetch(self, site: Site, files: Sequence[RemoteFile]) -> list[Path]:
         """All of the files, through the cache. Raises ExternalServiceError, Cancelled."""
@@ -31,9 +39,8 @@ class Work:
         done = 0
         paths = []
         for file in files:
-            paths.append(
-                self.cache.file(site, file, progress=self.downloaded(done, total), cancelled=self.cancelled)
-            )
+            told = self.downloaded(done, total)
+            paths.append(self.cache.file(site, file, progress=told, cancelled=self.cancelled))
             done += file.size or 0
         return paths
 
@@ -42,12 +49,24 @@ class Work:
 
         def progress(done: int, size: int | None) -> None:
             whole = total or size
+            percent = _DOWNLOADING * (before + done) / whole if whole else 0.0
             of = f" of {megabytes(whole)}" if whole else ""
-            self.report(before + done, whole, f"Downloading: {megabytes(before + done)}{of}")
+            self.report(percent, f"Downloading: {megabytes(before + done)}{of}")
 
         return progress
+
+    def opening(self) -> None:
+        """All files are there; now a confined Blender reads them."""
+        self.check()
+        self.report(_DOWNLOADING, "Opening the model")
 
     def check(self) -> None:
         """Raise Cancelled when somebody cancelled."""
         if self.cancelled is not None and self.cancelled.is_set():
             raise Cancelled("Cancelled.")
+
+    def in_blender(self, do: Callable[[], T]) -> T:
+        """Do the last step on Blender's main thread. Raises what it raises, Cancelled."""
+        self.check()
+        self.report(99.0, "Adding it to the scene")
+        return main_thread.run(do, cancelled=self.cancelled, label="the import").result()

@@ -94,7 +94,7 @@ class PolyHaven:
         self._cache = cache
         self._cancelled = cancelled
 
-    def kinds(self) -> list[str]:
+    def kinds(self) -> list[Kind]:
         """The kinds of assets that there are now."""
         found = self._document("/types")
         return [kind for kind in KINDS if kind in found] if isinstance(found, list) else []

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Literal
@@ -18,6 +18,7 @@ __all__ = (
     "Map",
     "ModelFiles",
     "Role",
+    "check_resolution",
     "hdri",
     "maps",
     "model",
@@ -103,7 +104,7 @@ def resolutions(files: Json, key: str) -> list[str]:
 
 def hdri(files: Json, resolution: str, file_format: str) -> RemoteFile:
     """The picture of an HDRI. Raises InvalidParamsError naming what there is instead."""
-    there = _at(_at(files, "hdri"), _known(resolution, resolutions(files, "hdri")))
+    there = _at(_at(files, "hdri"), check_resolution(resolution, resolutions(files, "hdri")))
     other = next((name for name in (file_format, "exr", "hdr") if name in there), None)
     if other is None:
         raise ExternalServiceError(f"{SITE.name} lists no picture of this HDRI.")
@@ -118,7 +119,7 @@ def maps(files: Json, resolution: str, *, ambient_occlusion: bool = False) -> li
         there |= dict.fromkeys(colours[:1], MAP_ROLES["Diffuse"])
     if not there:
         raise ExternalServiceError(f"{SITE.name} lists no maps of this texture.")
-    _known(resolution, sorted({name for key in there for name in resolutions(files, key)}, key=number))
+    check_resolution(resolution, {name for key in there for name in resolutions(files, key)})
     said: set[Role] = set() if ambient_occlusion else {"ambient_occlusion"}
     chosen = []
     for key in sorted(there, key="arm".__eq__):  # a packed map fills in what the others left out
@@ -134,7 +135,7 @@ def model(files: Json, resolution: str, file_format: ModelFormat) -> ModelFiles 
     offered = resolutions(files, file_format)
     if not offered:
         return None
-    node = _at(_at(files, file_format), _known(resolution, offered))
+    node = _at(_at(files, file_format), check_resolution(resolution, offered))
     record = node.get(file_format)
     main = _file(record)
     includes = _at(record, "include")
@@ -152,10 +153,12 @@ def _map(files: Json, key: str, roles: tuple[Role, ...], resolution: str) -> Map
     return Map(key, roles, nearest, _file(found))
 
 
-def _known(resolution: str, offered: list[str]) -> str:
-    if resolution not in offered:
+def check_resolution(resolution: str, offered: Iterable[str]) -> str:
+    """Raise InvalidParamsError unless this resolution is offered."""
+    known = sorted(offered, key=number)
+    if resolution not in known:
         raise InvalidParamsError(
-            f"resolution {resolution!r} is not offered for this asset; there are {', '.join(offered) or 'none'}."
+            f"resolution {resolution!r} is not offered for this asset; there are {', '.join(known) or 'none'}."
         )
     return resolution
 

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import bpy
 
-from ... import main_thread
 from ...errors import ExternalServiceError, InvalidParamsError
 from .. import blend_header, foreign, place
 from ..download import RemoteFile
@@ -72,14 +70,21 @@ def plan(
         chosen = resolution or _usual(offered)
         maps = choices.maps(tree, chosen, ambient_occlusion=ambient_occlusion)
         return Plan(asset, chosen, maps=tuple(maps))
-    formats = [
-        name for name in _MODEL_FORMATS if file_format in (None, name) and choices.resolutions(tree, name)
-    ]
-    if not formats:
+    return _plan_model(asset, tree, resolution, file_format)
+
+
+def _plan_model(asset: Asset, tree: choices.Json, resolution: str | None, file_format: str | None) -> Plan:
+    offered = {
+        name: found
+        for name in _MODEL_FORMATS
+        if file_format in (None, name) and (found := choices.resolutions(tree, name))
+    }
+    if not offered:
         wanted = f"as {file_format}" if file_format else "in a format that Blender reads"
-        raise InvalidParamsError(f"{SITE.name} does not offer the model {asset_id!r} {wanted}.")
-    chosen = resolution or _usual(choices.resolutions(tree, formats[0]))
-    models = (choices.model(tree, chosen, name) for name in formats)
+        raise InvalidParamsError(f"{SITE.name} does not offer the model {asset.id!r} {wanted}.")
+    every = {name for found in offered.values() for name in found}
+    chosen = choices.check_resolution(resolution or _usual(next(iter(offered.values()))), every)
+    models = (choices.model(tree, chosen, name) for name, found in offered.items() if chosen in found)
     return Plan(asset, chosen, models=tuple(found for found in models if found is not None))
 
 
@@ -96,9 +101,9 @@ def run(
         (path,) = work.fetch(SITE, [what.hdri])
         md5 = what.hdri.md5 or ""
         add = partial(scene.add_world, what.asset, what.resolution, path, md5, choices.suffix(what.hdri))
-        return _in_blender(work, add)
+        return work.in_blender(add)
     if what.maps:
-        return _in_blender(work, partial(scene.add_material, what.asset, _maps(work, what)))
+        return work.in_blender(partial(scene.add_material, what.asset, _maps(work, what)))
     return _model(work, what, lod, location)
 
 
@@ -107,7 +112,7 @@ def texture_object(
 ) -> Imported:
     """Put a texture on an object; `what` is None when its material is in the file already."""
     maps = None if what is None else _maps(work, what)
-    return _in_blender(work, partial(scene.assign, asset, object_name, slot, maps))
+    return work.in_blender(partial(scene.assign, asset, object_name, slot, maps))
 
 
 def _maps(work: Work, what: Plan) -> list[tuple[Map, Path]]:
@@ -147,7 +152,7 @@ def _open_model(
         "ground": False,
         "unwrap": model.format != "blend",
     }
-    work.report(0, None, "Opening the model")
+    work.opening()
     with foreign.opened(job, {PurePosixPath(file): main, **dict(included)}, work.cancelled) as clean:
 
         def add() -> Imported:
@@ -155,7 +160,7 @@ def _open_model(
             scene.mark_images(asset, added.collection or "")
             return added
 
-        return _in_blender(work, add)
+        return work.in_blender(add)
 
 
 def _switch(work: Work, what: Plan) -> Imported:
@@ -170,16 +175,10 @@ def _switch(work: Work, what: Plan) -> Imported:
         key: (path, file.md5 or "", choices.suffix(file))
         for (key, file), path in zip(wanted.items(), paths, strict=True)
     }
-    switched = _in_blender(work, partial(scene.switch, what.asset, ready, what.resolution))
+    switched = work.in_blender(partial(scene.switch, what.asset, ready, what.resolution))
     if not switched:
         raise InvalidParamsError(f"No pictures of {what.asset.id!r} are in this file: download it first.")
     return Imported(what.asset.credit)
-
-
-def _in_blender(work: Work, do: Any) -> Any:
-    work.check()
-    work.report(0, None, "Adding it to the scene")
-    return main_thread.run(do, cancelled=work.cancelled, label="the import").result()
 
 
 def _usual(offered: Sequence[str]) -> str:

@@ -20,7 +20,16 @@ from .files import Map
 from .nodes import build_material, build_world, set_coordinates
 from .surface import Surface, measure
 
-__all__ = ("add_material", "add_world", "assign", "find_material", "image_key", "switch")
+__all__ = (
+    "add_material",
+    "add_world",
+    "assign",
+    "check_object",
+    "has_material",
+    "image_key",
+    "mark_images",
+    "switch",
+)
 
 #: Custom properties of a picture, by which another resolution finds it.
 _KEY, _MD5, _ASSET = "asset_map", "asset_md5", "asset_id"
@@ -57,7 +66,7 @@ def assign(
     item = _object(object_name)
     with one_step(f"Texture {object_name}"):
         surface = measure(item)
-        material = find_material(asset.id) if maps is None else _new_material(asset, maps)
+        material = _find_material(asset.id) if maps is None else _new_material(asset, maps)
         if material is None:
             raise InvalidParamsError(f"The texture {asset.id!r} is no longer in the file.")
         material = _fitted(material, surface, asset)
@@ -65,7 +74,17 @@ def assign(
         return Imported(asset.credit, objects=(item.name,), materials=(material.name,), dimensions=asset.size)
 
 
-def find_material(asset_id: str) -> Any | None:
+def check_object(name: str) -> None:
+    """Raise InvalidParamsError unless this object takes a material."""
+    _object(name)
+
+
+def has_material(asset_id: str) -> bool:
+    """Whether the texture is in the file already."""
+    return _find_material(asset_id) is not None
+
+
+def _find_material(asset_id: str) -> Any | None:
     """The first material of this very asset that is in the file; names say nothing, users change them."""
     return next((material for material in bpy.data.materials if _is_of(material, asset_id)), None)
 
@@ -131,7 +150,8 @@ def _image(asset: Asset, key: str, resolution: str, path: Path, md5: str, suffix
         if known.get(_MD5) == md5:
             return known
     image = bpy.data.images.load(str(path))
-    image.name = f"{asset.id}_{key}_{resolution}{suffix}"
+    stem = key if key.startswith(asset.id) else f"{asset.id}_{key}"
+    image.name = f"{stem}_{resolution}{suffix}"
     if not colour:
         image.colorspace_settings.name = "Non-Color"
     image.pack()

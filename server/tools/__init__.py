@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..mcp.features import Tool
-from . import code, job_tools, scene, viewport
+from . import assets, code, job_tools, polyhaven, scene, viewport
 from .registry import make
 
 __all__ = ("FUNCTIONS", "all_tools")
@@ -19,6 +19,11 @@ FUNCTIONS = (
     job_tools.get_job,
     job_tools.cancel_job,
     job_tools.list_jobs,
+    polyhaven.search_polyhaven_assets,
+    polyhaven.get_polyhaven_categories,
+    polyhaven.download_polyhaven_asset,
+    polyhaven.set_texture,
+    assets.get_asset_credits,
 )
 
 

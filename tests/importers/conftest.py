@@ -8,9 +8,11 @@ from pathlib import Path
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.importers import download
+from bl_ext.user_default.mcp_bridge import main_thread
+from bl_ext.user_default.mcp_bridge.importers import child, confined, download
 from bl_ext.user_default.mcp_bridge.importers.download import Site
 
+from support import fork
 from support.web import Web
 
 
@@ -45,3 +47,15 @@ def site(web: Web, monkeypatch: pytest.MonkeyPatch) -> Site:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path
+
+
+@pytest.fixture
+def _quick_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Foreign files are opened in a fork instead of a confined process, which tests/importers/test_foreign.py tries."""
+
+    def run(_program: str, folder: Path, cancelled: download.Flag | None) -> None:
+        main_thread.run(lambda: fork.run(child.main, folder)).result()
+        if cancelled is not None and cancelled.is_set():
+            raise download.Cancelled("Cancelled.")
+
+    monkeypatch.setattr(confined, "run", run)

@@ -33,7 +33,7 @@ def convert(folder: Path, files: Path, **changes: Any) -> dict[str, Any]:
 
 
 def _contents(path: Path, collection: str) -> dict[str, Any]:
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
     with bpy.data.libraries.load(str(path)) as (there, taken):
         assert list(there.collections) == [collection]
         taken.collections = [collection]

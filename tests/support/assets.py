@@ -20,15 +20,16 @@ _SUFFIXES = {"JPEG": ".jpg", "PNG": ".png", "OPEN_EXR": ".exr", "HDR": ".hdr"}
 def picture(folder: Path, name: str, colour: tuple[float, ...], kind: str = "JPEG", size: int = 16) -> Path:
     """A picture of one colour; `kind` is Blender's name of the format."""
 
-    def make() -> None:
+    path = folder / f"{name}{_SUFFIXES[kind]}"
+    if not path.exists():  # not in a fork: OpenEXR waits for threads that a forked copy has not
         image = bpy.data.images.new(name, size, size, float_buffer=kind in ("HDR", "OPEN_EXR"))
+        image.colorspace_settings.name = "Non-Color"  # the values as they are
         image.pixels = [*colour, 1.0] * (size * size)
         image.file_format = kind
         image.filepath_raw = str(path)
         image.save()
-
-    path = folder / f"{name}{_SUFFIXES[kind]}"
-    return _made(make, path)
+        bpy.data.images.remove(image)
+    return path
 
 
 def blend(folder: Path, slug: str, *, hostile: bool = False) -> Path:
@@ -38,7 +39,7 @@ def blend(folder: Path, slug: str, *, hostile: bool = False) -> Path:
     """
 
     def make() -> None:
-        bpy.ops.wm.read_factory_settings(use_empty=True)
+        bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
         scene = bpy.context.scene
         image = bpy.data.images.load(str(texture))
         image.filepath = f"//textures/{texture.name}"
@@ -64,7 +65,7 @@ def gltf(folder: Path, *, wrapped: bool = False, animated: bool = False, binary:
     """A box of 2 × 1 × 0.5 m as glTF with its texture; `wrapped` in three empties that scale it by 0.01 · 100."""
 
     def make() -> None:
-        bpy.ops.wm.read_factory_settings(use_empty=True)
+        bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
         box = _box("box", bpy.data.images.load(str(texture)))
         bpy.context.scene.collection.objects.link(box)
         top = box

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the tools of all asset services share, and the list of credits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, TypeVar
+
+from ... import settings
+from ...errors import PolicyError
+from ...importers import local, place
+from ...importers.credit import Credit
+from ...importers.download import megabytes
+from ...importers.place import Imported
+from ...importers.work import Work
+from ..mcp.context import RequestContext
+from ..mcp.errors import MissingCapability
+from .registry import tool
+from .schema import Bounds
+
+__all__ = (
+    "AssetId",
+    "CreditInfo",
+    "ImportResult",
+    "Location",
+    "ask_user",
+    "check_size",
+    "credit_info",
+    "in_background",
+    "in_thread",
+    "result_of",
+)
+
+T = TypeVar("T")
+
+Location = tuple[float, float, float] | None
+AssetId = Annotated[str, Bounds(shortest=1, longest=50, pattern="^[A-Za-z0-9_-]+$")]
+
+
+class CreditInfo(TypedDict):
+    """Who made an asset, and what may be done with it."""
+
+    service: str
+    id: str
+    title: str
+    author: str
+    licence: str
+    licence_url: NotRequired[str]
+    url: NotRequired[str]
+    author_url: NotRequired[str]
+    date: NotRequired[str]
+    note: NotRequired[str]
+    #: The credit as it may stand in a list.
+    line: str
+
+
+class ImportResult(TypedDict):
+    """What an import brought into the scene, or that it is still at work."""
+
+    status: Literal["success", "pending"]
+    collection: NotRequired[str]
+    objects: NotRequired[list[str]]
+    materials: NotRequired[list[str]]
+    world: NotRequired[str]
+    dimensions_m: NotRequired[list[float]]
+    #: What was taken out of a foreign file, because it could run code or read files, and how much of it.
+    left_out: NotRequired[dict[str, int]]
+    credit: NotRequired[CreditInfo]
+    job_id: NotRequired[str]
+    message: NotRequired[str]
+
+
+class Credits(TypedDict):
+    credits: list[CreditInfo]
+    text: str
+
+
+@tool(title="Get Asset Credits", read_only=True)
+def get_asset_credits(context: RequestContext) -> Credits:
+    """Who made the imported assets in this file and under which licence, as a list and as a text to copy."""
+    found = place.credits_of()
+    return {"credits": [credit_info(item) for item in found], "text": "\n".join(item.line for item in found)}
+
+
+def credit_info(credit: Credit) -> CreditInfo:
+    """A credit as tools show it: only what is known."""
+    return {**credit.known(), "line": credit.line}  # type: ignore[typeddict-item]
+
+
+def result_of(imported: Imported) -> ImportResult:
+    """What an import brought, as its tool answers."""
+    found: dict[str, Any] = {
+        "collection": imported.collection,
+        "objects": list(imported.objects),
+        "materials": list(imported.materials),
+        "world": imported.world,
+        "dimensions_m": [round(length, 4) for length in imported.dimensions],
+        "left_out": dict(imported.removed or {}),
+    }
+    told = {name: value for name, value in found.items() if value}
+    return {"status": "success", **told, "credit": credit_info(imported.credit)}  # type: ignore[typeddict-item]
+
+
+async def in_thread(context: RequestContext, do: Callable[[Work], T]) -> T:
+    """Do something short with the network in a worker thread."""
+    return await asyncio.to_thread(do, Work(local.asset_cache(), context.cancelled))
+
+
+async def in_background(context: RequestContext, title: str, do: Callable[[Work], T]) -> T:
+    """Do something long in a worker thread, as a job that reports how far it is and can be cancelled."""
+    await context.background("import", title)
+
+    def report(percent: float, message: str) -> None:
+        context.report_progress(percent, 100.0, message)
+
+    return await asyncio.to_thread(do, Work(local.asset_cache(), context.cancelled, report))
+
+
+async def check_size(context: RequestContext, title: str, size: int) -> None:
+    """Ask the user before something large is fetched. Raises PolicyError."""
+    limit = settings.current().ask_above_mb
+    if size > limit * 1_000_000:
+        await ask_user(
+            context,
+            "size",
+            f"Download {megabytes(size)} for “{title}”?",
+            otherwise=f"“{title}” has {megabytes(size)}, and more than {limit} MB are fetched only after the user "
+            "agreed, which this client can't ask for. Choose a lower resolution, or ask the user to raise "
+            "Ask Above in the preferences of MCP Bridge.",
+        )
+
+
+async def ask_user(context: RequestContext, key: str, question: str, *, otherwise: str) -> None:
+    """Raise PolicyError unless the user says yes; `otherwise` is what it says where the user can't be asked."""
+    ask = partial(context.elicit, key, question, {"type": "object", "properties": {}})
+    try:
+        answer = await ask()
+    except MissingCapability:
+        raise PolicyError(otherwise, code="not_confirmed") from None
+    if answer.get("action") != "accept":
+        raise PolicyError(f"The user said no to this: {question}", code="not_confirmed")

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bl_ext.user_default.mcp_bridge.importers.cache import Cache
+from bl_ext.user_default.mcp_bridge.importers.polyhaven.api import PolyHaven
+from bl_ext.user_default.mcp_bridge.importers.work import Work
+
+from support.polyhaven import PolyHavenServer
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("polyhaven")
+
+
+@pytest.fixture
+def server(files: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PolyHavenServer]:
+    with PolyHavenServer(files) as started:
+        monkeypatch.setenv("BLENDER_MCP_POLYHAVEN_API", started.url)
+        yield started
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Work:
+    return Work(Cache(tmp_path / "cache", quota=10**9))
+
+
+@pytest.fixture
+def service(server: PolyHavenServer, work: Work) -> PolyHaven:
+    return PolyHaven(work.cache)

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From an id to the scene, over real HTTP, with real files and a really confined child."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError, InvalidParamsError
+from bl_ext.user_default.mcp_bridge.importers import place
+from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
+from bl_ext.user_default.mcp_bridge.importers.place import Imported
+from bl_ext.user_default.mcp_bridge.importers.polyhaven import importing
+from bl_ext.user_default.mcp_bridge.importers.polyhaven.api import PolyHaven
+from bl_ext.user_default.mcp_bridge.importers.work import Work
+
+from support.polyhaven import BRICK, CHAIR, SKY, PolyHavenServer
+from support.tool_calls import on_worker
+from support.web import Reply
+
+pytestmark = pytest.mark.usefixtures("empty_scene", "server", "_quick_child")
+
+
+def imported(work: Work, asset_id: str, *, run: dict[str, Any] | None = None, **plan: Any) -> Imported:
+    return on_worker(lambda: importing.run(work, importing.plan(work, asset_id, **plan), **(run or {})))
+
+
+def names() -> dict[str, list[str]]:
+    kinds = ("objects", "meshes", "materials", "images", "collections", "worlds", "texts", "libraries")
+    return {kind: sorted(getattr(bpy.data, kind).keys()) for kind in kinds}
+
+
+def source(socket: Any) -> Any:
+    """The node that an input is connected to."""
+    assert socket.links, f"{socket.name} is not connected"
+    return socket.links[0].from_node
+
+
+def test_an_hdri_becomes_a_new_world_with_the_picture_in_the_file(work: Work) -> None:
+    own = bpy.data.worlds.new("Mine")
+    bpy.context.scene.world = own
+    found = imported(work, SKY)
+    world = bpy.context.scene.world
+    assert (found.world, world.name) == ("Studio Sky", "Studio Sky")
+    assert own.use_fake_user
+    output = next(node for node in world.node_tree.nodes if node.type == "OUTPUT_WORLD")
+    background = source(output.inputs["Surface"])
+    picture = source(background.inputs["Color"])
+    mapping = source(picture.inputs["Vector"])
+    assert source(mapping.inputs["Vector"]).bl_idname == "ShaderNodeTexCoord"
+    image = picture.image
+    assert image.size[:] == (16, 16)
+    assert (image.packed_file is not None, image.filepath_raw) == (True, f"//{image.name}")
+    assert image.pixels[0] == pytest.approx(2.0, rel=0.02)
+    assert world["asset_credit"]["licence"] == "CC0 1.0"
+
+
+@pytest.mark.parametrize("asset_id", [SKY, BRICK])
+def test_an_import_is_one_undo_step(work: Work, asset_id: str) -> None:
+    bpy.ops.ed.undo_push(message="before")
+    before = names()
+    imported(work, asset_id)
+    assert names() != before
+    bpy.ops.ed.undo()
+    assert names() == before
+
+
+def test_a_texture_becomes_a_material_with_every_map_in_its_place(
+    work: Work, server: PolyHavenServer
+) -> None:
+    found = imported(work, BRICK, resolution="1k")
+    material = bpy.data.materials[found.materials[0]]
+    tree = material.node_tree
+    output = next(node for node in tree.nodes if node.type == "OUTPUT_MATERIAL")
+    shader = source(output.inputs["Surface"])
+    colour = source(shader.inputs["Base Color"])
+    rough = source(shader.inputs["Roughness"])
+    normal = source(shader.inputs["Normal"])
+    raised = source(output.inputs["Displacement"])
+    metal = source(shader.inputs["Metallic"])
+    assert (colour.image.colorspace_settings.name, colour.label) == ("sRGB", "Diffuse")
+    assert (rough.image.colorspace_settings.name, rough.label) == ("Non-Color", "Rough")
+    assert normal.bl_idname == "ShaderNodeNormalMap"
+    assert source(normal.inputs["Color"]).label == "nor_gl"
+    assert source(normal.inputs["Color"]).image.colorspace_settings.name == "Non-Color"
+    assert raised.inputs["Midlevel"].default_value == 0.5
+    assert source(raised.inputs["Height"]).label == "Displacement"
+    assert shader.inputs["Metallic"].links[0].from_socket.name == "Blue"
+    assert source(metal.inputs["Color"]).label == "arm"
+    assert source(colour.inputs["Vector"]).vector_type == "POINT"
+    assert all(image.packed_file for image in bpy.data.images if image.source == "FILE")
+    assert sorted(server.downloads()) == [
+        "brick_Diffuse_1k.jpg",
+        "brick_Displacement_1k.png",
+        "brick_Rough_1k.jpg",
+        "brick_arm_1k.jpg",
+        "brick_nor_gl_1k.jpg",
+    ]
+
+
+def test_directx_normals_are_flipped(work: Work, server: PolyHavenServer) -> None:
+    del server.files[BRICK]["nor_gl"]
+    found = imported(work, BRICK, resolution="1k", ambient_occlusion=True)
+    tree = bpy.data.materials[found.materials[0]].node_tree
+    shader = next(node for node in tree.nodes if node.type == "BSDF_PRINCIPLED")
+    join = source(source(shader.inputs["Normal"]).inputs["Color"])
+    assert join.bl_idname == "ShaderNodeCombineColor"
+    turn = source(join.inputs["Green"])
+    assert (turn.operation, turn.inputs[0].default_value) == ("SUBTRACT", 1.0)
+    mix = source(shader.inputs["Base Color"])
+    assert (mix.blend_type, mix.inputs["Factor"].default_value) == ("MULTIPLY", 1.0)
+
+
+def test_a_texture_seen_once_comes_back_without_the_network(work: Work, server: PolyHavenServer) -> None:
+    imported(work, BRICK)
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
+    bpy.context.preferences.system.use_online_access = False
+    asked = len(server.seen)
+    assert imported(work, BRICK).materials == ("Brick Wall",)
+    assert len(server.seen) == asked
+
+
+def textured(work: Work, name: str, **more: Any) -> Any:
+    """Set the texture; the material that the object has then."""
+
+    def run() -> Imported:
+        plan = importing.plan(work, BRICK, resolution="1k")
+        return importing.texture_object(work, plan, plan.asset, name, more.get("slot"))
+
+    return bpy.data.materials[on_worker(run).materials[0]]
+
+
+def mapping_of(material: Any) -> Any:
+    return next(node for node in material.node_tree.nodes if node.bl_idname == "ShaderNodeMapping")
+
+
+def test_a_texture_on_an_object_has_its_real_size_and_leaves_the_other_slots(work: Work) -> None:
+    bpy.ops.mesh.primitive_plane_add(size=3)
+    plane = bpy.context.object
+    for name in ("first", "second"):
+        plane.data.materials.append(bpy.data.materials.new(name))
+    material = textured(work, "Plane", slot=1)
+    assert [slot.material.name for slot in plane.material_slots] == ["first", material.name]
+    assert mapping_of(material).inputs["Scale"].default_value[:] == pytest.approx((6, 6, 6)), "3 m of 0.5 m"
+    assert bpy.data.materials["second"].users == 0
+
+
+def test_objects_of_other_sizes_get_their_own_scale_and_share_the_pictures(work: Work) -> None:
+    bpy.ops.mesh.primitive_plane_add(size=1)
+    bpy.ops.mesh.primitive_plane_add(size=2)
+    one, two = textured(work, "Plane"), textured(work, "Plane.001")
+    assert one != two
+    assert [mapping_of(each).inputs["Scale"].default_value[0] for each in (one, two)] == pytest.approx([2, 4])
+    assert len([image for image in bpy.data.images if image.source == "FILE"]) == 5
+
+
+def test_an_object_that_shares_its_mesh_is_changed_alone(work: Work) -> None:
+    bpy.ops.mesh.primitive_plane_add()
+    twin = bpy.context.object.copy()
+    bpy.context.scene.collection.objects.link(twin)
+    material = textured(work, "Plane")
+    assert bpy.data.objects["Plane"].material_slots[0].material == material
+    assert twin.material_slots[0].material is None
+
+
+def test_without_a_uv_map_the_texture_is_projected(work: Work) -> None:
+    bpy.ops.mesh.primitive_plane_add()
+    plane = bpy.context.object
+    plane.data.uv_layers.remove(plane.data.uv_layers[0])
+    material = textured(work, "Plane")
+    mapping = mapping_of(material)
+    assert mapping.inputs["Vector"].links[0].from_socket.name == "Object"
+    assert mapping.inputs["Scale"].default_value[0] == pytest.approx(2.0)
+    assert {
+        node.projection for node in material.node_tree.nodes if node.bl_idname == "ShaderNodeTexImage"
+    } == {"BOX"}
+
+
+@pytest.mark.parametrize(
+    ("name", "slot", "text"),
+    [
+        ("Plan", None, r"no object 'Plan'. Did you mean 'Plane'"),
+        ("Camera", None, "type CAMERA, which takes no material"),
+        ("Plane", 3, "slot 3: 'Plane' has 1 material slots, counted from 0"),
+    ],
+)
+def test_a_texture_that_cannot_be_set_leaves_nothing(
+    work: Work, name: str, slot: int | None, text: str
+) -> None:
+    bpy.ops.mesh.primitive_plane_add()
+    bpy.context.object.data.materials.append(bpy.data.materials.new("own"))
+    bpy.ops.object.camera_add()
+    before = names()
+    with pytest.raises(InvalidParamsError, match=text):
+        textured(work, name, slot=slot)
+    assert names() == before
+
+
+def test_a_model_brings_its_collection_alone_at_the_cursor(work: Work) -> None:
+    bpy.context.scene.cursor.location = (1, 2, 3)
+    found = imported(work, CHAIR, resolution="1k")
+    collection = bpy.data.collections["Chair"]
+    assert found.objects == ("chair_LOD0",)
+    assert found.dimensions == pytest.approx((2, 1, 0.5))
+    assert sorted(bpy.data.objects.keys()) == ["chair_LOD0"]
+    chair = bpy.data.objects["chair_LOD0"]
+    assert chair.location[:] == (1, 2, 3)
+    assert chair.select_get()
+    assert [image.packed_file is not None for image in bpy.data.images if image.source == "FILE"] == [True]
+    assert collection["asset_credit"]["author"] == "Ada"
+    assert names()["libraries"] == []
+
+
+def test_a_model_twice_has_no_name_clash_and_a_choice_of_detail(work: Work) -> None:
+    imported(work, CHAIR, resolution="1k", run={"location": (0, 0, 0)})
+    found = imported(work, CHAIR, resolution="1k", run={"lod": 1, "location": (5, 0, 0)})
+    assert (found.collection, found.objects) == ("Chair.001", ("chair_LOD1",))
+    assert bpy.data.objects["chair_LOD1"].location.x == 5
+
+
+def test_a_blend_of_a_newer_blender_gives_way_to_gltf(
+    work: Work, server: PolyHavenServer, tmp_path: Path
+) -> None:
+    server.files[CHAIR]["blend"]["1k"]["blend"] |= server.add_file(
+        "/dl/new.blend", b"BLENDER17-01v9900" + bytes(99)
+    )
+    found = imported(work, CHAIR, resolution="1k")
+    assert found.objects == ("box",)
+    assert "chair_diff_1k.jpg" not in server.downloads(), "the .blend's pictures are not fetched in vain"
+    del server.files[CHAIR]["gltf"]
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
+    with pytest.raises(
+        ExternalServiceError, match=r"as blend: it was written by Blender 99\.0, which is newer"
+    ):
+        on_worker(
+            lambda: importing.run(Work(work.cache), importing.plan(fresh(tmp_path), CHAIR, resolution="1k"))
+        )
+
+
+def fresh(folder: Path) -> Work:
+    """A cache that knows no documents."""
+    from bl_ext.user_default.mcp_bridge.importers.cache import Cache
+
+    return Work(Cache(folder / "fresh", quota=10**9))
+
+
+def test_a_model_in_edit_mode_leaves_the_user_there(work: Work) -> None:
+    bpy.ops.mesh.primitive_cube_add()
+    bpy.ops.object.mode_set(mode="EDIT")
+    imported(work, CHAIR, resolution="1k")
+    assert bpy.context.object.mode == "EDIT"
+    assert bpy.context.object.name == "Cube"
+    assert "chair_LOD0" in bpy.data.objects
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+@pytest.mark.parametrize("asset_id", [SKY, BRICK, CHAIR])
+def test_the_resolution_can_be_switched(work: Work, asset_id: str) -> None:
+    imported(work, asset_id, resolution="1k")
+    before = sorted(image.name for image in bpy.data.images if "1k" in image.name)
+    assert before
+    imported(work, asset_id, resolution="2k", run={"switch": True})
+    after = [image for image in bpy.data.images if image.source == "FILE"]
+    assert sorted(image.name.replace("2k", "1k").split(".")[0] for image in after) == sorted(
+        name.split(".")[0] for name in before
+    )
+    assert all("2k" in image.name and image.users and image.packed_file for image in after)
+
+
+def test_switching_what_is_not_there_says_so(work: Work) -> None:
+    with pytest.raises(InvalidParamsError, match="No pictures of 'brick_wall' are in this file"):
+        imported(work, BRICK, run={"switch": True})
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply("gone", 404), Reply(b"damaged"), Reply(b"x" * 50, cut=3), Reply("<html>", 403)]
+)
+@pytest.mark.parametrize("asset_id", [SKY, BRICK, CHAIR])
+def test_a_failed_download_leaves_nothing(
+    work: Work, server: PolyHavenServer, tmp_path: Path, asset_id: str, reply: Reply
+) -> None:
+    before = names()
+    for path in [path for path in server.routes if path.startswith("/dl/")]:
+        server.routes[path] = reply
+    with pytest.raises(ExternalServiceError):
+        imported(work, asset_id, resolution="1k")
+    assert names() == before
+    left = [path for path in tmp_path.rglob("*") if path.is_file() and "documents" not in path.parts]
+    assert [path for path in left if path.suffix != ".lock"] == []
+
+
+def test_cancel_while_downloading_leaves_nothing(work: Work, server: PolyHavenServer) -> None:
+    cancelled = threading.Event()
+    reports: list[str] = []
+
+    def report(percent: float, message: str) -> None:
+        reports.append(message)
+        cancelled.set()
+
+    before = names()
+    stopped = replace(work, cancelled=cancelled, report=report)
+    with pytest.raises(Cancelled):
+        imported(stopped, BRICK)
+    assert names() == before
+    assert len(reports) == 1
+
+
+def test_the_wrong_kind_is_told(work: Work) -> None:
+    with pytest.raises(InvalidParamsError, match="'brick_wall' is one of the textures, not of the models"):
+        importing.plan(work, BRICK, kind="models")
+
+
+def test_credits_are_listed_once_an_asset(work: Work, service: PolyHaven) -> None:
+    imported(work, CHAIR, resolution="1k")
+    imported(work, CHAIR, resolution="1k")
+    imported(work, SKY)
+    assert [item.title for item in place.credits_of()] == ["Chair", "Studio Sky"]

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tools called as a client calls them: over a socket, while this thread is Blender's main thread."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from bl_ext.user_default.mcp_bridge import main_thread, settings
+from bl_ext.user_default.mcp_bridge.server import bridge
+
+__all__ = ("ToolError", "Tools", "on_worker")
+
+T = TypeVar("T")
+
+VERSION = "2026-07-28"
+
+
+class ToolError(Exception):
+    """The tool answered `isError`; the message is its text."""
+
+
+def on_worker(do: Callable[[], T]) -> T:
+    """Call `do` in another thread while this one does Blender's work; its result, or what it raised."""
+    outcome: list[Any] = []
+
+    def work() -> None:
+        try:
+            outcome.append((True, do()))
+        except BaseException as error:
+            outcome.append((False, error))
+
+    main_thread.start()
+    thread = threading.Thread(target=work)
+    thread.start()
+    main_thread.pump(thread.is_alive)
+    thread.join()
+    succeeded, value = outcome[0]
+    if not succeeded:
+        raise value
+    return value
+
+
+class Tools:
+    """A running bridge. `capabilities` are the client's; stop it with `stop`."""
+
+    def __init__(self, **capabilities: Any) -> None:
+        self._bridge = bridge.start(settings.current())
+        self.capabilities = capabilities
+
+    def stop(self) -> None:
+        bridge.stop()
+
+    def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The structured result. Raises ToolError."""
+        result = self.raw(tool, arguments)
+        if result.get("isError"):
+            raise ToolError(result["content"][0]["text"])
+        return result["structuredContent"]
+
+    def raw(self, tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """The whole result of `tools/call`."""
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": VERSION,
+            "io.modelcontextprotocol/clientCapabilities": self.capabilities,
+        }
+        params = {"name": tool, "arguments": arguments, "_meta": meta, **more}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        status, text = on_worker(lambda: self._post(tool, body))
+        line = next(
+            (part[5:] for part in text.splitlines()[::-1] if part.startswith("data:") and "{" in part), text
+        )
+        answer = json.loads(line)
+        assert "result" in answer, (status, answer)
+        return answer["result"]
+
+    def _post(self, tool: str, body: dict[str, Any]) -> tuple[int, str]:
+        headers = {
+            "Authorization": f"Bearer {self._bridge.token}",
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": VERSION,
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": tool,
+        }
+        connection = http.client.HTTPConnection("127.0.0.1", self._bridge.port, timeout=60)
+        connection.request("POST", "/mcp", json.dumps(body), headers)
+        response = connection.getresponse()
+        text = response.read().decode()
+        connection.close()
+        return response.status, text
