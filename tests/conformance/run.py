@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run the official conformance suites against the installed extension in a real Blender, over both transports.
 
-    .venv/bin/python tests/conformance/run.py [--only TRANSPORT/SUITE]
+    .venv/bin/python tests/conformance/run.py [--only TRANSPORT/SUITE | --only inspector]
 
-Prints `passed N failed M` for each of the six runs. Exits with 1 unless every check passes, tasks included; a check
-that cannot pass because the suite is at fault is named with its reason in expected_failures.json.
+The Inspector's strict check of the tools comes first. Then each of the six runs of the suites prints
+`passed N failed M`. Exits with 1 unless every check passes, tasks included; a check that cannot pass because the
+suite is at fault is named with its reason in expected_failures.json.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -17,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +33,7 @@ from support import blender  # noqa: E402
 _MODULES = CLIENTS / "node_modules"
 _NEW = _MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 _OLD = _MODULES / "conformance-2025" / "dist" / "index.js"
+_INSPECTOR = _MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
 _EXPECTED = Path(__file__).with_name("expected_failures.json")
 _TIMEOUT_S = 600
 
@@ -55,10 +59,12 @@ class Outcome:
 def main() -> int:
     """Run all six, or the one asked for."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", metavar="TRANSPORT/SUITE", help="such as websocket/2026-07-28")
+    parser.add_argument("--only", metavar="RUN", help="such as websocket/2026-07-28, or inspector")
     only = parser.parse_args().only
     expected = json.loads(_EXPECTED.read_text(encoding="utf-8"))
     good = True
+    if only in (None, "inspector"):
+        good &= _inspect()
     for transport in ("http", "websocket"):
         for suite in _SUITES:
             if only in (None, f"{transport}/{suite}"):
@@ -69,9 +75,8 @@ def main() -> int:
 
 def _run(transport: str, suite: str) -> Outcome:
     """Start a Blender, run a suite against it, and read what it wrote."""
-    with tempfile.TemporaryDirectory() as folder, _serving(Path(folder)) as server:
-        assert server.stdout
-        port = json.loads(server.stdout.readline())[transport]
+    with _serving(fixtures=True) as (ports, folder):
+        port = ports[transport]
         script, *options = _SUITES[suite]
         found = _ROOT / "build" / "conformance" / transport / suite
         shutil.rmtree(found, ignore_errors=True)
@@ -82,24 +87,43 @@ def _run(transport: str, suite: str) -> Outcome:
             timeout=_TIMEOUT_S,
             cwd=folder,
         )
-        assert server.stdin
-        server.stdin.close()
-        server.wait(30)
     outcome = _read(found)
     if not outcome.passed:
         print(done.stdout[-4000:], done.stderr[-4000:])
     return outcome
 
 
-def _serving(folder: Path) -> subprocess.Popen[str]:
-    """A Blender that runs server.py with nothing of this user's."""
-    code = "import conformance.server; conformance.server.main()"
-    environment = blender.environment(
-        folder, PYTHONPATH=str(_ROOT / "tests"), BLENDER_MCP_LOG_LEVEL="WARNING"
-    )
-    return subprocess.Popen(
-        blender.command(code), env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+def _inspect() -> bool:
+    """Have the Inspector check the tools that a user has; tell whether it finds no error."""
+    with _serving(fixtures=False) as (ports, folder):
+        url = f"http://127.0.0.1:{ports['http']}/mcp"
+        options = ["--cli", url, "--transport", "http", "--method", "tools/list", "--strict"]
+        done = subprocess.run(
+            [NODE, _INSPECTOR, *options], capture_output=True, text=True, timeout=_TIMEOUT_S, cwd=folder
+        )
+    print(f"inspector: {(done.stdout + done.stderr).strip().splitlines()[-1]}", flush=True)
+    if done.returncode:
+        print(done.stdout, done.stderr)
+    return done.returncode == 0
+
+
+@contextlib.contextmanager
+def _serving(*, fixtures: bool) -> Iterator[tuple[dict[str, int], Path]]:
+    """A Blender that runs server.py with nothing of this user's: its ports, and a folder to work in."""
+    code = f"import conformance.server; conformance.server.main(fixtures={fixtures})"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        environment = blender.environment(
+            folder, PYTHONPATH=str(_ROOT / "tests"), BLENDER_MCP_LOG_LEVEL="WARNING"
+        )
+        with subprocess.Popen(
+            blender.command(code), env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as server:
+            assert server.stdin
+            assert server.stdout
+            yield json.loads(server.stdout.readline()), folder
+            server.stdin.close()
+            server.wait(30)
 
 
 def _read(folder: Path) -> Outcome:

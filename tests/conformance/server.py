@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run by run.py in a Blender of its own: the bridge with the fixtures, and the two proxies in front of it.
+"""Run by run.py in a Blender of its own: the bridge, and the two proxies in front of it.
 
 Prints one line of JSON when all is up, `{"http": port, "websocket": port}`, and serves until its input ends.
 """
@@ -20,10 +20,11 @@ from conformance.proxy import Proxy
 from support.ports import free_port
 
 
-def main() -> None:
-    """Serve until the input ends."""
+def main(*, fixtures: bool) -> None:
+    """Serve until the input ends; with the fixtures of the suite, or as a user has it."""
     running = bridge.start()
-    pack.install(running.features)
+    if fixtures:
+        pack.install(running.features)
     ports = {"http": free_port(), "websocket": free_port()}
     up = threading.Event()
     threading.Thread(target=lambda: asyncio.run(_proxies(running, ports, up)), daemon=True).start()
@@ -43,7 +44,3 @@ async def _proxies(running: bridge.Bridge, ports: dict[str, int], up: threading.
     )
     up.set()
     await uvicorn.Server(config).serve()
-
-
-if __name__ == "__main__":
-    main()
