@@ -27,6 +27,7 @@ from ..errors import (
     LimitExceeded,
     PolicyError,
 )
+from . import hooks
 from .compile import Compiled, compile_script
 from .policy import LEVELS, Level, Policy, policy
 from .result import to_json
@@ -247,19 +248,27 @@ def _execute(
 def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog) -> tuple[Any, str]:
     from .guards import build_namespace
 
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(meter)
+    with meter:
         host: BlenderHost | None = None
         if rules.has_blender:
             from .guarded_bpy import BlenderHost
 
-            host = stack.enter_context(BlenderHost(rules, meter))
+            host = BlenderHost(rules, meter)
         namespace = build_namespace(compiled, rules, host, meter)
-        exec(compiled.code, namespace)  # noqa: S102 - the transformer compiled it, which is what the sandbox is
         if host is not None:
-            host.geometry.check_touched()
-        # Converted while the run is alive: a script's own classes answer only then.
-        return to_json(namespace.get("result")), meter.output()
+            _recall(namespace, compiled, host)
+        with host or contextlib.nullcontext():
+            exec(compiled.code, namespace)  # noqa: S102 - the transformer compiled it, which is what the sandbox is
+            # Converted while the run is alive: a script's own classes answer only then.
+            return to_json(namespace.get("result")), meter.output()
+
+
+def _recall(namespace: dict[str, Any], compiled: Compiled, host: BlenderHost) -> None:
+    """What earlier runs found to need no guard needs none now."""
+    for name in compiled.attributes_read:
+        namespace[hooks.reads(name)].update(host.known(name, False))
+    for name in compiled.attributes_written:
+        namespace[hooks.writes(name)].update(host.known(name, True))
 
 
 def _as_bridge_error(error: BaseException) -> BridgeError:

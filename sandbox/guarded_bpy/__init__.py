@@ -17,7 +17,7 @@ from ..policy import Policy
 from ..watchdog import Watchdog
 from . import bmesh_sizes, calls, views
 from .geometry import Geometry
-from .members import Access, Members
+from .members import Access, members
 from .operators import Operator, OperatorModule, Operators
 from .stale import Stale
 
@@ -38,18 +38,21 @@ class BlenderHost:
     def __init__(self, policy: Policy, meter: Watchdog) -> None:
         self.policy = policy
         self.meter = meter
-        self.members = Members(policy)
+        self.members = members(policy.level)
         self.geometry = Geometry(self, policy.geometry)
         self.stale = Stale()
         self._operators: dict[str, Operator] = {}
         self._modules: dict[str, OperatorModule] = {}
 
     def __enter__(self) -> BlenderHost:
+        """The script runs inside; what it left to be evaluated is estimated at the end."""
         self.stale.open()
         return self
 
-    def __exit__(self, *_error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         self.stale.close()
+        if kind is None:
+            self.geometry.check_touched()
 
     # --- the seam -------------------------------------------------------------------------------------------
 
@@ -70,7 +73,14 @@ class BlenderHost:
         if not issubclass(kind, bpy.types.bpy_struct):
             return kind in _BMESH and bmesh_sizes.plain(kind, name)
         access = self.members.access(kind, name)
-        return access.plain_write if write else access.plain_read
+        answer = access.plain_write if write else access.plain_read
+        if answer:
+            self.members.known[name, write].add(kind)
+        return answer
+
+    def known(self, name: str, write: bool) -> set[type]:
+        """Types for which `plain` said True in earlier runs."""
+        return self.members.known[name, write]
 
     def plain_items(self, kind: type, write: bool) -> bool:
         """Collections and arrays are indexed natively; custom properties of structs are looked at."""

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import bmesh
 import bpy
 
 from . import node_sizes
@@ -155,7 +156,15 @@ def _metaball(data: Any) -> float:
 
 
 def _extent(user: Any) -> float:
-    return max(*user.dimensions, 1e-3)
+    """The longest side in the object's own space, of what the mesh is now: `dimensions` waits for an evaluation."""
+    if user.type != "MESH" or not user.data.vertices:
+        return float(max(*user.dimensions, 1e-3))
+    if user.mode == "EDIT":
+        points = [abs(c) for v in bmesh.from_edit_mesh(user.data).verts for c in v.co]
+    else:
+        points = [0.0] * (3 * len(user.data.vertices))
+        user.data.vertices.foreach_get("co", points)
+    return 2.0 * max(max(points), -min(points), 1e-3)
 
 
 Rule = Callable[[Any, float, Any], float]

@@ -8,17 +8,19 @@ does not have is Blender's own AttributeError, which honest scripts catch to sup
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from ..policy import Policy
+from ..policy import Level, Policy, policy
 from . import calls, values
 from .stale import FRAGILE, frees
 
-__all__ = ("Access", "Members", "lineage")
+__all__ = ("Access", "Members", "lineage", "members")
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -118,12 +120,20 @@ def lineage(kind: type) -> Iterator[str]:
         rna = rna.base
 
 
+@cache
+def members(policy_level: Level) -> Members:
+    """The decisions of a level's policy: they are the same in every run, so all runs share them."""
+    return Members(policy(policy_level))
+
+
 class Members:
     """The decisions of one policy."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self._structs: dict[tuple[type, str], Access] = {}
+        #: (name, write) -> types of which scripts used that member natively: a later run need not ask again.
+        self.known: defaultdict[tuple[str, bool], set[type]] = defaultdict(set)
         self._collections: dict[tuple[str, str], Access] = {}
 
     def access(self, kind: type, name: str) -> Access:

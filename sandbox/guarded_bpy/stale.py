@@ -50,7 +50,7 @@ _HARMLESS = ("object.select", "transform.", "object.shade_", "mesh.primitive_", 
 
 def frees(struct: str, function: str) -> bool:
     """Whether a call of `struct.function` may leave references behind; removed data-blocks Blender knows itself."""
-    if struct.startswith("BlendData"):
+    if struct.startswith(("BlendData", "Collection", "IDMaterials", "Text")) or struct == "VertexGroup":
         return False
     return function in FREEING or (function == "new" and struct in _MOVED_BY_NEW)
 
@@ -97,10 +97,15 @@ class Stale:
         if self._slot is None:
             return
         now = _Now()
+        kinds = self._kinds
         for value in gc.get_objects():
-            reference = value.owner if type(value) in _VECTORS else value
-            if self._is_reference(type(reference)):
-                self._look_at(reference, now)
+            kind = type(value)
+            if kinds.get(kind, True):
+                if kind in _VECTORS:
+                    value = value.owner
+                    kind = type(value)
+                if self._is_reference(kind):
+                    self._look_at(value, now)
 
     def _is_reference(self, kind: type) -> bool:
         known = self._kinds.get(kind)
@@ -128,6 +133,8 @@ def _roots() -> dict[int, str]:
     """Under which struct of `_ITEMS` the items of an RNA type are looked up, by the type's pointer."""
     found: dict[int, str] = {}
     for name in dir(bpy.types):
+        if name[0] == "_" or any(mark in name for mark in ("_OT_", "_PT_", "_MT_", "_HT_", "_UL_")):
+            continue
         kind = getattr(bpy.types, name)
         if isinstance(kind, type) and issubclass(kind, bpy.types.bpy_struct):
             names = {base.__name__ for base in kind.__mro__}

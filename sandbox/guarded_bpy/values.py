@@ -64,6 +64,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _capped(path, _CAPS[path])
     if path == "RenderSettings.engine":
         return _engine
+    if path == "Object.data":
+        return _touching
     if path in _REBUILDS:
         return _rebuilding
     if name == "default_value" and struct.startswith(("NodeSocketInt", "NodeSocketFloat")):
@@ -76,9 +78,14 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
 #: Properties whose change makes Blender free the items behind them.
 _REBUILDS = frozenset(
     """
-    ShaderNodeGroup.node_tree GeometryNodeGroup.node_tree CompositorNodeGroup.node_tree Spline.type Object.data
+    ShaderNodeGroup.node_tree GeometryNodeGroup.node_tree CompositorNodeGroup.node_tree Spline.type
     """.split()
 )
+
+
+def _touching(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    setattr(value, name, new)
+    host.geometry.touch(value.id_data)
 
 
 def _rebuilding(host: BlenderHost, value: Any, name: str, new: Any) -> None:

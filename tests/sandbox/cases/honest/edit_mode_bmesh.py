@@ -4,9 +4,10 @@ bpy.ops.object.mode_set(mode='EDIT')
 bm = bmesh.from_edit_mesh(obj.data)
 bm.faces.ensure_lookup_table()
 for f in bm.faces:
-    f.select = f.normal.z > 0.9
+    f.select_set(f.normal.z > 0.9)
+top = [f for f in bm.faces if f.select]
+bmesh.ops.inset_individual(bm, faces=top, thickness=0.2, depth=0.1)
 bmesh.update_edit_mesh(obj.data)
-bpy.ops.mesh.inset(thickness=0.2)
 bpy.ops.mesh.extrude_region_move(TRANSFORM_OT_translate={"value": (0, 0, 0.6)})
 bpy.ops.mesh.select_all(action='DESELECT')
 bpy.ops.object.mode_set(mode='OBJECT')
