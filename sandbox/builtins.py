@@ -53,6 +53,9 @@ _NOTHING: Final = object()
 Function = Callable[..., Any]
 
 
+_STANDING_IN: Final = (types.MethodType, types.FunctionType)
+
+
 class StandIn:
     """What `type(value)` gives for types that a script may compare and name but not call."""
 
@@ -84,6 +87,7 @@ class Builtins:
             self.range: range,
             self.type: type,
         }
+        self._known_kinds: dict[Any, Any] = {}
         self._by_type = {kind: facade for facade, kind in self.facades.items()}
 
     def table(self) -> dict[str, object]:
@@ -128,7 +132,7 @@ class Builtins:
 
     def real(self, kind: Any) -> Any:
         """The type behind a facade; anything else is itself."""
-        if type(kind) in (types.MethodType, types.FunctionType):
+        if type(kind) in _STANDING_IN:
             return self.facades.get(kind, kind)
         return kind.kind if type(kind) is StandIn else kind
 
@@ -231,7 +235,13 @@ class Builtins:
 
     def isinstance(self, value: Any, kinds: Any) -> bool:
         """`isinstance(value, kinds)`, where kinds may be `int`, `str`, … as scripts see them."""
-        return isinstance(self.real(value), self._kinds(kinds))
+        if type(value) in _STANDING_IN:
+            value = self.real(value)
+        try:
+            return isinstance(value, self._known_kinds[kinds])
+        except KeyError:
+            known = self._known_kinds[kinds] = self._kinds(kinds)
+            return isinstance(value, known)
 
     def issubclass(self, kind: Any, kinds: Any) -> bool:
         """`issubclass(kind, kinds)`."""

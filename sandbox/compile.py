@@ -235,7 +235,7 @@ class _Transformer(Expressions):
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """Each turn ticks."""
-        node.iter = self.visit(node.iter)
+        node.iter = self.iterated(node.iter)
         node.target = self.visit(node.target)
         node.body = [self.tick(node), *self.visit_all(node.body)]
         node.orelse = self.visit_all(node.orelse)

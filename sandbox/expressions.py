@@ -56,8 +56,8 @@ _COMPARISONS: Final[dict[type[ast.AST], str]] = {
 }
 SAFE_BITS: Final = 4096
 """Integers of this many bits are small whatever is done to them once."""
-_SMALL_CODE: Final = 12
-"""A method call whose arguments have at most so many nodes is written out twice rather than bound first."""
+_SMALL_CODE: Final = 40
+"""Code of at most so many nodes is written out twice, once for each answer to the question about a type."""
 _WIDTH_LIMIT: Final = 1000
 
 
@@ -345,6 +345,8 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
         if _is_super_call(node):
             return node
         function = node.func
+        if isinstance(function, ast.Name) and (rewritten := self._isinstance(node)):
+            return rewritten
         if not isinstance(function, ast.Attribute) or not isinstance(function.ctx, ast.Load):
             return self.node_contents_visit(node)
         if names.is_dunder(function.attr) or names.attribute_problem(function.attr):
@@ -368,6 +370,31 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
         other = ast.Call(guarded.orelse, node.args, node.keywords, **place)
         return self.choose(guarded.test, plain, other)
 
+    def iterated(self, node: ast.expr) -> ast.expr:
+        """What a loop draws from. The loop ticks itself, so that its own `zip`, `enumerate`, … need not."""
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=args) if (
+                name in hooks.RAW and name not in self.kinds.names
+            ):
+                arguments = [self.iterated(part) for part in args]
+                place = {"lineno": node.lineno, "col_offset": node.col_offset}
+                function = self.name(hooks.RAW[name], node)
+                return ast.Call(function, arguments, self.visit_all(node.keywords), **place)
+        return self.visit(node)
+
+    def _isinstance(self, node: ast.Call) -> ast.expr | None:
+        """`isinstance(value, (int, str))`: with builtin types written out it is Python's own."""
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[value, kinds], keywords=[]):
+                listed = [kind.id for kind in _elements(kinds) if isinstance(kind, ast.Name)]
+                known = len(listed) == len(_elements(kinds)) and hooks.BUILTIN_TYPES.issuperset(listed)
+                if known and not self.kinds.names & {"isinstance", *listed}:
+                    types: list[ast.expr] = [self.name(hooks.TYPES.format(kind), node) for kind in listed]
+                    place = {"lineno": node.lineno, "col_offset": node.col_offset}
+                    second = types[0] if len(types) == 1 else ast.Tuple(types, LOAD, **place)
+                    return self.call(hooks.ISINSTANCE, node, self.visit(value), second)
+        return None
+
     def visit_keyword(self, node: ast.keyword) -> ast.AST:
         """`name=value` in a call."""
         return self.node_contents_visit(node)
@@ -384,8 +411,10 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
             return node
         hook = hooks.OPERATOR.format(OPERATORS[type(node.op)])
         types = self.types_of_left(node.op, right_kind)
-        if types is None or is_number(left_kind) or not is_small(right):
+        if types is None or not is_small(right):
             return self.call(hook, node, left, right)
+        if is_number(left_kind):
+            return self._number_times(node, hook, left_kind)
         pair = self.twice(left)
         if pair is None:
             return self.call(hook, node, left, right)
@@ -393,6 +422,14 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
         place = {"lineno": node.lineno, "col_offset": node.col_offset}
         native = ast.BinOp(again, node.op, right, **place)
         return self.choose(self.type_in(first, types), native, self.call(hook, node, again, right))
+
+    def _number_times(self, node: ast.BinOp, hook: str, left: Kind) -> ast.expr:
+        """`number * unknown`: it is the right-hand type that decides."""
+        guarded = self.call(hook, node, node.left, node.right)
+        if not isinstance(node.right, ast.Name) or not isinstance(node.left, ast.Name | ast.Constant):
+            return guarded
+        types = hooks.SIMPLE if _is_few_bits(left) else hooks.FLOATY
+        return self.choose(self.type_in(node.right, types), node, guarded)
 
     def is_bounded(self, op: ast.operator, left_node: ast.expr | None, right_node: ast.expr) -> bool:
         """Whether the operation makes no big value, or only one a little bigger than an operand, from what is known.
@@ -419,9 +456,9 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
                     return True
                 return is_number(left) and is_number(right) and (_is_few_bits(left) or _is_few_bits(right))
             case ast.FloorDiv():
-                return FLOAT in (left, right) or (is_number(left) and _is_few_bits(right))
+                return is_number(left) or is_number(right)
             case ast.Mod():
-                return left == FLOAT or (is_number(left) and (right == FLOAT or _is_few_bits(right)))
+                return is_number(left)
             case ast.Pow():
                 if FLOAT in (left, right):
                     return True
@@ -438,7 +475,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
         """The set of left-hand types for which the operator needs no guard whatever the right-hand value is."""
         if isinstance(op, ast.Pow | ast.LShift):
             return None
-        if isinstance(op, ast.Mult | ast.FloorDiv | ast.Mod):
+        if isinstance(op, ast.Mult):
             return hooks.SIMPLE if _is_few_bits(right) or right == FLOAT else hooks.FLOATY
         return hooks.SIMPLE
 
@@ -566,7 +603,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
                 self.not_allowed(clause)
             self.scope = inner if position else outer
             self._no_temporaries += 1
-            clause.iter = self.visit(clause.iter)
+            clause.iter = self.iterated(clause.iter)
             self._no_temporaries -= 1
             self.scope = inner
             clause.target = self.visit(clause.target)
@@ -583,6 +620,10 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
         """`name := value`."""
         return self.node_contents_visit(node)
+
+
+def _elements(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
 
 
 def _is_super_call(node: ast.expr) -> bool:
@@ -626,13 +667,13 @@ def is_small(node: ast.expr) -> bool:
 
 
 def _are_small(args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> bool:
-    """Whether the code may be written out twice: little of it, nothing that opens a scope, binds or was doubled."""
+    """Whether there is little enough of it to be written out twice."""
     count = 0
     stack: list[ast.AST] = [*args, *keywords]
     while stack:
         node = stack.pop()
         count += 1
-        if count > _SMALL_CODE or isinstance(node, _UNREPEATABLE):
+        if count > _SMALL_CODE:
             return False
         for field in node._fields:
             value = getattr(node, field, None)
@@ -642,18 +683,6 @@ def _are_small(args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> boo
                 stack.append(value)
     return True
 
-
-_UNREPEATABLE: Final = (
-    ast.Lambda,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-    ast.GeneratorExp,
-    ast.NamedExpr,
-    ast.IfExp,
-    ast.Yield,
-    ast.YieldFrom,
-)
 
 _REFUSED_FORMS: Final[dict[str, tuple[str, str]]] = {
     "AsyncFunctionDef": (

@@ -156,6 +156,12 @@ class Guard:
             hooks.REPR: self.text.repr,
         }
         table |= {hooks.TYPES.format(kind.__name__): kind for kind in self.builtins.facades.values()}
+        table |= {
+            hooks.TYPES.format(kind.__name__): kind
+            for kind in (bool, complex, dict, float, frozenset, list, set, tuple)
+        }
+        table |= {hooks.RAW[function.__name__]: function for function in (enumerate, map, reversed, zip)}
+        table[hooks.ISINSTANCE] = isinstance
         return table | self.operators.table()
 
     # Reading attributes

@@ -59,6 +59,12 @@ EXCEPTION = "<exception>"
 """The real `Exception`: what a bare `except` catches."""
 FACADES = frozenset({"bytearray", "bytes", "int", "range", "str"})
 """Builtin types that scripts see as guarded functions: their constructors can make big values."""
+BUILTIN_TYPES = FACADES | {"bool", "complex", "dict", "float", "frozenset", "list", "set", "tuple"}
+"""Builtin types whose real class `TYPES` names."""
+RAW = {name: f"<raw {name}>" for name in ("enumerate", "map", "reversed", "zip")}
+"""Python's own iterators, for loops that tick by themselves."""
+ISINSTANCE = "<isinstance>"
+"""Python's own."""
 TYPES = "<{} type>"
 """`TYPES.format('str')`: the real class behind a builtin that scripts see as a guarded function, for class patterns."""
 OPERATOR = "<{}>"

@@ -8,6 +8,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from .plain import SCALAR_TYPES
 from .weight import has_containers
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Text:
         kind = type(value)
         if kind is str:
             return value
+        if kind in SCALAR_TYPES:
+            return str(value)
         facade = self._guard.facade_text(value)
         if facade is not None:
             return facade
