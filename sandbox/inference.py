@@ -392,7 +392,7 @@ class Kinds:
             case ast.UnaryOp():
                 kind = self.kind(node.operand, scope)
                 return (
-                    min(kind + 1, UNBOUNDED)
+                    min(_capped(kind + 1), UNBOUNDED)
                     if isinstance(kind, int)
                     else kind
                     if is_number(kind) or kind == NOTHING
@@ -500,7 +500,7 @@ def _integer_operation(op: ast.operator, left: int, right: int, operand: ast.exp
         case ast.Div():
             return FLOAT
         case ast.FloorDiv() | ast.RShift():
-            return left + 1 if left < UNBOUNDED else UNBOUNDED
+            return _capped(left + 1)
         case ast.Mod():
             return right
         case ast.BitAnd() | ast.BitOr() | ast.BitXor():
