@@ -110,13 +110,15 @@ class Guard:
         self.meter = meter
         self.host = host
         self.own: set[type] = set()
-        self.simple, self.floaty = set(SIMPLE_TYPES), set(FLOATY_TYPES)
+        self.simple, self.floaty, self.scalar = set(SIMPLE_TYPES), set(FLOATY_TYPES), set(SCALAR_TYPES)
         self.items, self.set_items = set(ITEM_TYPES), set(SET_ITEM_TYPES)
         self.allowed: dict[type, frozenset[str]] = PLAIN_TYPES | _OTHER_TYPES
         """Attributes that may be read unguarded, by exact type; classes by the class itself."""
         self.writable: dict[type, frozenset[str]] = {}
         self.methods: dict[type, dict[str, Callable[..., Any]]] = {}
         """Guarded methods of types of the library, by exact type."""
+        self.getters: dict[type, Callable[[Any, str], Any]] = {}
+        """Attributes of types of the library that are looked at each time; NotImplemented for those not there."""
         self.item_readers: dict[type, Callable[[Any, Any], Any]] = {}
         self._owned: dict[type, bool] = {}
         self.operators = Operators(meter)
@@ -126,7 +128,8 @@ class Guard:
             **{hooks.reads(name): set() for name in compiled.attributes_read},
             **{hooks.writes(name): set() for name in compiled.attributes_written},
         }
-        self.views = views(self, policy.imports)
+        wanted = {each.module.partition(".")[0] for each in compiled.imports}
+        self.views = views(self, policy.imports, wanted)
         self.namespace |= {"__builtins__": self.builtins.table(), "__name__": "<script>", **self._hooks()}
         meter.attach(self.namespace)
 
@@ -139,7 +142,7 @@ class Guard:
             hooks.EXCEPTION: Exception,
             hooks.SIMPLE: self.simple,
             hooks.FLOATY: self.floaty,
-            hooks.SCALAR: set(SCALAR_TYPES),
+            hooks.SCALAR: self.scalar,
             hooks.ITEMS: self.items,
             hooks.SET_ITEMS: self.set_items,
             hooks.OWN: self.own,
@@ -209,6 +212,8 @@ class Guard:
         facade = self.builtins.real(value)
         if isinstance(facade, type):
             return self._class_member(facade, name)
+        if kind in self.getters and (found := self.getters[kind](value, name)) is not NotImplemented:
+            return found
         method = self.methods.get(kind, {}).get(name) or guarded_method(self, kind, name)
         if method is not None:
             return functools.partial(method, value)
@@ -325,7 +330,7 @@ class Guard:
         kind = type(value)
         if kind in self.own or kind is View or name in self.allowed.get(kind, ()):
             return True
-        if self.owns(kind):
+        if self.owns(kind) or kind in self.getters or name in self.methods.get(kind, ()):
             return True
         return guarded_method(self, kind, name) is not None or isinstance(self.builtins.real(value), type)
 

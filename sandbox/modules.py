@@ -113,8 +113,12 @@ _MEMBER_REFUSED: Final[Mapping[str, str]] = {
 }
 
 
-def views(guard: Guard, imports: Collection[str]) -> dict[str, object]:
-    """Everything that a script may import, by dotted name: our views and the host's, as far as policy allows."""
+def views(guard: Guard, imports: Collection[str], wanted: Collection[str]) -> dict[str, object]:
+    """What a script may import, by dotted name: our views and the host's, as far as policy allows.
+
+    `wanted` are the roots that the script does import: numpy is only loaded for those who ask.
+    """
+    from .arrays import array_members
     from .blender_math import mathutils_members
     from .library import guarded_members
 
@@ -123,8 +127,9 @@ def views(guard: Guard, imports: Collection[str]) -> dict[str, object]:
     made: dict[str, object] = {name: _view(guard, name, guarded.get(name, {})) for name in names}
     if guard.host is not None:
         made |= mathutils_members(guard)
+        made |= array_members(guard) if "numpy" in imports and "numpy" in wanted else {}
         made |= guard.host.modules()
-    allowed = {name: view for name, view in made.items() if name in imports}
+    allowed = {name: view for name, view in made.items() if name in imports or name.startswith("numpy.")}
     for name, view in allowed.items():
         root, _, member = name.rpartition(".")
         if isinstance(allowed.get(root), View):

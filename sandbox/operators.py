@@ -34,10 +34,14 @@ Binary = Callable[[Any, Any], Any]
 class Operators:
     """Guarded operators for one run."""
 
-    def __init__(self, meter: Watchdog, arrays: Callable[[str, Any, Any], None] | None = None) -> None:
+    def __init__(self, meter: Watchdog) -> None:
         self.meter = meter
         self.limits = meter.limits
-        self._check_arrays = arrays or (lambda _operator, _left, _right: None)
+        self._check_arrays: Callable[[str, Any, Any], None] = lambda _operator, _left, _right: None
+
+    def watch_arrays(self, check: Callable[[str, Any, Any], None]) -> None:
+        """Have `check(operator, left, right)` look at operands that may be arrays."""
+        self._check_arrays = check
 
     def table(self) -> dict[str, object]:
         """The hooks by name."""
@@ -54,10 +58,8 @@ class Operators:
         return result
 
     def _checked(self, sign: str, function: Binary) -> Binary:
-        check = self._check_arrays
-
         def checked(left: Any, right: Any) -> Any:
-            check(sign, left, right)
+            self._check_arrays(sign, left, right)
             return function(left, right)
 
         return checked
