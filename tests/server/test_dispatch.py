@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Handlers run, ask, report, become jobs and are stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from bl_ext.user_default.mcp_bridge.server.dispatch import Connection, Dispatcher
+from bl_ext.user_default.mcp_bridge.server.mcp.actions import Send
+from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult, text
+from bl_ext.user_default.mcp_bridge.server.mcp.context import Call, RequestContext
+from bl_ext.user_default.mcp_bridge.server.mcp.errors import RpcError
+from bl_ext.user_default.mcp_bridge.server.mcp.features import Resource, Tool
+
+from support.protocol import ALICE, BOB, core, handshake, notification, request, stateless
+
+Json = dict[str, Any]
+TASKS: Json = {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
+FORM: Json = {"type": "object", "properties": {"ok": {"type": "boolean"}}}
+
+
+class Client:
+    """A connection whose messages are kept."""
+
+    def __init__(self, dispatcher: Dispatcher, client: Any = ALICE) -> None:
+        self.sent: list[Json] = []
+        self.released: list[Call] = []
+        self.connection: Connection = dispatcher.connect(client, self, allow_plain=True)
+
+    def deliver(self, send: Send) -> None:
+        self.sent.append(send.message)
+
+    def release(self, call: Call) -> None:
+        self.released.append(call)
+
+    async def answer(self, request_id: Any) -> Json:
+        return await self.find(lambda message: message.get("id") == request_id and "method" not in message)
+
+    async def find(self, wanted: Callable[[Json], bool]) -> Json:
+        """Wait for a message."""
+        async with asyncio.timeout(5):
+            while True:
+                for message in self.sent:
+                    if wanted(message):
+                        return message
+                await asyncio.sleep(0.001)
+
+    async def call(self, request_id: Any, name: str, make: Any = request, *args: Any, **params: Any) -> Json:
+        self.connection.feed(make(request_id, "tools/call", *args, name=name, **params))
+        return await self.answer(request_id)
+
+
+def run(work: Callable[[Dispatcher], Awaitable[None]], **limits: Any) -> None:
+    """Run `work` with a dispatcher that is closed afterwards, and look that nothing is left running."""
+
+    async def main() -> None:
+        dispatcher = Dispatcher(core(), **limits)
+        await work(dispatcher)
+        dispatcher.close()
+        await asyncio.sleep(0.01)
+        assert dispatcher.in_flight == 0
+        assert not dispatcher.connections
+
+    asyncio.run(main())
+
+
+def add(dispatcher: Dispatcher, handler: Any) -> None:
+    dispatcher.core.features.add(Tool(name="new", input_schema={"type": "object"}, handler=handler))
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    async with asyncio.timeout(5):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+def test_failures_of_other_handlers_are_errors() -> None:
+    async def broken(_ctx: RequestContext, _uri: str) -> list[Json]:
+        raise ZeroDivisionError("x")
+
+    async def work(dispatcher: Dispatcher) -> None:
+        dispatcher.core.features.add(Resource(uri="test://broken", name="b", read=broken))
+        client = Client(dispatcher)
+        client.connection.feed(handshake(0))
+        client.connection.feed(request(1, "resources/read", uri="test://broken"))
+        error = (await client.answer(1))["error"]
+        assert error == {"code": -32603, "message": "resources/read failed: ZeroDivisionError: x"}
+
+    run(work)
+
+
+def test_a_handshake_client_is_asked_and_answers() -> None:
+    async def work(dispatcher: Dispatcher) -> None:
+        client = Client(dispatcher)
+        client.connection.feed(handshake(0, elicitation={}))
+        client.connection.feed(request(1, "tools/call", name="ask"))
+        question = await client.find(lambda message: message.get("method") == "elicitation/create")
+        answer = {"action": "accept", "content": {"name": "Ada"}}
+        client.connection.feed({"jsonrpc": "2.0", "id": question["id"], "result": answer})
+        assert (await client.answer(1))["result"]["content"][0]["text"] == "Ada"
+        refused = await client.call(2, "ask", stateless)
+        assert refused["error"]["code"] == -32021
+
+    run(work)
+
+
+def test_a_client_that_cannot_be_asked_gets_a_result_that_says_so() -> None:
+    async def work(dispatcher: Dispatcher) -> None:
+        client = Client(dispatcher)
+        client.connection.feed(handshake(0))
+        result = (await client.call(1, "ask"))["result"]
+        assert result["isError"]
+        assert result["content"][0]["text"] == "This needs a client that offers: elicitation"
+        client.connection.feed({"type": "ask"})
+        plain = await client.find(lambda message: message.get("status") == "error")
+        assert plain["message"] == "This needs a client that offers: elicitation"
+
+    run(work)
+
+
+def test_reports_of_a_thread_are_taken_together_and_only_increase() -> None:
+    async def reporting(ctx: RequestContext, _arguments: Json) -> ToolResult:
+        def thread() -> None:
+            for step in range(1000):
+                ctx.report_progress(step, 1000)
+            ctx.log("warning", "from a thread")
+
+        await asyncio.to_thread(thread)
+        return ToolResult([text("done")])
+
+    async def work(dispatcher: Dispatcher) -> None:
+        add(dispatcher, reporting)
+        client = Client(dispatcher)
+        client.connection.feed(handshake(0))
+        await client.call(1, "new", _meta={"progressToken": "p"})
+        *news, answer = client.sent[1:]
+        assert answer["id"] == 1
+        steps = [one["params"]["progress"] for one in news if one["method"] == "notifications/progress"]
+        assert steps == sorted(set(steps))
+        assert steps[-1] == 999
+        assert [one["params"]["data"] for one in news if one["method"] == "notifications/message"] == [
+            "from a thread"
+        ]
+
+    run(work)
+
+
+def test_cancelling_stops_the_handler_and_frees_its_place() -> None:
+    seen: list[RequestContext] = []
+
+    async def waiting(ctx: RequestContext, _arguments: Json) -> ToolResult:
+        seen.append(ctx)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def work(dispatcher: Dispatcher) -> None:
+        add(dispatcher, waiting)
+        client, other = Client(dispatcher), Client(dispatcher, BOB)
+        for one in (client, other):
+            one.connection.feed(handshake(0))
+        client.connection.feed(request(1, "tools/call", name="new"))
+        await until(lambda: seen)
+        assert (await client.call(2, "echo", arguments={"text": "a"}))["error"]["code"] == -31000
+        assert "result" in await other.call(2, "echo", arguments={"text": "a"})
+        client.connection.feed(notification("notifications/cancelled", requestId=1))
+        assert seen[0].cancelled.is_set()
+        await until(lambda: dispatcher.in_flight == 0)
+        assert "result" in await client.call(3, "echo", arguments={"text": "a"})
+        assert not [message for message in client.sent if message.get("id") == 1]
+
+    run(work, max_in_flight=1)
+
+
+# Jobs
+
+
+async def _job(ctx: RequestContext, arguments: Json) -> ToolResult:
+    job = await ctx.background("nap", "Nap", wait_seconds=arguments.get("wait", 45), request_id="r")
+    job.report(1, 2)
+    await ctx.progress(1, 2)
+    if arguments.get("ask"):
+        answer = await ctx.elicit("ok", "Go on?", FORM)
+        return ToolResult(structured=answer["content"])
+    if arguments.get("fail"):
+        raise RpcError(-32602, "no camera")
+    await asyncio.sleep(arguments.get("seconds", 0))
+    return ToolResult(structured={"status": "success"})
+
+
+def test_a_quick_job_answers_as_if_it_were_none() -> None:
+    async def work(dispatcher: Dispatcher) -> None:
+        add(dispatcher, _job)
+        client = Client(dispatcher)
+        client.connection.feed(handshake(0))
+        assert (await client.call(1, "new"))["result"]["structuredContent"] == {"status": "success"}
+        (job,) = dispatcher.core.jobs.list(ALICE.id)
+        assert (job.state, job.kind, job.title, job.progress) == ("completed", "nap", "Nap", 1)
+
+    run(work)
+
+
+def test_a_slow_job_answers_pending_and_goes_on_without_its_client() -> None:
+    async def work(dispatcher: Dispatcher) -> None:
+        add(dispatcher, _job)
+        client = Client(dispatcher)
+        client.connection.feed(handshake(0))
+        answer = await client.call(1, "new", arguments={"wait": 0.01, "seconds": 0.1})
+        (job,) = dispatcher.core.jobs.list(ALICE.id)
+        assert answer["result"]["structuredContent"] == {
+            "status": "pending",
+            "job_id": job.id,
+            "message": "Nap: still at work. Ask get_job for it.",
+            "request_id": "r",
+        }
+        client.connection.close()
+        await until(lambda: dispatcher.core.jobs.get(job.id, ALICE.id).state == "completed")
+
+    run(work)
+
+
+@pytest.mark.parametrize("make", [request, stateless])
+def test_cancelling_the_job_of_a_client_that_waits_answers_it(make: Any) -> None:
+    async def work(dispatcher: Dispatcher) -> None:
+        add(dispatcher, _job)
+        client = Client(dispatcher)
+        client.connection.feed(handshake(0))
+        client.connection.feed(make(1, "tools/call", name="new", arguments={"seconds": 60}))
+        await until(lambda: dispatcher.core.jobs.list(ALICE.id))
+        (job,) = dispatcher.core.jobs.list(ALICE.id)
+        threading.Thread(target=dispatcher.core.jobs.cancel, args=(job.id, ALICE.id)).start()
+        result = (await client.answer(1))["result"]
+        assert (result["isError"], result["content"][0]["text"]) == (True, "Cancelled")
+
+    run(work)
+
+
+def test_a_client_that_goes_before_it_was_answered_takes_its_job_along() -> None:
+    async def work(dispatcher: Dispatcher) -> None:
+        add(dispatcher, _job)
+        client = Client(dispatcher)
+        client.connection.feed(handshake(0))
+        client.connection.feed(request(1, "tools/call", name="new", arguments={"seconds": 60}))
+        await until(lambda: dispatcher.core.jobs.list(ALICE.id))
+        client.connection.close()
+        await until(lambda: dispatcher.core.jobs.list(ALICE.id)[0].state == "cancelled")
+
+    run(work)
+
+
+def test_a_task_asks_and_is_answered() -> None:
+    async def work(dispatcher: Dispatcher) -> None:
+        add(dispatcher, _job)
+        client = Client(dispatcher)
+        created = await client.call(1, "new", stateless, TASKS, arguments={"ask": True})
+        task_id = created["result"]["taskId"]
+        wanted = {"taskIds": [task_id]}
+        client.connection.feed(stateless("w", "subscriptions/listen", TASKS, notifications=wanted))
+        jobs = dispatcher.core.jobs
+        await until(lambda: jobs.get(task_id, ALICE.id).state == "input_required")
+        client.connection.feed(stateless(2, "tasks/get", TASKS, taskId=task_id))
+        task = (await client.answer(2))["result"]
+        assert task["inputRequests"]["ok"]["params"]["message"] == "Go on?"
+        responses = {"ok": {"action": "accept", "content": {"ok": True}}}
+        client.connection.feed(stateless(3, "tasks/update", TASKS, taskId=task_id, inputResponses=responses))
+        await until(lambda: jobs.get(task_id, ALICE.id).state == "completed")
+        told = await client.find(lambda message: message.get("params", {}).get("status") == "completed")
+        assert told["params"]["result"]["structuredContent"] == {"ok": True}
+        assert dispatcher.core.inputs.pending(task_id) == {}
+
+    run(work)
+
+
+def test_a_job_that_fails_by_protocol_is_a_failed_task() -> None:
+    async def work(dispatcher: Dispatcher) -> None:
+        add(dispatcher, _job)
+        client = Client(dispatcher)
+        created = await client.call(1, "new", stateless, TASKS, arguments={"fail": True})
+        task_id = created["result"]["taskId"]
+        await until(lambda: dispatcher.core.jobs.get(task_id, ALICE.id).ended)
+        client.connection.feed(stateless(2, "tasks/get", TASKS, taskId=task_id))
+        task = (await client.answer(2))["result"]
+        assert (task["status"], task["error"]) == ("failed", {"code": -32602, "message": "no camera"})
+
+    run(work)
+
+
+def test_a_client_without_tasks_cannot_be_asked_after_pending() -> None:
+    async def asking(ctx: RequestContext, _arguments: Json) -> ToolResult:
+        await ctx.background("nap", "Nap", wait_seconds=0.01)
+        await asyncio.sleep(0.05)
+        await ctx.elicit("ok", "Go on?", FORM)
+        raise AssertionError
+
+    async def work(dispatcher: Dispatcher) -> None:
+        add(dispatcher, asking)
+        client = Client(dispatcher)
+        client.connection.feed(handshake(0, elicitation={}))
+        await client.call(1, "new")
+        await until(lambda: dispatcher.core.jobs.list(ALICE.id)[0].ended)
+        (job,) = dispatcher.core.jobs.list(ALICE.id)
+        assert job.result["isError"]
+        assert "offers: extensions" in job.result["content"][0]["text"]
+
+    run(work)
+
+
+def test_a_call_is_a_job_only_once() -> None:
+    async def twice(ctx: RequestContext, _arguments: Json) -> ToolResult:
+        await ctx.background("a", "A")
+        await ctx.background("b", "B")
+        raise AssertionError
+
+    async def work(dispatcher: Dispatcher) -> None:
+        add(dispatcher, twice)
+        client = Client(dispatcher)
+        client.connection.feed(handshake(0))
+        result = (await client.call(1, "new"))["result"]
+        assert "this call is a job already" in result["content"][0]["text"]
+
+    run(work)
+
+
+# News and the end
+
+
+def test_news_reach_every_connection_from_any_thread_and_nobody_after_the_end() -> None:
+    kept: list[Dispatcher] = []
+
+    async def work(dispatcher: Dispatcher) -> None:
+        kept.append(dispatcher)
+        clients = [Client(dispatcher), Client(dispatcher, BOB)]
+        for client in clients:
+            client.connection.feed(handshake(0))
+        features = dispatcher.core.features
+        await asyncio.to_thread(features.add, features.tools["echo"])
+        for client in clients:
+            await client.find(lambda message: message.get("method") == "notifications/tools/list_changed")
+
+    run(work)
+    features = kept[0].core.features
+    features.add(features.tools["echo"])
+    failures: list[object] = []
+    thread = threading.Thread(target=kept[0].call_soon, args=(failures.append, "called"))
+    thread.start()
+    thread.join()
+    assert failures == []
+
+
+def test_the_end_stops_handlers_and_ends_streams() -> None:
+    clients: list[Client] = []
+
+    async def work(dispatcher: Dispatcher) -> None:
+        client = Client(dispatcher)
+        clients.append(client)
+        client.connection.feed(
+            stateless("s", "subscriptions/listen", notifications={"toolsListChanged": True})
+        )
+        add(dispatcher, _job)
+        client.connection.feed(stateless(1, "tools/call", name="new", arguments={"seconds": 60}))
+        await until(lambda: dispatcher.core.jobs.list(ALICE.id))
+
+    run(work)
+    assert clients[0].sent[-1]["id"] == "s"
+    assert not [message for message in clients[0].sent if message.get("id") == 1]
+
+
+def test_release_is_for_the_transport() -> None:
+    async def releasing(ctx: RequestContext, _arguments: Json) -> ToolResult:
+        await ctx.release_stream()
+        return ToolResult([text("done")])
+
+    async def work(dispatcher: Dispatcher) -> None:
+        add(dispatcher, releasing)
+        client = Client(dispatcher)
+        client.connection.feed(handshake(0))
+        await client.call(1, "new")
+        assert [call.request_id for call in client.released] == [1]
+
+    run(work)
