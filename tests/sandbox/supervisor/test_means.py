@@ -122,7 +122,7 @@ def test_nothing_outside_is_within_reach(
         {"clone": 56, "add_key": 248} if os.uname().machine == "x86_64" else {"clone": 220, "add_key": 217}
     )
     status, output = bench.run(ATTEMPTS.format(outside=str(outside), port=web, **numbers))
-    assert json.loads(output) == []
+    assert json.loads(output.splitlines()[-1]) == []  # newer Pythons warn of fork first
     assert set(status.confinement.in_force) == set(EVERYTHING)
     assert [path.name for path in outside.iterdir()] == ["file"]
     assert (outside / "file").read_text() == "private"
