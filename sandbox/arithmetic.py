@@ -149,8 +149,8 @@ class _Calculator:
         except (ArithmeticError, ValueError) as error:
             raise HandlerError("calculate", error, line=node.lineno) from error
         if isinstance(value, complex):
-            error = ValueError("a fractional power of a negative number is no real number")
-            raise HandlerError("calculate", error, line=node.lineno)
+            unreal = ValueError("a fractional power of a negative number is no real number")
+            raise HandlerError("calculate", unreal, line=node.lineno)
         return self._checked(node, value)
 
     def _checked(self, node: ast.expr, value: Number) -> Number:

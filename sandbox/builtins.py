@@ -146,24 +146,24 @@ class Builtins:
         """What a script sees of a type."""
         return self._by_type.get(kind, kind)
 
-    def int(self, value: Any = 0, base: Any = _NOTHING) -> int:  # type: ignore[valid-type]
+    def int(self, value: Any = 0, base: Any = _NOTHING) -> int:
         """`int(value, base)`, of bounded length."""
         if base is not _NOTHING:
             self._guard.operators.bits(6 * len(value) if isinstance(value, _TEXTS) else 0)
             return int(value, base)
         return int(value)
 
-    def str(self, value: Any = "", *encoding: Any, **named: Any) -> str:  # type: ignore[valid-type]
+    def str(self, value: Any = "", *encoding: Any, **named: Any) -> str:
         """`str(value)`."""
         if encoding or named:
             return str(value, *encoding, **named)
         return value if type(value) is str else self._guard.text.show(value)
 
-    def bytes(self, value: Any = b"", *encoding: Any) -> bytes:  # type: ignore[valid-type]
+    def bytes(self, value: Any = b"", *encoding: Any) -> bytes:
         """`bytes(value)`."""
         return bytes(self._sized(value), *encoding)
 
-    def bytearray(self, value: Any = b"", *encoding: Any) -> bytearray:  # type: ignore[valid-type]
+    def bytearray(self, value: Any = b"", *encoding: Any) -> bytearray:
         """`bytearray(value)`."""
         return bytearray(self._sized(value), *encoding)
 
@@ -173,7 +173,7 @@ class Builtins:
             self._guard.operators.length(value)
         return value
 
-    def range(self, start: Any, stop: Any = _NOTHING, step: Any = 1) -> range:  # type: ignore[valid-type]
+    def range(self, start: Any, stop: Any = _NOTHING, step: Any = 1) -> range:
         """`range(…)` of bounded length."""
         if stop is _NOTHING:
             start, stop = 0, start
@@ -225,7 +225,7 @@ class Builtins:
         """`delattr(value, name)`."""
         self._guard.delete_named(value, name)
 
-    def dir(self, *values: Any) -> list[str]:  # type: ignore[valid-type]
+    def dir(self, *values: Any) -> list[str]:
         """`dir(value)`: public names."""
         if not values:
             return sorted(
@@ -252,7 +252,7 @@ class Builtins:
             return tuple(self._kinds(kind) for kind in kinds)
         return self.real(kinds)
 
-    def hash(self, value: Any) -> int:  # type: ignore[valid-type]
+    def hash(self, value: Any) -> int:
         """`hash(value)`."""
         self._guard.operators.weight(value)
         return hash(value)
@@ -283,7 +283,7 @@ class Builtins:
         for _ in iterator:
             self._guard.meter.exceed("an iterator gave more items than the limit allows", limit="sequence")
 
-    def enumerate(self, items: Any, start: Any = 0) -> Iterator[tuple[int, Any]]:  # type: ignore[valid-type]
+    def enumerate(self, items: Any, start: Any = 0) -> Iterator[tuple[int, Any]]:
         """`enumerate(items, start)`."""
         return self.ticked(enumerate(items, start))
 

@@ -73,7 +73,7 @@ class _EnumType(enum.EnumType):
         return super().__call__(value)
 
 
-def _enum(base: type[enum.Enum]) -> type[enum.Enum]:
+def _enum(base: Any) -> Any:
     body = _EnumType.__prepare__(base.__name__, (base,))
     body["__module__"] = "enum"
     return _EnumType(base.__name__, (base,), body)

@@ -147,7 +147,7 @@ class _Transformer(Expressions):
 
     def tick(self, at: ast.AST) -> ast.If:
         """`if not <running>: <stop>()`."""
-        place = {"lineno": at.lineno, "col_offset": at.col_offset}  # type: ignore[attr-defined]
+        place: dict[str, Any] = {"lineno": at.lineno, "col_offset": at.col_offset}  # type: ignore[attr-defined]
         test = ast.UnaryOp(ast.Not(), self.name(hooks.RUNNING, at), **place)
         return ast.If(test, [ast.Expr(self.call(hooks.STOP, at), **place)], [], **place)
 
@@ -155,7 +155,7 @@ class _Transformer(Expressions):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.AST]:
         """Annotations mean something to a class; elsewhere they are left out."""
-        place = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         if self.scope.form == "class" and isinstance(node.target, ast.Name):
             return self.node_contents_visit(node)
         if node.value is not None:
@@ -196,7 +196,7 @@ class _Transformer(Expressions):
         node.value = self.visit(node.value)
         if safe:
             return node
-        place = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         guarded = self.call(hooks.OPERATOR.format(OPERATORS[type(node.op)] + "="), node, read, node.value)
         other = ast.Assign([node.target], guarded, **place)
         if types is None or is_number(self.kind(read)) or not is_small(node.value):
@@ -205,7 +205,7 @@ class _Transformer(Expressions):
 
     def _augmented_place(self, node: ast.AugAssign, target: ast.Attribute | ast.Subscript) -> list[ast.stmt]:
         """`o.x += y` as `<1> = o; <2> = <1>.x; <2> += y; <1>.x = <2>`, each step guarded; likewise `o[k] += y`."""
-        place = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         steps: list[ast.stmt] = []
 
         def hold(value: ast.expr) -> ast.Name:
@@ -294,7 +294,7 @@ class _Transformer(Expressions):
             )
         if getattr(node, "type_params", None):
             self.refuse(node, "syntax", *_TYPE_PARAMETERS)
-            node.type_params = []
+            node.type_params = []  # type: ignore[attr-defined] # from Python 3.12 on
         node.decorator_list = self.visit_all(node.decorator_list)
         self.visit_arguments(node.args)
         node.returns = None
@@ -315,7 +315,7 @@ class _Transformer(Expressions):
             self.refuse(node, "syntax", f"class keyword {keyword.arg or '**'!r} is not supported", advice)
         if getattr(node, "type_params", None):
             self.refuse(node, "syntax", *_TYPE_PARAMETERS)
-            node.type_params = []
+            node.type_params = []  # type: ignore[attr-defined] # from Python 3.12 on
         node.decorator_list = self.visit_all(node.decorator_list)
         node.bases = self.visit_all(node.bases)
         outer, self.scope = self.scope, self.kinds.scope_of[node]
@@ -381,7 +381,7 @@ class _Transformer(Expressions):
         return [self.constant(value, at) for value in values]
 
     def _bind(self, name: str, value: ast.expr) -> ast.AST:
-        place = {"lineno": value.lineno, "col_offset": value.col_offset}
+        place: dict[str, Any] = {"lineno": value.lineno, "col_offset": value.col_offset}
         return ast.Assign([ast.Name(name, STORE, **place)], value, **place)
 
     # match
@@ -398,7 +398,7 @@ class _Transformer(Expressions):
             conditions.append(self.visit(node.guard))
         if len(conditions) > 1:
             first = conditions[0]
-            place = {"lineno": first.lineno, "col_offset": first.col_offset}
+            place: dict[str, Any] = {"lineno": first.lineno, "col_offset": first.col_offset}
             node.guard = ast.BoolOp(ast.And(), conditions, **place)
         elif conditions:
             node.guard = conditions[0]
@@ -421,8 +421,9 @@ class _Transformer(Expressions):
             case ast.MatchOr(patterns=patterns) if not alternative and all(
                 isinstance(each, ast.MatchValue) for each in patterns
             ):
-                if any(isinstance(each.value, ast.Attribute) for each in patterns):
-                    return self._captured(pattern, [each.value for each in patterns], conditions)
+                values = [each.value for each in patterns if isinstance(each, ast.MatchValue)]
+                if any(isinstance(value, ast.Attribute) for value in values):
+                    return self._captured(pattern, values, conditions)
             case ast.MatchOr(patterns=patterns):
                 pattern.patterns = [self._pattern(each, conditions, alternative=True) for each in patterns]
             case ast.MatchSequence(patterns=patterns):
@@ -452,7 +453,7 @@ class _Transformer(Expressions):
         self, pattern: ast.pattern, values: list[ast.expr], conditions: list[ast.expr]
     ) -> ast.pattern:
         """`case A.x | A.y` as `case <1> if <1> == A.x or <1> == A.y`."""
-        place = {"lineno": pattern.lineno, "col_offset": pattern.col_offset}
+        place: dict[str, Any] = {"lineno": pattern.lineno, "col_offset": pattern.col_offset}
         temporary = self.temporary()
         tests: list[ast.expr] = [
             self.call(
@@ -472,7 +473,7 @@ class _Transformer(Expressions):
         self, pattern: ast.MatchClass, conditions: list[ast.expr], *, alternative: bool
     ) -> ast.pattern:
         """`case str()`, `case int(n)`: patterns that look into an object would read its attributes unguarded."""
-        place = {"lineno": pattern.lineno, "col_offset": pattern.col_offset}
+        place: dict[str, Any] = {"lineno": pattern.lineno, "col_offset": pattern.col_offset}
         end = {"end_lineno": pattern.end_lineno, "end_col_offset": pattern.end_col_offset}
         known = isinstance(pattern.cls, ast.Name) and pattern.cls.id not in self.kinds.names
         name = pattern.cls.id if known else ""  # type: ignore[attr-defined]

@@ -152,7 +152,7 @@ def _choose_level(asked: str | None, now: Settings) -> Level:
             f"level {asked!r} is more than the settings allow ({now.level!r}): a request may ask for less",
             code="level",
         )
-    return asked  # type: ignore[return-value]
+    return asked
 
 
 def _check_gates(script: str, now: Settings) -> None:

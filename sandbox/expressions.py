@@ -81,7 +81,7 @@ class Finding:
         )
 
 
-class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
+class Expressions(RestrictingNodeTransformer):
     """Rewrites expressions; `kinds` is what is known of the script's values."""
 
     def __init__(self, kinds: Kinds) -> None:
@@ -131,7 +131,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
 
     def call(self, hook: str, at: ast.AST, *args: ast.expr) -> ast.Call:
         """A call of one of the guards."""
-        place = {"lineno": at.lineno, "col_offset": at.col_offset}  # type: ignore[attr-defined]
+        place: dict[str, Any] = {"lineno": at.lineno, "col_offset": at.col_offset}  # type: ignore[attr-defined]
         return ast.Call(self.name(hook, at), list(args), [], **place)
 
     def constant(self, value: Any, at: ast.AST) -> ast.Constant:
@@ -144,7 +144,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
 
     def type_in(self, value: ast.expr, types: str) -> ast.Compare:
         """`type(value) in <types>`."""
-        place = {"lineno": value.lineno, "col_offset": value.col_offset}
+        place: dict[str, Any] = {"lineno": value.lineno, "col_offset": value.col_offset}
         return ast.Compare(
             self.call(hooks.TYPE, value, value), [ast.In()], [self.name(types, value)], **place
         )
@@ -169,7 +169,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
         if self._no_temporaries or self.scope.form in ("class", "comprehension"):
             return None
         temporary = self.temporary()
-        place = {"lineno": value.lineno, "col_offset": value.col_offset}
+        place: dict[str, Any] = {"lineno": value.lineno, "col_offset": value.col_offset}
         store = ast.Name(temporary, STORE, **place)
         return ast.NamedExpr(store, value, **place), ast.Name(temporary, LOAD, **place)
 
@@ -313,7 +313,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
             return node
         if plain:
             return node
-        place = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         pair = self.twice(value)
         if pair is None or not is_small(key):
             return self.call(hooks.GETITEM, node, value, self.as_value(key))
@@ -365,7 +365,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
 
     def _both_ways(self, node: ast.Call, guarded: ast.IfExp) -> ast.expr:
         """`a.f(x) if … else <getattr>(a, 'f')(x)`: spares the plain way a bound method."""
-        place = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         plain = ast.Call(guarded.body, node.args, node.keywords, **place)
         other = ast.Call(guarded.orelse, node.args, node.keywords, **place)
         return self.choose(guarded.test, plain, other)
@@ -419,7 +419,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
         if pair is None:
             return self.call(hook, node, left, right)
         first, again = pair
-        place = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         native = ast.BinOp(again, node.op, right, **place)
         return self.choose(self.type_in(first, types), native, self.call(hook, node, again, right))
 
@@ -497,7 +497,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
 
     def _compare_chain(self, node: ast.Compare) -> ast.expr:
         """`a < b < c` becomes `a < b and b < c`, each operand evaluated once."""
-        place = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         left, parts = node.left, []
         for op, operand in zip(node.ops, node.comparators, strict=True):
             pair = self.twice(operand)
@@ -520,7 +520,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
         if pair is None or not is_small(right):
             return self.call(hooks.COMPARE, node, *guarded, left, right)
         first, again = pair
-        place = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         native = ast.Compare(again, node.ops, [right], **place)
         return self.choose(
             self.type_in(first, hooks.SCALAR), native, self.call(hooks.COMPARE, node, *guarded, again, right)
@@ -548,7 +548,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
             )
             node.conversion = -1
             kind = TEXT
-        if not short:
+        if spec is not None and not short:
             node.value = self.call(hooks.FORMAT, node, node.value, self.visit(spec))
             node.format_spec = None
         elif not is_number(kind) and kind != TEXT and spec is None:
@@ -572,7 +572,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
 
     def running(self, at: ast.AST) -> ast.expr:
         """`<running> or <stop>()`: a tick where only an expression fits."""
-        place = {"lineno": at.lineno, "col_offset": at.col_offset}  # type: ignore[attr-defined]
+        place: dict[str, Any] = {"lineno": at.lineno, "col_offset": at.col_offset}  # type: ignore[attr-defined]
         return ast.BoolOp(ast.Or(), [self.name(hooks.RUNNING, at), self.call(hooks.STOP, at)], **place)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
@@ -581,7 +581,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
         outer, self.scope = self.scope, self.kinds.scope_of[node]
         held, self._no_temporaries = self._no_temporaries, 0
         body = self.visit(node.body)
-        place = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         node.body = ast.BoolOp(ast.And(), [self.running(node), body], **place)
         self.scope, self._no_temporaries = outer, held
         return node

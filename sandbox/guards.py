@@ -111,7 +111,8 @@ class Guard:
         self.host = host
         self.own: set[type] = set()
         self.simple, self.floaty, self.scalar = set(SIMPLE_TYPES), set(FLOATY_TYPES), set(SCALAR_TYPES)
-        self.items, self.set_items = set(ITEM_TYPES), set(SET_ITEM_TYPES)
+        self.items: set[type] = set(ITEM_TYPES)
+        self.set_items: set[type] = set(SET_ITEM_TYPES)
         self.allowed: dict[type, frozenset[str]] = PLAIN_TYPES | _OTHER_TYPES
         """Attributes that may be read unguarded, by exact type; classes by the class itself."""
         self.writable: dict[type, frozenset[str]] = {}

@@ -157,7 +157,7 @@ class Scope:
 
     def owner(self, name: str) -> Scope | None:
         """The scope whose variable `name` means here, None for a builtin."""
-        scope = self
+        scope: Scope = self
         while scope.parent is not None:
             where = scope.elsewhere.get(name)
             if where == "global":
@@ -165,7 +165,7 @@ class Scope:
                 break
             if where is None and name in scope.bound and (scope is self or scope.form != "class"):
                 break
-            scope = scope.parent
+            scope = scope.parent  # type: ignore[assignment] # the loop asks
         return scope if name in scope.bound else None
 
     def module(self) -> Scope:
@@ -270,9 +270,9 @@ class Kinds:
                 self._collect(default, scope)
         for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             _bind(inner, argument.arg, UNKNOWN)
-        for argument in (arguments.vararg, arguments.kwarg):
-            if argument is not None:
-                _bind(inner, argument.arg, UNKNOWN)
+        for rest in (arguments.vararg, arguments.kwarg):
+            if rest is not None:
+                _bind(inner, rest.arg, UNKNOWN)
         if isinstance(node, ast.Lambda):
             self._collect(node.body, inner)
             return
@@ -412,8 +412,8 @@ class Kinds:
                 return join(self.kind(node.body, scope), self.kind(node.orelse, scope))
             case ast.BoolOp():
                 kind = NOTHING
-                for value in node.values:
-                    kind = join(kind, self.kind(value, scope))
+                for operand in node.values:
+                    kind = join(kind, self.kind(operand, scope))
                 return kind
             case ast.Compare():
                 operands = (node.left, *node.comparators)

@@ -327,10 +327,8 @@ def _namedtuple(guard: Guard) -> Callable[..., type]:
         if type(typename) is not str or any(type(field) is not str for field in fields):
             raise TypeError("namedtuple() takes plain names")
         guard.operators.length(len(fields) * 10_000, "namedtuple")
-        made = collections.namedtuple(
-            typename, fields, rename=bool(rename), defaults=defaults, module="<script>"
-        )  # type: ignore[misc]
-        return guard.adopt(made)
+        make: Any = collections.namedtuple  # mypy wants literals
+        return guard.adopt(make(typename, fields, rename=bool(rename), defaults=defaults, module="<script>"))
 
     return namedtuple
 
@@ -383,7 +381,7 @@ def _json(guard: Guard) -> Members:
         guard.operators.length(guard.operators.weight(value) * (1 + 4 * max(wide, 0)), "text")
         for part in separators or ():
             guard.operators.length(len(part) * 100_000, "text")
-        allowed = {
+        allowed: dict[str, Any] = {
             name: bool(options.pop(name))
             for name in ("sort_keys", "ensure_ascii", "allow_nan")
             if name in options

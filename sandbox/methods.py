@@ -120,7 +120,7 @@ def _sort(guard: Guard, _plain: Method, _kind: type) -> Method:
 def _to_bytes(guard: Guard, plain: Method, _kind: type) -> Method:
     def method(value: Any, length: Any = 1, *rest: Any, **named: Any) -> bytes:
         guard.operators.length(int(length) if isinstance(length, int) else 0)
-        return plain(value, length, *rest, **named)
+        return plain(value, length, *rest, **named)  # type: ignore[no-any-return]
 
     return method
 

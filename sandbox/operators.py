@@ -109,7 +109,7 @@ class Operators:
                 self.length(_length(left) + len(right))
         else:
             self._check_arrays("+", left, right)
-        return operator.iadd(left, right)
+        return operator.iadd(left, right)  # type: ignore[no-untyped-call]
 
     def multiply(self, left: Any, right: Any) -> Any:
         """`left * right`."""
@@ -127,7 +127,7 @@ class Operators:
         """`left *= right`."""
         if type(left) in (int, float):
             return self.multiply(left, right)
-        return operator.imul(*self._factors(left, right))
+        return operator.imul(*self._factors(left, right))  # type: ignore[no-untyped-call]
 
     def _factors(self, left: Any, right: Any) -> tuple[Any, Any]:
         """Both, once the product is known to be small; what counts for a sequence as the int it stands for now."""
@@ -156,7 +156,7 @@ class Operators:
         if isinstance(left, str | bytes):
             return self.modulo(left, right)
         self._check_arrays("%", left, right)
-        return operator.imod(left, right)
+        return operator.imod(left, right)  # type: ignore[no-untyped-call]
 
     def power(self, left: Any, right: Any, modulus: Any = None) -> Any:
         """`left ** right`, `pow(left, right, modulus)`."""

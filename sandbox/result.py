@@ -139,10 +139,10 @@ def _sorted(values: Iterable[Any]) -> list[Any]:
 
 def _reference(value: Any) -> dict[str, str] | str:
     """A data-block by type and name, anything else of Blender by its Python path."""
+    if isinstance(value, type):
+        return f"<bpy.types.{value.__name__}>"
     try:
-        kind = value.bl_rna.identifier if isinstance(value, type) else value.rna_type.identifier
-        if isinstance(value, type):
-            return f"<bpy.types.{kind}>"
+        kind = value.rna_type.identifier
         if hasattr(value, "session_uid"):
             return {"type": kind, "name": value.name}
         return {"type": kind, "path": repr(value)}

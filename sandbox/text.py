@@ -29,7 +29,7 @@ class Text:
         """`str(value)`."""
         kind = type(value)
         if kind is str:
-            return value
+            return value  # type: ignore[no-any-return]
         if kind in SCALAR_TYPES:
             return str(value)
         facade = self._guard.facade_text(value)

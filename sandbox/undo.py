@@ -55,7 +55,7 @@ class Modes:
         """Note the mode and go to object mode."""
         import bpy
 
-        layer = bpy.context.view_layer
+        layer: Any = bpy.context.view_layer
         active = layer.objects.active if layer is not None else None
         mode = active.mode if active is not None else "OBJECT"
         members = tuple(o.name for o in layer.objects if o.mode == mode) if mode != "OBJECT" else ()
@@ -69,7 +69,7 @@ class Modes:
 
         if self.mode == "OBJECT" or self.active is None:
             return
-        layer = bpy.context.view_layer
+        layer: Any = bpy.context.view_layer
         active = layer.objects.get(self.active)
         if active is None or not active.visible_get():
             return
@@ -81,8 +81,9 @@ class Modes:
             if member is not None:
                 member.select_set(True)
         layer.objects.active = active
-        if bpy.ops.object.mode_set.poll():
-            bpy.ops.object.mode_set(mode=self.mode)
+        mode_set: Any = bpy.ops.object.mode_set
+        if mode_set.poll():
+            mode_set(mode=self.mode)
         for item in layer.objects:
             item.select_set(item in selected)
 

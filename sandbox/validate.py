@@ -217,7 +217,7 @@ class _Checker:
         if prop.type != "ENUM" or not prop.items or not isinstance(value, ast.Constant):
             return
         if isinstance(value.value, str) and value.value not in prop.items:
-            near = difflib.get_close_matches(value.value, prop.items, 3, 0.4) or prop.items[:12]
+            near = difflib.get_close_matches(value.value, prop.items, 3, 0.4) or list(prop.items[:12])
             message = f"bpy.ops.{idname}({prop.name}={value.value!r}): there is no such choice"
             # Items may depend on the scene: RNA lists what there is without one.
             self._say("value", message, value, f"use one of {', '.join(near)}", True)

@@ -191,14 +191,14 @@ class Members:
                 return self._property(kind, struct, name)
         if structs and structs[0] == "Context" and name in values.CONTEXT_MEMBERS:
             return PLAIN
-        if not hasattr(kind, name) and kind.bl_rna.properties.get(name) is None:  # type: ignore[attr-defined]
+        if not hasattr(kind, name) and kind.bl_rna.properties.get(name) is None:
             known = structs[0] == "Context" and name in dir(bpy.context)
             return Access(why=_reason(structs, name)) if known else MISSING
         return Access(why=_reason(structs, name))
 
     def _property(self, kind: type, struct: str, name: str) -> Access:
         path = f"{struct}.{name}"
-        prop = kind.bl_rna.properties.get(name)  # type: ignore[attr-defined]
+        prop = kind.bl_rna.properties.get(name)
         writable = name in self.policy.writable(struct) and (prop is None or not prop.is_readonly)
         aliased = getattr(prop, "is_array", False)
         read: Reader = _get if writable or not aliased else values.copied

@@ -209,7 +209,7 @@ def _selected_size() -> float:
 
 
 def _voxels(_arguments: Mapping[str, Any]) -> float:
-    active = bpy.context.view_layer.objects.active
+    active: Any = bpy.context.view_layer.objects.active
     if active is None or active.type != "MESH":
         return 0.0
     return 6.0 * (max(active.dimensions) / max(active.data.remesh_voxel_size, 1e-6)) ** 2

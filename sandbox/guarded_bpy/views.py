@@ -80,11 +80,11 @@ def views(host: BlenderHost) -> dict[str, object]:
     made["bmesh"] = View("bmesh", vars_of(made["bmesh"]) | bmesh, _missing(host, "bmesh"))
     extras = {name.partition(".")[2]: view for name, view in made.items() if name.startswith("bpy_extras.")}
     made["bpy_extras"] = View("bpy_extras", extras, _missing(host, "bpy_extras"))
-    members = {m: made[f"bpy.{m}"] for m in ("types", "app", "utils", "path")}
-    members |= {"context": bpy.context, "data": bpy.data, "ops": Operators(host)}
-    made["bpy"] = View("bpy", members, _missing(host, "bpy"))
+    parts: dict[str, Any] = {m: made[f"bpy.{m}"] for m in ("types", "app", "utils", "path")}
+    parts |= {"context": bpy.context, "data": bpy.data, "ops": Operators(host)}
+    made["bpy"] = View("bpy", parts, _missing(host, "bpy"))
     for name in ("context", "data", "ops"):
-        made[f"bpy.{name}"] = members[name]
+        made[f"bpy.{name}"] = parts[name]
     return made
 
 
