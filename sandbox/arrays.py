@@ -95,7 +95,7 @@ class _Arrays:
     def __init__(self, guard: Guard, np: Any) -> None:
         self.guard = guard
         self.np = np
-        self.array_type: type = np.ndarray
+        self.array_type: Any = np.ndarray
         self.limit = guard.meter.limits.sequence
 
     def views(self) -> dict[str, object]:
