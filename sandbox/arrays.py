@@ -318,7 +318,7 @@ class _Arrays:
         if value.dtype.hasobject:
             self.refuse_objects()
         keys = key if isinstance(key, tuple) else (key,)
-        fancy = [part for part in keys if isinstance(part, self.array_type | list)]
+        fancy: list[Any] = [part for part in keys if isinstance(part, self.array_type | list)]
         if fancy:
             chosen = _broadcast_size([self.np.shape(part) for part in fancy])
             plain = len(keys) - len(fancy)
