@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..mcp.features import Tool
-from . import assets, code, job_tools, polyhaven, scene, viewport
+from . import assets, code, job_tools, polyhaven, scene, sketchfab, viewport
 from .registry import make
 
 __all__ = ("FUNCTIONS", "all_tools")
@@ -23,6 +23,8 @@ FUNCTIONS = (
     polyhaven.get_polyhaven_categories,
     polyhaven.download_polyhaven_asset,
     polyhaven.set_texture,
+    sketchfab.search_sketchfab_models,
+    sketchfab.download_sketchfab_model,
     assets.get_asset_credits,
 )
 
