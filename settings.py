@@ -69,6 +69,9 @@ class Settings:
     rate_limit: int = 10
     rate_window_s: float = 60.0
 
+    #: Another Blender to rehearse scripts in; None: this one.
+    rehearsal_blender: Path | None = None
+
     journal_days: int = 30
     journal_code: bool = True
 
@@ -209,6 +212,7 @@ _FIELDS: Mapping[str, tuple[str | None, Callable[[Any], Any]]] = {
     "source_limit_kb": (None, _whole(1, 16 * 1024)),
     "rate_limit": (None, _whole(1, 1_000_000)),
     "rate_window_s": (None, _seconds(1, 86400)),
+    "rehearsal_blender": (None, _path),
     "journal_days": (None, _whole(1, 3650)),
     "journal_code": (None, _flag),
     "sketchfab_token": ("BLENDER_MCP_SKETCHFAB_TOKEN", _key),

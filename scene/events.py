@@ -16,7 +16,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-__all__ = ("Changes", "listen", "register", "revision", "take", "unregister")
+__all__ = ("Changes", "listen", "register", "revision", "take", "unregister", "watching")
 
 #: More changed data-blocks than this between two looks only count as "everything".
 _MOST = 500
@@ -46,6 +46,11 @@ _listeners: list[Callable[[], None]] = []
 def revision() -> int:
     """Grows with every change of the file's contents; selection, view and frame don't count."""
     return _revision
+
+
+def watching() -> bool:
+    """Whether the handlers are in place; without them `revision` stands still."""
+    return all(handler in getattr(bpy.app.handlers, name) for name, handler in _HANDLERS)
 
 
 def take() -> Changes:

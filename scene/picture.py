@@ -53,7 +53,7 @@ def viewport(*, max_size: int, picture_format: Format) -> Picture:
     )
 
 
-def render(*, max_size: int, picture_format: Format) -> Picture:
+def render(*, max_size: int, picture_format: Format | Literal["bmp"]) -> Picture:
     """A quick Cycles render at few samples, by the scene's camera or one that frames everything visible.
 
     All settings are put back. Raises ExternalServiceError when Cycles is not there or fails.
@@ -136,7 +136,7 @@ def _encode(pixels: Any, width: int, height: int, picture_format: Format) -> byt
 
 
 @contextlib.contextmanager
-def _render_settings(scene: Any, size: list[int], picture_format: Format, path: Path) -> Iterator[None]:
+def _render_settings(scene: Any, size: list[int], picture_format: str, path: Path) -> Iterator[None]:
     settings, output = scene.render, scene.render.image_settings
     values = [
         (settings, "engine", "CYCLES"),

@@ -14,7 +14,7 @@ import socket
 import time
 import tomllib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,6 +24,8 @@ from bpy.app.handlers import persistent
 
 from .. import folders, jobs, journal, logs, main_thread, settings
 from ..errors import BridgeError
+from ..sandbox import supervisor
+from ..sandbox.rehearsal import rehearse
 from ..scene import events
 from . import access, discovery, libraries
 
@@ -228,7 +230,9 @@ def _app(chosen: Settings, features: Features, door: access.Access, instance_id:
     from .metrics import Metrics
 
     version = _version()
-    metrics = Metrics(queue_depth=main_thread.waiting, connections=lambda: app.connections)
+    metrics = Metrics(
+        queue_depth=main_thread.waiting, connections=lambda: app.connections, processes=_processes
+    )
     features.add(*(_metered(tool, metrics) for tool in features.tools.values()))
     core = Core(
         features=features,
@@ -240,13 +244,24 @@ def _app(chosen: Settings, features: Features, door: access.Access, instance_id:
     app = App(
         core,
         door,
-        health=lambda: {"status": "ok", "product": PRODUCT, "version": version, "instance_id": instance_id},
+        health=lambda: {
+            "status": "ok",
+            "product": PRODUCT,
+            "version": version,
+            "instance_id": instance_id,
+            "processes": _processes(),
+        },
         metrics=metrics.text,
         max_message_bytes=chosen.max_message_bytes,
         max_connections=chosen.max_connections,
         max_in_flight=chosen.max_in_flight,
     )
     return app
+
+
+def _processes() -> dict[str, int]:
+    """How many confined processes run, and what became of those that did."""
+    return asdict(supervisor.counts())
 
 
 def _version() -> str:
@@ -310,6 +325,7 @@ def _tidy_up(bridge: Bridge | None = None) -> None:
     discovery.withdraw()
     main_thread.stop()
     jobs.registry.cancel_all()
+    rehearse.shutdown()
     if bridge is not None and not bridge.listener.stop():
         _log.warning("the server's thread did not end in time; it is a daemon and ends with Blender")
     resources.unwatch()

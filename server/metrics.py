@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -14,9 +15,15 @@ _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 1
 
 
 class Metrics:
-    """The figures of one running server. `queue_depth` and `connections` are asked when somebody looks."""
+    """The figures of one running server. `queue_depth`, `connections` and `processes` are asked when somebody looks."""
 
-    def __init__(self, *, queue_depth: Callable[[], float], connections: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        *,
+        queue_depth: Callable[[], float],
+        connections: Callable[[], float],
+        processes: Callable[[], Mapping[str, int]] = dict,
+    ) -> None:
         self._registry = CollectorRegistry()
         self._calls = Counter(
             "mcp_bridge_tool_calls", "Finished tool calls", ("tool", "outcome"), registry=self._registry
@@ -37,6 +44,14 @@ class Metrics:
         depth.set_function(queue_depth)
         open_now = Gauge("mcp_bridge_connections", "Open connections", registry=self._registry)
         open_now.set_function(connections)
+        confined = Gauge(
+            "mcp_bridge_processes",
+            "Confined processes, by what became of them",
+            ("what",),
+            registry=self._registry,
+        )
+        for what in processes():
+            confined.labels(what).set_function(partial(_count, processes, what))
 
     def tool_called(self, tool: str, seconds: float, *, failed: bool) -> None:
         """Count one finished call; `tool` must be the name of a tool that exists."""
@@ -50,3 +65,7 @@ class Metrics:
     def text(self) -> bytes:
         """Everything, in the Prometheus text format."""
         return generate_latest(self._registry)
+
+
+def _count(counts: Callable[[], Mapping[str, int]], what: str) -> float:
+    return counts()[what]

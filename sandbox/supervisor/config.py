@@ -19,6 +19,7 @@ The keys are those of the specification; further ones are fields of the classes 
 from __future__ import annotations
 
 import getpass
+import os
 import tempfile
 import tomllib
 from collections.abc import Callable, Mapping
@@ -37,7 +38,7 @@ RestartPolicy = Literal["never", "on-failure", "always"]
 
 def _default_base() -> Path:
     # A name of the user's own: a folder in /tmp belongs to whoever made it first.
-    return Path(tempfile.gettempdir()) / f"mcp-runs-{getpass.getuser()}"
+    return Path(tempfile.gettempdir()) / f"mcp-runs-{getattr(os, 'getuid', getpass.getuser)()}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,8 +210,9 @@ class Running:
         if number == getattr(signal, "SIGXFSZ", 0):
             return "disk full"
         near_limit = self._peak > 0.8 * self.spec.mem_limit_mb * _MB
-        by_the_kernel = number == _KILL  # nobody else kills: the container's or the system's memory ran out
-        return "out of memory" if near_limit or by_the_kernel else "killed by signal"
+        # A container's memory limit is the kernel's affair, and kills.
+        by_the_container = self._means.wraps and number == _KILL
+        return "out of memory" if near_limit or by_the_container else "killed by signal"
 
     def _follow_control(self, control: Callable[[], socket.socket]) -> None:
         """Take what the launcher tells until the command begins."""

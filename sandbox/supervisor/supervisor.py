@@ -22,7 +22,7 @@ from ...errors import BridgeError, ExternalServiceError, InvalidParamsError
 from .config import Config
 from .folder import RunFolder
 from .means import Means, Place, candidates
-from .probe import EVERYTHING
+from .probe import EVERYTHING, Canary
 from .process import Counts, ProcessHandle, ProcessStatus, Spec
 from .running import Running
 
@@ -120,6 +120,14 @@ class Supervisor:
     def new_folder(self) -> Path:
         """A new folder for one process to work in; whoever asks removes it, or `close` does."""
         return self._on_thread(self._own_folder).new()
+
+    def remove_folder(self, folder: Path) -> None:
+        """Remove such a folder, whatever a process left in it."""
+        self._on_thread(self._own_folder).remove(folder)
+
+    def canary(self) -> Canary:
+        """What a process tries to reach to find out whether it is confined."""
+        return self._on_thread(lambda: self._own_folder().canary())
 
     def shared_folder(self) -> Path:
         """A folder for what several processes may read; removed by `close`."""

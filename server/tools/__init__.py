@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..mcp.features import Tool
-from . import assets, code, job_tools, polyhaven, scene, sketchfab, viewport
+from . import assets, code, job_tools, polyhaven, rehearse, scene, viewport
 from .registry import make
 
 __all__ = ("FUNCTIONS", "all_tools")
@@ -14,6 +14,7 @@ FUNCTIONS = (
     scene.get_object_info,
     viewport.get_viewport_screenshot,
     code.execute_blender_code,
+    rehearse.rehearse_script,
     code.calculate,
     code.inspect_tool,
     job_tools.get_job,
@@ -23,8 +24,6 @@ FUNCTIONS = (
     polyhaven.get_polyhaven_categories,
     polyhaven.download_polyhaven_asset,
     polyhaven.set_texture,
-    sketchfab.search_sketchfab_models,
-    sketchfab.download_sketchfab_model,
     assets.get_asset_credits,
 )
 

@@ -97,6 +97,7 @@ def test_health_says_who_we_are_and_nothing_private() -> None:
     health = json.loads(text)
     assert health.pop("instance_id") == running.instance_id
     assert health.pop("version")
+    assert health.pop("processes")["running"] == 0
     assert health == {"status": "ok", "product": "mcp_bridge"}
 
 

@@ -20,6 +20,14 @@ def test_the_text_tells_calls_by_tool_and_outcome_and_what_waits_now() -> None:
     assert "mcp_bridge_queue_depth 5.0" in metrics.text().decode()
 
 
+def test_confined_processes_are_counted_by_what_became_of_them() -> None:
+    counts = {"running": 1, "timed_out": 0}
+    metrics = Metrics(queue_depth=lambda: 0, connections=lambda: 0, processes=lambda: counts)
+    assert 'mcp_bridge_processes{what="running"} 1.0' in metrics.text().decode()
+    counts["timed_out"] = 2
+    assert 'mcp_bridge_processes{what="timed_out"} 2.0' in metrics.text().decode()
+
+
 def test_two_servers_do_not_mix_their_figures() -> None:
     first = Metrics(queue_depth=lambda: 0, connections=lambda: 0)
     second = Metrics(queue_depth=lambda: 0, connections=lambda: 0)

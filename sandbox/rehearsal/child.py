@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The confined Blender of a rehearsal: gets warm, waits for one script, runs it, answers, and is gone.
+
+It runs the very code that runs a script live, in a copy of the scene, and compares. Started by `pool.py` with the
+command line of `program.py`; the supervisor has confined it before its first instruction.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import struct
+import sys
+import tempfile
+import time
+from array import array
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ...errors import BridgeError, HandlerError
+from ..supervisor.probe import EVERYTHING, in_force
+from .protocol import PICTURE_SIZE, Request
+
+__all__ = ("main",)
+
+#: Larger scenes (objects, vertices) take too long for a picture that nobody has asked for.
+_PICTURE_LIMITS = (20_000, 10_000_000)
+_WARM_UP = "import bpy\nbpy.context.scene.frame_end = 10\n"
+_MOST_RESULT = 200_000
+
+
+def main(facts: dict[str, Any]) -> None:
+    """Never returns."""
+    answers = _own_answers()
+    _no_more_programs()
+    _settle()
+    if facts["warm_up"]:
+        _warm_up()
+    canary = facts["canary"]
+    _say(answers, {"ready": True, "blender": _version(), "in_force": in_force(canary)})
+    line = sys.stdin.buffer.readline()
+    if not line:
+        os._exit(0)  # the parent has no use for it, or is gone
+    held = in_force(canary)
+    if set(held) != set(EVERYTHING):
+        os._exit(4)
+    answer = rehearse(json.loads(line))
+    _say(answers, {**answer, "in_force": held})
+    os._exit(0)
+
+
+def rehearse(request: Request) -> dict[str, Any]:
+    """Open the scene, run the script in it, and tell what came of it."""
+    begin = time.perf_counter()
+    warnings = _open(request)
+    opened = time.perf_counter()
+    answer = run(request, warnings)
+    answer["seconds"] |= {"open": round(opened - begin, 4), "total": round(time.perf_counter() - begin, 4)}
+    answer["peak_memory_mb"] = _peak_memory_mb()
+    return answer
+
+
+def run(request: Request, warnings: list[str]) -> dict[str, Any]:
+    """Run the script in what is open now, between two marks and two pictures."""
+    from ...scene import difference
+    from .. import execute
+
+    scratch = Path(tempfile.gettempdir()) / "mark.blend"
+    before = difference.mark(scratch)
+    pictures = {"before": _picture()} if request["pictures"] and _small(before.totals) else {}
+    began = time.perf_counter()
+    try:
+        done = execute.run(
+            request["script"],
+            request_id="rehearsal",
+            title=request["title"],
+            requester="rehearsal",
+            level=request["level"],
+        )
+    except BridgeError as error:
+        return {
+            "outcome": "error",
+            "error": _error(error),
+            "result": None,
+            "stdout": "",
+            "warnings": warnings,
+            "seconds": {"script": round(time.perf_counter() - began, 4)},
+            "difference": None,
+            "pictures": {},
+        }
+    seconds = round(time.perf_counter() - began, 4)
+    after = difference.mark(scratch)
+    if pictures and _small(after.totals):
+        pictures["after"] = _picture()
+    return {
+        "outcome": "success",
+        "result": _bounded(done["result"]),
+        "stdout": done["stdout"],
+        "warnings": [*warnings, *(str(warning)[:2000] for warning in done.get("warnings", ()))][:200],
+        "seconds": {"script": seconds},
+        "difference": difference.compare(before, after, _go_back),
+        "pictures": {when: picture for when, picture in pictures.items() if picture},
+    }
+
+
+def _error(error: BridgeError) -> dict[str, Any]:
+    original = error.original if isinstance(error, HandlerError) else None
+    return {
+        "type": type(error).__name__,
+        "cause": None if original is None else f"{type(original).__name__}: {original}"[:2000],
+        "message": str(error)[:2000],
+        "line": getattr(error, "line", None),
+    }
+
+
+def _own_answers() -> BinaryIO:
+    """Keep standard output for answers; whatever else is printed goes to standard error."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return answers
+
+
+def _say(answers: BinaryIO, message: dict[str, Any]) -> None:
+    answers.write(json.dumps(message, allow_nan=False).encode() + b"\n")
+    answers.flush()
+
+
+def _no_more_programs() -> None:
+    if sys.platform == "linux":
+        from ..supervisor.linux import seccomp
+
+        seccomp.deny_exec()
+
+
+def _settle() -> None:
+    """Settings and journal of its own, which die with it."""
+    from ... import journal
+
+    journal.configure(Path(tempfile.gettempdir()) / "journal")
+
+
+def _set_limits(request: Request) -> None:
+    from ... import settings
+
+    names = ("level", "time_limit_s", "memory_limit_mb", "output_limit_kb")
+    settings.set_arguments({name: request[name] for name in names})  # type: ignore[literal-required]
+
+
+def _warm_up() -> None:
+    """Rehearse something small, so that everything is loaded when it counts."""
+    request = Request(
+        scene="",
+        pixels={},
+        script=_WARM_UP,
+        title="",
+        level="blender",
+        time_limit_s=60.0,
+        memory_limit_mb=1024,
+        output_limit_kb=64,
+        pictures=True,
+    )
+    _set_limits(request)
+    run(request, [])
+
+
+def _open(request: Request) -> list[str]:
+    """Open the copy of the user's scene, and tell what of it is missing."""
+    import bpy
+
+    _set_limits(request)
+    bpy.ops.wm.open_mainfile(filepath=request["scene"], load_ui=False, use_scripts=False)
+    warnings = []
+    for name, file in request["pixels"].items():
+        image = bpy.data.images.get(name)
+        numbers = array("f")
+        numbers.frombytes(Path(file).read_bytes())
+        if image is not None and len(image.pixels) == len(numbers):
+            image.pixels.foreach_set(numbers)
+            image.update()
+        else:
+            warnings.append(f"unsaved painting on {name!r} is not part of the rehearsal")
+    return warnings
+
+
+def _small(totals: dict[str, int]) -> bool:
+    return totals["objects"] <= _PICTURE_LIMITS[0] and totals["vertices"] <= _PICTURE_LIMITS[1]
+
+
+def _picture() -> dict[str, Any] | None:
+    """The scene as pixels, or None where it cannot be rendered."""
+
+    from ...errors import ExternalServiceError
+    from ...scene import picture
+
+    try:
+        shot = picture.render(max_size=PICTURE_SIZE, picture_format="bmp")
+    except ExternalServiceError:
+        return None
+    return {"width": shot.width, "height": shot.height, "rgb": base64.b64encode(_pixels(shot.data)).decode()}
+
+
+def _pixels(bitmap: bytes) -> bytes:
+    """Red, green and blue of each pixel, from the top left on, of a bitmap file with 24 bits a pixel.
+
+    There, rows of blue, green and red go upwards, and are filled up to four bytes.
+    """
+    start, width, height, bits = (
+        struct.unpack_from(kind, bitmap, offset)[0]
+        for kind, offset in (("<I", 10), ("<i", 18), ("<i", 22), ("<H", 28))
+    )
+    if bitmap[:2] != b"BM" or bits != 24:
+        raise ValueError("Blender wrote no bitmap with 24 bits a pixel")
+    row = 3 * width
+    filled = (row + 3) // 4 * 4
+    rows = [bitmap[start + filled * line : start + filled * line + row] for line in reversed(range(height))]
+    pixels = bytearray(b"".join(rows))
+    pixels[0::3], pixels[2::3] = pixels[2::3], pixels[0::3]
+    return bytes(pixels)
+
+
+def _go_back() -> None:
+    """To before the script, whose run is one undo step."""
+    import bpy
+
+    from ..undo import Modes
+
+    Modes.leave()
+    bpy.ops.ed.undo()
+
+
+def _bounded(result: Any) -> Any:
+    text = json.dumps(result)
+    return (
+        result if len(text) <= _MOST_RESULT else f"{text[:_MOST_RESULT]}… ({len(text):,} characters of JSON)"
+    )
+
+
+def _peak_memory_mb() -> float:
+    if sys.platform == "win32":
+        return 0.0  # the parent knows it from the job object
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1024 * 1024 if sys.platform == "darwin" else 1024), 1)
+
+
+def _version() -> str:
+    import bpy
+
+    return str(bpy.app.version_string)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Blender that a rehearsal runs in: this one's program, the `bpy` module, or one that the user named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import ExternalServiceError
+
+__all__ = ("Program", "find")
+
+#: Runs `child.main` as part of a package of its own, from the extension's files, without enabling it.
+_BOOT = (
+    "import importlib, json, sys, types; facts = json.loads(sys.argv[-1]); sys.path += facts['libraries']; "
+    "package = types.ModuleType('mcp_bridge'); package.__path__ = [facts['extension']]; "
+    "sys.modules['mcp_bridge'] = package; importlib.import_module(facts['main']).main(facts)"
+)
+_MAIN = "mcp_bridge.sandbox.rehearsal.child"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A command line without its last argument, the facts, and the files that it must be able to read."""
+
+    start: tuple[str, ...]
+    facts: tuple[tuple[str, object], ...]
+    readable: tuple[Path, ...]
+
+    def command(self, **facts: object) -> tuple[str, ...]:
+        """The whole command line; `facts` are for the child."""
+        return (*self.start, json.dumps(dict(self.facts) | facts))
+
+
+def find(named: Path | None = None) -> Program:
+    """The program for rehearsals; call on Blender's main thread.
+
+    named: another Blender than this one.
+    Raises ExternalServiceError when the named one does not exist.
+    """
+    import bpy
+    import RestrictedPython
+
+    extension = Path(__file__).resolve().parents[2]
+    libraries = [str(Path(RestrictedPython.__file__).resolve().parents[1])]
+    readable = [extension, Path(libraries[0])]
+    binary = str(named) if named is not None else bpy.app.binary_path
+    if named is not None and shutil.which(binary) is None:
+        raise ExternalServiceError(
+            f"There is no Blender at {binary}, which the preferences name for rehearsals: correct the path."
+        )
+    if binary:
+        real = Path(binary).resolve()
+        start = [
+            *(binary, "--background", "--factory-startup", "--offline-mode", "--python-exit-code", "3"),
+            *("--python-expr", _BOOT, "--"),
+        ]
+        readable += [real.parent]
+        if named is None:
+            readable += [Path(bpy.utils.resource_path(kind)) for kind in ("LOCAL", "SYSTEM")]
+    else:
+        module = Path(bpy.__file__).resolve()
+        # …/site-packages/bpy/4.2/scripts/modules/bpy/__init__.py or …/site-packages/bpy/__init__.py
+        package = next(folder for folder in reversed(module.parents) if folder.name == "bpy")
+        libraries.append(str(package.parent))
+        start = [sys.executable, "-s", "-P", "-B", "-c", _BOOT]
+        readable += [package.parent]
+    facts = (("extension", str(extension)), ("libraries", libraries), ("main", _MAIN))
+    existing = tuple(path for path in readable if path.exists() and path.parent != path)
+    return Program(tuple(start), facts, existing)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the parent and the child of a rehearsal say to each other: one JSON object a line.
+
+The parent believes the child until it has been given a script, and nothing afterwards: an answer is bounded in
+length and checked against a schema, and pictures come as plain pixels, which no decoder has to read.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import json
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Any, NotRequired, TypedDict
+
+from ..supervisor.probe import EVERYTHING
+
+__all__ = ("PICTURE_SIZE", "Answer", "Garbled", "Request", "check_answer", "check_ready", "png")
+
+#: The longer side of a picture, in pixels.
+PICTURE_SIZE = 256
+_LONGEST_TEXT = 1_100_000
+_MOST = 200
+
+
+class Request(TypedDict):
+    """The parent's only message."""
+
+    scene: str
+    #: Image name -> file with its pixels as 32-bit floats.
+    pixels: dict[str, str]
+    script: str
+    title: str
+    level: str
+    time_limit_s: float
+    memory_limit_mb: int
+    output_limit_kb: int
+    pictures: bool
+
+
+class Answer(TypedDict):
+    """The child's answer, once checked."""
+
+    outcome: str
+    error: NotRequired[dict[str, Any]]
+    result: Any
+    stdout: str
+    warnings: list[str]
+    #: Seconds that it took to open the scene, to run the script, and in all.
+    seconds: dict[str, float]
+    peak_memory_mb: float
+    difference: dict[str, Any] | None
+    pictures: dict[str, dict[str, Any]]
+    in_force: list[str]
+
+
+class Garbled(Exception):
+    """The child said something that the protocol does not know."""
+
+
+def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": required | (optional or {}),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _list(items: dict[str, Any], most: int = _MOST) -> dict[str, Any]:
+    return {"type": "array", "items": items, "maxItems": most}
+
+
+_TEXT = {"type": "string", "maxLength": 2000}
+_NUMBER = {"type": "number", "minimum": 0}
+_COUNT = {"type": "integer", "minimum": 0}
+_CHANGE = _object({"property": _TEXT}, {"before": {}, "after": {}, "note": _TEXT})
+_BLOCK = _object({"kind": _TEXT, "name": _TEXT}, {"detail": _TEXT})
+_PICTURE = _object(
+    {
+        "width": {"type": "integer", "minimum": 1, "maximum": PICTURE_SIZE},
+        "height": {"type": "integer", "minimum": 1, "maximum": PICTURE_SIZE},
+        "rgb": {"type": "string", "maxLength": PICTURE_SIZE * PICTURE_SIZE * 4},
+    }
+)
+DIFFERENCE = _object(
+    {
+        "added": _list(_BLOCK),
+        "removed": _list(_BLOCK),
+        "changed": _list(_object({"kind": _TEXT, "name": _TEXT, "changes": _list(_CHANGE)})),
+        "totals": {
+            "type": "object",
+            "maxProperties": 20,
+            "additionalProperties": {"type": "array", "items": _COUNT, "minItems": 2, "maxItems": 2},
+        },
+        "left_out": {"type": "object", "maxProperties": 20, "additionalProperties": _COUNT},
+    }
+)
+_ANSWER = _object(
+    {
+        "outcome": {"enum": ["success", "error"]},
+        "result": {},
+        "stdout": {"type": "string", "maxLength": _LONGEST_TEXT},
+        "warnings": _list(_TEXT),
+        "seconds": _object({"open": _NUMBER, "script": _NUMBER, "total": _NUMBER}),
+        "peak_memory_mb": _NUMBER,
+        "difference": {"anyOf": [DIFFERENCE, {"type": "null"}]},
+        "pictures": _object({}, {"before": _PICTURE, "after": _PICTURE}),
+        "in_force": _list({"enum": list(EVERYTHING)}, len(EVERYTHING)),
+    },
+    {
+        "error": _object(
+            {"type": _TEXT, "cause": {"type": ["string", "null"], "maxLength": 2000}, "message": _TEXT},
+            {"line": {"type": ["integer", "null"]}},
+        )
+    },
+)
+_READY = _object({"ready": {"const": True}, "blender": _TEXT, "in_force": _list({"enum": list(EVERYTHING)})})
+
+
+def check_ready(line: bytes) -> list[str]:
+    """What is in force, as the child tells before it is given a script. Raises Garbled."""
+    found: list[str] = _checked(line, "ready")["in_force"]
+    return found
+
+
+def check_answer(line: bytes) -> Answer:
+    """The child's answer. Raises Garbled for anything else, also where the canaries were not all refused."""
+    answer: Answer = _checked(line, "answer")
+    if set(answer["in_force"]) != set(EVERYTHING):
+        raise Garbled("the confinement did not hold: " + ", ".join(answer["in_force"] or ["nothing"]))
+    return answer
+
+
+def png(picture: dict[str, Any]) -> bytes:
+    """A checked picture's pixels as a PNG file. Raises Garbled when they do not fit its size."""
+    width, height = picture["width"], picture["height"]
+    try:
+        rgb = base64.b64decode(picture["rgb"], validate=True)
+    except binascii.Error:
+        raise Garbled("a picture is not base64") from None
+    row = 3 * width
+    if len(rgb) != row * height:
+        raise Garbled(f"a picture of {width} × {height} pixels has {len(rgb)} bytes")
+    lines = b"".join(b"\0" + rgb[start : start + row] for start in range(0, len(rgb), row))
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
+
+
+def _checked(line: bytes, what: str) -> Any:
+    try:
+        found = json.loads(line, parse_constant=_refuse_constant)
+        return _validator(what)(found)
+    except (ValueError, RecursionError) as error:
+        raise Garbled(f"the child's {what} cannot be understood: {str(error)[:300]}") from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
+
+
+@functools.cache
+def _validator(what: str) -> Callable[[Any], Any]:
+    import fastjsonschema
+
+    found: Callable[[Any], Any] = fastjsonschema.compile(_READY if what == "ready" else _ANSWER)
+    return found

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a script to a report: snapshot, warm child, answer, report."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ... import settings
+from ...errors import BridgeError, ExternalServiceError
+from .. import supervisor
+from . import snapshot
+from .pool import ChildFailed, Needs, Pool
+from .program import find
+from .protocol import Garbled, Request, check_answer
+from .report import Held, Report, failed, from_answer, pictures_of
+
+__all__ = ("Prepared", "Rehearsed", "prepare", "rehearse", "shutdown", "warm")
+
+#: What a script may use in a rehearsal, and what opening and comparing may take besides, by size of the scene.
+TIME_LIMIT_S = 30.0
+_OVERHEAD_S, _OVERHEAD_S_PER_MB = 30.0, 0.1
+_MB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A copy of the scene, and what a child needs to work on it."""
+
+    copy: snapshot.Snapshot
+    needs: Needs
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """The report, and pictures as PNG files: `before` and `after`, where there are any."""
+
+    report: Report
+    pictures: dict[str, bytes]
+
+
+def prepare() -> Prepared:
+    """Copy the open scene. Main thread.
+
+    Raises Unconfined where nothing confines a child, ExternalServiceError where there is none to start.
+    """
+    current = supervisor.current()
+    current.means()
+    copy = snapshot.take(current.shared_folder())
+    return Prepared(copy, _needs(copy))
+
+
+def rehearse(
+    prepared: Prepared,
+    script: str,
+    *,
+    title: str = "",
+    level: str | None = None,
+    pictures: bool = True,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Rehearsed:
+    """Run `script` in a confined Blender on the copy. Not on the main thread: it takes from 0.3 s to a minute.
+
+    Raises ExternalServiceError where no child could be started, RehearsalCancelled once `cancelled` says so;
+    whatever becomes of the script is in the report.
+    """
+    begin = time.perf_counter()
+    now, copy = settings.current(), prepared.copy
+    request = Request(
+        scene=str(copy.path),
+        pixels={name: str(path) for name, path in copy.pixels.items()},
+        script=script,
+        title=title,
+        level=level or now.level,
+        time_limit_s=TIME_LIMIT_S,
+        memory_limit_mb=prepared.needs.memory_mb,
+        output_limit_kb=now.output_limit_kb,
+        pictures=pictures,
+    )
+    seconds = TIME_LIMIT_S + _OVERHEAD_S + _OVERHEAD_S_PER_MB * copy.size / _MB
+    with _pool().child(prepared.needs, cancelled) as child:
+        try:
+            answer, why = check_answer(child.ask(request, seconds, cancelled)), ""
+            found = pictures_of(answer)
+        except (ChildFailed, Garbled) as error:
+            answer, found, why = None, {}, str(error)
+        status = child.status()
+        total = copy.seconds + time.perf_counter() - begin
+    held = Held(
+        {"means": status.confinement.means, "in_force": list(status.confinement.in_force)},
+        copy.seconds,
+        total,
+        status.peak_memory_mb,
+        copy.warnings,
+    )
+    if answer is None:
+        return Rehearsed(failed(f"The rehearsal was broken off: {why}.", held), {})
+    return Rehearsed(from_answer(answer, held), found)
+
+
+def warm() -> None:
+    """Have a child ready for the first rehearsal. Main thread; returns at once, and says nothing of failures."""
+    try:
+        needs = _needs(None)
+        threading.Thread(target=_warm_quietly, args=(needs,), name="mcp_bridge warm", daemon=True).start()
+    except ExternalServiceError:
+        return  # the first rehearsal says why
+
+
+def shutdown() -> None:
+    """End the child that waits, and every other process of the supervisor."""
+    global _the_pool
+    with _lock:
+        pool, _the_pool = _the_pool, None
+    if pool is not None:
+        pool.close()
+    supervisor.shutdown()
+
+
+def _needs(copy: snapshot.Snapshot | None) -> Needs:
+    sandbox = supervisor.current().config.sandbox
+    size_mb = 0 if copy is None else copy.size // _MB
+    return Needs(
+        find(settings.current().rehearsal_blender),
+        frozenset(copy.files if copy else ()),
+        # Steps, so that a scene that grows a little finds the warm child good enough.
+        memory_mb=sandbox.blender_mem_mb * (1 + 8 * size_mb // sandbox.blender_mem_mb),
+        disk_mb=sandbox.disk_mb * (1 + 3 * size_mb // sandbox.disk_mb),
+    )
+
+
+def _warm_quietly(needs: Needs) -> None:
+    try:
+        _pool().warm(needs)
+    except BridgeError:
+        return  # the first rehearsal says why
+
+
+_the_pool: Pool | None = None
+_lock = threading.Lock()
+
+
+def _pool() -> Pool:
+    global _the_pool
+    with _lock:
+        if _the_pool is None:
+            _the_pool = Pool(supervisor.current())
+        return _the_pool

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a rehearsal found, for a program and for a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NotRequired, TypedDict
+
+from .protocol import Answer, png
+
+__all__ = ("Confinement", "Report", "as_text", "failed", "from_answer", "pictures_of")
+
+Outcome = Literal["success", "error", "rejected"]
+
+
+class Confinement(TypedDict):
+    """By which means the script was held, and what had just been tried and refused when it began."""
+
+    means: str
+    in_force: list[str]
+
+
+class Report(TypedDict):
+    """`outcome`: the script ended well, raised or was refused, or did not come to an end.
+
+    `seconds`: `snapshot` (how long the copy held up the window), `open`, `script`, `total`.
+    """
+
+    outcome: Outcome
+    message: str
+    error: NotRequired[dict[str, Any]]
+    result: Any
+    stdout: str
+    warnings: list[str]
+    seconds: dict[str, float]
+    peak_memory_mb: float
+    difference: NotRequired[dict[str, Any]]
+    confinement: Confinement
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the parent itself knows of a rehearsal."""
+
+    confinement: Confinement
+    snapshot_seconds: float
+    total_seconds: float
+    peak_memory_mb: float
+    warnings: tuple[str, ...]
+
+
+def from_answer(answer: Answer, held: Held) -> Report:
+    """The report of a script that came to an end."""
+    report = _begin(answer["outcome"], held)  # type: ignore[arg-type]
+    report["result"], report["stdout"] = answer["result"], answer["stdout"]
+    report["warnings"] += answer["warnings"]
+    report["seconds"] |= {"open": answer["seconds"]["open"], "script": answer["seconds"]["script"]}
+    report["peak_memory_mb"] = max(held.peak_memory_mb, answer["peak_memory_mb"])
+    if "error" in answer:
+        report["error"] = answer["error"]
+        line = answer["error"].get("line")
+        where = f" (line {line})" if line else ""
+        report["message"] = f"The rehearsal stopped{where}: {answer['error']['message']}"
+    else:
+        report["difference"] = answer["difference"] or {}
+        report["message"] = "The rehearsal went well."
+    return report
+
+
+def failed(why: str, held: Held) -> Report:
+    """The report of a script that did not come to an end: it may not run live."""
+    report = _begin("rejected", held)
+    report["message"] = why
+    return report
+
+
+def _begin(outcome: Outcome, held: Held) -> Report:
+    return Report(
+        outcome=outcome,
+        message="",
+        result=None,
+        stdout="",
+        warnings=list(held.warnings),
+        seconds={"snapshot": round(held.snapshot_seconds, 4), "total": round(held.total_seconds, 4)},
+        peak_memory_mb=round(held.peak_memory_mb, 1),
+        confinement=held.confinement,
+    )
+
+
+def pictures_of(answer: Answer) -> dict[str, bytes]:
+    """The pictures as PNG files, encoded here: `before` and `after`, where there are any."""
+    return {when: png(picture) for when, picture in answer["pictures"].items()}
+
+
+_MOST_LINES = 60
+_LONGEST_VALUE = 80
+
+
+def as_text(report: Report) -> str:
+    """The report as a person reads it: what happened, then what would change, then at what cost."""
+    lines = [report["message"]]
+    difference = report.get("difference")
+    if difference is not None:
+        lines += _difference(difference) or ["Nothing in the scene would change."]
+    if report["stdout"].strip():
+        lines += ["", "It printed:", *_indented(report["stdout"].strip().splitlines()[:20])]
+    if report["result"] is not None:
+        lines += ["", f"Its result: {_value(report['result'], 500)}"]
+    if report["warnings"]:
+        lines += ["", "Take note:", *_indented(report["warnings"][:20], "! ")]
+    return "\n".join([*lines, "", _cost(report)])
+
+
+def _difference(difference: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for title, sign, key in (("Added", "+", "added"), ("Removed", "−", "removed")):
+        if difference[key]:
+            lines += ["", f"{title}:"]
+            lines += [f"  {sign} {_block(block)}" for block in difference[key]]
+    if difference["changed"]:
+        lines += ["", "Changed:"]
+        for block in difference["changed"]:
+            lines.append(f"  ~ {block['kind']} {block['name']!r}")
+            lines += [f"      {_change(change)}" for change in block["changes"]]
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[:_MOST_LINES], f"  … and {len(lines) - _MOST_LINES} more lines"]
+    if difference["totals"]:
+        counts = [f"{name} {before:,} → {after:,}" for name, (before, after) in difference["totals"].items()]
+        lines += ["", "In all: " + ", ".join(counts)]
+    if difference["left_out"]:
+        lines += [
+            "Not shown: " + ", ".join(f"{count:,} {name}" for name, count in difference["left_out"].items())
+        ]
+    return lines
+
+
+def _block(block: dict[str, Any]) -> str:
+    detail = block.get("detail")
+    return f"{block['kind']} {block['name']!r}" + (f" ({detail})" if detail else "")
+
+
+def _change(change: dict[str, Any]) -> str:
+    path, note = change["property"], change.get("note", "")
+    if "before" in change and "after" in change:
+        return f"{path}: {_value(change['before'])} → {_value(change['after'])}"
+    if "after" in change:
+        return f"+ {path}: {_value(change['after'])}" + (f" ({note})" if note else "")
+    if "before" in change:
+        return f"− {path}: was {_value(change['before'])}"
+    return f"{path}: {note}"
+
+
+def _value(value: Any, longest: int = _LONGEST_VALUE) -> str:
+    if isinstance(value, list):
+        text = "(" + ", ".join(_value(part) for part in value) + ")"
+    elif isinstance(value, float):
+        text = f"{value:g}"
+    else:
+        text = repr(value)
+    return text if len(text) <= longest else text[:longest] + "…"
+
+
+def _indented(lines: list[str], mark: str = "") -> list[str]:
+    return [f"  {mark}{line}" for line in lines]
+
+
+def _cost(report: Report) -> str:
+    seconds, held = report["seconds"], report["confinement"]
+    parts = [f"{seconds['script']:.3g} s in the script"] if "script" in seconds else []
+    parts += [f"{seconds['total']:.2g} s in all", f"{report['peak_memory_mb']:,.0f} MB at most"]
+    refused = {
+        "read": "your files",
+        "write": "your disk",
+        "network": "the network",
+        "process": "other programs",
+    }
+    forbidden = ", ".join(refused[name] for name in refused if name in held["in_force"])
+    return f"Took {', '.join(parts)}. Held by {held['means']}; out of its reach: {forbidden}."

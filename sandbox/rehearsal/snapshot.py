@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A copy of the open scene for a rehearsal, taken as if nobody had: main thread only.
+
+The user's file, undo steps, "unsaved changes" marks and other add-ons' handlers are left alone. Painted pixels that
+are not saved anywhere lie beside the copy, as 32-bit floats.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import ExternalServiceError
+
+__all__ = ("Snapshot", "take")
+
+#: Saving calls these, and taking a copy is no saving that anybody should hear of.
+_SILENCED = ("save_pre", "save_post", "save_post_fail", "depsgraph_update_pre", "depsgraph_update_post")
+_MOST_PIXEL_BYTES = 1 << 30
+#: A copy that takes longer (seconds) is kept for the next rehearsal, as long as nothing has changed.
+_WORTH_KEEPING_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A copy on disk. `seconds`: how long it held up the window."""
+
+    path: Path
+    #: What the file refers to: libraries, images, sounds, fonts, caches.
+    files: tuple[Path, ...]
+    #: Image name -> file of its pixels.
+    pixels: dict[str, Path]
+    warnings: tuple[str, ...]
+    size: int
+    seconds: float
+    revision: int
+
+    def remove(self) -> None:
+        """Remove the copy; whoever has opened it already keeps it."""
+        for path in (self.path, *self.pixels.values()):
+            with contextlib.suppress(
+                OSError
+            ):  # Windows keeps what is open; the folder goes with the supervisor
+                path.unlink(missing_ok=True)
+
+
+_last: Snapshot | None = None
+
+
+def take(folder: Path) -> Snapshot:
+    """A copy of what is open now, in `folder`; the last one, where it is still true.
+
+    Raises ExternalServiceError when it cannot be written.
+    """
+    import bpy
+
+    from ...scene import events
+
+    global _last
+    revision = events.revision() if events.watching() else -1
+    if _last is not None:
+        if revision >= 0 and _last.revision == revision and _last.path.exists():
+            return _last
+        _last.remove()
+        _last = None
+    begin = time.perf_counter()
+    path = folder / f"{secrets.token_hex(8)}.blend"
+    with _unnoticed():
+        try:
+            bpy.ops.wm.save_as_mainfile(
+                filepath=str(path), copy=True, relative_remap=True, compress=False, check_existing=False
+            )
+        except RuntimeError as error:
+            path.unlink(missing_ok=True)
+            raise ExternalServiceError(f"Blender could not copy the scene for a rehearsal: {error}") from None
+    pixels, warnings = _save_pixels(folder)
+    for written in (path, *pixels.values()):
+        os.chmod(written, 0o644)  # the folder keeps others out; the child may be another user
+    files = tuple(
+        file for name in bpy.utils.blend_paths(absolute=True, packed=True) if (file := Path(name)).is_file()
+    )
+    seconds = time.perf_counter() - begin
+    taken = Snapshot(path, files, pixels, tuple(warnings), path.stat().st_size, seconds, revision)
+    _last = taken if seconds > _WORTH_KEEPING_S else None
+    return taken
+
+
+@contextlib.contextmanager
+def _unnoticed() -> Iterator[None]:
+    """Without thumbnail, packing, handlers, or a mark that preferences have changed."""
+    import bpy
+
+    filepaths, preferences = bpy.context.preferences.filepaths, bpy.context.preferences
+    settings: list[tuple[Any, str, Any]] = [
+        (filepaths, "file_preview_type", "NONE"),
+        (bpy.data, "use_autopack", False),
+    ]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in settings]
+    dirty = preferences.is_dirty
+    handlers = {name: list(getattr(bpy.app.handlers, name)) for name in _SILENCED}
+    try:
+        for owner, name, value in settings:
+            if getattr(owner, name) != value:
+                setattr(owner, name, value)
+        for name in handlers:
+            getattr(bpy.app.handlers, name).clear()
+        yield
+    finally:
+        for name, functions in handlers.items():
+            getattr(bpy.app.handlers, name)[:] = functions
+        for owner, name, value in before:
+            if getattr(owner, name) != value:
+                setattr(owner, name, value)
+        preferences.is_dirty = dirty
+
+
+def _save_pixels(folder: Path) -> tuple[dict[str, Path], list[str]]:
+    """Write the pixels of images that were painted on since they were saved."""
+    import bpy
+
+    saved: dict[str, Path] = {}
+    warnings: list[str] = []
+    room = _MOST_PIXEL_BYTES
+    for image in bpy.data.images:
+        if not image.is_dirty or image.library is not None or not image.has_data:
+            continue
+        room -= 4 * len(image.pixels)
+        if room < 0:
+            warnings.append(f"unsaved painting on {image.name!r} is too large to be part of the rehearsal")
+            continue
+        numbers = array("f", bytes(4 * len(image.pixels)))
+        image.pixels.foreach_get(numbers)
+        path = folder / f"{secrets.token_hex(8)}.pixels"
+        with path.open("wb") as file:
+            numbers.tofile(file)
+        saved[image.name] = path
+    return saved, warnings

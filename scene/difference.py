@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a script changed in a file: data-blocks added, removed and changed, with values before and after.
+
+Two steps, because a walk through the properties of everything takes seconds in a large scene: a copy of the file
+is written before and after, which tells by digests which data-blocks may differ; then only those are walked,
+after and, when Blender has gone back by one undo step, before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
+
+import bpy
+
+from .blend_digest import digests
+from .values import SETTINGS, Values, values
+
+__all__ = ("Change", "Changed", "DataBlock", "Difference", "Mark", "compare", "mark")
+
+#: What a report can hold: more data-blocks, and more values of one, are only counted.
+_MOST_BLOCKS = 200
+_MOST_CHANGES = 60
+#: Walked at most; of any more it is only said that they differ.
+_MOST_WALKED = 2000
+
+#: The user interface and its tools, which are not part of the scene.
+_APART = frozenset(("window_managers", "screens", "workspaces", "brushes"))
+
+
+class DataBlock(TypedDict):
+    """An added or removed data-block."""
+
+    kind: str
+    name: str
+    #: What a person wants to know of it, such as "8 vertices, 6 faces".
+    detail: NotRequired[str]
+
+
+class Change(TypedDict):
+    """One value. Without `before` it was added, without `after` removed; `note` where values would say nothing."""
+
+    property: str
+    before: NotRequired[Any]
+    after: NotRequired[Any]
+    note: NotRequired[str]
+
+
+class Changed(TypedDict):
+    """A data-block that was there before and still is."""
+
+    kind: str
+    name: str
+    changes: list[Change]
+
+
+class Difference(TypedDict):
+    """All of it. `totals` has [before, after] for what was counted and differs; `left_out` what did not fit."""
+
+    added: list[DataBlock]
+    removed: list[DataBlock]
+    changed: list[Changed]
+    totals: dict[str, list[int]]
+    left_out: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    kind: str
+    name: str
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A state of the file: every data-block by its session-wide number, and totals."""
+
+    blocks: dict[int, _Known]
+    totals: dict[str, int]
+
+
+def mark(scratch: Path) -> Mark:
+    """Remember the state of the file. `scratch`: a path for a copy of it, which is removed again."""
+    bpy.ops.wm.save_as_mainfile(filepath=str(scratch), copy=True, compress=False, check_existing=False)
+    try:
+        written = digests(scratch)
+    finally:
+        scratch.unlink(missing_ok=True)
+    blocks = {
+        item.session_uid: _Known(_kind(item), _name(item), written.get(item.as_pointer(), b""))
+        for item in _all()
+    }
+    return Mark(blocks, _totals())
+
+
+def compare(before: Mark, after: Mark, go_back: Callable[[], None]) -> Difference:
+    """What differs. Blender is in the state of `after`; `go_back` brings it back to that of `before`."""
+    added = [uid for uid in after.blocks if uid not in before.blocks]
+    removed = [known for uid, known in before.blocks.items() if uid not in after.blocks]
+    suspects = {
+        uid for uid, known in after.blocks.items() if uid in before.blocks and known != before.blocks[uid]
+    }
+    left_out: dict[str, int] = {}
+    fresh = set(added[:_MOST_BLOCKS])
+    details = {item.session_uid: detail(item) for item in _all() if item.session_uid in fresh}
+    now = _walk(suspects, {})
+    go_back()
+    # What has another name now is called by it, so that a new name is one change and not one of each user.
+    then = _walk(set(now), {uid: known.name for uid, known in after.blocks.items()})
+    changed = [
+        Changed(kind=after.blocks[uid].kind, name=after.blocks[uid].name, changes=changes)
+        for uid in now
+        if (changes := _bounded(list(_changes(then.get(uid, {}), now[uid])), left_out))
+    ]
+    for name, whole in (("added", added), ("removed", removed), ("changed", changed)):
+        if len(whole) > _MOST_BLOCKS:
+            left_out[name] = len(whole) - _MOST_BLOCKS
+    if len(suspects) > len(now):
+        left_out["not compared"] = len(suspects) - len(now)
+    return Difference(
+        added=[_block(after.blocks[uid], details.get(uid, "")) for uid in added[:_MOST_BLOCKS]],
+        removed=[_block(known) for known in removed[:_MOST_BLOCKS]],
+        changed=changed[:_MOST_BLOCKS],
+        totals={
+            name: [before.totals.get(name, 0), count]
+            for name, count in after.totals.items()
+            if count != before.totals.get(name, 0)
+        },
+        left_out=left_out,
+    )
+
+
+def detail(item: Any) -> str:
+    """What a person wants to know of a data-block that is new."""
+    return next((tell(item) for kind, tell in _DETAILS if isinstance(item, kind)), "")
+
+
+def _object(item: Any) -> str:
+    parts = [item.type.lower().replace("_", " "), f"at ({_numbers(item.matrix_world.translation, ', ')})"]
+    if item.type == "MESH":
+        parts.append(f"size {_numbers(item.dimensions, ' × ')}")
+    for label, names in (
+        ("material", [slot.material.name for slot in item.material_slots if slot.material]),
+        ("modifier", [modifier.name for modifier in item.modifiers]),
+        ("constraint", [constraint.name for constraint in item.constraints]),
+    ):
+        if names:
+            parts.append(f"{label}{'s' * (len(names) > 1)} {', '.join(names[:8])}")
+    if item.parent is not None:
+        parts.append(f"child of {item.parent.name}")
+    return ", ".join(parts)
+
+
+def _light(item: Any) -> str:
+    return (
+        f"sun, strength {item.energy:g}" if item.type == "SUN" else f"{item.type.lower()}, {item.energy:g} W"
+    )
+
+
+def _numbers(vector: Any, between: str) -> str:
+    return between.join(f"{round(number, 3):g}" for number in vector)
+
+
+_DETAILS: tuple[tuple[type, Callable[[Any], str]], ...] = (
+    (bpy.types.Object, _object),
+    (bpy.types.Mesh, lambda item: f"{len(item.vertices):,} vertices, {len(item.polygons):,} faces"),
+    (bpy.types.Material, lambda item: f"{len(item.node_tree.nodes)} nodes" if item.node_tree else ""),
+    (bpy.types.NodeTree, lambda item: f"{len(item.nodes)} nodes"),
+    (bpy.types.Image, lambda item: f"{_numbers(item.size, ' × ')} pixels"),
+    (bpy.types.Light, _light),
+    (bpy.types.Collection, lambda item: f"{len(item.all_objects)} objects"),
+    (bpy.types.Action, lambda item: f"frames {_numbers(item.frame_range, ' to ')}"),
+)
+
+
+def _all() -> Iterator[Any]:
+    """Every data-block of the scenes."""
+    for prop in bpy.data.bl_rna.properties:
+        if prop.type == "COLLECTION" and prop.identifier not in _APART:
+            yield from getattr(bpy.data, prop.identifier)
+
+
+def _kind(item: Any) -> str:
+    """The name of the class that a user knows, not of the variety: `Light` rather than `PointLight`."""
+    rna = item.rna_type
+    while rna.base is not None and rna.base.identifier != "ID":
+        rna = rna.base
+    return str(rna.name)
+
+
+def _name(item: Any) -> str:
+    if isinstance(item, bpy.types.Key) and item.user is not None:
+        return f"of {item.user.name}"
+    return str(item.name)
+
+
+def _totals() -> dict[str, int]:
+    data = bpy.data
+    meshes = [item.data for item in data.objects if item.type == "MESH"]
+    return {
+        "objects": len(data.objects),
+        "meshes": len(data.meshes),
+        "vertices": sum(len(mesh.vertices) for mesh in meshes),
+        "faces": sum(len(mesh.polygons) for mesh in meshes),
+        "materials": len(data.materials),
+        "node groups": len(data.node_groups),
+        "images": len(data.images),
+        "collections": len(data.collections),
+        "actions": len(data.actions),
+    }
+
+
+def _walk(wanted: set[int], names: Mapping[int, str]) -> dict[int, Values]:
+    found: dict[int, Values] = {}
+    for item in _all():
+        if item.session_uid in wanted and len(found) < _MOST_WALKED:
+            found[item.session_uid] = values(item, names)
+    return found
+
+
+def _changes(before: Values, after: Values) -> Iterator[Change]:
+    """Value by value. What belongs to something that was itself added or removed goes without saying."""
+    new: list[str] = []
+    for path, value in after.items():
+        if path.endswith(SETTINGS) or _inside(path, new):
+            continue
+        if path not in before or (before[path] is None and path + SETTINGS in after):
+            new.append(path)
+            settings = after.get(path + SETTINGS)
+            note = ", ".join(f"{key} {_shown(part)}" for key, part in settings.items()) if settings else ""
+            yield (
+                Change(property=path, after=value, note=note) if note else Change(property=path, after=value)
+            )
+        elif value != before[path] and not (value is None and path + SETTINGS in before):
+            yield _change(path, before[path], value)
+    gone: list[str] = []
+    for path, value in before.items():
+        removed = path not in after or (after[path] is None and path + SETTINGS in before)
+        if removed and not path.endswith(SETTINGS) and not _inside(path, gone):
+            gone.append(path)
+            yield Change(property=path, before=value)
+
+
+def _inside(path: str, above: list[str]) -> bool:
+    return bool(above) and path.startswith((above[-1] + ".", above[-1] + "["))
+
+
+def _change(path: str, before: Any, after: Any) -> Change:
+    if isinstance(after, str) and after.startswith("#") and isinstance(before, str):
+        return Change(property=path, note="changed")
+    if (
+        isinstance(before, list)
+        and isinstance(after, list)
+        and all(isinstance(part, str) for part in before + after)
+    ):
+        came, went = (
+            [part for part in after if part not in before],
+            [part for part in before if part not in after],
+        )
+        note = ", ".join([f"+ {name}" for name in came] + [f"− {name}" for name in went])
+        return Change(property=path, note=note or "another order")
+    return Change(property=path, before=before, after=after)
+
+
+def _shown(value: Any) -> str:
+    return "[" + ", ".join(map(_shown, value)) + "]" if isinstance(value, list) else str(value)
+
+
+def _bounded(changes: list[Change], left_out: dict[str, int]) -> list[Change]:
+    if len(changes) > _MOST_CHANGES:
+        left_out["values"] = left_out.get("values", 0) + len(changes) - _MOST_CHANGES
+    return changes[:_MOST_CHANGES]
+
+
+def _block(known: _Known, text: str = "") -> DataBlock:
+    if text:
+        return DataBlock(kind=known.kind, name=known.name, detail=text)
+    return DataBlock(kind=known.kind, name=known.name)

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From the open scene to a report, in real confined Blenders."""
+
+from __future__ import annotations
+
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+import pytest
+from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
+from bl_ext.user_default.mcp_bridge.sandbox import supervisor
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import program, rehearse, snapshot
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.pool import RehearsalCancelled
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.report import as_text
+from bl_ext.user_default.mcp_bridge.sandbox.supervisor.probe import EVERYTHING
+from bl_ext.user_default.mcp_bridge.scene import events
+
+from support.rehearsing import rehearsals, report_of
+
+ORDINARY = """
+    import bpy
+    bpy.ops.mesh.primitive_cube_add(size=2, location=(0, 0, 3))
+    bpy.context.object.name = "Lid"
+    bpy.data.objects["Cube"].scale.z = 0.5
+    print("two cubes")
+    result = len(bpy.data.objects)
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _rehearsals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with rehearsals(tmp_path_factory.mktemp("rehearsals")):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _scene() -> None:
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+
+
+def test_an_ordinary_script_is_reported_and_the_scene_is_as_it_was() -> None:
+    before = {item.name: tuple(item.scale) for item in bpy.data.objects}
+    prepared = rehearse.prepare()
+    done = rehearse.rehearse(prepared, textwrap.dedent(ORDINARY), title="Lid")
+    report = done.report
+    assert (report["outcome"], report["result"], report["stdout"]) == ("success", 4, "two cubes\n")
+    difference = report["difference"]
+    assert [(block["kind"], block["name"]) for block in difference["added"]] == [
+        ("Object", "Lid"),
+        ("Mesh", "Cube.001"),
+    ]
+    [cube] = [block for block in difference["changed"] if block["kind"] == "Object"]
+    assert cube["changes"] == [{"property": "scale", "before": [1.0, 1.0, 1.0], "after": [1.0, 1.0, 0.5]}]
+    assert difference["totals"]["vertices"] == [8, 16]
+    assert set(report["confinement"]["in_force"]) == set(EVERYTHING)
+    assert 50 < report["peak_memory_mb"] < 2000
+    assert set(done.pictures) == {"before", "after"}
+    for picture in done.pictures.values():
+        assert picture.startswith(b"\x89PNG\r\n")
+        assert (int.from_bytes(picture[16:20]), int.from_bytes(picture[20:24])) == (256, 144)
+    assert done.pictures["before"] != done.pictures["after"]
+    assert {item.name: tuple(item.scale) for item in bpy.data.objects} == before
+
+
+def test_the_pictures_are_ones_that_blender_reads(tmp_path: Path) -> None:
+    done = rehearse.rehearse(rehearse.prepare(), "result = 1")
+    file = tmp_path / "before.png"
+    file.write_bytes(done.pictures["before"])
+    image = bpy.data.images.load(str(file))
+    pixels = list(image.pixels)
+    middle = pixels[4 * (256 * 72 + 128) :][:3]
+    corner = pixels[:3]
+    assert max(abs(a - b) for a, b in zip(middle, corner, strict=True)) > 0.05, (
+        "the cube is not the background"
+    )
+
+
+def test_the_report_reads_well() -> None:
+    assert as_text(report_of(ORDINARY)).splitlines()[:-1] == [
+        "The rehearsal went well.",
+        "",
+        "Added:",
+        "  + Object 'Lid' (mesh, at (0, 0, 3), size 2 × 2 × 2)",
+        "  + Mesh 'Cube.001' (8 vertices, 6 faces)",
+        "",
+        "Changed:",
+        "  ~ Object 'Cube'",
+        "      scale: (1, 1, 1) → (1, 1, 0.5)",
+        "  ~ Collection 'Collection'",
+        "      objects: + Lid",
+        "",
+        "In all: objects 3 → 4, meshes 1 → 2, vertices 8 → 16, faces 6 → 12",
+        "",
+        "It printed:",
+        "  two cubes",
+        "",
+        "Its result: 4",
+        "",
+    ]
+
+
+def test_the_scripts_own_error_is_reported_with_its_line() -> None:
+    report = report_of("import bpy\nbpy.data.objects['Nobody'].location.x = 1")
+    assert report["outcome"] == "error"
+    assert (report["error"]["type"], report["error"]["line"]) == ("HandlerError", 2)
+    assert report["error"]["cause"].startswith("KeyError")
+    assert report["message"].startswith(
+        "The rehearsal stopped (line 2): execute_blender_code failed: KeyError"
+    )
+    assert "difference" not in report
+
+
+def test_what_the_sandbox_refuses_is_refused_in_a_rehearsal_too() -> None:
+    report = report_of("import os\nos.remove('/important')")
+    assert (report["outcome"], report["error"]["type"], report["error"]["line"]) == (
+        "error",
+        "PolicyError",
+        1,
+    )
+
+
+def test_a_script_that_changes_nothing_says_so() -> None:
+    assert "Nothing in the scene would change." in as_text(report_of("result = 1 + 1"))
+
+
+def test_changes_in_edit_mode_and_unsaved_painting_are_in_the_copy() -> None:
+    image = bpy.data.images.new("Painted", 4, 4)
+    image.pixels[0:4] = (0.25, 0.5, 0.75, 1.0)
+    image.use_fake_user = True
+    bpy.context.view_layer.objects.active = bpy.data.objects["Cube"]
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    bpy.ops.transform.translate(value=(0, 0, 5))
+    report = report_of(
+        """
+        import bpy
+        cube, image = bpy.data.objects["Cube"], bpy.data.images["Painted"]
+        result = [cube.mode, min(v.co.z for v in cube.data.vertices), [round(p, 2) for p in image.pixels[:4]]]
+        """
+    )
+    assert report["result"] == ["EDIT", 4.0, [0.25, 0.5, 0.75, 1.0]]
+    assert bpy.context.object.mode == "EDIT", "the user is where they were"
+
+
+def test_linked_libraries_are_reachable(tmp_path: Path) -> None:
+    library = tmp_path / "library.blend"
+    bpy.data.libraries.write(str(library), {bpy.data.objects["Cube"]})
+    library.chmod(0o644)
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
+    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
+        wanted.objects = ["Cube"]
+    bpy.context.scene.collection.objects.link(wanted.objects[0])
+    report = report_of("import bpy\nresult = [len(o.data.vertices) for o in bpy.data.objects if o.data]")
+    assert report["result"] == [8]
+
+
+def test_the_scene_may_change_meanwhile() -> None:
+    prepared = rehearse.prepare()
+    bpy.data.objects.remove(bpy.data.objects["Cube"])
+    report = rehearse.rehearse(prepared, "import bpy\nresult = len(bpy.data.objects)", pictures=False).report
+    assert report["result"] == 3
+
+
+def test_a_rehearsal_can_be_cancelled() -> None:
+    cancelled = threading.Event()
+    threading.Timer(0.3, cancelled.set).start()
+    begin = time.monotonic()
+    with pytest.raises(RehearsalCancelled, match="The rehearsal was cancelled"):
+        report_of("while True: pass", cancelled=cancelled.is_set)
+    assert time.monotonic() - begin < 5
+
+
+def test_a_warm_child_waits_for_the_next_one() -> None:
+    report_of("result = 1")
+    pool = rehearse._pool()
+    until = time.monotonic() + 10
+    while pool._warm is None and time.monotonic() < until:
+        time.sleep(0.01)
+    first = pool._warm
+    report_of("result = 2")
+    assert first is not pool._warm
+    assert supervisor.current().wait(first.handle, 10.0).state == "exited"
+
+
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        ExternalServiceError, match=r"There is no Blender at .*blender-9, which the preferences name"
+    ):
+        program.find(tmp_path / "blender-9")
+
+
+class TestSnapshot:
+    def test_nobody_notices(self, tmp_path: Path) -> None:
+        """Neither file name, nor "unsaved changes", nor undo, nor preferences, nor other add-ons' handlers."""
+        called: list[str] = []
+
+        def handler(*_: object) -> None:
+            called.append("save")
+
+        for name in ("save_pre", "save_post", "depsgraph_update_post"):
+            getattr(bpy.app.handlers, name).append(handler)
+        preferences = bpy.context.preferences
+        preferences.filepaths.file_preview_type = "AUTO"
+        preferences.is_dirty = False
+        bpy.data.use_autopack = True
+        bpy.data.objects["Cube"].location.x = 7
+        bpy.context.view_layer.update()
+        called.clear()
+        before = (bpy.data.filepath, bpy.data.is_dirty, bpy.data.is_saved)
+        try:
+            snapshot.take(tmp_path).remove()
+            handlers = [
+                handler in getattr(bpy.app.handlers, name)
+                for name in ("save_pre", "save_post", "depsgraph_update_post")
+            ]
+        finally:
+            for name in ("save_pre", "save_post", "depsgraph_update_post"):
+                getattr(bpy.app.handlers, name).remove(handler)
+        assert called == []
+        assert handlers == [True] * 3
+        assert (bpy.data.filepath, bpy.data.is_dirty, bpy.data.is_saved) == before
+        assert (preferences.filepaths.file_preview_type, preferences.is_dirty) == ("AUTO", False)
+        assert bpy.data.use_autopack
+        bpy.data.use_autopack = False
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_slow_copy_is_used_again_until_something_changes(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(snapshot, "_WORTH_KEEPING_S", 0.0)
+        events.register()
+        try:
+            first = snapshot.take(tmp_path)
+            assert snapshot.take(tmp_path) is first
+            bpy.data.objects["Cube"].location.x += 1
+            bpy.context.view_layer.update()
+            second = snapshot.take(tmp_path)
+        finally:
+            events.unregister()
+        assert second is not first
+        assert not first.path.exists()
+        assert snapshot.take(tmp_path) is not second, (
+            "without handlers nobody knows whether something changed"
+        )
+
+    def test_a_copy_that_cannot_be_written_says_so(self, tmp_path: Path) -> None:
+        with pytest.raises(ExternalServiceError, match=r"Blender could not copy the scene for a rehearsal: "):
+            snapshot.take(tmp_path / "missing")

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rehearsals of the tests' own: a work folder apart, and a child that a test chooses."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bl_ext.user_default.mcp_bridge.sandbox import supervisor
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import program, rehearse
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.report import Report
+from bl_ext.user_default.mcp_bridge.sandbox.supervisor.config import Config, Sandbox
+
+__all__ = ("bare_program", "rehearsals", "report_of")
+
+
+@contextmanager
+def rehearsals(folder: Path, **sandbox: Any) -> Iterator[Path]:
+    """Within this, processes work below `folder`; afterwards every one of them is gone, with what it wrote."""
+    for above in (folder, *folder.parents[:2]):
+        above.chmod(above.stat().st_mode | 0o011)  # root's processes become nobody, who has to get there
+    base = folder / "runs"
+    supervisor.configure(Config(Sandbox(workdir_base=base, **sandbox)))
+    try:
+        yield base
+    finally:
+        rehearse.shutdown()
+        supervisor.configure(Config())
+        assert not base.exists() or not list(base.iterdir()), "a rehearsal left something behind"
+
+
+def report_of(script: str, **more: Any) -> Report:
+    """Rehearse a script on what is open now."""
+    return rehearse.rehearse(
+        rehearse.prepare(), textwrap.dedent(script), **{"pictures": False, **more}
+    ).report
+
+
+def bare_program(named: Path | None = None) -> program.Program:
+    """The program of a child that runs scripts by plain `exec`; patch `rehearse.find` with it."""
+    support = Path(__file__).parent
+    found = program.find(named)
+    facts = dict(found.facts)
+    libraries = [*facts["libraries"], str(support)]
+    changed = {**facts, "libraries": libraries, "main": "bare_child"}
+    return replace(found, facts=tuple(changed.items()), readable=(*found.readable, support))
