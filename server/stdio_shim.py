@@ -125,16 +125,11 @@ class WebSocket:
     """One connection. `send` may be called by any thread, `receive` by one."""
 
     def __init__(self, instance: Instance, timeout: float) -> None:
-        """Connect and shake hands within `timeout` seconds; raises `OSError`."""
+        """Connect and shake hands, no step taking longer than `timeout` seconds; raises `OSError`."""
         self._lock = threading.Lock()
         self._buffer = bytearray()
         self._parts = bytearray()
-        self._socket = socket.create_connection((instance.host, instance.port), timeout)
-        try:
-            self._shake_hands(instance)
-        except BaseException:
-            self._socket.close()
-            raise
+        self._socket = _shake_hands(instance, timeout)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.settimeout(None)
 
@@ -185,36 +180,6 @@ class WebSocket:
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits in receive
         self._socket.close()
 
-    def _shake_hands(self, instance: Instance) -> None:
-        key = base64.b64encode(os.urandom(16)).decode()
-        accept = hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode()).digest()  # noqa: S324 - the RFC's
-        host = f"[{instance.host}]" if ":" in instance.host else instance.host
-        self._socket.sendall(
-            f"GET /mcp HTTP/1.1\r\nHost: {host}:{instance.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: mcp\r\n"
-            f"Authorization: Bearer {instance.token}\r\n\r\n".encode("latin-1")
-        )
-        while b"\r\n\r\n" not in self._buffer:
-            self._read_some()
-        head, _, rest = bytes(self._buffer).partition(b"\r\n\r\n")
-        status, *lines = head.decode("latin-1").split("\r\n")
-        if status.split(" ")[1:2] != ["101"]:
-            raise Unreachable(f"Blender refused the connection: {self._refusal(rest) or status}")
-        fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        if fields.get("sec-websocket-accept") != base64.b64encode(accept).decode():
-            raise Unreachable("the port answers, but not as a WebSocket")
-        self._buffer = bytearray(rest)
-
-    def _refusal(self, body: bytes) -> str:
-        self._buffer = bytearray(body)
-        with contextlib.suppress(OSError):
-            while len(self._buffer) < 4096:
-                self._read_some()
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            error = json.loads(bytes(self._buffer))["error"]
-            return str(error["message"] if isinstance(error, dict) else error)
-        return self._buffer.decode("utf-8", "replace").strip()
-
     def _read_some(self) -> None:
         data = self._socket.recv(1 << 18)
         if not data:
@@ -237,6 +202,57 @@ class WebSocket:
         data = bytes(memoryview(buffer)[start : start + size])
         del buffer[: start + size]
         return final, opcode, data
+
+
+def _shake_hands(instance: Instance, timeout: float) -> socket.socket:
+    """Connect, see by /health that it is the bridge on record, and only then send the token."""
+    import http.client  # takes longer to load than all the rest, and the bridge loads this file, too
+
+    connection = http.client.HTTPConnection(instance.host, instance.port, timeout=timeout)
+    key = base64.b64encode(os.urandom(16)).decode()
+    accept = hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode()).digest()  # noqa: S324 - the RFC's
+    headers = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Key": key,
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Protocol": "mcp",
+        "Authorization": f"Bearer {instance.token}",
+    }
+    stranger = Unreachable(f"{instance.host}:{instance.port} is in use by another program. {_WHAT_TO_DO}")
+    try:
+        connection.request("GET", "/health")
+        if not _is_bridge(connection.getresponse().read(), instance):
+            raise stranger
+        connection.request("GET", "/mcp", headers=headers)
+        response = connection.getresponse()
+        if response.status != 101:
+            raise Unreachable(
+                f"Blender refused the connection: {_refusal(response.read()) or response.reason}"
+            )
+        if response.headers["Sec-WebSocket-Accept"] != base64.b64encode(accept).decode():
+            raise stranger
+    except http.client.HTTPException:
+        connection.close()
+        raise stranger from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection.sock  # nothing is lost in the response's buffer: a bridge never speaks first
+
+
+def _is_bridge(answer: bytes, instance: Instance) -> bool:
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        health = json.loads(answer)
+        return health["product"] == PRODUCT and instance.instance_id in ("", health["instance_id"])
+    return False
+
+
+def _refusal(answer: bytes) -> str:
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        error = json.loads(answer)["error"]
+        return str(error["message"] if isinstance(error, dict) else error)
+    return answer[:1000].decode("utf-8", "replace").strip()
 
 
 # --- answers without Blender --------------------------------------------------------------------------------
@@ -466,7 +482,6 @@ class Shim:
         failure: OSError | None = None
         for instance in self._candidates():
             try:
-                check_health(instance, self._options.timeout)
                 link = WebSocket(instance, self._options.timeout)
             except OSError as error:
                 failure = failure or error
@@ -625,23 +640,6 @@ class Shim:
         if text != self._said:
             self._said = text
             print(f"MCP Bridge: {text}", file=sys.stderr, flush=True)
-
-
-def check_health(instance: Instance, timeout: float) -> None:
-    """Raise `OSError` unless the bridge that the record means answers there: only then is a token sent."""
-    import http.client  # takes longer to load than all the rest, and the bridge loads this file, too
-
-    connection = http.client.HTTPConnection(instance.host, instance.port, timeout=timeout)
-    try:
-        connection.request("GET", "/health")
-        health = json.loads(connection.getresponse().read(1 << 16))
-        ours = health["product"] == PRODUCT and instance.instance_id in ("", health["instance_id"])
-    except (http.client.HTTPException, ValueError, KeyError, TypeError):
-        ours = False
-    finally:
-        connection.close()
-    if not ours:
-        raise Unreachable(f"{instance.host}:{instance.port} is in use by another program. {_WHAT_TO_DO}")
 
 
 def _own_request(method: str, about: str, params: Json) -> Json:

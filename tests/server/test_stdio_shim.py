@@ -5,6 +5,7 @@ import json
 import shutil
 import socket
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -463,6 +464,30 @@ def test_no_token_is_sent_to_a_port_that_is_not_the_bridge_on_record(start, fold
         text = client.next()["result"]["content"][0]["text"]
         assert f"127.0.0.1:{stranger.port} is in use by another program." in text
         assert stranger.tokens_seen == []
+
+
+def test_a_port_that_does_not_speak_http_is_another_program(start):
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        port = stranger.getsockname()[1]
+        seen = []
+
+        def greet():
+            while True:
+                try:
+                    connection, _ = stranger.accept()
+                except OSError:
+                    return
+                seen.append(connection.recv(4096))
+                connection.sendall(b"SSH-2.0-stranger\r\n")
+                connection.close()
+
+        threading.Thread(target=greet, daemon=True).start()
+        client = start(BLENDER_PORT=str(port), BLENDER_MCP_TOKEN="secret")
+        call(client, 1, "get_scene_info")
+        text = client.next()["result"]["content"][0]["text"]
+    assert f"127.0.0.1:{port} is in use by another program." in text
+    assert seen
+    assert not any(b"secret" in data for data in seen)
 
 
 def test_a_record_of_a_killed_blender_does_not_hide_a_running_one(start, folder, bridge):
