@@ -263,9 +263,7 @@ class Peer:
         return {}
 
     def _subscribe(self, call: Call) -> Json:
-        uri = call.params.get("uri")
-        if not isinstance(uri, str):
-            raise invalid_params("uri: must be a string")
+        uri = _uri(call)
         features = self.core.features
         if uri not in features.resources and features.match(uri) is None:
             raise methods.resource_not_found(call, uri)
@@ -277,7 +275,7 @@ class Peer:
 
     def _unsubscribe(self, call: Call) -> Json:
         assert self.session
-        self.session.subscribed.discard(call.params.get("uri", ""))
+        self.session.subscribed.discard(_uri(call))
         return {}
 
     # The stateless era's streams
@@ -481,6 +479,13 @@ _HANDSHAKE = {
     "resources/unsubscribe": Peer._unsubscribe,
 }
 _NO_SESSION = Session("", {}, None)
+
+
+def _uri(call: Call) -> str:
+    uri = call.params.get("uri")
+    if not isinstance(uri, str):
+        raise invalid_params("uri: must be a string")
+    return uri
 
 
 def _refusal(request_id: str | int | None, why: str) -> Send:

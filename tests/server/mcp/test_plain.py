@@ -37,7 +37,7 @@ def test_execute_code_is_another_name() -> None:
         ({"type": 5}, "type: must be the name of a command"),
         ({"type": "echo", "params": []}, "params: must be an object"),
         ({"type": "no"}, "Unknown tool: no"),
-        ({"type": "echo", "params": {}}, r"must contain \['text'\]"),
+        ({"type": "echo", "params": {}}, "'text' is missing"),
     ],
 )
 def test_what_is_wrong_is_named(message: dict[str, Any], says: str) -> None:
