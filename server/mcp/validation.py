@@ -52,8 +52,25 @@ def _misnamed(schema: Json, value: Json) -> str | None:
 
 def _message(error: Any) -> str:
     """`data.location[0] must be number` becomes `location[0]: must be number`."""
-    text: str = error.message
-    name: str = error.name or "data"
-    rest = text.removeprefix(name).strip()
-    field = name.removeprefix("data").removeprefix(".")
+    error = _innermost(error)
+    rest = error.message.removeprefix(error.name or "data").strip()
+    field = (error.name or "data").removeprefix("data").removeprefix(".")
     return f"{field}: {rest}" if field else rest
+
+
+def _innermost(error: Any) -> Any:
+    """What doesn't fit inside an optional value. Of one that fits no alternative the library only says so."""
+    import fastjsonschema
+
+    forms = (
+        [form for form in error.rule_definition if form.get("type") != "null"]
+        if error.rule == "anyOf"
+        else []
+    )
+    if len(forms) != 1:
+        return error
+    try:
+        fastjsonschema.compile(forms[0], use_default=False)(error.value, name_prefix=error.name)
+    except fastjsonschema.JsonSchemaValueException as inner:
+        return _innermost(inner)
+    return error

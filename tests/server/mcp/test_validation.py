@@ -40,6 +40,31 @@ def test_the_field_is_named(value: object, problem: str | None) -> None:
     assert compile_check(SCHEMA)(value) == problem
 
 
+OPTIONAL: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "size": {"anyOf": [{"type": "array", "items": {"type": "integer"}, "minItems": 2}, {"type": "null"}]},
+        "how": {"anyOf": [SCHEMA, {"type": "null"}]},
+        "other": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({"size": None}, None),
+        ({"size": [1]}, "size: must contain at least 2 items"),
+        ({"size": [1, "a"]}, "size[1]: must be integer"),
+        ({"how": {"name": 5}}, "how.name: must be string"),
+        ({"how": {}}, "how: must contain ['name'] properties"),
+        ({"other": None}, "other: cannot be validated by any definition"),
+    ],
+)
+def test_what_is_wrong_inside_an_optional_value_is_named(value: object, problem: str | None) -> None:
+    assert compile_check(OPTIONAL)(value) == problem
+
+
 def test_the_value_is_not_changed_by_defaults() -> None:
     value: dict[str, Any] = {}
     schema = {"type": "object", "properties": {"a": {"type": "integer", "default": 3}}}
