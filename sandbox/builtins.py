@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from . import hooks
+from . import hooks, sturdy
 from .classes import EXCEPTIONS
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _PLAIN: Final = (
         bool,
         callable,
         chr,
-        classmethod,
+        sturdy.classmethod,
         complex,
         dict,
         float,
@@ -36,7 +36,7 @@ _PLAIN: Final = (
         id,
         len,
     ),
-    *(list, object, oct, ord, property, set, slice, staticmethod, tuple, next, super),
+    *(list, object, oct, ord, sturdy.property, set, sturdy.staticmethod, tuple, next, super),
 )
 """As Python has them: what they make is no bigger than what they are given, and iterators tick."""
 
@@ -86,6 +86,7 @@ class Builtins:
             self.bytearray: bytearray,
             self.range: range,
             self.type: type,
+            self.slice: slice,
         }
         self._known_kinds: dict[Any, Any] = {}
         self._by_type = {kind: facade for facade, kind in self.facades.items()}
@@ -189,6 +190,12 @@ class Builtins:
         if len(result) > self._guard.meter.limits.sequence:
             self._guard.operators.length(len(result), "range")
         return result
+
+    def slice(self, *bounds: Any) -> slice:  # type: ignore[valid-type]
+        """`slice(…)` of plain bounds: slices of slices of slices crash when they are freed."""
+        if not all(bound is None or hasattr(type(bound), "__index__") for bound in bounds):
+            raise TypeError("slice indices must be integers or None")
+        return slice(*bounds)
 
     def type(self, value: Any, *more: Any) -> Any:
         """`type(value)`: what the script may hold of it."""

@@ -141,8 +141,10 @@ class ClassHook:
             del body[key]
         self._check_body(name, kinds, body)
         if is_tuple:
-            return self._guard.adopt(_named_tuple(name, body))
+            return self._guard.adopt(_named_tuple(name, body, self._guard))
         _hide_stops(body)
+        for key in ("__getitem__", "__setitem__", "__delitem__"):
+            _check_slices(body, key)
         if any(issubclass(kind, BaseException) for kind in kinds):
             _speak_afterwards(body, self._guard)
         metaclass = type
@@ -204,6 +206,23 @@ def _hide_stops(body: Any) -> None:
     body["__exit__"] = __exit__
 
 
+def _check_slices(body: Any, key: str) -> None:
+    """The script's own items get slices of plain bounds (see `builtins.slice`)."""
+    method = body.get(key)
+    if not isinstance(method, types.FunctionType):
+        return
+
+    @functools.wraps(method)
+    def item(self: Any, index: Any, *new: Any) -> Any:
+        if type(index) is slice and not all(
+            part is None or hasattr(type(part), "__index__") for part in (index.start, index.stop, index.step)
+        ):
+            raise TypeError("slice indices must be integers or None")
+        return method(self, index, *new)
+
+    body[key] = item
+
+
 def _speak_afterwards(body: Any, guard: Guard) -> None:
     """An exception of the script's can say what it is when the run is over and its own methods no longer answer."""
     for key in ("__str__", "__repr__"):
@@ -226,10 +245,11 @@ def _answering(method: Callable[[Any], str], guard: Guard) -> Callable[[Any], st
     return answer
 
 
-def _named_tuple(name: str, body: dict[str, Any]) -> type:
+def _named_tuple(name: str, body: dict[str, Any], guard: Guard) -> type:
     """`class P(NamedTuple)`: annotated names are the fields, values their defaults, functions stay methods."""
     fields = list(type("fields", (), dict(body)).__annotations__)
     defaults = [body[field] for field in fields if field in body]
     base = collections.namedtuple(name, fields, defaults=defaults)  # type: ignore[misc]
+    guard.adopt(base)
     kept = {key: value for key, value in body.items() if key not in fields and key not in _COMPILERS}
     return type(name, (base,), kept | {"__slots__": (), "__module__": body["__module__"]})

@@ -16,7 +16,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn, Protocol
 
-from . import hooks, names
+from . import hooks, names, sturdy
 from .builtins import Builtins, StandIn
 from .classes import EXCEPTIONS, ClassHook, Marker
 from .compile import Compiled
@@ -98,7 +98,7 @@ _EXCEPTION: Final = frozenset(
 )
 _OTHER_TYPES: Final[dict[type, frozenset[str]]] = {
     types.GeneratorType: _GENERATOR,
-    property: _PROPERTY,
+    sturdy.property: _PROPERTY,
     functools._lru_cache_wrapper: _CACHED,
 }
 
@@ -234,7 +234,15 @@ class Guard:
     def _class_member(self, kind: type, name: str) -> Any:
         if kind in self.own:
             method = guarded_method(self, kind, name)
-            return method if method is not None and not self._overrides(kind, name) else getattr(kind, name)
+            if method is not None and not self._overrides(kind, name):
+                return method
+            # what a metaclass has beside (EnumType._convert_, ABCMeta.register) is none of the script's business
+            owner = next((base for base in kind.__mro__ if name in vars(base)), None)
+            if owner is None:
+                raise AttributeError(f"type object {kind.__name__!r} has no attribute {name!r}")
+            if name.startswith("_") and owner not in self.own:
+                self._refuse_member(kind, name)
+            return getattr(kind, name)
         method = self.methods.get(kind, {}).get(name) or guarded_method(self, kind, name)
         if method is not None:
             return method

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import abc
 import array
 import bisect
 import collections
@@ -29,7 +30,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from . import hooks
+from . import hooks, sturdy
 from .classes import ENUMS, Marker
 from .patterns import pattern_members
 from .plain import PLAIN_TYPES
@@ -81,8 +82,14 @@ def guarded_members(guard: Guard) -> dict[str, Members]:
         "random": _random(guard),
         "itertools": _itertools(guard),
         "functools": _functools(guard),
-        "collections": {"namedtuple": _namedtuple(guard), "UserDict": dict, "UserList": list},
+        "collections": {
+            "namedtuple": _namedtuple(guard),
+            "deque": sturdy.deque,
+            "UserDict": dict,
+            "UserList": list,
+        },
         "dataclasses": _dataclasses(guard),
+        "abc": {"abstractmethod": _abstract(guard)},
         "enum": {kind.__name__: kind for kind in ENUMS},
         "json": _json(guard),
         "textwrap": _textwrap(guard),
@@ -312,6 +319,7 @@ def _functools(guard: Guard) -> Members:
         return functools.lru_cache(maxsize, bool(typed))(lambda *a, **k: function(*a, **k))
 
     return {
+        "cmp_to_key": sturdy.cmp_to_key,
         "reduce": reduce,
         "wraps": wraps,
         "update_wrapper": update_wrapper,
@@ -319,6 +327,15 @@ def _functools(guard: Guard) -> Members:
         "lru_cache": lru_cache,
         "cache": lambda function: cached(function, None, False),
     }
+
+
+def _abstract(guard: Guard) -> Callable[[Any], Any]:
+    def abstractmethod(function: Any) -> Any:
+        if not isinstance(function, types.FunctionType) or function.__globals__ is not guard.namespace:
+            raise TypeError("abstractmethod() decorates functions of the script: put it below @property")
+        return abc.abstractmethod(function)
+
+    return abstractmethod
 
 
 def _namedtuple(guard: Guard) -> Callable[..., type]:
@@ -450,7 +467,7 @@ def _copy(guard: Guard) -> Members:
         kind = type(value)
         if id(value) in seen:
             return seen[id(value)][1]
-        if kind in (list, set, collections.deque):
+        if kind in (list, set, sturdy.deque):
             made: Any = kind()
             seen[id(value)] = (value, made)
             for part in list(value):

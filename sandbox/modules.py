@@ -60,14 +60,14 @@ PLAIN_MEMBERS: Final[Mapping[str, str]] = {
     "datetime": "MAXYEAR MINYEAR UTC date datetime time timedelta timezone",
     "time": """ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time
         strftime time time_ns""",
-    "abc": "ABC abstractmethod",
+    "abc": "ABC",
     "contextlib": "contextmanager nullcontext suppress",
-    "collections": "Counter OrderedDict defaultdict deque",
+    "collections": "Counter OrderedDict defaultdict",
     "collections.abc": """Callable Collection Container Generator Hashable ItemsView Iterable Iterator KeysView
         Mapping MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView""",
     "dataclasses": "FrozenInstanceError InitVar KW_ONLY MISSING field is_dataclass replace",
     "enum": "auto unique",
-    "functools": "cached_property cmp_to_key partial",
+    "functools": "cached_property partial",
     "numbers": "Complex Integral Number Rational Real",
     "statistics": """StatisticsError correlation covariance fmean geometric_mean harmonic_mean linear_regression mean
         median median_grouped median_high median_low mode multimode pstdev pvariance quantiles stdev variance""",

@@ -42,6 +42,7 @@ class _Cost:
     """Steps are about `factor * n ** degree` for a text of `n` characters."""
 
     degree: int = 1
+    repeats: int = 0
     factor: int = 1
     active: list[frozenset[int]] | None = None
 
@@ -180,12 +181,14 @@ def _repeat(argument: Any, flags: int, cost: _Cost, *, inside: bool) -> None:
         _walk(body, flags, cost, inside=inside)
         return
     taken = frozenset().union(*(_taken(op, each, flags) for op, each in body))
-    if any(taken & other for other in cost.active or ()):
+    if not cost.repeats or any(taken & other for other in cost.active or ()):
         cost.degree += 1
+    cost.repeats += 1
     cost.active = [*(cost.active or ()), taken]
     inner = _Cost()
     _walk(body, flags, inner, inside=True)
     cost.degree += inner.degree - 1
+    cost.repeats += inner.repeats
     cost.factor *= inner.factor * (low if isinstance(low, int) and 1 < low == high else 1)
 
 

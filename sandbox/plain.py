@@ -14,6 +14,8 @@ import fractions
 import types
 from typing import Final
 
+from . import sturdy
+
 __all__ = (
     "FLOATY_TYPES",
     "ITEM_TYPES",
@@ -53,7 +55,7 @@ GUARDED: Final[dict[type, frozenset[str]]] = {
 _TYPES: Final[tuple[type, ...]] = (
     *(str, bytes, int, float, bool, complex, type(None), list, tuple, dict, set, frozenset, range, slice),
     *(type({}.keys()), type({}.values()), type({}.items())),
-    *(collections.deque, collections.OrderedDict, collections.defaultdict, collections.Counter),
+    *(sturdy.deque, collections.OrderedDict, collections.defaultdict, collections.Counter),
     *(
         datetime.date,
         datetime.datetime,
@@ -84,9 +86,9 @@ SCALAR_TYPES: Final = frozenset(
 SIMPLE_TYPES: Final = frozenset({int, float, bool, complex, type(None)})
 FLOATY_TYPES: Final = frozenset({float, complex, type(None)})
 ITEM_TYPES: Final = frozenset(
-    {list, tuple, dict, str, bytes, range, types.MappingProxyType, collections.deque, collections.OrderedDict}
+    {list, tuple, dict, str, bytes, range, types.MappingProxyType, sturdy.deque, collections.OrderedDict}
     | {collections.defaultdict, collections.Counter}
 )
 SET_ITEM_TYPES: Final = frozenset(
-    {list, dict, collections.deque, collections.OrderedDict, collections.defaultdict, collections.Counter}
+    {list, dict, sturdy.deque, collections.OrderedDict, collections.defaultdict, collections.Counter}
 )

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Types of the standard library that cannot crash the process when a million of them hold one another.
+
+Python frees nested lists, dicts and instances of Python classes in bounded depth; `deque`, `property` and the like,
+written in C, recurse once per level and overflow the stack. As instances of Python classes they are freed in bounded
+depth too.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ("classmethod", "cmp_to_key", "deque", "property", "staticmethod")
+
+
+class deque(collections.deque):  # type: ignore[type-arg]
+    """`collections.deque`."""
+
+    __slots__ = ()
+
+
+class property(builtins.property):  # noqa: A001
+    """`property`."""
+
+
+class staticmethod(builtins.staticmethod):  # type: ignore[type-arg]  # noqa: A001
+    """`staticmethod`."""
+
+
+class classmethod(builtins.classmethod):  # type: ignore[type-arg]  # noqa: A001
+    """`classmethod`."""
+
+
+def cmp_to_key(compare: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    """`functools.cmp_to_key`."""
+
+    class Key:
+        __slots__ = ("_value",)
+
+        def __init__(self, value: Any) -> None:
+            self._value = value
+
+        def __lt__(self, other: Key) -> bool:
+            return bool(compare(self._value, other._value) < 0)
+
+    return Key
