@@ -201,7 +201,4 @@ def _autostart() -> None:
     from .operators import state
 
     if not state.running_bridge():
-        try:
-            bpy.ops.mcp_bridge.start()  # type: ignore[attr-defined]
-        except RuntimeError:  # the operator reported it, which raises when called from Python
-            return
+        bpy.ops.mcp_bridge.start()  # type: ignore[attr-defined]

@@ -31,7 +31,7 @@ class MCP_BRIDGE_OT_start(bpy.types.Operator):
             bridge.start()
         except BridgeError as error:
             state.refresh()
-            self.report({"ERROR"}, str(error))
+            self.report({"WARNING"}, str(error))  # the panel shows it; an error would pop up over the panel
             return {"CANCELLED"}
         state.refresh()
         self.report({"INFO"}, f"MCP Bridge listens on {state.view.address}")

@@ -24,7 +24,11 @@ def draw(layout: bpy.types.UILayout, preferences: Any, name: str) -> None:
     label = split.row()
     label.alignment = "RIGHT"
     label.label(text=definition.name)
-    split.label(text=f"{_shown(definition)} ({origin})", icon="LOCKED")
+    column = split.column()
+    column.label(text=_shown(definition), icon="LOCKED")
+    source = column.row()
+    source.active = False
+    source.label(text=f"by the {origin}")
 
 
 def draw_checkbox(layout: bpy.types.UILayout, preferences: Any, name: str) -> None:

@@ -48,7 +48,7 @@ class MCP_BRIDGE_PT_server(_Tab, bpy.types.Panel):
         if view.open_to_network:
             box = layout.box()
             box.alert = True
-            paragraph(box, f"Other computers can connect, at {view.address}.", context, icon="ERROR")
+            paragraph(box, f"Other computers can connect, on port {view.port}.", context, icon="ERROR")
         if view.address and view.settings.execute_enabled and view.settings.confirm == "auto":
             box = layout.box()
             box.alert = True

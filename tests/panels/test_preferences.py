@@ -54,6 +54,6 @@ def test_a_locked_setting_shows_its_value_and_who_locked_it(monkeypatch: pytest.
         state, "view", state.View(settings=Settings(port=9900, dry_run=True, origins=origins))
     )
     drawn = _draw()
-    assert "9900 (environment)" in drawn.labels
-    assert "On (policy file)" in drawn.labels
+    assert "9900 by the environment" in drawn.text
+    assert "On by the policy file" in drawn.text
     assert not {"port", "dry_run"} & set(drawn.properties)

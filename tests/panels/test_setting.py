@@ -31,10 +31,10 @@ def test_a_free_setting_is_a_property(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "shown"),
     [
-        ("level", "math", "Mathematics (policy file)"),
-        ("autostart", False, "Off (policy file)"),
-        ("time_limit_s", 2.5, "2.5 (policy file)"),
-        ("log_file", Path("/var/log/mcp.log"), "/var/log/mcp.log (policy file)"),
+        ("level", "math", "Mathematics"),
+        ("autostart", False, "Off"),
+        ("time_limit_s", 2.5, "2.5"),
+        ("log_file", Path("/var/log/mcp.log"), "/var/log/mcp.log"),
     ],
 )
 def test_a_locked_one_is_read_as_it_is_in_effect(
@@ -44,7 +44,7 @@ def test_a_locked_one_is_read_as_it_is_in_effect(
     into, drawn = layout()
     setting.draw(into, preferences.get(), name)
     assert drawn.properties == []
-    assert drawn.labels[1:] == [shown]
+    assert drawn.labels[1:] == [shown, "by the policy file"]
 
 
 @pytest.mark.parametrize(("value", "icon"), [(True, "CHECKBOX_HLT"), (False, "CHECKBOX_DEHLT")])

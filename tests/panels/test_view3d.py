@@ -69,7 +69,7 @@ def test_running_scripts_unasked_is_warned_of(show: Any, settings: Settings, war
 
 def test_an_open_port_is_warned_of(show: Any) -> None:
     drawn = show(address="0.0.0.0:9876", port=9876, open_to_network=True)
-    assert "Other computers can connect, at 0.0.0.0:9876." in drawn.text
+    assert "Other computers can connect, on port 9876." in drawn.text
 
 
 def test_where_to_paste_is_shown_after_copying(show: Any) -> None:
@@ -107,5 +107,5 @@ def test_what_the_environment_decides_is_shown_as_it_is_and_cannot_be_changed(sh
     origins = MappingProxyType({"confirm": "environment", "execute_enabled": "policy file"})
     drawn = show(settings=Settings(confirm="auto", execute_enabled=False, origins=origins))
     assert drawn.properties == ["level", "dry_run"]
-    assert drawn.labels == ["", "Ask Me", "Never (environment)"]
-    assert drawn.icons == ["CHECKBOX_DEHLT", "NONE", "LOCKED"]
+    assert drawn.labels == ["", "Ask Me", "Never", "by the environment"]
+    assert drawn.icons == ["CHECKBOX_DEHLT", "NONE", "LOCKED", "NONE"]
