@@ -55,10 +55,7 @@ class Blender:
     @property
     def pins(self) -> list[str]:
         """Return `name==version` of every package that an environment to test on this Blender holds."""
-        lines = (
-            line.split("#")[0].strip() for line in _REQUIREMENTS.read_text(encoding="utf-8").splitlines()
-        )
-        return [f"bpy=={self.version}", *self.needs, *(line for line in lines if line)]
+        return [f"bpy=={self.version}", *self.needs, *read_pins(_REQUIREMENTS)]
 
 
 #: What `.venv` holds and `make test` runs on: the oldest Blender that the extension supports.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from blenders import DEFAULT, ROOT
 
-__all__ = ("SetupError", "ensure", "install", "into")
+__all__ = ("SetupError", "ensure", "into", "missing", "pip")
 
 # Runs in the environment: prints each pin that is not installed at its version.
 _MISSING = """
@@ -32,7 +32,6 @@ for pin in sys.argv[1:]:
         print(pin)
 """
 
-
 #: The C libraries whose wheels a Debian 12 or 13 loads, newest first.
 _PLATFORMS = [f"manylinux_2_{minor}_{platform.machine()}" for minor in range(36, 16, -1)]
 
@@ -47,33 +46,16 @@ def missing(python: Sequence[str | Path], wanted: Sequence[str]) -> list[str]:
     return done.stdout.split()
 
 
-def install(
-    python: Sequence[str | Path],
-    wanted: Sequence[str],
-    pip_python: Sequence[str | Path] | None = None,
-    options: Sequence[str | Path] = (),
-) -> None:
-    """Install those of the pins `wanted` that the interpreter `python` lacks.
-
-    Args:
-        wanted: pins such as "h11==0.16.0", with all that they need: pip adds nothing.
-        pip_python: the interpreter whose pip does it, where it is another one.
-        options: for `pip install`.
-
-    Raises:
-        SetupError: pip failed; the message ends with what it said.
-    """
-    lacking = missing(python, wanted)
-    if lacking:
-        pip(lacking, pip_python or python, options)
-
-
 def pip(
     wanted: Sequence[str],
     python: Sequence[str | Path] = (sys.executable,),
     options: Sequence[str | Path] = (),
 ) -> None:
     """Install the pins `wanted` with the pip of the interpreter `python`.
+
+    Args:
+        wanted: pins such as "h11==0.16.0", with all that they need: pip adds nothing.
+        options: for `pip install`.
 
     Raises:
         SetupError: pip failed; the message ends with what it said.
@@ -113,7 +95,9 @@ def ensure(venv: Path, wanted: Sequence[str]) -> Path:
         print(f"making {venv} …", flush=True)
         if subprocess.run([sys.executable, "-m", "venv", venv]).returncode != 0:
             raise SetupError("`python -m venv` failed: on Debian `apt-get install python3-venv` brings it")
-    install([python], wanted)
+    lacking = missing([python], wanted)
+    if lacking:
+        pip(lacking, [python])
     return python
 
 

@@ -42,8 +42,9 @@ def _in_root(blender: Blender) -> list[str | Path]:
         make = ["python3", "-m", "venv", "--without-pip", venv]
         subprocess.run(debian_root.command(root, make), check=True)
     target = folder / "lib" / f"python{blender.python}" / "site-packages"
-    options = environment.into(target, blender.python)
-    environment.install(python, blender.pins, [sys.executable], options)
+    lacking = environment.missing(python, blender.pins)
+    if lacking:
+        environment.pip(lacking, options=environment.into(target, blender.python))
     return python
 
 

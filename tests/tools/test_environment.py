@@ -22,7 +22,7 @@ def test_failure_names_the_packages_and_what_pip_said(tmp_path: Path) -> None:
     with pytest.raises(
         environment.SetupError, match=r"could not install no-such-package-here==1\.0:(?s:.)*ERROR"
     ):
-        environment.install([sys.executable], ["no-such-package-here==1.0"], options=pip_that_finds_nothing)
+        environment.pip(["no-such-package-here==1.0"], options=pip_that_finds_nothing)
 
 
 @pytest.mark.parametrize("blender", [DEFAULT, *MATRIX], ids=lambda blender: blender.version)
