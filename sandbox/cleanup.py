@@ -213,7 +213,9 @@ def _subclasses(name: str) -> list[type]:
     import bpy
 
     kind = getattr(bpy.types, name, None)
-    return type.__subclasses__(kind) if kind is not None else []
+    found = type.__subclasses__(kind) if kind is not None else []
+    # Blender makes the classes of its own types when they are first used.
+    return [each for each in found if each.__module__ != "bpy.types"]
 
 
 def _drivers() -> Iterator[Any]:

@@ -35,7 +35,9 @@ from .watchdog import Limits, ScriptStopped, Watchdog
 
 if TYPE_CHECKING:
     from ..settings import Settings
+    from .cleanup import Snapshot
     from .guarded_bpy import BlenderHost
+    from .undo import UndoStep
 
 __all__ = ("COMMAND", "FILENAME", "RateLimit", "execute_blender_code", "run")
 
@@ -229,20 +231,27 @@ def _execute(
     began = time.perf_counter()
     try:
         result, stdout = _run_guarded(compiled, rules, Watchdog(_limits(now), cancelled))
+        removed = before.remove_left_behind()
+        step.commit()
     except BaseException as error:
-        before.remove_left_behind()
         failure = _as_bridge_error(error)
         try:
+            _roll_back(before, step)
+        except (UndoFailed, RuntimeError, ReferenceError) as undo:
+            failure.add_note(f"The scene may not be as before: {undo}")
+        raise failure from (error if isinstance(error, Exception) else None)
+    return _Outcome(result, stdout, time.perf_counter() - began, removed)
+
+
+def _roll_back(before: Snapshot, step: UndoStep) -> None:
+    """Everything as before the script: what is outside the scene, the scene, and what undo leaves alone."""
+    try:
+        before.remove_left_behind()
+    finally:
+        try:
             step.roll_back()
-        except UndoFailed as undo:
-            failure.add_note(str(undo))
-            raise failure from undo
         finally:
             before.restore_session()
-        raise failure from (error if isinstance(error, Exception) else None)
-    removed = before.remove_left_behind()
-    step.commit()
-    return _Outcome(result, stdout, time.perf_counter() - began, removed)
 
 
 def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog) -> tuple[Any, str]:

@@ -8,6 +8,7 @@ does not have is Blender's own AttributeError, which honest scripts catch to sup
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -179,6 +180,8 @@ class Members:
         if name in ("bl_rna", "rna_type"):
             return PLAIN
         structs = list(lineage(kind))
+        if _is_generated(structs, name):
+            return Access(read=_get, write=values.shaping)
         for struct in structs:
             path = f"{struct}.{name}"
             if path in calls.CHECKED or (name in self.policy.callable(struct) and frees(struct, name)):
@@ -217,6 +220,28 @@ class Members:
             plain_read=plain,
             plain_write=plain and check is None,
         )
+
+
+_SOCKET = re.compile(r"Socket_\d+")
+
+
+def _is_generated(structs: list[str], name: str) -> bool:
+    """The inputs of a Geometry Nodes modifier since Blender 5.2: `modifier.properties.inputs.Socket_2.value`.
+
+    Blender makes these types for each node group, so that no list can name them.
+    """
+    if "NodesModifierProperties" in structs:
+        return name in ("inputs", "outputs", "panels")
+    if structs[0].startswith("GeometryNodesInterface"):
+        return _SOCKET.fullmatch(name) is not None
+    return (
+        structs[1:] == ["PropertyGroup"]
+        and _SOCKET.fullmatch(structs[0]) is not None
+        and name in _SOCKET_MEMBERS
+    )
+
+
+_SOCKET_MEMBERS = frozenset({"value", "type", "attribute_name"})
 
 
 def _refused(kind: type, name: str) -> Access:

@@ -26,10 +26,18 @@ def modifier_size(modifier: Any, size: float, user: Any) -> float:
     given = {}
     for item in tree.interface.items_tree:
         if item.item_type == "SOCKET" and item.in_out == "INPUT" and hasattr(item, "default_value"):
-            value = modifier.get(item.identifier, item.default_value)
+            value = _given(modifier, item)
             if isinstance(value, (int, float)):
                 given[item.identifier] = abs(float(value))
     return _Tree(tree, size, given, user.dimensions[:], 0).output()
+
+
+def _given(modifier: Any, item: Any) -> Any:
+    """What a modifier gives to an input: an attribute since Blender 5.2, a custom property before."""
+    inputs = getattr(getattr(modifier, "properties", None), "inputs", None)
+    if inputs is not None:
+        return getattr(getattr(inputs, item.identifier, None), "value", item.default_value)
+    return modifier.get(item.identifier, item.default_value)
 
 
 class _Tree:

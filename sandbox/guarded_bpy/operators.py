@@ -157,7 +157,6 @@ _CAPS: Mapping[str, int] = {
     "target_faces": 20_000,
     "resolution": 256,
     "number": 100_000,
-    "frame_end": 1_048_574,
     "vertex_count": 100_000,
     "interpolation_count": 1000,
 }
@@ -172,9 +171,37 @@ def check_arguments(host: BlenderHost, idname: str, arguments: Mapping[str, Any]
                 f"bpy.ops.{idname}({name}={value:,}) is more than the {cap:,} that a script may ask for",
                 limit="geometry",
             )
+    if idname in _PER_FRAME:
+        _check_frames(host, idname, arguments)
     rule = _SIZES.get(idname)
     if rule is not None:
         host.geometry.amount(rule(arguments), f"bpy.ops.{idname}")
+
+
+#: Operators that evaluate the scene once a frame, over the range given or the scene's.
+_PER_FRAME = frozenset(
+    """
+    nla.bake rigidbody.bake_to_keyframes object.paths_calculate object.paths_update object.paths_update_visible
+    pose.paths_calculate pose.paths_update pose.paths_range_update action.bake_keys graph.bake_keys
+    object.visual_geometry_to_objects anim.merge_animation
+    """.split()
+)
+_MAX_FRAMES = 5000
+
+
+def _check_frames(host: BlenderHost, idname: str, arguments: Mapping[str, Any]) -> None:
+    scene = bpy.context.scene
+    first = _number(arguments, "frame_start", _number(arguments, "start_frame", scene.frame_start))
+    last = _number(arguments, "frame_end", _number(arguments, "end_frame", scene.frame_end))
+    step = max(_number(arguments, "step", 1.0), 1.0)
+    if "paths" in idname:  # these read the scene's range, whatever they are given
+        first, last = min(first, scene.frame_start), max(last, scene.frame_end)
+    frames = (last - first) / step
+    if frames > _MAX_FRAMES:
+        host.exceed(
+            f"bpy.ops.{idname} over {frames:,.0f} frames is more than the {_MAX_FRAMES:,} that a script may compute",
+            limit="time",
+        )
 
 
 Size = Callable[[Mapping[str, Any]], float]

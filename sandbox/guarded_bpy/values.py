@@ -11,7 +11,7 @@ from .. import paths
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("CONTEXT_MEMBERS", "copied", "fragile_read", "fragile_write", "writer")
+__all__ = ("CONTEXT_MEMBERS", "copied", "fragile_read", "fragile_write", "shaping", "writer")
 
 #: Members of `bpy.context` that are no RNA properties.
 CONTEXT_MEMBERS = frozenset(
@@ -69,9 +69,9 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
     if path in _REBUILDS:
         return _rebuilding
     if name == "default_value" and struct.startswith(("NodeSocketInt", "NodeSocketFloat")):
-        return _shaping
+        return shaping
     if struct in _SHAPING or struct.endswith("Modifier"):
-        return _shaping
+        return shaping
     return None
 
 
@@ -184,7 +184,8 @@ def _capped(path: str, cap: float) -> Writer:
     return write
 
 
-def _shaping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+def shaping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """A value that may multiply geometry: the result is estimated, and the value put back when it is too much."""
     old = getattr(value, name)
     setattr(value, name, new)
     if isinstance(new, (int, float, str)) and not isinstance(new, bool) and new != old:

@@ -27,7 +27,10 @@ links.new(join.outputs['Geometry'], gout.inputs['Geometry'])
 
 mod = obj.modifiers.new("Scatter", 'NODES')
 mod.node_group = tree
-mod[density.identifier] = 25.0
+if hasattr(mod, "properties"):
+    getattr(mod.properties.inputs, density.identifier).value = 25.0
+else:
+    mod[density.identifier] = 25.0
 bpy.context.view_layer.update()
 depsgraph = bpy.context.evaluated_depsgraph_get()
 count = sum(1 for i in depsgraph.object_instances if i.is_instance)
