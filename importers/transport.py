@@ -35,6 +35,7 @@ __all__ = (
     "Flag",
     "HttpError",
     "Site",
+    "TooSlow",
     "opened",
     "shown",
 )
@@ -61,6 +62,10 @@ class HttpError(ExternalServiceError):
 
 class Broken(ExternalServiceError):
     """The connection failed: another try may succeed."""
+
+
+class TooSlow(ExternalServiceError):
+    """The transfer did not end in its time."""
 
 
 class Flag(Protocol):
@@ -133,8 +138,8 @@ class _Leash:
         if self._cancelled is not None and self._cancelled.is_set():
             raise Cancelled("Cancelled.")
         if time.monotonic() >= self._until:
-            raise ExternalServiceError(
-                f"{self._site.name} was too slow: the transfer was stopped after {self._seconds:.0f} s."
+            raise TooSlow(
+                f"{self._site.name} was too slow: the transfer was stopped after {self._seconds:.0f} s"
             )
 
     def _watch(self) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..mcp.features import Tool
-from . import assets, code, job_tools, polyhaven, rehearse, scene, viewport
+from . import assets, code, job_tools, polyhaven, rehearse, rodin, scene, sketchfab, viewport
 from .registry import make
 
 __all__ = ("FUNCTIONS", "all_tools")
@@ -24,6 +24,12 @@ FUNCTIONS = (
     polyhaven.get_polyhaven_categories,
     polyhaven.download_polyhaven_asset,
     polyhaven.set_texture,
+    sketchfab.search_sketchfab_models,
+    sketchfab.download_sketchfab_model,
+    rodin.create_rodin_job,
+    rodin.poll_rodin_job_status,
+    rodin.import_generated_asset,
+    rodin.check_rodin_balance,
     assets.get_asset_credits,
 )
 

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ordering a model from Rodin: the main site and fal.ai behind one interface. No `bpy`.
+
+An order costs money and is sent exactly once. Source: developer.hyper3d.ai, docs.fal.ai (queue).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Literal, Protocol, get_args
+
+from ...errors import ExternalServiceError, InvalidParamsError, PolicyError
+from .. import download
+from ..download import Answer, Flag, HttpError, RemoteFile, Site
+
+__all__ = (
+    "FAL",
+    "MAIN",
+    "Fal",
+    "MainSite",
+    "Order",
+    "Picture",
+    "Progress",
+    "Provider",
+    "ProviderName",
+    "Ticket",
+    "Tier",
+)
+
+ProviderName = Literal["hyper3d", "fal"]
+Tier = Literal[
+    "Sketch",
+    "Regular",
+    "Detail",
+    "Smooth",
+    "Gen-2",
+    "Gen-2.5-Extreme-Low",
+    "Gen-2.5-Low",
+    "Gen-2.5-Medium",
+    "Gen-2.5-High",
+    "Gen-2.5-Extreme-High",
+]
+State = Literal["waiting", "generating", "done", "failed", "cancelled"]
+
+MAIN = Site(
+    "Hyper3D Rodin",
+    "BLENDER_MCP_HYPER3D_API",
+    "https://api.hyper3d.com",
+    # Where results lie is not documented: the service's own names, and the storage that it rents.
+    (".hyper3d.com", ".hyper3d.ai", ".deemos.com", ".r2.cloudflarestorage.com", ".amazonaws.com"),
+)
+FAL = Site("fal.ai", "BLENDER_MCP_FAL_API", "https://queue.fal.run", (".fal.run", ".fal.ai", ".fal.media"))
+_FAL_PATH = "/fal-ai/hyper3d/rodin"
+#: Tier -> what fal.ai calls the model that makes it; it does not offer the others.
+_FAL_VERSIONS: Mapping[str, str] = {"Sketch": "", "Regular": "", "Gen-2": "/v2"} | {
+    tier: "/v2.5" for tier in get_args(Tier) if tier.startswith("Gen-2.5")
+}
+#: Seconds for an order: pictures go up, and it must not be given up half-way.
+_SUBMIT_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture to generate from: its bytes as PNG, JPEG or WebP."""
+
+    data: bytes
+    kind: Literal["png", "jpeg", "webp"]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to generate. `bounding_box`: the proportions [width (Y), height (Z), length (X)]."""
+
+    prompt: str = ""
+    pictures: tuple[Picture, ...] = ()
+    tier: Tier = "Regular"
+    quality: Literal["high", "medium", "low", "extra-low"] = "medium"
+    material: Literal["PBR", "Shaded", "All", "None"] = "PBR"
+    mesh_mode: Literal["Raw", "Quad"] = "Quad"
+    condition_mode: Literal["concat", "fuse"] = "concat"
+    bounding_box: tuple[int, int, int] | None = None
+    seed: int | None = None
+    t_pose: bool = False
+    high_pack: bool = False
+
+    def check(self) -> None:
+        """Raise InvalidParamsError unless there is something to generate from."""
+        if not self.prompt.strip() and not self.pictures:
+            raise InvalidParamsError("Give a prompt, pictures, or both.")
+        if len(self.pictures) > 5:
+            raise InvalidParamsError(f"Rodin takes at most 5 pictures, not {len(self.pictures)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """An order that was accepted. `facts` are what its provider needs to find it again."""
+
+    id: str
+    provider: ProviderName
+    facts: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an order is, and what there is to say about it."""
+
+    state: State
+    message: str = ""
+
+
+class Provider(Protocol):
+    """Somewhere to order. Raises ExternalServiceError, PolicyError for a key, Cancelled."""
+
+    def submit(self, order: Order) -> Ticket:
+        """Order; costs money."""
+
+    def progress(self, ticket: Ticket) -> Progress:
+        """How far it is."""
+
+    def files(self, ticket: Ticket) -> dict[str, RemoteFile]:
+        """What was made, by plain file name; only once it is done, and for some minutes."""
+
+    def balance(self) -> float | None:
+        """The credits left, None where the provider does not tell."""
+
+
+class MainSite:
+    """Hyper3D's own service."""
+
+    _STATES: Mapping[str, State] = {
+        "Waiting": "waiting",
+        "Generating": "generating",
+        "Done": "done",
+        "Failed": "failed",
+        "Canceled": "cancelled",
+    }
+
+    def __init__(self, key: str, cancelled: Flag | None = None) -> None:
+        self._key = key
+        self._cancelled = cancelled
+
+    def submit(self, order: Order) -> Ticket:
+        order.check()
+        fields = {"geometry_file_format": "glb", **_options(order)}
+        if order.prompt.strip():
+            fields["prompt"] = order.prompt.strip()
+        if len(order.pictures) > 1:
+            fields["condition_mode"] = order.condition_mode
+        body, content_type = _multipart(fields, order.pictures)
+        found = self._ask("/api/v2/rodin", body, content_type, seconds=_SUBMIT_S)
+        jobs = found.get("jobs")
+        key = jobs.get("subscription_key") if isinstance(jobs, Mapping) else None
+        if not isinstance(found.get("uuid"), str) or not isinstance(key, str):
+            raise _odd(
+                MAIN, "an order", "It may have been taken: look at your account before you order again."
+            )
+        return Ticket(found["uuid"], "hyper3d", {"subscription_key": key})
+
+    def progress(self, ticket: Ticket) -> Progress:
+        found = self._post("/api/v2/status", {"subscription_key": ticket.facts["subscription_key"]})
+        jobs = found.get("jobs")
+        words = (
+            [str(job.get("status")) for job in jobs if isinstance(job, Mapping)]
+            if isinstance(jobs, list)
+            else []
+        )
+        unknown = next((word for word in words if word not in self._STATES), None)
+        if not words or unknown is not None:
+            said = f"the unknown state {unknown!r}" if words else "no jobs"
+            raise ExternalServiceError(f"{MAIN.name} told {said} of this order.")
+        states = [self._STATES[word] for word in words]
+        done = f"{states.count('done')} of {len(states)} steps done"
+        for state in ("failed", "cancelled", "generating"):
+            if state in states:
+                return Progress(state, done)
+        return Progress(
+            "done" if set(states) == {"done"} else "generating" if "done" in states else "waiting", done
+        )
+
+    def files(self, ticket: Ticket) -> dict[str, RemoteFile]:
+        found = self._post("/api/v2/download", {"task_uuid": ticket.id}).get("list")
+        items = [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
+        return {
+            _base_name(item["name"]): RemoteFile(item["url"])
+            for item in items
+            if isinstance(item.get("name"), str) and isinstance(item.get("url"), str)
+        }
+
+    def balance(self) -> float | None:
+        answer = self._call("/api/v2/check_balance")
+        balance = _object(answer).get("balance")
+        if not isinstance(balance, int | float):
+            raise _odd(MAIN, "the balance")
+        return float(balance)
+
+    def _post(self, path: str, data: Mapping[str, str]) -> Mapping[str, Any]:
+        return self._ask(path, json.dumps(data).encode(), "application/json")
+
+    def _ask(self, path: str, body: bytes, content_type: str, **more: float) -> Mapping[str, Any]:
+        found = _object(self._call(path, body=body, headers={"Content-Type": content_type}, **more))
+        if found.get("error"):  # also with a status of success
+            raise _refused(MAIN, str(found.get("message") or found["error"]))
+        return found
+
+    def _call(self, path: str, **more: Any) -> Answer:
+        return _call(MAIN, path, {"Authorization": f"Bearer {self._key}"}, self._cancelled, **more)
+
+
+class Fal:
+    """The same models through fal.ai's queue."""
+
+    def __init__(self, key: str, cancelled: Flag | None = None) -> None:
+        self._key = key
+        self._cancelled = cancelled
+
+    def submit(self, order: Order) -> Ticket:
+        order.check()
+        version = _FAL_VERSIONS.get(order.tier)
+        if version is None:
+            raise InvalidParamsError(
+                f"fal.ai does not offer the tier {order.tier}; it has {', '.join(_FAL_VERSIONS)}."
+            )
+        found = self._ask(_FAL_PATH + version, self._body(order, version), seconds=_SUBMIT_S)
+        facts = {name: found.get(name) for name in ("status_url", "response_url")}
+        if not isinstance(found.get("request_id"), str) or not all(map(_is_fal, facts.values())):
+            raise _odd(
+                FAL, "an order", "It may have been taken: look at your account before you order again."
+            )
+        return Ticket(found["request_id"], "fal", {name: str(url) for name, url in facts.items()})
+
+    def progress(self, ticket: Ticket) -> Progress:
+        found = self._ask(ticket.facts["status_url"])
+        status, error = found.get("status"), found.get("error")
+        if status == "COMPLETED":
+            return Progress("failed", str(error)) if error else Progress("done")
+        if status == "IN_QUEUE":
+            return Progress("waiting", f"number {found.get('queue_position', '?')} in the queue")
+        if status == "IN_PROGRESS":
+            return Progress("generating")
+        return Progress("failed", str(error or f"fal.ai told the unknown state {status!r}"))
+
+    def files(self, ticket: Ticket) -> dict[str, RemoteFile]:
+        mesh = self._ask(ticket.facts["response_url"]).get("model_mesh")
+        if not isinstance(mesh, Mapping) or not isinstance(mesh.get("url"), str):
+            raise _odd(FAL, "the result")
+        name = _base_name(str(mesh.get("file_name") or PurePosixPath(mesh["url"].partition("?")[0]).name))
+        size = mesh.get("file_size")
+        return {name: RemoteFile(mesh["url"], size=size if isinstance(size, int) and size > 0 else None)}
+
+    def balance(self) -> float | None:
+        return None
+
+    def _body(self, order: Order, version: str) -> bytes:
+        data: dict[str, Any] = {
+            "prompt": order.prompt.strip(),
+            "geometry_file_format": "glb",
+            **_options(order),
+        }
+        if version:  # the tier is the model
+            data.pop("tier")
+        if version == "/v2.5":
+            data["quality_mesh_option"] = data.pop("quality")
+        if order.pictures:
+            urls = [
+                f"data:image/{one.kind};base64,{base64.b64encode(one.data).decode()}"
+                for one in order.pictures
+            ]
+            data["image_urls" if version == "/v2.5" else "input_image_urls"] = urls
+            data["condition_mode"] = order.condition_mode
+        return json.dumps(data).encode()
+
+    def _ask(self, path: str, body: bytes | None = None, **more: float) -> Mapping[str, Any]:
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        credentials = {"Authorization": f"Key {self._key}"}
+        return _object(_call(FAL, path, credentials, self._cancelled, body=body, headers=headers, **more))
+
+
+def _options(order: Order) -> dict[str, Any]:
+    """What both providers call the same."""
+    named: dict[str, Any] = {
+        "tier": order.tier,
+        "quality": order.quality,
+        "material": order.material,
+        "mesh_mode": order.mesh_mode,
+        "seed": order.seed,
+        "TAPose": True if order.t_pose else None,
+        "addons": ["HighPack"] if order.high_pack else None,
+        "bbox_condition": list(order.bounding_box) if order.bounding_box else None,
+    }
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _multipart(fields: Mapping[str, Any], pictures: tuple[Picture, ...]) -> tuple[bytes, str]:
+    """A form with files (RFC 7578): its bytes and its content type."""
+    boundary = secrets.token_hex(16)
+    parts = [
+        f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode()
+        for name, values in fields.items()
+        for value in (values if name == "addons" else [_form_value(values)])
+    ]
+    for number, one in enumerate(pictures):
+        head = f'Content-Disposition: form-data; name="images"; filename="{number}.{one.kind}"\r\n'
+        parts.append(f"{head}Content-Type: image/{one.kind}\r\n\r\n".encode() + one.data)
+    mark = f"--{boundary}\r\n".encode()
+    body = b"".join(mark + part + b"\r\n" for part in parts) + f"--{boundary}--\r\n".encode()
+    return body, f"multipart/form-data; boundary={boundary}"
+
+
+def _form_value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _call(
+    site: Site, path: str, credentials: Mapping[str, str], cancelled: Flag | None, **more: Any
+) -> Answer:
+    try:
+        return download.request(site, path, credentials=credentials, cancelled=cancelled, **more)
+    except HttpError as error:
+        if error.status == 401:
+            raise PolicyError(
+                f"{site.name} does not accept the API key. Copy it again from the site into the preferences of MCP "
+                "Bridge.",
+                code="bad_key",
+            ) from None
+        raise _refused(site, str(error)) from None
+
+
+def _refused(site: Site, reason: str) -> ExternalServiceError:
+    if any(word in reason.lower() for word in ("insufficient", "balance", "402 ")):
+        return ExternalServiceError(f"The account at {site.name} has not enough credit: {reason}")
+    return ExternalServiceError(f"{site.name} refused: {reason}")
+
+
+def _object(answer: Answer) -> Mapping[str, Any]:
+    found = answer.json()
+    if not isinstance(found, Mapping):
+        raise _odd(answer.site, "a question")
+    return found
+
+
+def _odd(site: Site, what: str, more: str = "") -> ExternalServiceError:
+    return ExternalServiceError(
+        f"{site.name} answered {what} in a way that can't be understood. {more}".strip()
+    )
+
+
+def _is_fal(url: Any) -> bool:
+    return isinstance(url, str) and url.startswith(FAL.base + "/")
+
+
+def _base_name(name: str) -> str:
+    return name.replace("\\", "/").rpartition("/")[2]

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ordering, asking, and from a finished order to a collection in the scene. Worker threads."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ... import folders, settings
+from ...errors import ExternalServiceError, InvalidParamsError, PolicyError
+from .. import download, foreign
+from ..credit import Credit
+from ..download import Flag, RemoteFile, Site
+from ..place import Imported, append
+from ..transport import Broken, TooSlow
+from ..work import Work
+from .api import FAL, MAIN, Fal, MainSite, Order, Progress, Provider, ProviderName, Ticket
+from .orders import Orders, Placed
+
+__all__ = ("balance", "choose", "orders", "place_order", "progress", "run")
+
+
+def orders() -> Orders:
+    """The orders of this user."""
+    return Orders(folders.user_folder() / "rodin")
+
+
+def choose(provider: ProviderName | None) -> ProviderName:
+    """The provider asked for, or the one that there is a key for. Raises PolicyError without a key."""
+    now = settings.current()
+    keys: dict[ProviderName, str | None] = {"hyper3d": now.hyper3d_key, "fal": now.fal_key}
+    wanted: Sequence[ProviderName] = [provider] if provider else ["hyper3d", "fal"]
+    found = next((name for name in wanted if keys[name]), None)
+    if found is None:
+        raise PolicyError(
+            "Generating needs the user's own API key of Hyper3D (developer.hyper3d.ai) or of fal.ai: in the "
+            "preferences of MCP Bridge, or in BLENDER_MCP_HYPER3D_KEY or BLENDER_MCP_FAL_KEY.",
+            code="no_key",
+        )
+    return found
+
+
+def balance(provider: ProviderName, cancelled: Flag | None = None) -> float | None:
+    """The credits left, None where the provider does not tell."""
+    return _provider(provider, cancelled).balance()
+
+
+def place_order(provider: ProviderName, order: Order) -> Ticket:
+    """Order, and note it. It is not tried again, whatever happens: a second order is billed again.
+
+    Once begun it is not cancelled either: nobody would know whether it was taken.
+    """
+    try:
+        ticket = _provider(provider, None).submit(order)
+    except (Broken, TooSlow) as error:
+        raise ExternalServiceError(
+            f"{error}. Whether the order was taken is not known: look at your account before you order again."
+        ) from error
+    orders().add(ticket, order.prompt.strip()[:200] or "pictures")
+    return ticket
+
+
+def progress(order_id: str, cancelled: Flag | None = None) -> Progress:
+    """How far an order is."""
+    ticket = orders().get(order_id).ticket
+    return _provider(ticket.provider, cancelled).progress(ticket)
+
+
+def run(
+    work: Work, order_id: str, *, name: str, size: float | None, location: Sequence[float] | None
+) -> Imported:
+    """Fetch what was generated, open it and append it under this name, standing at `location` or the 3D cursor."""
+    placed = orders().get(order_id)
+    provider = _provider(placed.ticket.provider, work.cancelled)
+    found = provider.progress(placed.ticket)
+    if found.state != "done":
+        raise InvalidParamsError(f"The order is {found.state}, not done. {found.message}".strip())
+    remote = _model(provider.files(placed.ticket))
+    with tempfile.TemporaryDirectory(prefix="mcp-bridge-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder, "model.glb")
+        download.fetch(
+            _site(placed.ticket.provider), remote, path, progress=work.downloaded(), cancelled=work.cancelled
+        )
+        job: dict[str, Any] = {"format": "gltf", "file": path.name, "title": name, "collections": []}
+        job |= {"size": size, "ground": True, "unwrap": True}
+        work.opening()
+        with foreign.opened(job, {PurePosixPath(path.name): path}, work.cancelled) as clean:
+            return work.in_blender(lambda: append(clean, _credit(placed, name), location))
+
+
+def _model(files: dict[str, RemoteFile]) -> RemoteFile:
+    """The GLB with the full material, or the only one. Pictures and previews lie beside it."""
+    models = {name: file for name, file in files.items() if name.lower().endswith(".glb")}
+    if not models:
+        listed = ", ".join(sorted(files)[:8]) or "nothing"
+        raise ExternalServiceError(f"The order has no GLB model; there is {listed}. Try again in a minute.")
+    return models[min(models, key=lambda name: ("pbr" not in name.lower(), name))]
+
+
+def _credit(placed: Placed, name: str) -> Credit:
+    return Credit(
+        service=MAIN.name,
+        id=placed.ticket.id,
+        title=name,
+        author="",
+        licence="terms of Hyper3D",
+        licence_url="https://hyper3d.ai/legal/terms",
+        note=f"generated from: {placed.title}",
+    )
+
+
+def _site(provider: ProviderName) -> Site:
+    return MAIN if provider == "hyper3d" else FAL
+
+
+def _provider(name: ProviderName, cancelled: Flag | None) -> Provider:
+    choose(name)
+    now = settings.current()
+    if name == "hyper3d":
+        return MainSite(now.hyper3d_key or "", cancelled)
+    return Fal(now.fal_key or "", cancelled)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tools for Hyper3D Rodin."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from ... import main_thread, settings
+from ...importers.hyper3d import importing, scene
+from ...importers.hyper3d.api import Order, Picture, ProviderName, Tier
+from ...importers.hyper3d.pictures import decode
+from ..mcp.context import RequestContext
+from .assets import ImportResult, Location, ask_user, in_background, in_thread, result_of
+from .registry import tool
+from .schema import Bounds
+
+OrderId = Annotated[str, Bounds(shortest=1, longest=100, pattern="^[A-Za-z0-9_-]+$")]
+Proportion = Annotated[int, Bounds(1, 1000)]
+
+
+class OrderResult(TypedDict):
+    status: Literal["success"]
+    order_id: str
+    message: str
+
+
+class OrderStatus(TypedDict):
+    status: Literal["success"]
+    order_id: str
+    state: Literal["waiting", "generating", "done", "failed", "cancelled"]
+    message: NotRequired[str]
+
+
+class Balance(TypedDict):
+    provider: ProviderName
+    credits: float | None
+    message: NotRequired[str]
+
+
+@tool(title="Create Rodin Job", open_world=True)
+async def create_rodin_job(
+    context: RequestContext,
+    prompt: Annotated[str, Bounds(longest=2000)] = "",
+    images: Annotated[list[Annotated[str, Bounds(shortest=1, longest=255)]] | None, Bounds(longest=5)] = None,
+    images_base64: Annotated[
+        list[Annotated[str, Bounds(longest=14_000_000)]] | None, Bounds(longest=5)
+    ] = None,
+    tier: Tier = "Regular",
+    quality: Literal["high", "medium", "low", "extra-low"] = "medium",
+    material: Literal["PBR", "Shaded", "All", "None"] = "PBR",
+    mesh_mode: Literal["Raw", "Quad"] = "Quad",
+    condition_mode: Literal["concat", "fuse"] = "concat",
+    bounding_box: tuple[Proportion, Proportion, Proportion] | None = None,
+    seed: Annotated[int | None, Bounds(0, 65535)] = None,
+    t_pose: bool = False,
+    high_pack: bool = False,
+    provider: ProviderName | None = None,
+    confirm_cost: bool = False,
+) -> OrderResult:
+    """Order a 3D model from Hyper3D Rodin, from a text, from pictures, or both. It costs credits of the user's account,
+    so the user is asked first. It takes one to several minutes: ask poll_rodin_job_status every 10 seconds, then call
+    import_generated_asset.
+
+    prompt: what to model, in English.
+    images: names of images in this file to model from, best several views of one thing.
+    images_base64: further pictures, as PNG, JPEG or WebP in base64.
+    tier: Sketch is the quickest, Gen-2.5-Extreme-High the finest.
+    mesh_mode: Quad for clean faces, Raw for triangles.
+    condition_mode: concat for several views of one thing, fuse to mix several things.
+    bounding_box: proportions as width (Y), height (Z), length (X).
+    t_pose: a person in T or A pose.
+    high_pack: textures of 4K and more faces, for more credits.
+    provider: whose key to use; without it the one there is a key for.
+    confirm_cost: true once the user has agreed to the cost.
+    """
+    chosen = importing.choose(provider)
+    order = Order(
+        prompt=prompt,
+        pictures=await _pictures(context, images or [], images_base64 or []),
+        tier=tier,
+        quality=quality,
+        material=material,
+        mesh_mode=mesh_mode,
+        condition_mode=condition_mode,
+        bounding_box=bounding_box,
+        seed=seed,
+        t_pose=t_pose,
+        high_pack=high_pack,
+    )
+    order.check()
+    if not confirm_cost and settings.current().confirm != "auto":
+        await _ask_for_cost(context, chosen, order)
+    # Shielded: whether an order that is broken off was taken, nobody knows.
+    ticket = await asyncio.shield(asyncio.to_thread(importing.place_order, chosen, order))
+    message = "Ordered. Ask poll_rodin_job_status with this order_id every 10 seconds."
+    return {"status": "success", "order_id": ticket.id, "message": message}
+
+
+@tool(title="Poll Rodin Job Status", read_only=True, open_world=True)
+async def poll_rodin_job_status(context: RequestContext, order_id: OrderId) -> OrderStatus:
+    """How far an order of create_rodin_job is; it is remembered when Blender is restarted.
+
+    order_id: what create_rodin_job gave.
+    """
+    found = await in_thread(context, lambda work: importing.progress(order_id, work.cancelled))
+    told: OrderStatus = {"status": "success", "order_id": order_id, "state": found.state}
+    if found.message:
+        told["message"] = found.message
+    return told
+
+
+@tool(title="Import Generated Asset", open_world=True)
+async def import_generated_asset(
+    context: RequestContext,
+    order_id: OrderId,
+    name: Annotated[str, Bounds(shortest=1, longest=58)],
+    target_size: Annotated[float | None, Bounds(0.0001, 100_000)] = None,
+    location: Location = None,
+) -> ImportResult:
+    """Bring a generated model into the scene, as a collection of its own and one undo step, standing at the 3D cursor.
+
+    order_id: what create_rodin_job gave; poll_rodin_job_status must say done.
+    name: what to call it.
+    target_size: length of the longest side in metres; without it as it was generated, about a metre or two.
+    location: where it stands, in metres, instead of the 3D cursor.
+    """
+    run = partial(importing.run, order_id=order_id, name=name, size=target_size, location=location)
+    return result_of(await in_background(context, f"Import {name}", run))
+
+
+@tool(title="Check Rodin Balance", read_only=True, open_world=True)
+async def check_rodin_balance(context: RequestContext, provider: ProviderName | None = None) -> Balance:
+    """The credits left on the user's account for create_rodin_job.
+
+    provider: whose account; without it the one there is a key for.
+    """
+    chosen = importing.choose(provider)
+    left = await in_thread(context, lambda work: importing.balance(chosen, work.cancelled))
+    told: Balance = {"provider": chosen, "credits": left}
+    if left is None:
+        told["message"] = "fal.ai does not tell the balance; it is shown on its site."
+    return told
+
+
+async def _pictures(context: RequestContext, names: list[str], encoded: list[str]) -> tuple[Picture, ...]:
+    pictures = [decode(text) for text in encoded]
+    if names:
+        read = main_thread.run(
+            lambda: [scene.picture(name) for name in names], changes=False, cancelled=context.cancelled
+        )
+        pictures = [*await asyncio.wrap_future(read), *pictures]
+    return tuple(pictures)
+
+
+async def _ask_for_cost(context: RequestContext, provider: ProviderName, order: Order) -> None:
+    """Show the cost and ask. Raises PolicyError."""
+    left = await in_thread(context, lambda work: importing.balance(provider, work.cancelled))
+    has = f" The account has {left:g} credits." if left is not None else ""
+    cost = "0.5 credit or more" if provider == "hyper3d" else "what fal.ai charges for a run"
+    more = ", with High Pack more" if order.high_pack else ""
+    question = f"Generate a model with Rodin ({order.tier})? It costs {cost}{more}.{has}"
+    await ask_user(
+        context,
+        "cost",
+        question,
+        otherwise=f"{question} Ask the user; if they agree, call again with confirm_cost=true.",
+    )

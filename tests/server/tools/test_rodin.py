@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ordering through the tools: the cost is shown and agreed to first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+import pytest
+from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing
+from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
+
+from support.rodin import KEY, ORDER, RodinServer, form
+from support.tool_calls import ToolError, Tools
+
+pytestmark = pytest.mark.usefixtures("empty_scene")
+
+
+@pytest.fixture
+def server(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[RodinServer]:
+    files = tmp_path_factory.getbasetemp() / "rodin-tools"
+    files.mkdir(exist_ok=True)
+    with RodinServer(files) as started:
+        monkeypatch.setenv("BLENDER_MCP_HYPER3D_API", started.url)
+        monkeypatch.setenv("BLENDER_MCP_HYPER3D_KEY", KEY)
+        monkeypatch.setattr(importing, "orders", lambda: Orders(tmp_path / "rodin"))
+        bpy.context.preferences.system.use_online_access = True
+        yield started
+        bpy.context.preferences.system.use_online_access = False
+
+
+@pytest.fixture
+def tools(server: RodinServer) -> Iterator[Tools]:
+    started = Tools()
+    yield started
+    started.stop()
+
+
+def test_a_client_that_cannot_ask_is_told_the_cost(tools: Tools, server: RodinServer) -> None:
+    said = r"Generate a model with Rodin \(Regular\)\? It costs 0.5 credit or more. The account has 12.5 credits."
+    with pytest.raises(ToolError, match=said):
+        tools("create_rodin_job", prompt="a lamp")
+    assert server.orders() == []
+
+
+def test_a_client_that_can_ask_asks(tools: Tools, server: RodinServer) -> None:
+    tools.capabilities = {"elicitation": {"form": {}}}
+    asked = tools.raw("create_rodin_job", {"prompt": "a lamp"})
+    assert asked["resultType"] == "input_required"
+    assert server.orders() == []
+    more = {"inputResponses": {"cost": {"action": "decline"}}, "requestState": asked["requestState"]}
+    answer = tools.raw("create_rodin_job", {"prompt": "a lamp"}, **more)
+    assert (answer["isError"], server.orders()) == (True, [])
+    more["inputResponses"] = {"cost": {"action": "accept", "content": {}}}
+    answer = tools.raw("create_rodin_job", {"prompt": "a lamp"}, **more)
+    assert answer["structuredContent"]["order_id"] == ORDER
+    assert len(server.orders()) == 1
+
+
+def test_order_poll_and_import(tools: Tools, server: RodinServer) -> None:
+    bpy.data.images.new("Sketch", 4, 4)
+    found = tools("create_rodin_job", images=["Sketch"], bounding_box=[1, 2, 3], confirm_cost=True)
+    assert found["order_id"] == ORDER
+    assert form(server.orders()[0])["images"][0].startswith(b"\x89PNG")
+    assert tools("poll_rodin_job_status", order_id=ORDER)["state"] == "done"
+    found = tools("import_generated_asset", order_id=ORDER, name="Lamp", target_size=2)
+    assert (found["collection"], found["dimensions_m"]) == ("Lamp", [2, 1, 0.5])
+    assert tools("check_rodin_balance") == {"provider": "hyper3d", "credits": 12.5}
+
+
+def test_parameters_are_checked(tools: Tools, server: RodinServer) -> None:
+    for arguments, text in (
+        ({}, "Give a prompt, pictures, or both"),
+        ({"prompt": "x", "bounding_box": [0, 1, 2]}, "bounding_box"),
+        ({"prompt": "x", "seed": 70000}, "seed"),
+        ({"prompt": "x", "tier": "Best"}, "tier"),
+        ({"images": ["none"]}, "no image 'none'"),
+    ):
+        with pytest.raises(ToolError, match=text):
+            tools("create_rodin_job", confirm_cost=True, **arguments)
+    assert server.orders() == []
