@@ -8,6 +8,8 @@ after and, when Blender has gone back by one undo step, before.
 
 from __future__ import annotations
 
+import hashlib
+from array import array
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,10 +77,14 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A state of the file: every data-block by its session-wide number, and totals."""
+    """A state of the file: every data-block by its session-wide number, and totals.
+
+    `pixels` has digests of images that were painted on: neither the file nor an undo step holds them.
+    """
 
     blocks: dict[int, _Known]
     totals: dict[str, int]
+    pixels: dict[int, bytes]
 
 
 def mark(scratch: Path) -> Mark:
@@ -92,7 +98,10 @@ def mark(scratch: Path) -> Mark:
         item.session_uid: _Known(_kind(item), _name(item), written.get(item.as_pointer(), b""))
         for item in _all()
     }
-    return Mark(blocks, _totals())
+    painted = {
+        image.session_uid: _pixels(image) for image in bpy.data.images if image.is_dirty and image.has_data
+    }
+    return Mark(blocks, _totals(), painted)
 
 
 def compare(before: Mark, after: Mark, go_back: Callable[[], None]) -> Difference:
@@ -109,11 +118,19 @@ def compare(before: Mark, after: Mark, go_back: Callable[[], None]) -> Differenc
     go_back()
     # What has another name now is called by it, so that a new name is one change and not one of each user.
     then = _walk(set(now), {uid: known.name for uid, known in after.blocks.items()})
-    changed = [
-        Changed(kind=after.blocks[uid].kind, name=after.blocks[uid].name, changes=changes)
-        for uid in now
-        if (changes := _bounded(list(_changes(then.get(uid, {}), now[uid])), left_out))
+    painted = [
+        uid
+        for uid, digest in after.pixels.items()
+        if uid in before.blocks and before.pixels.get(uid) != digest
     ]
+    changed = []
+    for uid in dict.fromkeys([*now, *painted]):
+        changes = list(_changes(then.get(uid, {}), now.get(uid, {})))
+        if uid in painted:
+            changes.append(Change(property="pixels", note="changed"))
+        if changes:
+            known = after.blocks[uid]
+            changed.append(Changed(kind=known.kind, name=known.name, changes=_bounded(changes, left_out)))
     for name, whole in (("added", added), ("removed", removed), ("changed", changed)):
         if len(whole) > _MOST_BLOCKS:
             left_out[name] = len(whole) - _MOST_BLOCKS
@@ -194,6 +211,12 @@ def _name(item: Any) -> str:
     if isinstance(item, bpy.types.Key) and item.user is not None:
         return f"of {item.user.name}"
     return str(item.name)
+
+
+def _pixels(image: Any) -> bytes:
+    numbers = array("f", bytes(4 * len(image.pixels)))
+    image.pixels.foreach_get(numbers)
+    return hashlib.blake2b(numbers.tobytes(), digest_size=16).digest()
 
 
 def _totals() -> dict[str, int]:

@@ -23,8 +23,12 @@ Values = dict[str, Any]
 #: Added to the path of an item: those of its values that are not as it is made.
 SETTINGS = " settings"
 
-#: Items of which an addition says more than their name.
-_TELLING = (bpy.types.Modifier, bpy.types.Constraint, bpy.types.AnimData)
+#: Items of which an addition says more than their name, and the types of properties that tell it.
+_TELLING = {
+    bpy.types.Modifier: ("INT", "FLOAT", "STRING", "ENUM", "POINTER"),
+    bpy.types.Constraint: ("POINTER",),
+    bpy.types.AnimData: ("POINTER",),
+}
 _WITH_CUSTOM_PROPERTIES = (bpy.types.ID, bpy.types.Bone, bpy.types.PoseBone)
 #: Keys that look like custom properties and are not the user's.
 _NOT_CUSTOM = frozenset(("cycles", "cycles_curves", "_RNA_UI"))
@@ -34,7 +38,6 @@ _DEPTH = 7
 _MOST_ITEMS = 300
 _LONGEST_TEXT = 300
 _LONGEST_ARRAY = 64
-_MOST_PIXELS = 4 * 2048 * 2048
 
 #: Members of every struct that are skipped: internals, the user interface, and what follows from other values.
 _SKIPPED = frozenset(
@@ -73,9 +76,10 @@ _SKIPPED_IN: dict[str, frozenset[str]] = {
     ),
     "NodeLink": frozenset("from_node to_node from_socket to_socket is_muted is_valid".split()),
     "NodeSocket": frozenset(
-        ("node", "display_shape", "is_icon_visible", "pin_gizmo", "hide", "show_expanded")
+        ("node", "enabled", "display_shape", "is_icon_visible", "pin_gizmo", "hide", "show_expanded")
     ),
     "NodeTree": frozenset(("interface", "view_center", "type", "grease_pencil", "default_group_node_width")),
+    "Camera": frozenset(("angle", "angle_x", "angle_y")),
     "MeshUVLoopLayer": frozenset(
         "data uv vertex_selection edge_selection pin active_render active_clone".split()
     ),
@@ -172,7 +176,7 @@ class _Walk:
     def _owned(self, item: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
         """Something with properties that lies inside: what kind of thing it is, and its members."""
         yield path, _kind(item)
-        if isinstance(item, _TELLING):
+        if isinstance(item, tuple(_TELLING)):
             yield path + SETTINGS, _settings(item)
         yield from self.struct(item, path, depth + 1)
 
@@ -201,18 +205,18 @@ class _Walk:
 def _settings(item: Any) -> Values:
     """What of an item is not as it is made: what there is to say of one that was added."""
     found: Values = {}
-    skipped = _skipped(item.rna_type)
+    told = next(types for kind, types in _TELLING.items() if isinstance(item, kind))
+    skipped = _skipped(item.rna_type) | {"name", "type", "width_pct"}
     for prop in item.rna_type.properties:
-        if prop.is_readonly or prop.identifier in skipped or prop.identifier in ("name", "type"):
+        if prop.is_readonly or prop.type not in told or prop.identifier in skipped:
             continue
         if prop.type == "POINTER":
-            value, default = getattr(item, prop.identifier), None
-        elif prop.type in ("INT", "FLOAT", "STRING", "ENUM") and not prop.is_enum_flag:
-            value = getattr(item, prop.identifier)
-            default = list(prop.default_array) if getattr(prop, "is_array", False) else prop.default
+            default = None
+        elif getattr(prop, "is_array", False):
+            default = list(prop.default_array)
         else:
-            continue
-        shown = value_of(value)
+            default = prop.default
+        shown = value_of(getattr(item, prop.identifier))
         if shown != value_of(default) and len(found) < _MOST_SETTINGS:
             found[prop.identifier] = shown
     return found
@@ -275,12 +279,6 @@ def _extra(item: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield f"{path}.positions", _digest(coordinates)
     elif isinstance(item, bpy.types.Text):
         yield "text", value_of(item.as_string())
-    elif isinstance(item, bpy.types.Image) and item.has_data:
-        buffer: Any = item.pixels  # a sequence, whatever the stubs say
-        if 0 < len(buffer) <= _MOST_PIXELS:
-            pixels = array("f", bytes(4 * len(buffer)))
-            buffer.foreach_get(pixels)
-            yield "pixels", _digest(pixels)
 
 
 def _digest(numbers: array[Any]) -> str:

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Scripts that have got past every wall inside the child: only the operating system holds them (`bare_child`)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+import pytest
+from bl_ext.user_default.mcp_bridge.sandbox import supervisor
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
+
+from support import blender, sandbox_cases
+from support.confined_attacks import run_confined
+from support.rehearsing import bare_program, rehearsals, report_of
+
+#: Finds the pipe that answers go through, which the script has no business with.
+ANSWERS = """
+    import os, stat
+    def answers():
+        for fd in range(3, 64):
+            try:
+                if stat.S_ISFIFO(os.fstat(fd).st_mode):
+                    yield fd
+            except OSError:
+                pass
+    def say(data):
+        for fd in answers():
+            try:
+                os.write(fd, data)
+            except OSError:
+                pass
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _rehearsals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rehearse, "find", bare_program)
+        with rehearsals(tmp_path_factory.mktemp("faults"), disk_mb=64, blender_mem_mb=1024):
+            yield
+
+
+@pytest.fixture(autouse=True)
+def _scene() -> None:
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+
+
+@pytest.fixture
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearse, "TIME_LIMIT_S", 1.0)
+    monkeypatch.setattr(rehearse, "_OVERHEAD_S", 1.0)
+
+
+def _rejected(script: str) -> str:
+    report = report_of(script)
+    assert report["outcome"] == "rejected"
+    assert "difference" not in report
+    return report["message"]
+
+
+class TestFaults:
+    def test_a_crash(self) -> None:
+        assert _rejected("import os; os.abort()") == (
+            f"The rehearsal was broken off: the confined Blender crashed (signal {int(signal.SIGABRT)})."
+        )
+
+    def test_a_segmentation_fault(self) -> None:
+        said = _rejected("import ctypes; ctypes.string_at(1)")
+        assert "the confined Blender crashed" in said or "ended without an answer" in said
+
+    def test_a_silent_exit(self) -> None:
+        assert "ended without an answer (exit code 0)" in _rejected("import os; os._exit(0)")
+
+    def test_a_hang(self, hurry: None) -> None:
+        assert "took too long and was stopped" in _rejected("while True: pass")
+
+    def test_a_hang_in_c_that_holds_the_interpreter(self, hurry: None) -> None:
+        assert "took too long and was stopped" in _rejected("x = 7 ** (10 ** 8)")
+
+    def test_memory_without_end(self) -> None:
+        assert "needed more memory than it may have" in _rejected(
+            "kept = []\nwhile True: kept.append(b'x' * (1 << 20))"
+        )
+
+    def test_a_disk_filled(self) -> None:
+        script = """
+            import os, tempfile
+            n = 0
+            while True:
+                n += 1
+                with open(os.path.join(tempfile.gettempdir(), str(n)), "wb") as f: f.write(b"x" * (1 << 20))
+        """
+        assert "wrote more than it may" in _rejected(script)
+
+    def test_a_flood_on_standard_output(self, hurry: None) -> None:
+        assert "took too long" in _rejected("import os\nwhile True: os.write(1, b'x' * 65536)")
+
+    def test_a_flood_of_answers(self) -> None:
+        assert "printed without end" in _rejected(ANSWERS + "\n    while True: say(b'x' * 65536)")
+
+    @pytest.mark.parametrize("said", ["garbage", "[" * 100_000], ids=["text", "nested"])
+    def test_a_garbled_answer(self, said: str) -> None:
+        script = ANSWERS + f"\n    say({said!r}.encode() + b'\\n')\n    os._exit(0)"
+        assert "cannot be understood" in _rejected(script)
+
+    def test_a_forged_answer_is_as_good_as_any_other_but_bounded(self) -> None:
+        """What a script says of itself can be a lie; that is why the live run keeps every wall."""
+        big = '{"outcome": "success", "stdout": "' + "x" * 2_000_000 + '"}'
+        assert "cannot be understood" in _rejected(
+            ANSWERS + f"\n    say({big!r}.encode() + b'\\n')\n    os._exit(0)"
+        )
+
+    def test_a_fork_a_thread_and_a_program(self) -> None:
+        script = """
+            import os, subprocess, threading
+            tried = []
+            for act in (os.fork, lambda: subprocess.run(["/bin/true"]), lambda: os.execv("/bin/true", ["true"])):
+                try:
+                    act()
+                    tried.append("done")
+                except OSError as error:
+                    tried.append(type(error).__name__)
+            thread = threading.Thread(target=lambda: None); thread.start(); thread.join()
+            RESULT = tried
+        """
+        assert report_of(script)["result"] == "['PermissionError', 'PermissionError', 'PermissionError']"
+
+    def test_a_child_that_somebody_kills(self) -> None:
+        over = threading.Event()
+
+        def kill() -> None:
+            while not over.wait(0.02):
+                for running in list(supervisor.current()._processes.values()):
+                    if running.deadline is not None and running.status.state == "running":
+                        os.kill(running.status.pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill, daemon=True)
+        killer.start()
+        try:
+            said = _rejected("while True: pass")
+        finally:
+            over.set()
+            killer.join()
+        assert "the confined Blender crashed (signal 9)" in said
+
+
+def test_a_killed_blender_takes_its_warm_child_along(tmp_path: Path) -> None:
+    tmp_path.chmod(0o711)
+    code = f"""
+import sys, threading, time
+from pathlib import Path
+from {blender.EXTENSION}.sandbox import supervisor
+from {blender.EXTENSION}.sandbox.rehearsal import rehearse
+from {blender.EXTENSION}.sandbox.supervisor.config import Config, Sandbox
+supervisor.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
+rehearse.rehearse(rehearse.prepare(), "result = 1", pictures=False)
+while rehearse._pool()._warm is None: time.sleep(0.01)
+print("WARM", supervisor.current().status(rehearse._pool()._warm.handle).pid, flush=True)
+time.sleep(60)
+"""
+    parent = subprocess.Popen(
+        blender.command(code), env=blender.environment(tmp_path), stdout=subprocess.PIPE, text=True
+    )
+    with parent:
+        assert parent.stdout is not None
+        child = next(int(line.split()[1]) for line in parent.stdout if line.startswith("WARM"))
+        os.kill(parent.pid, signal.SIGKILL)
+    until = time.monotonic() + 10
+    while Path(f"/proc/{child}").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{child}").exists()
+
+
+#: A few, of kinds that reach furthest; `make soak` runs them all.
+FURTHEST = {
+    "wr-image-save",
+    "rd-text-open",
+    "mod-shutil",
+    "mod-socket",
+    "mod-environ",
+    "bpy-extension-install",
+}
+ATTACKS = [attack for attack in sandbox_cases.attacks() if attack.id in FURTHEST]
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
+def test_an_attack_reaches_nothing_outside(attack: sandbox_cases.Attack, hurry: None) -> None:
+    assert run_confined(attack) == []
+
+
+def test_the_bare_child_really_has_no_walls() -> None:
+    report = report_of("import os, bpy\nRESULT = [os.getpid() > 0, bpy.app.binary_path is not None]")
+    assert report["result"] == "[True, True]"
+
+
+def test_the_childs_environment_holds_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SBX_TOKEN", "SBX-SECRET")
+    report = report_of("import os\nRESULT = sorted(os.environ)")
+    assert "SBX" not in report["result"]
+    assert "BLENDER_MCP" not in report["result"]
+
+
+def test_nobody_else_on_the_network_is_reached() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        report = report_of(f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 1)")
+        server.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            server.accept()
+    assert report["error"]["cause"].startswith("PermissionError")
