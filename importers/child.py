@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The program that opens a foreign file, in a confined Blender without a window, and writes a clean .blend.
-
-    child.py FOLDER
+"""What opens a foreign file, in a confined Blender without a window, and writes a clean .blend.
 
 FOLDER/job.json says what to do (see `Job`), FOLDER/files/ holds the files. FOLDER/asset.blend gets one collection,
-FOLDER/report.json a `Report`. Stand-alone, because nothing of the extension is registered here.
+FOLDER/report.json a `Report`. No extension is registered there: the child has this module and what it imports.
 """
 
 from __future__ import annotations
 
 import json
-import runpy
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 import bpy
 from mathutils import Matrix, Vector
+
+from ..errors import BridgeError
+from .archive import unpack
+from .scrub import strip
 
 __all__ = ("Job", "Report", "main")
 
@@ -28,7 +28,8 @@ _ops: Any = bpy.ops
 
 
 class Job(TypedDict):
-    """`file` is a path below FOLDER/files. Of a .blend the first collection there is of `collections` is taken.
+    """`format` is a key of `_IMPORTERS`, `file` a path below FOLDER/files. Of a .blend the first collection that is
+    there of `collections` is taken.
 
     `size`: metres that the longest side is to have, None for the file's own. `ground`: put the middle of the bottom
     at the origin, rather than keep the author's origin. `unwrap`: take out empties that only wrap others.
@@ -65,7 +66,13 @@ def main(folder: Path) -> None:
     job: Job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     try:
         report = _convert(job, folder / "files" / job["file"], folder / "asset.blend")
-    except (_Refused, RuntimeError, OSError, ValueError) as error:  # operators fail with RuntimeError
+    except (
+        _Refused,
+        BridgeError,
+        RuntimeError,
+        OSError,
+        ValueError,
+    ) as error:  # operators fail with RuntimeError
         report = Report(error=str(error).strip() or type(error).__name__)
     (folder / "report.json").write_text(json.dumps(report), encoding="utf-8")
 
@@ -80,7 +87,6 @@ def _convert(job: Job, path: Path, result: Path) -> Report:
         collection.objects.link(item)
     if not collection.objects:
         raise _Refused("There are no objects in it.")
-    strip = runpy.run_path(str(Path(__file__).with_name("scrub.py")))["strip"]
     removed = strip({*_used(collection), *_data.texts})
     if job["unwrap"]:
         _unwrap(collection)
@@ -128,6 +134,15 @@ def _gltf(job: Job, path: Path) -> list[Any]:
     return _import(_ops.import_scene.gltf, path, import_pack_images=True, disable_bone_shape=True)
 
 
+def _zip(job: Job, path: Path) -> list[Any]:
+    """A glTF in an archive, with its pictures."""
+    files = unpack(path, path.with_name("unpacked"))
+    scenes = [file for file in files if file.suffix.lower() in (".gltf", ".glb")]
+    if not scenes:
+        raise _Refused("There is no glTF in the archive.")
+    return _gltf(job, min(scenes, key=lambda file: len(file.parts)))
+
+
 def _fbx(job: Job, path: Path) -> list[Any]:
     if hasattr(bpy.types, _ops.import_scene.fbx.idname()):
         return _import(_ops.import_scene.fbx, path, use_custom_props=False)
@@ -158,7 +173,12 @@ def _is_other_level(name: str, chosen: str) -> bool:
     return bool(mark) and number[:1].isdigit() and number[:1] != level[:1]
 
 
-_IMPORTERS: dict[str, Callable[[Job, Path], list[Any]]] = {"gltf": _gltf, "fbx": _fbx, "blend": _blend}
+_IMPORTERS: dict[str, Callable[[Job, Path], list[Any]]] = {
+    "gltf": _gltf,
+    "zip": _zip,
+    "fbx": _fbx,
+    "blend": _blend,
+}
 
 
 # --------------------------------------------------------------------------------------------------- arranging it
@@ -239,7 +259,3 @@ def _bounds(collection: Any) -> tuple[list[float], list[float]]:
     ] or [Vector()]
     axes = list(zip(*corners, strict=True))
     return [min(axis) for axis in axes], [max(axis) - min(axis) for axis in axes]
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[-1]))

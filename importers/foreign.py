@@ -18,7 +18,18 @@ from .download import Flag
 
 __all__ = ("Clean", "opened")
 
-_PROGRAMS = ("child.py", "scrub.py")
+#: All that the child has of the extension, as a package of its own name, and what starts it.
+_PROGRAM = (
+    "errors.py",
+    *(f"importers/{name}.py" for name in ("__init__", "archive", "child", "paths", "scrub")),
+)
+_MAIN = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[-1])
+from bridge.importers import child
+child.main(Path(sys.argv[-1]))
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +61,7 @@ def opened(
             _lay_out(folder, job, files)
         except OSError as error:
             raise ExternalServiceError(f"The files can't be laid out: {error.strerror or error}.") from error
-        confined.run(_PROGRAMS[0], folder, cancelled)
+        confined.run("main.py", folder, cancelled)
         yield _read(folder, str(job["title"]))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -58,8 +69,10 @@ def opened(
 
 def _lay_out(folder: Path, job: Mapping[str, Any], files: Mapping[PurePosixPath, Path]) -> None:
     """Copies throughout: what the child may touch is neither the cache nor the extension."""
-    for program in _PROGRAMS:
-        shutil.copyfile(Path(__file__).with_name(program), folder / program)
+    (folder / "bridge" / "importers").mkdir(parents=True)
+    for module in _PROGRAM:
+        shutil.copyfile(Path(__file__).parent.parent / module, folder / "bridge" / module)
+    (folder / "main.py").write_text(_MAIN, encoding="utf-8")
     for name, path in files.items():
         place = folder / "files" / name
         place.parent.mkdir(parents=True, exist_ok=True)

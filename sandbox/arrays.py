@@ -95,7 +95,7 @@ class _Arrays:
     def __init__(self, guard: Guard, np: Any) -> None:
         self.guard = guard
         self.np = np
-        self.array_type: type = np.ndarray
+        self.array_type: Any = np.ndarray
         self.limit = guard.meter.limits.sequence
 
     def views(self) -> dict[str, object]:
@@ -318,7 +318,7 @@ class _Arrays:
         if value.dtype.hasobject:
             self.refuse_objects()
         keys = key if isinstance(key, tuple) else (key,)
-        fancy = [part for part in keys if isinstance(part, self.array_type | list)]
+        fancy: list[Any] = [part for part in keys if isinstance(part, self.array_type | list)]
         if fancy:
             chosen = _broadcast_size([self.np.shape(part) for part in fancy])
             plain = len(keys) - len(fancy)

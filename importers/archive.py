@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Unpack a foreign zip archive, within bounds. Used in the confined child; no `bpy`."""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+import zlib
+from pathlib import Path
+
+from ..errors import ExternalServiceError
+from .paths import inside
+
+__all__ = ("unpack",)
+
+MOST_ENTRIES = 5000
+MOST_BYTES = 4 * 1024**3
+#: Models in text form shrink to a tenth, empty pictures to a hundredth.
+MOST_RATIO = 300
+_RATIO_FREE = 16 * 1024**2
+_CHUNK = 1 << 20
+
+
+def unpack(archive: Path, folder: Path) -> list[Path]:
+    """Unpack into `folder`; gives the files. Raises ExternalServiceError, and then some files may be there."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            entries = [entry for entry in opened.infolist() if not entry.is_dir()]
+            _check(entries, archive.stat().st_size)
+            paths = inside(entry.orig_filename for entry in entries)
+            if len(paths) != len(entries):
+                raise ExternalServiceError(
+                    "The archive has two files of the same name: nothing was unpacked."
+                )
+            left = MOST_BYTES
+            for entry in entries:
+                left -= _extract(opened, entry, folder / paths[entry.orig_filename], left)
+            return [folder / path for path in paths.values()]
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ExternalServiceError(f"The archive is damaged or of an unknown kind: {error}.") from None
+
+
+def _check(entries: list[zipfile.ZipInfo], packed: int) -> None:
+    """Refuse what is not a plain archive of a model, by what its directory says."""
+    size = sum(entry.file_size for entry in entries)
+    if len(entries) > MOST_ENTRIES:
+        raise ExternalServiceError(
+            f"The archive has {len(entries)} files; at most {MOST_ENTRIES} are unpacked."
+        )
+    if size > MOST_BYTES or (size > _RATIO_FREE and size > packed * MOST_RATIO):
+        raise ExternalServiceError(f"The archive would unpack from {packed} to {size} bytes: refused.")
+    for entry in entries:
+        if entry.flag_bits & 1:
+            raise ExternalServiceError("The archive is encrypted.")
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            raise ExternalServiceError(
+                f"The archive has a link, {entry.orig_filename[:80]!r}: nothing was unpacked."
+            )
+
+
+def _extract(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, most: int) -> int:
+    """Write one file and give its size; what the directory says of it is not believed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    written = 0
+    with opened.open(entry) as source, path.open("xb") as target:
+        while chunk := source.read(_CHUNK):
+            written += len(chunk)
+            if written > most:
+                raise ExternalServiceError(f"The archive unpacks to more than {MOST_BYTES} bytes: refused.")
+            target.write(chunk)
+    return written

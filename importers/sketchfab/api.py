@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Sketchfab has, under which licence, and where it can be fetched. No `bpy`.
+
+Source: docs.sketchfab.com/data-api/v3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import parse_qs, urlsplit
+
+from ...errors import ExternalServiceError, InvalidParamsError, PolicyError
+from .. import download
+from ..credit import Credit
+from ..download import Flag, HttpError, RemoteFile, Site
+
+__all__ = ("SITE", "Filters", "Licence", "Model", "Page", "Sketchfab", "Sort")
+
+#: The service belongs to KitBash since 2026; should it move, this is the place.
+SITE = Site(
+    "Sketchfab",
+    "BLENDER_MCP_SKETCHFAB_API",
+    "https://api.sketchfab.com/v3",
+    (".sketchfab.com", "sketchfab-prod-media.s3.amazonaws.com"),
+)
+_WHERE_KEYS_ARE = "sketchfab.com › Settings › Password & API"
+
+Licence = Literal["by", "by-sa", "by-nd", "by-nc", "by-nc-sa", "by-nc-nd", "cc0", "st", "ed"]
+#: Licences that allow any use, given the credit, by slug and as they are called; the others limit it.
+_FREE = frozenset(
+    {
+        *("cc0", "cc0 public domain"),
+        *("by", "cc attribution", "creative commons attribution"),
+        *("by-sa", "cc attribution-sharealike", "creative commons attribution-sharealike"),
+    }
+)
+Sort = Literal["relevance", "likes", "views", "newest"]
+_SORTS: Mapping[Sort, str] = {"likes": "-likeCount", "views": "-viewCount", "newest": "-publishedAt"}
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a search is narrowed by; None and empty are not sent."""
+
+    categories: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    user: str | None = None
+    animated: bool | None = None
+    rigged: bool | None = None
+    staff_picked: bool | None = None
+    min_faces: int | None = None
+    max_faces: int | None = None
+    licence: Licence | None = None
+    sort: Sort = "relevance"
+
+    def query(self) -> dict[str, str]:
+        """As the service's parameters."""
+        named: dict[str, Any] = {
+            "categories": ",".join(self.categories),
+            "tags": ",".join(self.tags),
+            "user": self.user,
+            "animated": self.animated,
+            "rigged": self.rigged,
+            "staffpicked": self.staff_picked,
+            "min_face_count": self.min_faces,
+            "max_face_count": self.max_faces,
+            "license": self.licence,
+            "sort_by": _SORTS.get(self.sort),
+        }
+        return {
+            name: str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in named.items()
+            if value not in (None, "")
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One model. `size` is that of its glTF archive in bytes, None while it is unknown."""
+
+    uid: str
+    name: str
+    url: str
+    downloadable: bool
+    author: str
+    author_url: str
+    licence: str
+    licence_url: str
+    #: Whether the licence allows less than any use with credit, or is not known to.
+    limits_use: bool
+    #: What the licence asks for, in the service's words.
+    requirements: str
+    faces: int
+    vertices: int
+    animations: int
+    thumbnail_url: str
+    size: int | None
+
+    @property
+    def credit(self) -> Credit:
+        return Credit(
+            service=SITE.name,
+            id=self.uid,
+            title=self.name,
+            author=self.author,
+            licence=self.licence,
+            licence_url=self.licence_url,
+            url=self.url,
+            author_url=self.author_url,
+            note=self.requirements,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Results, and what to give as the cursor for more."""
+
+    models: list[Model]
+    next_cursor: str | None
+
+
+class Sketchfab:
+    """The service. `token` is the user's API token, which searching does not need."""
+
+    def __init__(self, token: str | None, cancelled: Flag | None = None) -> None:
+        self._token = token
+        self._cancelled = cancelled
+
+    def account(self) -> str:
+        """The name of the account that the token belongs to. Raises PolicyError without a token that is accepted."""
+        found = self._get("/me", token=self._need_token())
+        return str(found.get("username") or found.get("displayName") or "your account")
+
+    def search(self, query: str, filters: Filters, *, count: int = 24, cursor: str | None = None) -> Page:
+        """Models that can be downloaded. At most 24 a page."""
+        parameters = {"type": "models", "downloadable": "true", "count": str(count), **filters.query()}
+        if query.strip():
+            parameters["q"] = query.strip()
+        if cursor:
+            parameters["cursor"] = cursor
+        found = self._get("/search", parameters)
+        results = found.get("results")
+        models = [_model(item) for item in results if _is_model(item)] if isinstance(results, list) else []
+        return Page(models, _cursor(found))
+
+    def model(self, uid: str) -> Model:
+        """One model with its licence."""
+        found = self._get(f"/models/{uid}")
+        if not _is_model(found):
+            raise ExternalServiceError(
+                f"{SITE.name} says of the model {uid!r} nothing that can be understood."
+            )
+        return _model(found)
+
+    def archive(self, uid: str) -> tuple[RemoteFile, str]:
+        """Where the model can be fetched for the next minutes, and its format ("zip" or "gltf")."""
+        found = self._get(f"/models/{uid}/download", token=self._need_token())
+        for key, file_format in (("gltf", "zip"), ("glb", "gltf")):
+            offered = found.get(key)
+            if isinstance(offered, Mapping) and isinstance(offered.get("url"), str):
+                return RemoteFile(offered["url"], size=_whole(offered.get("size"))), file_format
+        raise ExternalServiceError(f"{SITE.name} does not offer the model {uid!r} as glTF.")
+
+    def _need_token(self) -> str:
+        if not self._token:
+            raise PolicyError(
+                f"Downloading from {SITE.name} needs the user's API token ({_WHERE_KEYS_ARE}): in the preferences of "
+                "MCP Bridge, or in BLENDER_MCP_SKETCHFAB_TOKEN.",
+                code="no_key",
+            )
+        return self._token
+
+    def _get(
+        self, path: str, query: Mapping[str, str] | None = None, token: str | None = None
+    ) -> Mapping[str, Any]:
+        credentials = {"Authorization": f"Token {token}"} if token else {}
+        try:
+            answer = download.request(
+                SITE, path, query=query, credentials=credentials, cancelled=self._cancelled
+            )
+        except HttpError as error:
+            raise _explained(error, path) from None
+        found = answer.json()
+        if not isinstance(found, Mapping):
+            raise ExternalServiceError(
+                f"{SITE.name} answered {path} with something that can't be understood."
+            )
+        return found
+
+
+def _explained(error: HttpError, path: str) -> Exception:
+    if error.status == 401:
+        return PolicyError(
+            f"{SITE.name} does not accept the API token. Copy it again from {_WHERE_KEYS_ARE}.",
+            code="bad_key",
+        )
+    if error.status == 403:
+        return ExternalServiceError(f"{SITE.name} does not let this account have it: {error}")
+    if error.status == 404 and path.startswith("/models/"):
+        return InvalidParamsError(f"{SITE.name} has no model {path.split('/')[2]!r}, or it was taken down.")
+    return error
+
+
+def _cursor(found: Mapping[str, Any]) -> str | None:
+    """The cursor of the next page; a whole address counts only where it is the service's own."""
+    cursors = found.get("cursors")
+    cursor = cursors.get("next") if isinstance(cursors, Mapping) else None
+    address = found.get("next")
+    if cursor is None and isinstance(address, str) and address.startswith(SITE.base + "/"):
+        cursor = next(iter(parse_qs(urlsplit(address).query).get("cursor", [])), None)
+    return cursor if isinstance(cursor, str) and cursor else None
+
+
+def _is_model(item: Any) -> bool:
+    return isinstance(item, Mapping) and isinstance(item.get("uid"), str) and bool(item["uid"])
+
+
+def _model(item: Mapping[str, Any]) -> Model:
+    """A record, any member of which may be missing."""
+    uid = item["uid"]
+    user, licence, archives, thumbnails = (
+        found if isinstance(found := item.get(name), Mapping) else {}
+        for name in ("user", "license", "archives", "thumbnails")
+    )
+    gltf = archives.get("gltf")
+    names = [str(licence[key]) for key in ("label", "fullName", "slug") if licence.get(key)]
+    return Model(
+        uid=uid,
+        name=str(item.get("name") or uid),
+        url=str(item.get("viewerUrl") or f"https://sketchfab.com/3d-models/{uid}"),
+        downloadable=item.get("isDownloadable") is not False,
+        author=str(user.get("displayName") or user.get("username") or ""),
+        author_url=str(user.get("profileUrl") or ""),
+        licence=next(iter(names), "unknown licence"),
+        licence_url=str(licence.get("url") or ""),
+        limits_use=not any(name.lower() in _FREE for name in names),
+        requirements=str(licence.get("requirements") or ""),
+        faces=_whole(item.get("faceCount")) or 0,
+        vertices=_whole(item.get("vertexCount")) or 0,
+        animations=_whole(item.get("animationCount")) or 0,
+        thumbnail_url=_thumbnail(thumbnails.get("images")),
+        size=_whole(gltf.get("size")) if isinstance(gltf, Mapping) else None,
+    )
+
+
+def _thumbnail(images: Any) -> str:
+    """The smallest picture that is at least 200 pixels wide."""
+    known = [image for image in images if isinstance(image, Mapping)] if isinstance(images, list) else []
+    wide = [image for image in known if (_whole(image.get("width")) or 0) >= 200]
+    best = min(wide or known, key=lambda image: _whole(image.get("width")) or 0, default={})
+    return str(best.get("url") or "")
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a model of Sketchfab to a collection in the scene. Worker threads."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ... import settings
+from ...errors import PolicyError
+from .. import download, foreign
+from ..download import HttpError
+from ..place import Imported, append
+from ..work import Work
+from .api import SITE, Model, Sketchfab
+
+__all__ = ("check_licence", "run")
+
+#: What storage answers when a link has expired.
+_EXPIRED = frozenset({400, 403})
+
+
+def check_licence(model: Model, accepted: str | None) -> None:
+    """Raise PolicyError unless the model's licence allows any use, or was accepted by its name."""
+    if not model.downloadable:
+        raise PolicyError(f"The author of “{model.name}” does not offer it for download.", code="not_offered")
+    if model.limits_use and accepted != model.licence:
+        needs = f" ({model.requirements})" if model.requirements else ""
+        raise PolicyError(
+            f"“{model.name}” by {model.author} is under “{model.licence}”{needs}, which limits its use. "
+            f'Tell the user; if they agree, call again with accept_licence="{model.licence}".',
+            code="licence",
+        )
+
+
+def run(work: Work, model: Model, *, size: float | None, location: Sequence[float] | None) -> Imported:
+    """Fetch, open and append; `size` is the longest side in metres, None keeps the author's.
+
+    Raises PolicyError without a token, ExternalServiceError, Cancelled.
+    """
+    with tempfile.TemporaryDirectory(prefix="mcp-bridge-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder, "model")
+        file_format = _fetch(work, model.uid, path)
+        file = "model.zip" if file_format == "zip" else "model.glb"
+        job: dict[str, Any] = {"format": file_format, "file": file, "title": model.name, "collections": []}
+        job |= {"size": size, "ground": True, "unwrap": True}
+        work.opening()
+        with foreign.opened(job, {PurePosixPath(file): path}, work.cancelled) as clean:
+            return work.in_blender(lambda: append(clean, model.credit, location))
+
+
+def _fetch(work: Work, uid: str, path: Path) -> str:
+    """Download at once: the link lives for minutes. One that has expired all the same is asked for once more."""
+    service = Sketchfab(settings.current().sketchfab_token, work.cancelled)
+    for attempt in range(2):
+        remote, file_format = service.archive(uid)
+        try:
+            download.fetch(SITE, remote, path, progress=work.downloaded(), cancelled=work.cancelled)
+            return file_format
+        except HttpError as error:
+            if attempt or error.status not in _EXPIRED:
+                raise
+    raise AssertionError("unreachable")
