@@ -21,6 +21,7 @@ from .errors import INVALID_PARAMS, RESOURCE_NOT_FOUND, MissingCapability, RpcEr
 from .features import Completer, Tool
 from .pagination import page
 from .revisions import STATELESS
+from .validation import without_nulls
 
 Run = Callable[[RequestContext], Awaitable[Json]]
 Method = Callable[[Core, Call], Json | Run]
@@ -66,7 +67,7 @@ def tools_call(core: Core, call: Call) -> Json | Run:
     tool = core.features.tools.get(name)
     if tool is None:
         raise invalid_params(f"Unknown tool: {name}")
-    arguments = _object(call.params, "arguments")
+    arguments = without_nulls(tool.input_schema, _object(call.params, "arguments"))
     problem = core.check(tool)(arguments)
     if problem:
         return tool_result(content.error_result(f"Invalid arguments for {name}: {problem}"))

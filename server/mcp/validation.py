@@ -36,6 +36,22 @@ def compile_check(schema: Json) -> Check:
     return check
 
 
+def without_nulls(schema: Json, arguments: Json) -> Json:
+    """The arguments without those that are null and may be left out: some clients fill in every parameter."""
+    known, required = schema.get("properties", {}), schema.get("required", ())
+    return {
+        name: value
+        for name, value in arguments.items()
+        if value is not None or name not in known or name in required or _admits_null(known[name])
+    }
+
+
+def _admits_null(schema: Json) -> bool:
+    if "type" in schema:
+        return "null" in (schema["type"] if isinstance(schema["type"], list) else [schema["type"]])
+    return any(_admits_null(part) for part in schema["anyOf"]) if "anyOf" in schema else True
+
+
 def _misnamed(schema: Json, value: Json) -> str | None:
     """What is missing and what is too much, told together: most often one is the other, misspelt."""
     known = schema.get("properties", {})

@@ -96,17 +96,13 @@ def _of_annotated(args: tuple[Any, ...]) -> Schema:
         if isinstance(note, Bounds):
             # In `T | None` the limits hold for T.
             target = next((part for part in schema.get("anyOf", ()) if part.get("type") != "null"), schema)
-            kind = target["type"]
-            plain = kind if isinstance(kind, str) else next(part for part in kind if part != "null")
-            target.update(note.keywords(plain))
+            target.update(note.keywords(target["type"]))
     return schema
 
 
 def _of_union(args: tuple[Any, ...]) -> Schema:
-    parts = [of_type(arg) for arg in args]
-    if all(set(part) == {"type"} for part in parts):
-        return {"type": [part["type"] for part in parts]}
-    return {"anyOf": parts}
+    # Never a list of types: not every client that passes a schema on to a model knows that form.
+    return {"anyOf": [of_type(arg) for arg in args]}
 
 
 def _of_typed_dict(hint: Any) -> Schema:
@@ -150,14 +146,22 @@ def input_schema(function: Callable[..., Any]) -> Schema:
     required: list[str] = []
     for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
         schema = of_type(hints[name])
-        if name in texts:
-            schema["description"] = texts[name]
         if parameter.default is inspect.Parameter.empty:
             required.append(name)
-        elif parameter.default is not None:
+        elif parameter.default is None:
+            schema = _without_null(schema)
+        else:
             schema["default"] = parameter.default
+        if name in texts:
+            schema["description"] = texts[name]
         properties[name] = schema
     result: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     if required:
         result["required"] = required
     return result
+
+
+def _without_null(schema: Schema) -> Schema:
+    """What a parameter may be when it is given; None only stands for its absence."""
+    parts = [part for part in schema.get("anyOf", ()) if part != {"type": "null"}]
+    return schema if not parts else parts[0] if len(parts) == 1 else {"anyOf": parts}

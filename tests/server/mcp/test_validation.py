@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.server.mcp.validation import compile_check
+from bl_ext.user_default.mcp_bridge.server.mcp.validation import compile_check, without_nulls
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -70,3 +70,11 @@ def test_the_value_is_not_changed_by_defaults() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer", "default": 3}}}
     assert compile_check(schema)(value) is None
     assert value == {}
+
+
+def test_null_stands_for_what_may_be_left_out_and_for_nothing_else() -> None:
+    schema = SCHEMA | {
+        "properties": {**SCHEMA["properties"], "free": {"anyOf": [{"type": "null"}, {"type": "string"}]}}
+    }
+    given = {"name": None, "at": None, "free": None, "unknown": None}
+    assert without_nulls(schema, given) == {"name": None, "free": None, "unknown": None}

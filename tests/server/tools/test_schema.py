@@ -37,14 +37,9 @@ def test_input_schema_has_types_bounds_defaults_and_descriptions() -> None:
         "properties": {
             "name": {"type": "string", "description": "the object's name, exactly."},
             "sizes": {"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": 4},
-            "limit": {"type": ["integer", "null"], "minimum": 1, "maximum": 1000, "description": "how many."},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "how many."},
             "format": {"enum": ["png", "jpeg"], "type": "string", "default": "png"},
-            "at": {
-                "anyOf": [
-                    {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3},
-                    {"type": "null"},
-                ]
-            },
+            "at": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3},
         },
         "required": ["name", "sizes"],
         "additionalProperties": False,
@@ -62,7 +57,7 @@ def test_typed_dict_becomes_an_object() -> None:
         "type": "object",
         "properties": {
             "status": {"enum": ["success", "error"], "type": "string"},
-            "line": {"type": ["integer", "null"]},
+            "line": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
         },
         "required": ["status"],
     }
