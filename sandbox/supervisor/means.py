@@ -10,13 +10,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from .config import Mode
 from .probe import Canary
 from .process import Spec
 
-__all__ = ("BOOT", "Means", "Place", "Started", "candidates", "program_files")
+__all__ = ("BOOT", "Means", "Place", "Process", "Started", "candidates", "program_files")
 
 #: Runs a launcher as part of a package of its own name: the extension itself is not imported in the child.
 BOOT = (
@@ -34,16 +34,36 @@ class Place:
     #: For control sockets of containers.
     control: Path
     canary: Canary
+    #: Called with each host that an egress proxy turned away.
+    refused: Callable[[str], None]
+
+
+class Process(Protocol):
+    """As much of `subprocess.Popen` as is used."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def stdin(self) -> IO[bytes] | None: ...
+    @property
+    def stdout(self) -> IO[bytes] | None: ...
+    @property
+    def stderr(self) -> IO[bytes] | None: ...
+    def poll(self) -> int | None:
+        """The exit code, or None while it runs."""
+
+    def kill(self) -> None:
+        """End it."""
 
 
 @dataclass(slots=True)
 class Started:
     """A process that has just been started."""
 
-    popen: subprocess.Popen[bytes]
+    popen: Process
     #: What the launcher tells; ends when the command begins. None: there is no launcher.
     control: Callable[[], socket.socket] | None
-    #: Ends what killing `popen` does not end.
+    #: Ends what belongs to it and does not end with it.
     kill_rest: Callable[[], None] = field(default=lambda: None)
 
 
@@ -76,11 +96,11 @@ def candidates(mode: Mode | None) -> list[Means]:
         if mode != "unprivileged":
             found += Container.installed()
     elif sys.platform == "darwin" and mode != "container":
-        from .macos import Seatbelt
+        from .macos.start import Seatbelt
 
         found.append(Seatbelt())
     elif sys.platform == "win32" and mode != "container":
-        from .windows import AppContainer
+        from .windows.start import AppContainer
 
         found.append(AppContainer())
     return found

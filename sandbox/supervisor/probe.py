@@ -8,6 +8,7 @@ canary file is readable, its folder writable and its port accepts, for the very 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import subprocess
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypedDict
 
-__all__ = ("EVERYTHING", "Canary", "in_force")
+__all__ = ("EVERYTHING", "Canary", "in_force", "main")
 
 #: What a confined process must not be able to do outside its work folder.
 EVERYTHING = ("read", "write", "network", "process")
@@ -45,6 +46,11 @@ def in_force(canary: Canary) -> list[str]:
         except OSError:
             refused.append(name)
     return refused
+
+
+def main(canary_json: str) -> None:
+    """Print what is in force, as a program of its own."""
+    print(*in_force(json.loads(canary_json)))
 
 
 def _read(file: Path) -> None:

@@ -40,7 +40,6 @@ class Running:
         spec: Spec,
         means: Means,
         place: Place,
-        refused: Callable[[str], None],
         changed: Callable[[], None],
     ) -> None:
         self.spec = spec
@@ -49,8 +48,7 @@ class Running:
         #: Set when it has ended and will not be restarted.
         self.ended = threading.Event()
         self.has_namespaces = False
-        self._means, self._place = means, place
-        self._refused, self._changed = refused, changed
+        self._means, self._place, self._changed = means, place, changed
         self._started: Started | None = None
         self._threads: list[threading.Thread] = []
         self._proxy: EgressProxy | None = None
@@ -164,8 +162,6 @@ class Running:
                 started.popen.kill()
             else:
                 os.killpg(started.popen.pid, number)
-        if number == _KILL:
-            started.kill_rest()
 
     def _clean_up(self) -> None:
         assert self._started is not None
@@ -177,6 +173,7 @@ class Running:
         if self._started.popen.stdin is not None:
             with contextlib.suppress(OSError):  # what was not written yet has no reader any more
                 self._started.popen.stdin.close()
+        self._started.kill_rest()
         if self._proxy is not None:
             self._proxy.close()
             self._proxy = None
@@ -240,7 +237,7 @@ class Running:
         return self._means.name + (", in namespaces of its own" if self.has_namespaces else "")
 
     def _open_proxy(self, listener: socket.socket) -> None:
-        self._proxy = EgressProxy(listener, self.spec.allowed_hosts, self._refused)
+        self._proxy = EgressProxy(listener, self.spec.allowed_hosts, self._place.refused)
         self._proxy.start()
 
     def _thread(self, work: Callable[[Any], None], argument: Any) -> threading.Thread:

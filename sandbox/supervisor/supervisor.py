@@ -7,6 +7,7 @@ that started it is gone, and this one lives as long as the supervisor.
 
 from __future__ import annotations
 
+import json
 import logging
 import secrets
 import sys
@@ -21,7 +22,7 @@ from typing import Any, TypeVar
 from ...errors import BridgeError, ExternalServiceError, InvalidParamsError
 from .config import Config
 from .folder import RunFolder
-from .means import Means, Place, candidates
+from .means import BOOT, Means, Place, candidates
 from .probe import EVERYTHING, Canary
 from .process import Counts, ProcessHandle, ProcessStatus, Spec
 from .running import Running
@@ -36,6 +37,7 @@ _log = logging.getLogger(__name__)
 _WATCH_S, _IDLE_S = 0.02, 0.25
 _STOP_GRACE_S = 2.0
 _KEEP_ENDED = 200
+_TRIAL_S = 30.0
 _LONGEST_BACKOFF_S = 300.0
 
 
@@ -155,14 +157,11 @@ class Supervisor:
             memory_mb=spec.mem_limit_mb,
             network=spec.net_policy,
         )
-        running = Running(spec, means, self._place(), self._refused(handle.id), self._wake)
+        running = Running(spec, means, self._place(handle.id), self._wake)
         self._forget_some()
         self._processes[handle.id] = running
         self._counts.started += 1
         running.start()
-
-    def _refused(self, process: str) -> Callable[[str], None]:
-        return lambda host: self._note("host_refused", process=process, host=host)
 
     def _note(self, event: str, **fields: Any) -> None:
         """Record what has happened already: where the journal fails, the log has to do."""
@@ -176,9 +175,13 @@ class Supervisor:
             self._folder = RunFolder.make(self.config.sandbox.workdir_base)
         return self._folder
 
-    def _place(self) -> Place:
+    def _place(self, process: str) -> Place:
         folder = self._own_folder()
-        return Place(folder.root, folder.control, folder.canary())
+
+        def refused(host: str) -> None:
+            self._note("host_refused", process=process, host=host)
+
+        return Place(folder.root, folder.control, folder.canary(), refused)
 
     def _chosen(self) -> Means:
         """The first means that a process was held by. Tried once, as systems do not change."""
@@ -203,26 +206,28 @@ class Supervisor:
 
     def _try(self, means: Means) -> str | None:
         """Why these means do not hold a process; None when they do."""
-        folder = self._own_folder().new()
+        folder, place = self._own_folder().new(), self._place("trial")
+        python = (sys.executable, "-I", "-S", "-B", "-c", BOOT, str(Path(__file__).parent))
         spec = Spec(
-            (sys.executable, "-I", "-S", "-c", "pass"),
+            (*python, "supervisor.probe", json.dumps(place.canary)),
             folder,
-            timeout_sec=30.0,
+            timeout_sec=_TRIAL_S,
             mem_limit_mb=256,
             disk_mb=1,
             cpu_sec=10,
             net_policy="deny",
             allowed_hosts=(),
         )
-        trial = Running(spec, means, self._place(), lambda host: None, lambda: None)
+        trial = Running(spec, means, place, lambda: None)
         trial.start()
-        deadline = time.monotonic() + 30.0
+        deadline = time.monotonic() + _TRIAL_S
         while not trial.look() and time.monotonic() < deadline:
             time.sleep(0.005)
         trial.stop(gently=False)
         self._own_folder().remove(folder)
-        if set(trial.status.confinement.in_force) != set(EVERYTHING):
-            return trial.status.detail or trial.chatter.text().strip()[-300:] or "it did not start"
+        told = trial.chatter.text().strip()
+        if trial.status.exit_code != 0 or set(told.split()) != set(EVERYTHING):
+            return trial.status.detail or told[-300:] or "it did not start"
         if means.needs_namespaces and not trial.has_namespaces:
             return "namespaces are not allowed"
         return None

@@ -15,7 +15,6 @@ import os
 import resource
 import signal
 import socket
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -169,7 +168,3 @@ def _send_listener(parent: socket.socket) -> int:
     socket.send_fds(parent, [b"listener\n"], [listener.fileno()])
     listener.close()
     return port
-
-
-if sys.platform != "linux":
-    raise ImportError("this launcher is for Linux")
