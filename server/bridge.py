@@ -155,6 +155,7 @@ def _start(chosen: Settings) -> Bridge:
     libraries.check()
     logs.configure(chosen, folders.user_folder())
     journal.current().keep_days = chosen.journal_days
+    supervisor.read_configuration(folders.user_folder() / "sandbox.toml")
     features = _features()
     listening = _bind(chosen)
     try:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ... import journal
-from .config import Config
+from .config import Config, load
 from .process import Counts, ProcessHandle, ProcessStatus, Spec
 from .supervisor import Supervisor, Unconfined
 
@@ -28,6 +28,7 @@ __all__ = (
     "counts",
     "current",
     "get_process_status",
+    "read_configuration",
     "shutdown",
     "start_server_process",
     "stop_server_process",
@@ -43,6 +44,12 @@ def configure(config: Config) -> None:
     global _config
     shutdown()
     _config = config
+
+
+def read_configuration(path: Path) -> None:
+    """Use the configuration in a TOML file, if there is one. Raises SettingsError for what is wrong in it."""
+    if path.exists():
+        configure(load(path))
 
 
 def current() -> Supervisor:
