@@ -191,7 +191,7 @@ class Builtins:
             self._guard.operators.length(len(result), "range")
         return result
 
-    def slice(self, *bounds: Any) -> slice:  # type: ignore[valid-type]
+    def slice(self, *bounds: Any) -> slice:
         """`slice(…)` of plain bounds: slices of slices of slices crash when they are freed."""
         if not all(bound is None or hasattr(type(bound), "__index__") for bound in bounds):
             raise TypeError("slice indices must be integers or None")
