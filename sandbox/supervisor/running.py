@@ -212,7 +212,7 @@ class Running:
         return "out of memory" if near_limit or by_the_container else "killed by signal"
 
     def _follow_control(self, control: Callable[[], socket.socket]) -> None:
-        """Take what the launcher tells until the command begins."""
+        """Take what the launcher tells; it hangs up when the command begins, or in a container when it ends."""
         try:
             with control() as connection:
                 data = b""
@@ -222,12 +222,17 @@ class Running:
                         self._open_proxy(socket.socket(fileno=descriptor))
                     if not chunk:
                         break
-                    data += chunk
-            for line in data.splitlines():
-                if line.startswith(b"{"):
-                    self._told |= json.loads(line)
+                    *lines, data = (data + chunk).split(b"\n")
+                    for line in lines:
+                        self._take(line)
         except (OSError, ValueError) as error:
             self._told.setdefault("error", f"the launcher could not be heard: {error}")
+
+    def _take(self, line: bytes) -> None:
+        """One line of the launcher, in JSON; the word that comes with a listener says nothing more."""
+        if not line.startswith(b"{"):
+            return
+        self._told |= json.loads(line)
         self.has_namespaces = self._told.get("namespaces") in ("own", "given")
         in_force = tuple(self._told.get("in_force", ()))
         self.status = replace(self.status, confinement=Confinement(self._describe(), in_force))

@@ -194,13 +194,9 @@ class Supervisor:
                     break
                 failures.append(f"{means.name}: {failure}")
             else:
+                tried = f"Tried {'; '.join(failures)}." if failures else "This platform is not supported."
                 raise Unconfined(
-                    "Nothing on this system confines a process, so no script is rehearsed or run. "
-                    + (
-                        "Tried " + "; ".join(failures) + "."
-                        if failures
-                        else "This platform is not supported."
-                    )
+                    f"Nothing on this system confines a process, so no script is rehearsed or run. {tried}"
                 )
         return self._means
 
@@ -217,6 +213,7 @@ class Supervisor:
             cpu_sec=10,
             net_policy="deny",
             allowed_hosts=(),
+            answers=True,  # apart from what the means themselves have to say
         )
         trial = Running(spec, means, place, lambda: None)
         trial.start()
@@ -225,9 +222,9 @@ class Supervisor:
             time.sleep(0.005)
         trial.stop(gently=False)
         self._own_folder().remove(folder)
-        told = trial.chatter.text().strip()
-        if trial.status.exit_code != 0 or set(told.split()) != set(EVERYTHING):
-            return trial.status.detail or told[-300:] or "it did not start"
+        told = (trial.answers.next(1.0) or b"") if trial.status.exit_code == 0 else b""
+        if set(told.decode(errors="replace").split()) != set(EVERYTHING):
+            return trial.status.detail or trial.chatter.text().strip()[-300:] or "it did not start"
         if means.needs_namespaces and not trial.has_namespaces:
             return "namespaces are not allowed"
         return None

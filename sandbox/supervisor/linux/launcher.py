@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import resource
+import select
 import signal
 import socket
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ NOT_CONFINED, NOT_STARTED = 126, 127
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 _PR_SET_PDEATHSIG = 1
+_LOOK_S = 0.05
 _MB = 1024 * 1024
 
 
@@ -57,6 +59,8 @@ def main(control: str, orders_json: str) -> None:
     """Carry out the orders. `control`: the number of an inherited Unix socket, or the path of one to connect to."""
     orders: Orders = json.loads(orders_json)
     parent = _connect(control)
+    if not control.isdigit():
+        _stay_behind(parent)
     try:
         found = _confine(orders, parent)
         found["in_force"] = probe.in_force(orders["canary"])
@@ -79,6 +83,25 @@ def _connect(control: str) -> socket.socket:
     with short_path(Path(control)) as name:
         parent.connect(name)
     return parent
+
+
+def _stay_behind(parent: socket.socket) -> None:
+    """Go on in a copy, as the child of a container's first process, with which everything in there ends.
+
+    That one ends when its child has, or when the supervisor is gone: a container has nothing else to tell it by.
+    """
+    pid = os.fork()
+    if pid == 0:
+        return
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(pid, signal.SIGTERM))
+    while True:
+        closed, _, _ = select.select([parent], [], [], _LOOK_S)
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            code = os.waitstatus_to_exitcode(status)
+            os._exit(code if code >= 0 else 128 - code)
+        if closed:  # the supervisor says nothing, ever
+            os._exit(128 + signal.SIGKILL)
 
 
 @contextlib.contextmanager
