@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,6 +41,8 @@ _MOST_OBJECTS = 10_000
 
 def install(features: Features) -> None:
     """Add all resources and templates."""
+    global _features
+    _features = features
     features.add(
         _json(SCENE, "scene", "Scene", "The open scene, with up to 100 objects", describe.scene_info, 1.0),
         _json(OBJECTS, "objects", "Objects", "All objects of the open scene", _objects, 0.7),
@@ -68,14 +71,17 @@ def completers() -> dict[str, Completer]:
     return {kind: _completer(names) for kind, names in datablocks.NAMES.items()}
 
 
+_features: Features | None = None
 _last_render: tuple[bytes, str] | None = None
 
 
-def remember_render(features: Features, picture: bytes, mime_type: str) -> None:
+def remember_render(picture: bytes, mime_type: str) -> None:
     """Make a picture the one that `blender://render/last` gives. On the network's thread."""
     global _last_render
     _last_render = (picture, mime_type)
-    features.resource_updated(RENDER)
+    if _features:
+        _features.add(replace(_features.resources[RENDER], mime_type=mime_type, size=len(picture)))
+        _features.resource_updated(RENDER)
 
 
 _watcher: _Watcher | None = None

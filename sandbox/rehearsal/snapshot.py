@@ -19,7 +19,7 @@ from typing import Any
 
 from ...errors import ExternalServiceError
 
-__all__ = ("Snapshot", "take")
+__all__ = ("Snapshot", "release", "take")
 
 #: Saving calls these, and taking a copy is no saving that anybody should hear of.
 _SILENCED = ("save_pre", "save_post", "save_post_fail", "depsgraph_update_pre", "depsgraph_update_post")
@@ -90,6 +90,12 @@ def take(folder: Path) -> Snapshot:
     taken = Snapshot(path, files, pixels, tuple(warnings), path.stat().st_size, seconds, revision)
     _last = taken if seconds > _WORTH_KEEPING_S else None
     return taken
+
+
+def release(copy: Snapshot) -> None:
+    """Whoever took the copy has no more use for it: it goes, unless it is kept for the next one. Main thread."""
+    if copy is not _last:
+        copy.remove()
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..mcp.features import Tool
-from . import assets, code, job_tools, polyhaven, rehearse, rodin, scene, sketchfab, viewport
+from . import assets, code, job_tools, polyhaven, rehearse, render_tools, rodin, scene, sketchfab, viewport
 from .registry import make
 
 __all__ = ("FUNCTIONS", "all_tools")
@@ -17,6 +17,7 @@ FUNCTIONS = (
     rehearse.rehearse_script,
     code.calculate,
     code.inspect_tool,
+    render_tools.render_image,
     job_tools.get_job,
     job_tools.cancel_job,
     job_tools.list_jobs,

@@ -138,10 +138,12 @@ def test_the_last_render_is_a_picture(
 
     async def work(client: mcp.Client) -> None:
         async with client.listen(resource_subscriptions=[resources.RENDER]) as heard:
-            resources.remember_render(running.features, b"picture", "image/png")
+            resources.remember_render(b"picture", "image/png")
             await heard.__aiter__().__anext__()
         (contents,) = (await client.read_resource(resources.RENDER)).contents
         assert (base64.b64decode(contents.blob), contents.mime_type) == (b"picture", "image/png")
+        listed = {one.uri: one.size for one in (await client.list_resources(cache_mode="bypass")).resources}
+        assert listed[resources.RENDER] == len(b"picture")
 
     use(work)
 

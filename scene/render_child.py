@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Blender that renders a picture of a copy of the scene, beside the one that the user works in.
+
+Started by server/render.py with the facts of what to render; says how far it is, one JSON object a line, and leaves
+the picture in its folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from array import array
+from pathlib import Path
+from typing import Any
+
+__all__ = ("main",)
+
+_SAMPLE = re.compile(r"Sample (\d+)/(\d+)")
+#: Progress is told at most this often, in seconds.
+_PAUSE_S = 0.1
+
+
+def main(facts: dict[str, Any]) -> None:
+    """Never returns."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
+    os.dup2(2, 1)  # what Blender prints is no answer
+
+    def say(**answer: Any) -> None:
+        answers.write(json.dumps(answer) + "\n")
+
+    try:
+        _open(facts["scene"], facts["pixels"])
+        _set(facts)
+        _watch(say)
+        say(**_render(facts["picture"]))
+    except Exception as error:
+        say(error=f"{type(error).__name__}: {error}"[:2000])
+    os._exit(0)
+
+
+def _open(scene: str, pixels: dict[str, str]) -> None:
+    """Open the copy, with what was painted on its images since they were saved."""
+    import bpy
+
+    bpy.ops.wm.open_mainfile(filepath=scene, load_ui=False, use_scripts=False)
+    for name, file in pixels.items():
+        image: Any = bpy.data.images.get(name)
+        numbers = array("f")
+        numbers.frombytes(Path(file).read_bytes())
+        if image is not None and len(image.pixels) == len(numbers):
+            image.pixels.foreach_set(numbers)
+            image.update()
+
+
+def _set(facts: dict[str, Any]) -> None:
+    import bpy
+
+    scene: Any = bpy.data.scenes[facts["scene_name"]]
+    bpy.context.window.scene = scene
+    render, output = scene.render, scene.render.image_settings
+    render.engine = facts["engine"]
+    render.resolution_x, render.resolution_y = facts["resolution"]
+    render.resolution_percentage = 100
+    render.use_file_extension = True
+    render.filepath = facts["picture"]
+    if hasattr(output, "media_type"):  # Blender 5.0 asks for the kind of output before its format
+        output.media_type = "IMAGE"
+    output.file_format = "PNG"
+    output.color_depth = "8"
+    if facts["camera"]:
+        scene.camera = bpy.data.objects[facts["camera"]]
+    if facts["samples"]:
+        scene.cycles.samples = facts["samples"]
+    scene.frame_set(facts["frame"])
+
+
+def _watch(say: Any) -> None:
+    """Tell of each sample, but not more often than anybody can follow."""
+    import bpy
+
+    told = 0.0
+
+    def stats(text: object, *_: object) -> None:
+        nonlocal told
+        found = _SAMPLE.search(str(text))
+        now = time.monotonic()
+        if found and (now - told > _PAUSE_S or found[1] == found[2]):
+            told = now
+            say(progress=int(found[1]), total=int(found[2]))
+
+    bpy.app.handlers.render_stats.append(stats)
+
+
+def _render(picture: str) -> dict[str, Any]:
+    import bpy
+
+    begin = time.perf_counter()
+    bpy.ops.render.render(write_still=True)
+    written = Path(picture).with_suffix(".png")
+    if not written.exists():
+        raise RuntimeError("Blender wrote no picture")
+    return {"done": written.name, "seconds": round(time.perf_counter() - begin, 2)}

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Renders a picture in a Blender of its own, so that the user's goes on: with progress, and an end to it at any time.
+
+`prepare` takes a copy of the scene, on Blender's main thread; `run` does the rest, on any other one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+from typing import Any, Literal
+
+import bpy
+
+from ..errors import ExternalServiceError, InvalidParamsError
+from ..sandbox import supervisor
+from ..sandbox.rehearsal import program, snapshot
+from ..sandbox.supervisor.process import Spec
+from ..scene.describe import find
+
+__all__ = ("Cancelled", "Engine", "Picture", "Plan", "prepare", "run")
+
+#: Longer renders than this (seconds) are given up.
+_LONGEST_S = 4 * 3600
+#: How often a render is asked whether it goes on, in seconds.
+_POLL_S = 0.1
+#: Renders at once; each takes all cores and much memory.
+_AT_ONCE = 2
+_CHILD = "mcp_bridge.scene.render_child"
+_PICTURE = "render"
+
+Engine = Literal["CYCLES", "EEVEE", "WORKBENCH"]
+
+_slots = threading.BoundedSemaphore(_AT_ONCE)
+
+#: Told how far it is: samples done, and of how many.
+Report = Callable[[float, float], None]
+
+
+class Cancelled(Exception):
+    """Nobody wants the picture any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to render, checked, with the copy to render from."""
+
+    program: program.Program
+    copy: snapshot.Snapshot
+    facts: dict[str, Any]
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A PNG picture."""
+
+    data: bytes
+    width: int
+    height: int
+    seconds: float
+    engine: str
+
+
+def prepare(
+    *,
+    camera: str | None = None,
+    engine: Engine = "CYCLES",
+    resolution: Sequence[int] | None = None,
+    samples: int | None = None,
+    frame: int | None = None,
+) -> Plan:
+    """Check what is asked and copy the scene; what is left out is as the scene has it. Main thread.
+
+    Raises InvalidParamsError for a camera or an engine that is not there, ExternalServiceError where the scene
+    cannot be copied.
+    """
+    scene: Any = bpy.context.scene
+    settings = scene.render
+    chosen = _camera(scene, camera)
+    width, height = resolution or (
+        max(4, settings.resolution_x * settings.resolution_percentage // 100),
+        max(4, settings.resolution_y * settings.resolution_percentage // 100),
+    )
+    facts = {
+        "scene_name": scene.name,
+        "camera": chosen,
+        "engine": _engine(scene, engine),
+        "resolution": [width, height],
+        "samples": samples,
+        "frame": scene.frame_current if frame is None else frame,
+    }
+    return Plan(program.find(), _own_copy(), facts, f"Render of {scene.name}")
+
+
+def run(plan: Plan, report: Report, cancelled: Event) -> Picture:
+    """Render. Blocks until it is done; not for the main thread.
+
+    Raises Cancelled, or ExternalServiceError that says why there is no picture.
+    """
+    if not _slots.acquire(blocking=False):
+        plan.copy.remove()
+        raise ExternalServiceError(f"{_AT_ONCE} renders are under way: wait for one of them, or cancel it.")
+    try:
+        return _run(plan, report, cancelled)
+    finally:
+        plan.copy.remove()
+        _slots.release()
+
+
+def _run(plan: Plan, report: Report, cancelled: Event) -> Picture:
+    running = supervisor.current()
+    folder = running.new_folder()
+    try:
+        handle = running.start(_spec(plan, folder))
+        try:
+            answer = _follow(running, handle, report, cancelled)
+        finally:
+            running.kill(handle)
+        data = (folder / answer["done"]).read_bytes()
+    finally:
+        running.remove_folder(folder)
+    width, height = plan.facts["resolution"]
+    return Picture(data, width, height, answer["seconds"], plan.facts["engine"])
+
+
+def _follow(running: Any, handle: Any, report: Report, cancelled: Event) -> dict[str, Any]:
+    """Pass on how far it is, until it is done."""
+    while True:
+        if cancelled.is_set():
+            raise Cancelled
+        try:
+            line = running.receive(handle, _POLL_S)
+        except TimeoutError:
+            continue
+        if line is None:
+            raise ExternalServiceError(_what_became_of_it(running, handle))
+        answer = json.loads(line)
+        if "error" in answer:
+            raise ExternalServiceError(
+                f"Blender could not render: {answer['error']} (CYCLES needs no graphics card.)"
+            )
+        if "done" in answer:
+            return dict(answer)
+        report(answer["progress"], answer["total"])
+
+
+def _what_became_of_it(running: Any, handle: Any) -> str:
+    status = running.wait(handle, 2.0)
+    why = status.reason or f"exit code {status.exit_code}"
+    return f"The Blender that rendered has ended without a picture ({why}). {status.detail}".strip()
+
+
+def _spec(plan: Plan, folder: Path) -> Spec:
+    sandbox = supervisor.current().config.sandbox
+    size_mb = plan.copy.size >> 20
+    facts = {
+        **plan.facts,
+        "scene": str(plan.copy.path),
+        "pixels": {name: str(path) for name, path in plan.copy.pixels.items()},
+        "picture": str(folder / _PICTURE),
+    }
+    return Spec(
+        plan.program.command(main=_CHILD, **facts),
+        folder,
+        timeout_sec=_LONGEST_S,
+        mem_limit_mb=4 * sandbox.blender_mem_mb + 16 * size_mb,
+        disk_mb=sandbox.disk_mb,
+        cpu_sec=_LONGEST_S * (os.cpu_count() or 1),
+        net_policy="deny",
+        allowed_hosts=(),
+        readable=(*plan.program.readable, supervisor.current().shared_folder(), *plan.copy.files),
+        env=(("BLENDER_USER_RESOURCES", str(folder / "blender")), ("PYTHONDONTWRITEBYTECODE", "1")),
+        answers=True,
+    )
+
+
+def _own_copy() -> snapshot.Snapshot:
+    """A copy that nobody else removes: the last one may be shared with rehearsals, until the scene changes."""
+    copy = snapshot.take(supervisor.current().shared_folder())
+    linked = replace(
+        copy, path=_link(copy.path), pixels={name: _link(path) for name, path in copy.pixels.items()}
+    )
+    snapshot.release(copy)
+    return linked
+
+
+def _link(path: Path) -> Path:
+    own = path.with_stem(secrets.token_hex(8))
+    try:
+        os.link(path, own)
+    except OSError:  # a file system without links
+        shutil.copy(path, own)
+    return own
+
+
+def _camera(scene: Any, name: str | None) -> str | None:
+    if name is not None:
+        camera = find(bpy.data.objects, name, "object")
+        if camera.type != "CAMERA":
+            cameras = [one.name for one in bpy.data.objects if one.type == "CAMERA"]
+            raise InvalidParamsError(f"{name!r} is no camera. Cameras: {', '.join(cameras) or 'none'}")
+        return name
+    if scene.camera is None:
+        raise InvalidParamsError("The scene has no camera: add one, or name one as `camera`.")
+    return None
+
+
+def _engine(scene: Any, name: Engine) -> str:
+    """The engine as this Blender calls it."""
+    if name == "CYCLES":
+        if not hasattr(scene, "cycles"):
+            raise InvalidParamsError("Cycles is switched off: enable the add-on Cycles Render Engine.")
+        return name
+    if name == "WORKBENCH":
+        return "BLENDER_WORKBENCH"
+    # BLENDER_EEVEE_NEXT from 4.2 to 4.5, BLENDER_EEVEE since 5.0
+    return "BLENDER_EEVEE_NEXT" if bpy.app.version < (5, 0, 0) else "BLENDER_EEVEE"
