@@ -64,7 +64,8 @@ async def read(client: mcp.Client, uri: str) -> Any:
     return json.loads(contents.text)
 
 
-def test_every_listed_resource_can_be_read(use: Any) -> None:
+def test_every_listed_resource_can_be_read(use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "_last_render", None)
     journal.current().write("test")
     bpy.ops.mesh.primitive_cube_add()
 
