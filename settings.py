@@ -156,8 +156,8 @@ def _text(value: Any) -> str:
 
 def _token(value: Any) -> str:
     text = _text(value)
-    if len(text) < 16 or not text.isascii() or not text.isprintable() or " " in text:
-        raise ValueError("use at least 16 printable ASCII characters without spaces")
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError("use printable ASCII characters without spaces")
     return text
 
 

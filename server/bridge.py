@@ -43,6 +43,7 @@ __all__ = ("Bridge", "Status", "current", "start", "status", "stop", "token_stor
 PRODUCT = discovery.PRODUCT
 #: A busy default port makes way for the next ones, this many of them.
 _PORTS_TO_TRY = 50
+_SHORT_TOKEN = 16
 
 _log = logging.getLogger(__name__)
 
@@ -184,6 +185,10 @@ def _assemble(chosen: Settings, features: Features, listening: socket.socket) ->
     port = listening.getsockname()[1]
     fixed = {token: access.LOCAL_CLIENT}
     if chosen.token:
+        if len(chosen.token) < _SHORT_TOKEN:
+            _log.warning(
+                "BLENDER_MCP_TOKEN has %d characters; a longer one is harder to guess", len(chosen.token)
+            )
         fixed[chosen.token] = access.ENVIRONMENT_CLIENT
     door = access.Access(
         token_store(), host=chosen.host, port=port, allowed_hosts=chosen.allowed_hosts, fixed=fixed
