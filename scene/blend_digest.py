@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One digest for each data-block of an uncompressed .blend file, by its address in memory when it was written.
+"""Digests of the data-blocks in an uncompressed .blend file, by name.
 
 Two files that one Blender wrote one after the other can so be compared in a fraction of the time that a walk
-through the properties of everything takes. A data-block whose digest differs may have changed: arrays that only
-moved in memory show too. Source: BLO_blend_defs.hh and BLO_core_bhead.hh of Blender.
+through the properties of everything takes. Data-blocks of different kinds that share a name share a digest. Where
+it differs, something may have changed: arrays that only moved in memory show too.
+Source: BLO_blend_defs.hh, BLO_core_bhead.hh and DNA_ID.h of Blender.
 """
 
 from __future__ import annotations
@@ -18,15 +19,20 @@ __all__ = ("digests",)
 _BLOCK_4 = struct.Struct("<4siQii")
 #: From Blender 5.0 on: code, struct index, address, length, count
 _BLOCK_5 = struct.Struct("<4siQqq")
-#: The neighbours in a list, and a pointer that means nothing: they change when others come and go.
-_ID_LINKS = 24
+#: A data-block begins with its neighbours in a list and a pointer that means nothing, which change when others come
+#: and go; then come library and asset, then its name, of which the first two letters tell the kind.
+_LINKS, _NAME = 24, 40 + 2
+_LONGEST_NAME = 256
 #: Blocks that are no data-block and no part of one.
 _APART = frozenset((b"REND", b"GLOB", b"DNA1", b"TEST", b"USER", b"ENDB"))
 
 
-def digests(path: Path) -> dict[int, bytes]:
-    """Address -> digest of every data-block, with all that it owns. Raises ValueError for any other kind of file."""
-    found: dict[int, hashlib.blake2b] = {}
+def digests(path: Path) -> dict[str, bytes]:
+    """Name -> digest of the data-blocks of this name, with all that they own.
+
+    Raises ValueError for any other kind of file.
+    """
+    found: dict[str, hashlib.blake2b] = {}
     with path.open("rb") as file:
         old = _read_header(file.read(12))
         if not old:
@@ -35,21 +41,25 @@ def digests(path: Path) -> dict[int, bytes]:
         current: hashlib.blake2b | None = None
         while len(head := file.read(block.size)) == block.size:
             if old:
-                code, length, address, _kind, _count = block.unpack(head)
+                code, length, _address, _kind, _count = block.unpack(head)
             else:
-                code, _kind, address, length, _count = block.unpack(head)
+                code, _kind, _address, length, _count = block.unpack(head)
             if code in _APART:
                 file.seek(length, 1)
                 current = None
                 continue
             body = file.read(length)
             if code != b"DATA":  # the beginning of a data-block; what it owns follows
-                current = found[address] = hashlib.blake2b(digest_size=16)
-                body = body[_ID_LINKS:]
+                current = found.setdefault(_name(body), hashlib.blake2b(digest_size=16))
+                body = body[_LINKS:]
             if current is not None:
                 current.update(code)
                 current.update(body)
-    return {address: digest.digest() for address, digest in found.items()}
+    return {name: digest.digest() for name, digest in found.items()}
+
+
+def _name(body: bytes) -> str:
+    return body[_NAME : _NAME + _LONGEST_NAME].partition(b"\0")[0].decode("utf-8", "replace")
 
 
 def _read_header(header: bytes) -> bool:

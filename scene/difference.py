@@ -95,8 +95,7 @@ def mark(scratch: Path) -> Mark:
     finally:
         scratch.unlink(missing_ok=True)
     blocks = {
-        item.session_uid: _Known(_kind(item), _name(item), written.get(item.as_pointer(), b""))
-        for item in _all()
+        item.session_uid: _Known(_kind(item), _name(item), written.get(item.name, b"")) for item in _all()
     }
     painted = {
         image.session_uid: _pixels(image) for image in bpy.data.images if image.is_dirty and image.has_data
@@ -170,6 +169,12 @@ def _object(item: Any) -> str:
     return ", ".join(parts)
 
 
+def _material(item: Any) -> str:
+    """Nothing of those with only the nodes that every material has."""
+    nodes = len(item.node_tree.nodes) if item.node_tree else 0
+    return f"{nodes} nodes" if nodes > 2 else ""
+
+
 def _light(item: Any) -> str:
     return (
         f"sun, strength {item.energy:g}" if item.type == "SUN" else f"{item.type.lower()}, {item.energy:g} W"
@@ -183,7 +188,7 @@ def _numbers(vector: Any, between: str) -> str:
 _DETAILS: tuple[tuple[type, Callable[[Any], str]], ...] = (
     (bpy.types.Object, _object),
     (bpy.types.Mesh, lambda item: f"{len(item.vertices):,} vertices, {len(item.polygons):,} faces"),
-    (bpy.types.Material, lambda item: f"{len(item.node_tree.nodes)} nodes" if item.node_tree else ""),
+    (bpy.types.Material, _material),
     (bpy.types.NodeTree, lambda item: f"{len(item.nodes)} nodes"),
     (bpy.types.Image, lambda item: f"{_numbers(item.size, ' × ')} pixels"),
     (bpy.types.Light, _light),

@@ -25,7 +25,7 @@ SETTINGS = " settings"
 
 #: Items of which an addition says more than their name, and the types of properties that tell it.
 _TELLING = {
-    bpy.types.Modifier: ("INT", "FLOAT", "STRING", "ENUM", "POINTER"),
+    bpy.types.Modifier: ("INT", "FLOAT", "ENUM", "POINTER"),
     bpy.types.Constraint: ("POINTER",),
     bpy.types.AnimData: ("POINTER",),
 }
@@ -79,6 +79,9 @@ _SKIPPED_IN: dict[str, frozenset[str]] = {
         ("node", "enabled", "display_shape", "is_icon_visible", "pin_gizmo", "hide", "show_expanded")
     ),
     "NodeTree": frozenset(("interface", "view_center", "type", "grease_pencil", "default_group_node_width")),
+    "AnimData": frozenset(
+        "action_slot action_slot_handle last_slot_identifier action_suitable_slots".split()
+    ),
     "Camera": frozenset(("angle", "angle_x", "angle_y")),
     "MeshUVLoopLayer": frozenset(
         "data uv vertex_selection edge_selection pin active_render active_clone".split()

@@ -7,6 +7,7 @@ Each runs in Blender's factory scene: Cube with Material, Light, Camera in the c
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -156,8 +157,10 @@ CASES: dict[str, tuple[str, list[str]]] = {
     "keyframe moved": (
         """
         SETUP: D.objects['Cube'].keyframe_insert('location', index=0, frame=10)
-        curve = D.actions['CubeAction'].fcurves[0]
-        curve.keyframe_points[0].co.y = 3
+        action = D.actions['CubeAction']
+        new = not hasattr(action, 'fcurves')
+        curves = action.layers[0].strips[0].channelbags[0].fcurves if new else action.fcurves
+        curves[0].keyframe_points[0].co.y = 3
         """,
         [
             "Action CubeAction: fcurves[location[0]].keyframe_points[frame 10].co [10.0, 0.0] -> [10.0, 3.0]",
@@ -166,7 +169,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
     ),
     "shape key": (
         """
-        SETUP: D.objects['Cube'].shape_key_add(name='Basis'); D.objects['Cube'].shape_key_add(name='Up')
+        SETUP: D.objects['Cube'].shape_key_add(name='Basis'); D.objects['Cube'].shape_key_add(name='Up').value = 0
         D.objects['Cube'].data.shape_keys.key_blocks['Up'].value = 0.5
         """,
         ["Key of Cube: key_blocks['Up'].value 0.0 -> 0.5"],
@@ -198,7 +201,9 @@ def _lines(found: Difference) -> list[str]:
 
 
 def _change(change: Any) -> str:
-    name, note = change["property"], change.get("note", "")
+    # Since Blender 4.4 the curves of an action lie in layers.
+    name = re.sub(r"^layers\[.*?\.channelbags\[\d+\]\.", "", change["property"])
+    note = change.get("note", "")
     if "before" in change and "after" in change:
         return f"{name} {change['before']!r} -> {change['after']!r}"
     if "after" in change:
