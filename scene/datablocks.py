@@ -16,7 +16,7 @@ __all__ = ("NAMES", "collection_info", "material_info", "materials", "operators"
 def materials() -> list[dict[str, Any]]:
     """Every material of the file in short."""
     return [
-        {"name": one.name, "users": one.users, "uses_nodes": one.use_nodes, "library": _library(one)}
+        {"name": one.name, "users": one.users, "uses_nodes": _uses_nodes(one), "library": _library(one)}
         for one in bpy.data.materials
     ]
 
@@ -24,7 +24,7 @@ def materials() -> list[dict[str, Any]]:
 def material_info(name: str) -> dict[str, Any]:
     """A material with its nodes and the objects that use it. Raises InvalidParamsError when there is none."""
     material = find(bpy.data.materials, name, "material")
-    tree = material.node_tree if material.use_nodes else None
+    tree = material.node_tree if _uses_nodes(material) else None
     return {
         "name": material.name,
         "users": material.users,
@@ -65,6 +65,11 @@ NAMES: Mapping[str, Callable[[], list[str]]] = {
     "scene": lambda: bpy.data.scenes.keys(),
     "operator": operators,
 }
+
+
+def _uses_nodes(material: Any) -> bool:
+    """Since Blender 5.0 every material does."""
+    return bpy.app.version >= (5, 0, 0) or bool(material.use_nodes)
 
 
 def _node(node: Any) -> dict[str, Any]:

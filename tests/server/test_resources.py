@@ -93,7 +93,8 @@ def test_templates_know_any_name(use: Any) -> None:
     bpy.ops.mesh.primitive_cube_add()
     bpy.context.object.name = "Küche / 100 %?"
     material = bpy.data.materials.new("Red")
-    material.use_nodes = True
+    if bpy.app.version < (5, 0, 0):
+        material.use_nodes = True
     bpy.context.object.data.materials.append(material)
     bpy.context.scene.collection.children.link(bpy.data.collections.new("Props"))
 

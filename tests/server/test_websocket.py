@@ -73,7 +73,7 @@ def test_both_eras_and_plain_commands_on_one_connection(live: Live) -> None:
         ("{", -32700, "Parse error: not JSON"),
         ('{"a": NaN}', -32700, "NaN is not JSON"),
         ('{"a": 1, "a": 2}', -32700, "duplicate key 'a'"),
-        ("[" * 1000, -32700, "nested deeper"),
+        ("[" * 1000 + "]" * 1000, -32700, "nested deeper"),
         ("[]", -32600, "batches are not part of MCP"),
         ("5", -32600, "must be a JSON object"),
         (b"{}", -32600, "Binary frames are not part of MCP"),
