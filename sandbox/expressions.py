@@ -54,6 +54,13 @@ _COMPARISONS: Final[dict[type[ast.AST], str]] = {
     ast.Is: "is",
     ast.IsNot: "is not",
 }
+_HASHING: Final = frozenset({"add", "discard", "get", "pop", "remove", "setdefault"})
+"""Methods of sets and dicts that hash their argument."""
+_HASHING_ALL: Final = frozenset(
+    {"fromkeys", "update", "union", "intersection", "difference", "symmetric_difference"}
+)
+"""Methods that hash the items of their argument (those of Blender's values take none that matter)."""
+_MAKES_HASHED: Final = frozenset({"set", "frozenset", "dict"})
 SAFE_BITS: Final = 4096
 """Integers of this many bits are small whatever is done to them once."""
 _SMALL_CODE: Final = 40
@@ -305,7 +312,7 @@ class Expressions(RestrictingNodeTransformer):
         kind = self.kind(node.value)
         plain = kind in CONTAINERS
         value = self.visit(node.value)
-        key = self.visit(node.slice)
+        key = self.visit(node.slice) if kind in ("list", "tuple", TEXT) else self.keyed(node.slice)
         node.value, node.slice = value, key
         if not isinstance(node.ctx, ast.Load):
             if not (plain and kind in ("list", "dict")):
@@ -334,6 +341,38 @@ class Expressions(RestrictingNodeTransformer):
             return ast.Tuple(parts, LOAD, lineno=key.lineno, col_offset=key.col_offset)
         return key
 
+    def keyed(self, node: ast.expr) -> ast.expr:
+        """Rewrite an expression whose value will be hashed."""
+        quick = isinstance(node, ast.Slice) or self._hashes_quickly(node)
+        key: ast.expr = self.visit(node)
+        if quick:
+            return key
+        if isinstance(key, ast.Name):
+            again = ast.Name(key.id, LOAD, lineno=key.lineno, col_offset=key.col_offset)
+            return self.choose(self.type_in(key, hooks.SCALAR), again, self.call(hooks.KEY, key, again))
+        return self.call(hooks.KEY, key, self.as_value(key))
+
+    def _hashes_quickly(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Tuple):
+            return all(not isinstance(part, ast.Tuple) and self._hashes_quickly(part) for part in node.elts)
+        if isinstance(node, ast.BinOp):
+            number = is_number(self.kind(node.left)) or is_number(self.kind(node.right))
+            return number and not isinstance(node.op, ast.Mult)
+        return isinstance(node, ast.Slice | ast.UnaryOp | ast.Compare) or self._is_scalar(node)
+
+    def visit_Set(self, node: ast.Set) -> ast.AST:
+        """A set display."""
+        node.elts = [self.keyed(part) for part in node.elts]
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        """A dict display."""
+        for position, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
+            if key is not None:
+                node.keys[position] = self.keyed(key)
+            node.values[position] = self.visit(value)
+        return node
+
     def visit_Slice(self, node: ast.Slice) -> ast.AST:
         """`a:b:c` between brackets."""
         return self.node_contents_visit(node)
@@ -345,6 +384,15 @@ class Expressions(RestrictingNodeTransformer):
         if _is_super_call(node):
             return node
         function = node.func
+        if (
+            isinstance(function, ast.Name)
+            and function.id in _MAKES_HASHED
+            and function.id not in self.kinds.names
+        ):
+            made = self._hashed_arguments("update", node.args)
+            node.args = made if made is not None else self.visit_all(node.args)
+            node.keywords = self.visit_all(node.keywords)
+            return node
         if isinstance(function, ast.Name) and (rewritten := self._isinstance(node)):
             return rewritten
         if not isinstance(function, ast.Attribute) or not isinstance(function.ctx, ast.Load):
@@ -353,7 +401,7 @@ class Expressions(RestrictingNodeTransformer):
             return self.node_contents_visit(node)
         kind = self.kind(function.value)
         function.value = self.visit(function.value)
-        node.args = self.visit_all(node.args)
+        node.args = self._hashed_arguments(function.attr, node.args) or self.visit_all(node.args)
         node.keywords = self.visit_all(node.keywords)
         if self._needs_no_guard(kind, function.attr):
             return node
@@ -362,6 +410,16 @@ class Expressions(RestrictingNodeTransformer):
             return self._both_ways(node, guarded)
         node.func = guarded
         return node
+
+    def _hashed_arguments(self, name: str, args: list[ast.expr]) -> list[ast.expr] | None:
+        """The arguments of `table.get(key)`, `set.update(items)`, …, checked where they will be hashed."""
+        if not args or isinstance(args[0], ast.Starred) or name not in _HASHING | _HASHING_ALL:
+            return None
+        first, *rest = args
+        if name in _HASHING:
+            return [self.keyed(first), *self.visit_all(rest)]
+        new = self.visit(first)
+        return [self.call(hooks.KEYS, new, new), *self.visit_all(rest)]
 
     def _both_ways(self, node: ast.Call, guarded: ast.IfExp) -> ast.expr:
         """`a.f(x) if … else <getattr>(a, 'f')(x)`: spares the plain way a bound method."""
@@ -611,7 +669,8 @@ class Expressions(RestrictingNodeTransformer):
         self.scope = inner
         for part in ("key", "value", "elt"):
             if hasattr(node, part):
-                setattr(node, part, self.visit(getattr(node, part)))
+                hashed = part == "key" or isinstance(node, ast.SetComp)
+                setattr(node, part, (self.keyed if hashed else self.visit)(getattr(node, part)))
         self.scope = outer
         return node
 

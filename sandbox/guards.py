@@ -141,6 +141,8 @@ class Guard:
             hooks.TYPE: type,
             hooks.SLICE: slice,
             hooks.EXCEPTION: Exception,
+            hooks.KEY: self.operators.key,
+            hooks.KEYS: self.operators.keys,
             hooks.SIMPLE: self.simple,
             hooks.FLOATY: self.floaty,
             hooks.SCALAR: self.scalar,
@@ -336,12 +338,26 @@ class Guard:
         """Whether asking for the attribute could give anything but a refusal."""
         if type(name) is not str or names.attribute_problem(name) or name.startswith("<"):
             return False
+        real = self.builtins.real(value)
+        if names.is_dunder(name):
+            return True
+        if isinstance(real, type) and not self.owns(real):
+            return real in self.own or name in self.allowed.get(real, ()) or self._guarded(real, name)
         kind = type(value)
-        if kind in self.own or kind is View or name in self.allowed.get(kind, ()):
+        if kind in self.own or kind is View or kind is super or name in self.allowed.get(kind, ()):
             return True
-        if self.owns(kind) or kind in self.getters or name in self.methods.get(kind, ()):
+        if (
+            self.owns(kind)
+            or kind in self.getters
+            or (isinstance(value, BaseException) and name in _EXCEPTION)
+        ):
             return True
-        return guarded_method(self, kind, name) is not None or isinstance(self.builtins.real(value), type)
+        return self._guarded(kind, name) or (
+            kind is types.FunctionType and value.__globals__ is self.namespace
+        )
+
+    def _guarded(self, kind: type, name: str) -> bool:
+        return name in self.methods.get(kind, ()) or guarded_method(self, kind, name) is not None
 
     # Writing attributes
 

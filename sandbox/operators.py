@@ -115,7 +115,7 @@ class Operators:
         """`left * right`."""
         kind = type(left)
         if kind is int and type(right) is int:
-            if not (-_SMALL < left < _SMALL or -_SMALL < right < _SMALL):
+            if not (-_SMALL < left < _SMALL and -_SMALL < right < _SMALL):
                 self.bits(left.bit_length() + right.bit_length())
             return left * right
         if kind is float or type(right) is float:
@@ -208,6 +208,29 @@ class Operators:
         """Check the comparison of `value` with each of so many others."""
         if has_containers(value):
             self.length(self.weight(value) * times // 10, "comparison")
+
+    def key(self, value: Any) -> Any:
+        """`value`, once hashing it is known to be little work: tuples of tuples hash all that they unfold to."""
+        kind = type(value)
+        if kind is tuple and SCALAR_TYPES.issuperset(map(type, value)):
+            return value
+        if (
+            kind is tuple
+            or kind is frozenset
+            or (kind.__hash__ is not object.__hash__ and kind not in SCALAR_TYPES)
+        ):
+            self.weight(value)
+        return value
+
+    def keys(self, values: Any) -> Any:
+        """`values`, once hashing its items is known to be little work."""
+        if hasattr(type(values), "__next__"):
+            values = list(values)
+        if type(values) not in (list, tuple):
+            return values  # a set or dict, which hold hashed items, or nothing of Python's
+        if not SCALAR_TYPES.issuperset(map(type, values)):
+            self.weight(values)
+        return values
 
     def sortable(self, items: Any) -> None:
         """Check what will be compared with one another."""

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# ruff: noqa: E501 (scripts are quoted as they are)
+"""What a script cannot reach, by class of attack; and what it may do with what it holds."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import pytest
+from bl_ext.user_default.mcp_bridge.errors import BridgeError
+from bl_ext.user_default.mcp_bridge.sandbox.builtins import StandIn
+
+from support.language import refusal, run
+
+REACHING: dict[str, list[str]] = {
+    "getattr by a made name": [
+        "getattr((), '__cla' + 'ss__').__bases__",
+        "getattr(print, '__self__')",
+        "getattr(lambda: 0, '__globals__', None)",
+        "setattr(print, '__name__', 'x')",
+        "class A: pass\nsetattr(A, '__del__', lambda s: 0)",
+        "class A: pass\nsetattr(A(), '__class__', int)",
+        "class A: pass\ndelattr(A, '__init__')",
+    ],
+    "names that are no plain str": [
+        "from enum import Enum\nclass N(str, Enum):\n    X = '__globals__'\ngetattr(lambda: 0, N.X)",
+        "class S(str): pass",
+        "class S(str):\n    def __eq__(self, o): return True",
+        "from enum import Enum\nclass N(str, Enum):\n    X = 'a'\n    def __eq__(self, other): return True",
+        "from enum import Enum\nclass N(str, Enum):\n    X = 'a'\n    def startswith(self, other): return False",
+    ],
+    "types": [
+        "type('A', (), {})",
+        "type(type(1))('A', (), {})",
+        "type(lambda: 0)(None, {})",
+        "type(type).__call__",
+        "type((x for x in ())).gi_frame",
+        "type(1).__subclasses__()",
+        "int.mro()",
+        "class A: pass\nA.mro()",
+        "object.__subclasses__()",
+        "class A(type): pass",
+        "class A(type(print)): pass",
+        "class A(type(1).__class__): pass",
+    ],
+    "metaclass members through a class": [
+        "from enum import Enum\nclass E(Enum): pass\nE._convert_('X', 'os', lambda n: n == 'system')",
+        "from enum import Enum\nclass E(Enum): pass\nE._create_('X', {'__del__': 1})",
+        "from enum import Enum\nclass E(Enum): pass\nE('X', {'__del__': 1})",
+        "from enum import Enum\nEnum('X', 'a b')",
+        "from enum import Enum\nEnum._convert_",
+        "from abc import ABC\nclass A(ABC): pass\nA.register(int)",
+    ],
+    "tracebacks": [
+        "class C:\n    def __enter__(self): return self\n    def __exit__(self, k, v, t):\n        self.t = t; return True\n"
+        "c = C()\nwith c: 1 / 0\nc.t.tb_frame",
+        "try:\n    1 / 0\nexcept Exception as e:\n    e.__traceback__",
+        "try:\n    1 / 0\nexcept Exception as e:\n    getattr(e, '__trace' + 'back__')",
+        "try:\n    1 / 0\nexcept Exception as e:\n    x = getattr(e, 'with_' + 'traceback')",
+        "try:\n    1 / 0\nexcept Exception as e:\n    e.__context__",
+    ],
+    "frames and code": [
+        "(lambda: 0).__code__",
+        "def f(): pass\nf.__code__ = (lambda: 1).__code__",
+        "def f():\n    yield\ng = f()\ng.gi_yieldfrom",
+        "def f():\n    yield\ngetattr(f(), 'gi_code')",
+        "x = [g.gi_frame for g in [(i for i in ())]]",
+    ],
+    "methods and functions": [
+        "'a'.upper.__self__",
+        "class A:\n    def f(self): pass\nA().f.__func__",
+        "print.__self__",
+        "import functools\nfunctools.partial(print).func.__self__",
+        "import functools\nfunctools.partial(print).func",
+        "len.__module__",
+        "import random\nrandom.random.__self__",
+        "import random\nrandom.uniform.__func__.__globals__",
+        "import json\njson.dumps.__globals__",
+        "import functools\n@functools.lru_cache\ndef f(): pass\nf.__wrapped__",
+        "property(lambda s: 0).fget",
+    ],
+    "functools gadgets": [
+        "import functools\nfunctools.wraps(functools.wraps, assigned=(), updated=('__globals__',))(lambda: 0).__globals__",
+        "import functools\nfunctools.update_wrapper(lambda: 0, print, assigned=('__self__',)).__self__",
+        "import functools\nfunctools.singledispatch",
+        "import functools\nfunctools.WRAPPER_ASSIGNMENTS",
+    ],
+    "writing where nothing may be written": [
+        "import math\nmath.pi = 3",
+        "import math\ndel math.pi",
+        "import math\nfor math.pi in [3]: pass",
+        "import math\n(math.e, x) = 1, 2",
+        "import math\nmath.pi += 1",
+        "import math\nimport contextlib\nwith contextlib.nullcontext(3) as math.pi: pass",
+        "print.x = 1",
+        "list.x = 1",
+        "Exception.args = 1",
+        "import dataclasses\ndataclasses.dataclass(list)",
+    ],
+    "modules through modules": [
+        "import json\njson.codecs",
+        "import json\njson.decoder",
+        "from json import decoder",
+        "import datetime\ndatetime.sys",
+        "import statistics\nstatistics.sys",
+        "import typing\ntyping.sys",
+        "import typing\ntyping.contextlib",
+        "import dataclasses\ndataclasses.builtins",
+        "from enum import bltns",
+        "import textwrap\ntextwrap.re",
+        "import fractions\nfractions.sys",
+        "import re\nre.enum",
+        "import random\nrandom._os",
+        "import collections\ncollections.abc.sys",
+        "import random\nrandom.SystemRandom",
+        "import time\ntime.sleep(1)",
+        "import os",
+        "import sys",
+        "import builtins",
+        "import os.path as p",
+        "from importlib import import_module",
+    ],
+    "exceptions of the guards": [
+        "class C:\n    def __enter__(self): return self\n    def __exit__(self, k, v, t):\n        caught.append(v)\n        return True\n"
+        "caught = []\nwith C():\n    (1).__class__.mro\nx = caught[0].error",
+        "try:\n    import os\nexcept BaseException:\n    pass",
+        "try:\n    import os\nexcept:\n    x = 1",
+        "try:\n    import os\nexcept Exception:\n    x = 1",
+        "def f():\n    try:\n        import os\n    finally:\n        return 1\nf()\nwhile True: pass",
+        "while True:\n    try:\n        import os\n    finally:\n        continue",
+        "import contextlib\nwith contextlib.suppress(Exception):\n    import os\nwhile True: pass",
+    ],
+    "bases and bodies of classes": [
+        "class A(print): pass",
+        "class A(tuple): pass",
+        "import functools\nclass A(functools.partial): pass",
+        "class A:\n    __slots__ = ('__class__',)",
+        "class A:\n    __slots__ = ('__dict__',)",
+        "class A:\n    def __set_name__(self, o, n): pass",
+        "class A:\n    def __class_getitem__(cls, k): pass",
+        "class A:\n    def __instancecheck__(cls, k): pass",
+        "class A:\n    def __reduce__(self): pass",
+        "class A:\n    def __setattr__(self, n, v): pass",
+        "class A:\n    def __get__(self, o, t): pass",
+        "class A:\n    def __new__(cls): pass",
+    ],
+    "print and text": [
+        "print('x', file=1)",
+        "print(file=object())",
+        "'{:>100000000}'.format('x')",
+        "'%100000000d' % 1",
+        "'%*d' % (10 ** 8, 1)",
+        "f'{1:>{10 ** 8}}'",
+        "format(1.5, '.100000000f')",
+        "'x'.center(10 ** 9)",
+        "'x'.ljust(10 ** 9)",
+        "'1'.zfill(10 ** 9)",
+        "'\\t'.expandtabs(10 ** 9)",
+        "('a' * 10 ** 5).replace('a', 'b' * 10 ** 5)",
+        "('a' * 10 ** 5).translate({97: 'b' * 10 ** 5})",
+        "('x' * 10 ** 5).join([''] * 10 ** 5)",
+    ],
+    "super": [
+        "class A:\n    def f(self): return super().__class__.__base__",
+        "class A:\n    def f(self): return super().__subclasshook__\nA().f()",
+        "class A:\n    def f(self): return super().__getattribute__('x')\nA().f()",
+        "super(int, 1)",
+        "s = super",
+        "class L(list):\n    def f(self): return super().__mul__(10 ** 10)\nL([1]).f()",
+    ],
+}
+
+
+@pytest.mark.parametrize("source", [source for sources in REACHING.values() for source in sources])
+def test_out_of_reach(source: str) -> None:
+    with pytest.raises((BridgeError, AttributeError, TypeError, ImportError)) as caught:
+        run(source)
+    said = str(caught.value)
+    assert any(
+        word in said
+        for word in (
+            "not",
+            "no ",
+            "may",
+            "over",
+            "take",
+            "cannot",
+            "belong",
+            "attribute",
+            "many",
+            "write",
+            "decorates",
+            "only",
+        )
+    ), said
+
+
+def test_a_refusal_says_what_to_do() -> None:
+    assert "use bpy" in str(refusal("import os")) or "no access to files" in str(refusal("import os"))
+    assert "did you mean math?" in str(refusal("import maths"))
+    assert "leave it out" in str(refusal("import time\ntime.sleep(1)"))
+
+
+def test_hasattr_is_false_for_what_is_refused() -> None:
+    ran = run(
+        "import math\nclass A: x = 1\n"
+        "a = hasattr(A(), 'x'), hasattr(A(), 'y'), hasattr((), '__class__'), hasattr(math, 'sin'), hasattr(1, 'real')\n"
+        "b = hasattr(lambda: 0, '__globals__'), hasattr(print, '__self__'), hasattr('', 'format'), hasattr([], 'sort')"
+    )
+    assert ran["a"] == (True, False, True, True, True)
+    assert ran["b"] == (False, False, True, True)
+
+
+def test_type_says_what_may_be_said() -> None:
+    ran = run(
+        "def f(): pass\nclass A: pass\n"
+        "same = type(1) is int, type('') == str, type(A()) is A, type(f) == type(lambda: 0), type(f) == type(print)\n"
+        "names = type(1).__name__, type(f).__name__, type(A()).__name__, type(None).__name__, A.__name__, f.__name__\n"
+        "checks = isinstance(1, int), isinstance('', (int, str)), isinstance(int, type), isinstance(A, type), isinstance(f, type)\n"
+        "made = int('12'), str(3), bytes(2), list(range(3)), int(2.9), str(None)"
+    )
+    assert ran["same"] == (True, True, True, True, False)
+    assert ran["names"] == ("int", "function", "A", "NoneType", "A", "f")
+    assert ran["checks"] == (True, True, True, True, False)
+    assert ran["made"] == (12, "3", b"\0\0", [0, 1, 2], 2, "None")
+
+
+def test_functions_do_nothing_when_the_run_is_over() -> None:
+    ran = run(
+        "log = []\n"
+        "def f(): log.append(1)\n"
+        "g = lambda: log.append(2)\n"
+        "class A:\n    def m(self): log.append(3)\n"
+        "a = A()\n"
+        "def gen():\n    try:\n        yield 1\n    finally:\n        log.append(4)\n"
+        "it = gen(); next(it)\n"
+        "comp = (log.append(5) for _ in [1])"
+    )
+    for call in (ran["f"], ran["g"], ran["a"].m, lambda: next(ran["comp"]), ran["it"].close):
+        with pytest.raises(BaseException, match="run is over"):
+            call()
+    assert ran["log"] == []
+
+
+def test_an_error_of_the_script_can_be_shown_after_the_run() -> None:
+    with pytest.raises(ValueError, match="why") as caught:
+        run("class E(ValueError):\n    def __str__(self): return 'told ' + self.args[0]\nraise E('why')")
+    assert str(caught.value) == "why"
+
+
+def reachable(values: dict[str, Any]) -> list[Any]:
+    """Everything that a script's values hold, as far as containers and instances of its own classes go."""
+    found: dict[int, Any] = {}
+    stack: list[Any] = [
+        value for name, value in values.items() if name.isidentifier() and not name.startswith("__")
+    ]
+    while stack:
+        value = stack.pop()
+        if id(value) in found:
+            continue
+        found[id(value)] = value
+        if isinstance(value, dict):
+            stack += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            stack += value
+    return list(found.values())
+
+
+def test_what_modules_give_leads_to_no_module_frame_or_code() -> None:
+    """Every public attribute of everything importable, three steps deep, as a script would reach it."""
+    ran = run(
+        "import math, cmath, random, colorsys, itertools, functools, collections, collections.abc, dataclasses, enum, json\n"
+        "import statistics, string, textwrap, datetime, time, typing, abc, copy, re, operator, bisect, heapq, fractions\n"
+        "import numbers, array, types, contextlib, uuid, hashlib, pprint, warnings, traceback\n"
+        "values = [math, cmath, random, colorsys, itertools, functools, collections, dataclasses, enum, json, statistics,\n"
+        "    string, textwrap, datetime, time, typing, abc, copy, re, operator, bisect, heapq, fractions, numbers, array,\n"
+        "    types, contextlib, uuid, hashlib, pprint, warnings, traceback, 1, 'a', [], {}, (), set(), print, int, object,\n"
+        "    Exception(), lambda: 0, (x for x in ()), range(3), random.Random(1), re.compile('a'), re.match('a', 'a'),\n"
+        "    collections.deque(), collections.Counter(), datetime.datetime(2000, 1, 1), fractions.Fraction(1, 2),\n"
+        "    property(lambda s: 0), functools.lru_cache(lambda: 0), uuid.uuid4(), hashlib.md5(), array.array('f')]\n"
+        "def names_of(value):\n    return [name for name in dir(value) if hasattr(value, name)]\n"
+        "for _ in range(3):\n"
+        "    for value in list(values):\n"
+        "        for name in names_of(value):\n"
+        "            try:\n                found = getattr(value, name)\n"
+        "            except Exception:\n                continue\n"
+        "            if len(values) < 4000: values.append(found)\n"
+    )
+    forbidden = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
+    assert len(ran["values"]) > 300
+    for value in reachable({"values": ran["values"]}):
+        assert not isinstance(value, forbidden), value
+        assert value is not ran.names
+        assert not (isinstance(value, dict) and "__builtins__" in value), "a namespace"
+        assert not (isinstance(value, type) and issubclass(value, type)), value
+        assert value is not types.FunctionType
+        assert not isinstance(value, StandIn) or value.kind is not None
