@@ -176,15 +176,20 @@ def chosen(preferences: Any) -> dict[str, Any]:
 
 
 def get() -> Any:
-    """Return this extension's preferences, as Blender keeps them."""
-    return bpy.context.preferences.addons[__package__].preferences
+    """Return this extension's preferences, as Blender keeps them.
+
+    None where the extension was enabled by a script for this run alone, past Blender's list of add-ons.
+    """
+    entry = bpy.context.preferences.addons.get(__package__)
+    return None if entry is None else entry.preferences
 
 
 def register() -> None:
     """Register the preferences and pass on what the user chose before."""
     bpy.utils.register_class(MCP_BRIDGE_Preferences)
-    settings.set_preferences(chosen(get()))
-    if get().autostart and not bpy.app.background:
+    own = get()
+    settings.set_preferences({} if own is None else chosen(own))
+    if own is not None and own.autostart and not bpy.app.background:
         bpy.app.timers.register(_autostart, first_interval=0.5)
 
 

@@ -84,6 +84,10 @@ class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
     bl_parent_id = MCP_BRIDGE_PT_server.bl_idname
     bl_label = "Execute Endpoint"
 
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return preferences.get() is not None
+
     def draw_header(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
         setting.draw_checkbox(layout, preferences.get(), "execute_enabled")

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import addon_utils
 
+from support import blender
 from support.ports import is_open
 
 NAME = "bl_ext.user_default.mcp_bridge"
@@ -29,3 +31,14 @@ def test_disabling_stops_the_server() -> None:
     assert not is_open(port)
     assert [thread.name for thread in threading.enumerate() if not thread.daemon] == ["MainThread"]
     assert addon_utils.enable(NAME) is not None
+
+
+def test_a_script_may_enable_it_for_one_run_without_preferences(tmp_path: Path) -> None:
+    code = f"""
+addon_utils.enable({NAME!r})
+assert {NAME!r} not in bpy.context.preferences.addons
+from bl_ext.user_default.mcp_bridge.sandbox.execute import execute_blender_code
+print(execute_blender_code({{"code": "result = 'ok'"}}))
+"""
+    printed = blender.run(code, blender.environment(tmp_path), enabled=False)
+    assert "{'status': 'success', 'result': 'ok', 'stdout': ''}" in printed
