@@ -32,11 +32,12 @@ def on_worker(do: Callable[[], T]) -> T:
             outcome.append((True, do()))
         except BaseException as error:
             outcome.append((False, error))
+        main_thread.run(lambda: None)  # the pump looks up at once
 
     main_thread.start()
     thread = threading.Thread(target=work)
     thread.start()
-    main_thread.pump(thread.is_alive)
+    main_thread.pump(lambda: not outcome)
     thread.join()
     succeeded, value = outcome[0]
     if not succeeded:
