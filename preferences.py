@@ -160,6 +160,41 @@ class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
         update=_pass_on,
     )
 
+    sketchfab_token: StringProperty(
+        name="Sketchfab API Token",
+        description="To download from Sketchfab. It is under Settings › Password & API on sketchfab.com",
+        subtype="PASSWORD",
+        update=_pass_on,
+    )
+    hyper3d_key: StringProperty(
+        name="Hyper3D API Key",
+        description="To generate models with Hyper3D Rodin on your own account",
+        subtype="PASSWORD",
+        update=_pass_on,
+    )
+    fal_key: StringProperty(
+        name="fal.ai API Key",
+        description="To generate models with Hyper3D Rodin through fal.ai on your own account",
+        subtype="PASSWORD",
+        update=_pass_on,
+    )
+    ask_above_mb: IntProperty(
+        name="Ask Above (MB)",
+        description="A larger download begins only after you agreed",
+        default=_DEFAULTS.ask_above_mb,
+        min=1,
+        max=1_000_000,
+        update=_pass_on,
+    )
+    cache_quota_mb: IntProperty(
+        name="Cache (MB)",
+        description="Downloaded assets are kept up to this size; what was not used for longest goes first",
+        default=_DEFAULTS.cache_quota_mb,
+        min=100,
+        max=1_000_000,
+        update=_pass_on,
+    )
+
     def draw(self, context: bpy.types.Context) -> None:
         from .panels import preferences
 
@@ -170,9 +205,7 @@ def chosen(preferences: Any) -> dict[str, Any]:
     """Return the fields that the user has set."""
     names: Iterable[str] = MCP_BRIDGE_Preferences.__annotations__
     values = {name: getattr(preferences, name) for name in names if preferences.is_property_set(name)}
-    if not values.get("log_file", ""):
-        values.pop("log_file", None)
-    return values
+    return {name: value for name, value in values.items() if value != ""}
 
 
 def get() -> Any:

@@ -16,7 +16,7 @@ from . import identity
 if TYPE_CHECKING:
     from .cache import Cache
 
-__all__ = ("asset_cache", "register", "unregister")
+__all__ = ("asset_cache", "register", "thumbnails", "unregister")
 
 
 def asset_cache() -> Cache:
@@ -24,6 +24,11 @@ def asset_cache() -> Cache:
     from .cache import Cache  # late: HTTP and TLS would make Blender start later
 
     return Cache(_folder, quota=settings.current().cache_quota_mb * 1_000_000)
+
+
+def thumbnails() -> Path:
+    """Where the panel's thumbnails are kept."""
+    return _folder / "thumbnails"
 
 
 def register() -> None:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from . import clients, server, state
+from . import assets, clients, server, state
 
 __all__ = ("register", "unregister")
 
-_PARTS = (server, clients, state)
+_PARTS = (server, clients, assets, state)
 
 
 def register() -> None:

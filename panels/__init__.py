@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from . import menus, view3d
+from . import assets, menus, view3d
 
 __all__ = ("register", "unregister")
 
-_PARTS = (menus, view3d)
+_PARTS = (menus, view3d, assets)
 
 
 def register() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..operators import state
+from ..operators import asset_view, state
 from . import setting
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _SECTIONS = (
             "rate_limit",
         ),
     ),
+    ("assets", "Assets", False, ("ask_above_mb", "cache_quota_mb")),
     (
         "records",
         "Journal and Log",
@@ -50,10 +51,22 @@ def draw(layout: bpy.types.UILayout, preferences: Any) -> None:
         if body:
             for prop in properties:
                 setting.draw(body, preferences, prop)
+            if name == "assets":
+                _draw_keys(body, preferences)
     header, body = layout.panel("mcp_bridge_clients")
     header.label(text="Clients")
     if body:
         _draw_clients(body)
+
+
+def _draw_keys(layout: bpy.types.UILayout, preferences: Any) -> None:
+    for name, service in (("sketchfab_token", "sketchfab"), ("hyper3d_key", "hyper3d"), ("fal_key", "")):
+        row = layout.row()
+        setting.draw(row, preferences, name)
+        if service:
+            row.operator("mcp_bridge.test_key", text="Test").service = service
+    if asset_view.view.key_said:
+        layout.label(text=asset_view.view.key_said, icon="INFO", translate=False)
 
 
 def _draw_clients(layout: bpy.types.UILayout) -> None:

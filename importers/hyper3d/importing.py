@@ -10,7 +10,7 @@ from typing import Any
 
 from ... import folders, settings
 from ...errors import ExternalServiceError, InvalidParamsError, PolicyError
-from .. import download, foreign
+from .. import download, foreign, keys
 from ..credit import Credit
 from ..download import Flag, RemoteFile, Site
 from ..place import Imported, append
@@ -19,7 +19,10 @@ from ..work import Work
 from .api import FAL, MAIN, Fal, MainSite, Order, Progress, Provider, ProviderName, Ticket
 from .orders import Orders, Placed
 
-__all__ = ("balance", "choose", "orders", "place_order", "progress", "run")
+__all__ = ("balance", "choose", "orders", "place_order", "progress", "run", "wait_until_done")
+
+_ASK_EVERY_S = 5.0
+_STEP = 0.06
 
 
 def orders() -> Orders:
@@ -66,6 +69,17 @@ def progress(order_id: str, cancelled: Flag | None = None) -> Progress:
     """How far an order is."""
     ticket = orders().get(order_id).ticket
     return _provider(ticket.provider, cancelled).progress(ticket)
+
+
+def wait_until_done(work: Work, order_id: str) -> None:
+    """Ask every few seconds. Raises ExternalServiceError when the order fails, Cancelled; the order itself goes on."""
+    percent = 1.0
+    while (found := progress(order_id, work.cancelled)).state in ("waiting", "generating"):
+        percent += (80.0 - percent) * _STEP  # nobody says how long it takes: ever slower towards 80
+        work.report(percent, f"{found.state.title()}: {found.message}".rstrip(": "))
+        download.wait(_ASK_EVERY_S, work.cancelled)
+    if found.state != "done":
+        raise ExternalServiceError(f"The order has {found.state}. {found.message}".strip())
 
 
 def run(
@@ -119,5 +133,5 @@ def _provider(name: ProviderName, cancelled: Flag | None) -> Provider:
     choose(name)
     now = settings.current()
     if name == "hyper3d":
-        return MainSite(now.hyper3d_key or "", cancelled)
-    return Fal(now.fal_key or "", cancelled)
+        return MainSite(keys.check(MAIN.name, now.hyper3d_key or ""), cancelled)
+    return Fal(keys.check(FAL.name, now.fal_key or ""), cancelled)

@@ -55,25 +55,31 @@ def plan(
     resolution: str | None = None,
     file_format: str | None = None,
     ambient_occlusion: bool = False,
+    usual: str = _USUAL,
 ) -> Plan:
-    """Ask what the asset has. Raises InvalidParamsError, ExternalServiceError, Cancelled."""
+    """Ask what the asset has. Without `resolution` it is `usual`, or the nearest below that is offered.
+
+    Raises InvalidParamsError, ExternalServiceError, Cancelled.
+    """
     service = PolyHaven(work.cache, work.cancelled)
     asset = service.asset(asset_id)
     if kind not in (None, asset.kind):
         raise InvalidParamsError(f"{asset_id!r} is one of the {asset.kind}, not of the {kind}.")
     tree = service.files(asset_id)
     if asset.kind == "hdris":
-        chosen = resolution or _usual(choices.resolutions(tree, "hdri"))
+        chosen = resolution or _nearest(usual, choices.resolutions(tree, "hdri"))
         return Plan(asset, chosen, hdri=choices.hdri(tree, chosen, file_format or "hdr"))
     if asset.kind == "textures":
         offered = sorted({name for key in choices.MAP_ROLES for name in choices.resolutions(tree, key)})
-        chosen = resolution or _usual(offered)
+        chosen = resolution or _nearest(usual, offered)
         maps = choices.maps(tree, chosen, ambient_occlusion=ambient_occlusion)
         return Plan(asset, chosen, maps=tuple(maps))
-    return _plan_model(asset, tree, resolution, file_format)
+    return _plan_model(asset, tree, resolution, usual, file_format)
 
 
-def _plan_model(asset: Asset, tree: choices.Json, resolution: str | None, file_format: str | None) -> Plan:
+def _plan_model(
+    asset: Asset, tree: choices.Json, resolution: str | None, usual: str, file_format: str | None
+) -> Plan:
     offered = {
         name: found
         for name in _MODEL_FORMATS
@@ -83,7 +89,7 @@ def _plan_model(asset: Asset, tree: choices.Json, resolution: str | None, file_f
         wanted = f"as {file_format}" if file_format else "in a format that Blender reads"
         raise InvalidParamsError(f"{SITE.name} does not offer the model {asset.id!r} {wanted}.")
     every = {name for found in offered.values() for name in found}
-    chosen = choices.check_resolution(resolution or _usual(next(iter(offered.values()))), every)
+    chosen = choices.check_resolution(resolution or _nearest(usual, next(iter(offered.values()))), every)
     models = (choices.model(tree, chosen, name) for name, found in offered.items() if chosen in found)
     return Plan(asset, chosen, models=tuple(found for found in models if found is not None))
 
@@ -181,8 +187,8 @@ def _switch(work: Work, what: Plan) -> Imported:
     return Imported(what.asset.credit)
 
 
-def _usual(offered: Sequence[str]) -> str:
-    """The usual resolution, or the next smaller one, or the smallest there is."""
+def _nearest(wanted: str, offered: Sequence[str]) -> str:
+    """The wanted resolution, or the next smaller one, or the smallest there is."""
     ordered = sorted(offered, key=choices.number)
-    fitting = [name for name in ordered if choices.number(name) <= choices.number(_USUAL)]
-    return fitting[-1] if fitting else ordered[0] if ordered else _USUAL
+    fitting = [name for name in ordered if choices.number(name) <= choices.number(wanted)]
+    return fitting[-1] if fitting else ordered[0] if ordered else wanted

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from ...errors import ExternalServiceError, InvalidParamsError, PolicyError
-from .. import download
+from .. import download, keys
 from ..credit import Credit
 from ..download import Flag, HttpError, RemoteFile, Site
 
@@ -170,7 +170,7 @@ class Sketchfab:
                 "MCP Bridge, or in BLENDER_MCP_SKETCHFAB_TOKEN.",
                 code="no_key",
             )
-        return self._token
+        return keys.check(SITE.name, self._token)
 
     def _get(
         self, path: str, query: Mapping[str, str] | None = None, token: str | None = None

@@ -36,7 +36,7 @@ def test_clients_with_their_use_and_their_way_out(monkeypatch: pytest.MonkeyPatc
     drawn = _draw()
     for text in ("last used 2026-11-20", "never used", "revoked 2026-11-21"):
         assert text in drawn.labels
-    assert [(name, button.client_id) for name, button in drawn.buttons] == [
+    assert [(name, button.client_id) for name, button in drawn.buttons if "client" in name] == [
         ("mcp_bridge.revoke_client", "a"),
         ("mcp_bridge.revoke_client", "b"),
         ("mcp_bridge.forget_client", "c"),

@@ -7,13 +7,23 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import bpy
+
 __all__ = ("CONTEXT", "Drawn", "draw", "layout")
 
-#: What `panels.text` asks a context for: the width of the sidebar and the scale.
-CONTEXT = SimpleNamespace(
-    region=SimpleNamespace(width=280),
-    preferences=SimpleNamespace(system=SimpleNamespace(ui_scale=1.0)),
-)
+
+class _Context:
+    """What panels ask a context for: the width of the sidebar, the scale, and what is chosen."""
+
+    region = SimpleNamespace(width=280)
+    preferences = SimpleNamespace(system=SimpleNamespace(ui_scale=1.0))
+
+    @property
+    def window_manager(self) -> bpy.types.WindowManager:
+        return bpy.context.window_manager  # another one with each file
+
+
+CONTEXT = _Context()
 
 
 class Drawn:
@@ -45,7 +55,7 @@ class _Layout:
     def row(self, **_: Any) -> _Layout:
         return _Layout(self._drawn)
 
-    column = box = split = row
+    column = box = split = grid_flow = row
 
     def panel(self, name: str, **_: Any) -> tuple[_Layout, _Layout]:
         return _Layout(self._drawn), _Layout(self._drawn)
@@ -64,6 +74,12 @@ class _Layout:
 
     def menu(self, name: str, **_: Any) -> None:
         self._drawn.menus.append(name)
+
+    def progress(self, *, factor: float, text: str) -> None:
+        self._drawn.labels.append(f"{text} [{factor:.0%}]")
+
+    def template_icon(self, *, icon_value: int, **_: Any) -> None:
+        self._drawn.icons.append(str(icon_value))
 
     def separator(self) -> None:
         """Takes room and says nothing."""

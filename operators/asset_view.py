@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the panel Assets shows, and the threads that gather it: drawing waits for nothing.
+
+`view` is replaced, never changed. Threads hand their results to `_arrived`, a timer takes them over on the main
+thread; it runs only while something is under way.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from .. import jobs, main_thread
+from ..errors import BridgeError
+
+if TYPE_CHECKING:
+    from ..importers.browse import Entry, Page
+    from ..importers.work import Work
+
+__all__ = (
+    "ALL",
+    "OWNER",
+    "Asked",
+    "Question",
+    "View",
+    "ask",
+    "change",
+    "icon",
+    "register",
+    "start_job",
+    "start_search",
+    "unregister",
+)
+
+#: Whose jobs they are.
+OWNER = "panel"
+#: The category that stands for every one: what Blender enumerates must not have an empty name.
+ALL = ("ALL", "All Categories", "")
+_INTERVAL_S = 0.2
+#: Thumbnails that one thread fetches.
+_THUMBNAILS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something large that the user is asked about before it is fetched."""
+
+    id: str
+    text: str
+
+
+class Asked(BridgeError):
+    """The work ends here, until the user has answered."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(question.text)
+        self.question = question
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything that is shown. `cursors` lead to the pages so far, the last one to the page that is shown."""
+
+    entries: tuple[Entry, ...] = ()
+    cursors: tuple[str, ...] = ("",)
+    next_cursor: str = ""
+    #: "" while nothing is searched for.
+    searching: str = ""
+    error: str = ""
+    done: str = ""
+    job: jobs.Job | None = None
+    question: Question | None = None
+    #: What a service said of a key.
+    key_said: str = ""
+    #: What enumerates Poly Haven's categories: (path, name, description).
+    categories: tuple[tuple[str, str, str], ...] = (ALL,)
+
+
+view = View()
+_arrived: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+_busy = 0
+_latest = 0
+_stopped = threading.Event()
+_icons: Any = None
+
+
+def change(**changes: Any) -> None:
+    """Show something else. Main thread."""
+    global view
+    view = replace(view, **changes)
+    for window in bpy.context.window_manager.windows:
+        for area in window.screen.areas:
+            if area.type == "VIEW_3D":
+                area.tag_redraw()
+
+
+def icon(entry: Entry) -> int:
+    """The entry's thumbnail, 0 while it is not there."""
+    return _icons[entry.id].icon_id if _icons is not None and entry.id in _icons else 0
+
+
+def ask(do: Callable[[Work], Any], then: Callable[[Any], None], *, failed: Callable[[str], None]) -> None:
+    """Do something short with the network in a thread, and then something on the main thread."""
+    _in_thread(lambda: do(_work(_stopped, lambda _percent, _message: None)), then, failed)
+
+
+def start_search(find: Callable[[Work], Page], cursors: tuple[str, ...]) -> None:
+    """Replace what is shown by a page; of several searches the last one counts."""
+    global _latest
+    _latest = number = _latest + 1
+
+    def show(page: Page) -> None:
+        if number == _latest:
+            change(entries=page.entries, cursors=cursors, next_cursor=page.next_cursor, searching="")
+            _fetch_thumbnails(page.entries, number)
+
+    def failed(message: str) -> None:
+        if number == _latest:
+            change(searching="", error=message)
+
+    change(searching="Searching…", error="", done="")
+    ask(find, show, failed=failed)
+
+
+def start_job(title: str, do: Callable[[Work], str]) -> None:
+    """Do something long that shows its progress and can be cancelled; `do` gives what to say in the end."""
+    handle = jobs.registry.begin("import", title, OWNER)
+    main_thread.start()  # the assets come in through it, whether or not assistants can connect
+
+    def run() -> str | Question:
+        try:
+            return do(_work(handle.cancelled, report))
+        except Asked as asked:
+            return asked.question
+
+    def finished(found: str | Question) -> None:
+        handle.complete(found)
+        asked = isinstance(found, Question)
+        change(job=None, done="" if asked else found, question=found if asked else None)
+
+    def failed(message: str) -> None:
+        handle.fail(message)
+        change(job=None, error="" if handle.cancelled.is_set() else message)
+
+    def report(percent: float, message: str) -> None:
+        handle.report(percent, 100.0, message)
+
+    change(job=jobs.registry.get(handle.id, OWNER), error="", done="", question=None)
+    _in_thread(run, finished, failed)
+
+
+def _work(cancelled: Any, report: Callable[[float, str], None]) -> Work:
+    from ..importers import local
+    from ..importers.work import Work
+
+    return Work(local.asset_cache(), cancelled, report)
+
+
+def _in_thread(do: Callable[[], Any], then: Callable[[Any], None], failed: Callable[[str], None]) -> None:
+    global _busy
+
+    def run() -> None:
+        try:
+            result = do()
+        except BridgeError as error:
+            message = str(error)
+            _arrived.put(lambda: failed(message))
+        except Exception as error:  # whatever it is, the panel must not wait for ever
+            message = f"{type(error).__name__}: {error}"
+            _arrived.put(lambda: failed(message))
+        else:
+            _arrived.put(lambda: then(result))
+
+    _busy += 1
+    threading.Thread(target=run, name="mcp-bridge-assets", daemon=True).start()
+    if not bpy.app.timers.is_registered(_tick):
+        bpy.app.timers.register(_tick, first_interval=_INTERVAL_S, persistent=True)
+
+
+def _tick() -> float | None:
+    """Take over what has arrived; ends when nothing is under way."""
+    global _busy
+    while not _arrived.empty():
+        _busy -= 1
+        _arrived.get()()
+    if view.job is not None:
+        change(job=jobs.registry.get(view.job.id, OWNER))
+    return _INTERVAL_S if _busy else None
+
+
+def _fetch_thumbnails(entries: tuple[Entry, ...], number: int) -> None:
+    """A few at a time, so that the first ones appear soon."""
+    from ..importers import browse, local
+
+    folder = local.thumbnails()
+
+    def fetch(work: Work, part: tuple[Entry, ...]) -> dict[str, Path | None]:
+        return {entry.id: browse.thumbnail(work, entry, folder) for entry in part if number == _latest}
+
+    def show(found: dict[str, Path | None]) -> None:
+        for entry_id, path in found.items():
+            if path is not None and _icons is not None and entry_id not in _icons:
+                _icons.load(entry_id, str(path), "IMAGE")
+        change()
+
+    missing = [entry for entry in entries if not icon(entry)]
+    for begin in range(0, len(missing), _THUMBNAILS):
+        part = tuple(missing[begin : begin + _THUMBNAILS])
+        ask(partial(fetch, part=part), show, failed=lambda _message: None)
+
+
+def register() -> None:
+    """Make room for thumbnails."""
+    global _icons
+    import bpy.utils.previews
+
+    _stopped.clear()
+    _icons = bpy.utils.previews.new()
+
+
+def unregister() -> None:
+    """End what is under way, and forget."""
+    global view, _icons, _busy
+    _stopped.set()
+    if view.job is not None:
+        jobs.registry.cancel(view.job.id, OWNER)
+    if bpy.app.timers.is_registered(_tick):
+        bpy.app.timers.unregister(_tick)
+    if _icons is not None:
+        bpy.utils.previews.remove(_icons)
+    view, _icons, _busy = View(), None, 0

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Search and import assets, cancel, copy their credits, and try the keys."""
+
+# No `from __future__ import annotations` here: Blender reads the properties from the annotations.
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
+
+from .. import jobs, settings
+from . import asset_view
+
+if TYPE_CHECKING:
+    from ..importers.browse import Entry
+    from ..importers.work import Work
+
+__all__ = ("PREFIX", "Options", "register", "unregister")
+
+#: Of the names of the window manager's properties.
+PREFIX = "mcp_bridge_asset_"
+
+_SERVICES = (
+    ("polyhaven", "Poly Haven", "HDRIs, textures and models, free for any use (CC0). polyhaven.com"),
+    ("sketchfab", "Sketchfab", "Models of many authors; each has its own licence. sketchfab.com"),
+    ("hyper3d", "Hyper3D Rodin", "Models generated from a text, for credits of your account. hyper3d.ai"),
+)
+_KINDS = (
+    ("hdris", "HDRIs", "Pictures that light the scene"),
+    ("textures", "Textures", "Materials with all their maps"),
+    ("models", "Models", "Objects"),
+)
+_RESOLUTIONS = tuple((name, name.upper(), "") for name in ("1k", "2k", "4k", "8k", "16k"))
+
+
+def _categories(self: Any, context: Any) -> tuple[tuple[str, str, str], ...]:
+    return asset_view.view.categories  # kept there: Blender does not keep the texts alive
+
+
+def _start_over(self: Any, context: Any) -> None:
+    everything = (asset_view.ALL,)
+    asset_view.change(entries=(), cursors=("",), next_cursor="", error="", done="", categories=everything)
+    if getattr(self, f"{PREFIX}service") != "hyper3d":
+        bpy.ops.mcp_bridge.search_assets()  # type: ignore[attr-defined]
+
+
+def _search_again(self: Any, context: Any) -> None:
+    bpy.ops.mcp_bridge.search_assets()  # type: ignore[attr-defined]
+
+
+def _properties() -> dict[str, Any]:
+    """What is chosen in the panel. On the window manager itself: Blender as a module crashes at its end over callbacks
+    of a property group.
+    """
+    return {
+        "service": EnumProperty(
+            name="Service", description="Where to look", items=_SERVICES, update=_start_over
+        ),
+        "kind": EnumProperty(
+            name="Type",
+            description="What to look for",
+            items=_KINDS,
+            default="textures",
+            update=_start_over,
+        ),
+        "query": StringProperty(
+            name="Search", description="Words to look for. Empty: the most popular", update=_search_again
+        ),
+        "category": EnumProperty(
+            name="Category",
+            description="Only assets of this category",
+            items=_categories,
+            update=_search_again,
+        ),
+        "resolution": EnumProperty(
+            name="Resolution", description="Size of the pictures", items=_RESOLUTIONS, default="2k"
+        ),
+        "size": FloatProperty(
+            name="Size",
+            description="Length of the longest side. Zero: as the author made it",
+            min=0.0,
+            soft_max=10.0,
+            unit="LENGTH",
+        ),
+        "prompt": StringProperty(name="Prompt", description="What to model, in English"),
+    }
+
+
+class Options:
+    """What is chosen in the panel, under the names of `_properties`."""
+
+    def __init__(self, context: bpy.types.Context) -> None:
+        self.owner = context.window_manager
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.owner, PREFIX + name)
+
+
+class MCP_BRIDGE_OT_search_assets(bpy.types.Operator):
+    """Look for assets"""
+
+    bl_idname = "mcp_bridge.search_assets"
+    bl_label = "Search Assets"
+    bl_options = {"INTERNAL"}
+
+    page: EnumProperty(
+        items=(("first", "First", ""), ("next", "Next", ""), ("previous", "Previous", "")),
+        options={"SKIP_SAVE"},
+    )
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        return {"first": "Look for assets", "next": "Next page", "previous": "Previous page"}[properties.page]
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        from ..importers import browse
+
+        chosen, view = Options(context), asset_view.view
+        cursors = {
+            "first": ("",),
+            "next": (*view.cursors, view.next_cursor),
+            "previous": view.cursors[:-1] or ("",),
+        }[self.page]
+        category = "" if chosen.category == asset_view.ALL[0] else chosen.category
+        asked = (chosen.service, chosen.query, chosen.kind, category, cursors[-1])
+        asset_view.start_search(lambda work: browse.search(work, *asked), cursors)
+        if chosen.service == "polyhaven" and len(view.categories) == 1:
+            kind = chosen.kind
+            asset_view.ask(
+                lambda work: browse.categories(work, kind), _show_categories, failed=lambda _message: None
+            )
+        return {"FINISHED"}
+
+
+class MCP_BRIDGE_OT_import_asset(bpy.types.Operator):
+    """Download this asset and bring it into the scene"""
+
+    bl_idname = "mcp_bridge.import_asset"
+    bl_label = "Import Asset"
+    bl_options = {"INTERNAL"}
+
+    asset_id: StringProperty(options={"SKIP_SAVE"})
+    size_agreed: BoolProperty(options={"SKIP_SAVE"})
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if asset_view.view.job is not None:
+            cls.poll_message_set("Another import is at work")
+            return False
+        return True
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        entry = _entry(properties.asset_id)
+        return f"Import {entry.title} by {entry.author} ({entry.licence})" if entry else cls.__doc__ or ""
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        entry = _entry(self.asset_id)
+        if entry is None or entry.service == "polyhaven" or self.size_agreed:
+            return self.execute(context)
+        return context.window_manager.invoke_props_dialog(
+            self, width=360, title=f"Import {entry.title}", confirm_text="Import"
+        )
+
+    def draw(self, context: bpy.types.Context) -> None:
+        entry = _entry(self.asset_id)
+        if entry is not None:
+            self.layout.label(text=f"By {entry.author}", translate=False)
+            self.layout.label(text=f"Licence: {entry.licence}", translate=False, icon="INFO")
+            if entry.requirements:
+                self.layout.label(text=entry.requirements, translate=False)
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        entry, chosen = _entry(self.asset_id), Options(context)
+        if entry is None:
+            self.report({"WARNING"}, "This asset is no longer shown")
+            return {"CANCELLED"}
+        run = _import_polyhaven if entry.service == "polyhaven" else _import_sketchfab
+        do = partial(
+            run, entry=entry, agreed=self.size_agreed, resolution=chosen.resolution, size=chosen.size or None
+        )
+        asset_view.start_job(f"Import {entry.title}", do)
+        return {"FINISHED"}
+
+
+class MCP_BRIDGE_OT_generate_asset(bpy.types.Operator):
+    """Have a model generated from the prompt. It costs credits of your account"""
+
+    bl_idname = "mcp_bridge.generate_asset"
+    bl_label = "Generate Model"
+    bl_options = {"INTERNAL"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if asset_view.view.job is not None:
+            cls.poll_message_set("Another import is at work")
+            return False
+        if not Options(context).prompt.strip():
+            cls.poll_message_set("Write what to model first")
+            return False
+        return True
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        return context.window_manager.invoke_props_dialog(
+            self, width=360, title="Generate Model", confirm_text="Order", cancel_default=True
+        )
+
+    def draw(self, context: bpy.types.Context) -> None:
+        self.layout.label(text=Options(context).prompt, translate=False)
+        self.layout.label(text="Costs 0.5 credit or more of your account", icon="FUND")
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        chosen = Options(context)
+        asset_view.start_job(
+            "Generate Model", partial(_generate, prompt=chosen.prompt, size=chosen.size or None)
+        )
+        return {"FINISHED"}
+
+
+class MCP_BRIDGE_OT_cancel_asset(bpy.types.Operator):
+    """Stop the import. Nothing of it stays"""
+
+    bl_idname = "mcp_bridge.cancel_asset"
+    bl_label = "Cancel Import"
+    bl_options = {"INTERNAL"}
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        if asset_view.view.job is not None:
+            jobs.registry.cancel(asset_view.view.job.id, asset_view.OWNER)
+        asset_view.change(question=None)
+        return {"FINISHED"}
+
+
+class MCP_BRIDGE_OT_copy_credits(bpy.types.Operator):
+    """Copy the list of everything imported into this file, with authors and licences"""
+
+    bl_idname = "mcp_bridge.copy_credits"
+    bl_label = "Copy Credits"
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        from ..importers import place
+
+        found = place.credits_of()
+        if not found:
+            self.report({"INFO"}, "No imported assets are in this file")
+            return {"CANCELLED"}
+        context.window_manager.clipboard = "\n".join(item.line for item in found)
+        self.report({"INFO"}, f"Copied the credits of {len(found)} assets")
+        return {"FINISHED"}
+
+
+class MCP_BRIDGE_OT_test_key(bpy.types.Operator):
+    """Ask the service whether it accepts this key"""
+
+    bl_idname = "mcp_bridge.test_key"
+    bl_label = "Test"
+    bl_options = {"INTERNAL"}
+
+    service: EnumProperty(
+        items=(("sketchfab", "Sketchfab", ""), ("hyper3d", "Hyper3D", "")), options={"SKIP_SAVE"}
+    )
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        asset_view.change(key_said="Asking…")
+        asset_view.ask(partial(_try_key, service=self.service), _show_key, failed=_show_key)
+        return {"FINISHED"}
+
+
+def _entry(asset_id: str) -> "Entry | None":
+    return next((entry for entry in asset_view.view.entries if entry.id == asset_id), None)
+
+
+def _show_categories(found: list[tuple[str, str]]) -> None:
+    asset_view.change(categories=(asset_view.ALL, *((path, name, "") for path, name in found)))
+
+
+def _show_key(text: str) -> None:
+    asset_view.change(key_said=text)
+
+
+def _try_key(work: "Work", service: str) -> str:
+    if service == "sketchfab":
+        from ..importers.sketchfab.api import Sketchfab
+
+        return f"Accepted: {Sketchfab(settings.current().sketchfab_token, work.cancelled).account()}"
+    from ..importers.hyper3d import importing
+
+    return f"Accepted: {importing.balance('hyper3d', work.cancelled):g} credits left"
+
+
+def _import_polyhaven(work: "Work", entry: "Entry", agreed: bool, resolution: str, size: float | None) -> str:
+    from ..importers.polyhaven import importing
+
+    plan = importing.plan(work, entry.id, usual=resolution)
+    _check_size(plan.size, entry, agreed)
+    return _said(importing.run(work, plan))
+
+
+def _import_sketchfab(work: "Work", entry: "Entry", agreed: bool, resolution: str, size: float | None) -> str:
+    from ..importers.sketchfab import importing
+    from ..importers.sketchfab.api import Sketchfab
+
+    model = Sketchfab(settings.current().sketchfab_token, work.cancelled).model(entry.id)
+    importing.check_licence(model, entry.licence)  # which the dialog has shown
+    _check_size(model.size or 0, entry, agreed)
+    return _said(importing.run(work, model, size=size, location=None))
+
+
+def _generate(work: "Work", prompt: str, size: float | None) -> str:
+    from ..importers.hyper3d import importing
+    from ..importers.hyper3d.api import Order
+
+    work.report(1.0, "Ordering")
+    ticket = importing.place_order(importing.choose(None), Order(prompt))
+    importing.wait_until_done(work, ticket.id)
+    return _said(importing.run(work, ticket.id, name=prompt[:58], size=size, location=None))
+
+
+def _check_size(size: int, entry: "Entry", agreed: bool) -> None:
+    from ..importers.download import megabytes
+
+    if size > settings.current().ask_above_mb * 1_000_000 and not agreed:
+        raise asset_view.Asked(asset_view.Question(entry.id, f"“{entry.title}” has {megabytes(size)}."))
+
+
+def _said(imported: Any) -> str:
+    return f"Imported {imported.credit.title}"
+
+
+_CLASSES = (
+    MCP_BRIDGE_OT_search_assets,
+    MCP_BRIDGE_OT_import_asset,
+    MCP_BRIDGE_OT_generate_asset,
+    MCP_BRIDGE_OT_cancel_asset,
+    MCP_BRIDGE_OT_copy_credits,
+    MCP_BRIDGE_OT_test_key,
+)
+
+
+def register() -> None:
+    """Register the operators, and what is chosen in the panel."""
+    for cls in _CLASSES:
+        bpy.utils.register_class(cls)
+    for name, definition in _properties().items():
+        setattr(bpy.types.WindowManager, PREFIX + name, definition)
+    asset_view.register()
+
+
+def unregister() -> None:
+    """Unregister them."""
+    asset_view.unregister()
+    for name in _properties():
+        delattr(bpy.types.WindowManager, PREFIX + name)
+    for cls in reversed(_CLASSES):
+        bpy.utils.unregister_class(cls)

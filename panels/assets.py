@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panel Assets: search a service, see what it has, import it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..operators import asset_view
+from ..operators.assets import PREFIX, Options
+from .text import paragraph
+from .view3d import MCP_BRIDGE_PT_server
+
+if TYPE_CHECKING:
+    from ..importers.browse import Entry
+
+__all__ = ("register", "unregister")
+
+_COLUMNS = 3
+_SOURCES = {
+    "polyhaven": "Poly Haven, polyhaven.com",
+    "sketchfab": "Sketchfab, sketchfab.com",
+    "hyper3d": "Hyper3D Rodin, hyper3d.ai",
+}
+
+
+class MCP_BRIDGE_PT_assets(bpy.types.Panel):
+    """Assets of Poly Haven, Sketchfab and Hyper3D Rodin."""
+
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "MCP"
+    bl_idname = "MCP_BRIDGE_PT_assets"
+    bl_parent_id = MCP_BRIDGE_PT_server.bl_idname
+    bl_label = "Assets"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout: Any = self.layout
+        view, chosen = asset_view.view, Options(context)
+        layout.prop(chosen.owner, PREFIX + "service", text="")
+        if not bpy.app.online_access:
+            _draw_offline(layout.box(), context)
+        if view.job is not None:
+            _draw_job(layout.box(), view.job)
+        if view.question is not None:
+            _draw_question(layout.box(), view.question, context)
+        if view.error:
+            paragraph(layout.box(), view.error, context, icon="ERROR")
+        if view.done:
+            paragraph(layout, view.done, context, icon="CHECKMARK")
+        if chosen.service == "hyper3d":
+            _draw_generator(layout, chosen)
+        else:
+            _draw_search(layout, chosen)
+            _draw_grid(layout, view, context)
+        row = layout.row()
+        row.label(text=_SOURCES[chosen.service], translate=False)
+        row.operator("mcp_bridge.copy_credits", text="", icon="COPYDOWN")
+
+
+def _draw_offline(box: Any, context: bpy.types.Context) -> None:
+    paragraph(box, "Blender is not allowed online.", context, icon="INTERNET_OFFLINE")
+    if not bpy.app.online_access_override:
+        box.prop(context.preferences.system, "use_online_access", text="Allow Online Access")
+
+
+def _draw_job(box: Any, job: Any) -> None:
+    row = box.row()
+    row.progress(factor=job.progress / (job.total or 100.0), text=job.message or job.title)
+    row.operator("mcp_bridge.cancel_asset", text="", icon="X")
+
+
+def _draw_question(box: Any, question: asset_view.Question, context: bpy.types.Context) -> None:
+    paragraph(box, question.text, context, icon="QUESTION")
+    row = box.row()
+    again = row.operator("mcp_bridge.import_asset", text="Download")
+    again.asset_id, again.size_agreed = question.id, True
+    row.operator("mcp_bridge.cancel_asset", text="Cancel")
+
+
+def _draw_search(layout: Any, chosen: Any) -> None:
+    layout.prop(chosen.owner, PREFIX + "query", text="", icon="VIEWZOOM")
+    if chosen.service == "polyhaven":
+        layout.row().prop(chosen.owner, PREFIX + "kind", expand=True)
+        row = layout.row(align=True)
+        row.prop(chosen.owner, PREFIX + "category", text="")
+        row.prop(chosen.owner, PREFIX + "resolution", text="")
+    else:
+        layout.prop(chosen.owner, PREFIX + "size")
+
+
+def _draw_generator(layout: Any, chosen: Any) -> None:
+    layout.prop(chosen.owner, PREFIX + "prompt", text="", icon="TEXT")
+    layout.prop(chosen.owner, PREFIX + "size")
+    layout.operator("mcp_bridge.generate_asset", text="Generate…", icon="SHADERFX")
+
+
+def _draw_grid(layout: Any, view: asset_view.View, context: bpy.types.Context) -> None:
+    if view.searching:
+        layout.label(text=view.searching, icon="SORTTIME")
+    elif not view.entries:
+        layout.operator("mcp_bridge.search_assets", text="Show Assets", icon="VIEWZOOM")
+    grid = layout.grid_flow(row_major=True, columns=_COLUMNS, even_columns=True, even_rows=True, align=True)
+    for entry in view.entries:
+        _draw_entry(grid.box().column(align=True), entry)
+    if len(view.cursors) > 1 or view.next_cursor:
+        row = layout.row()
+        back = row.row()
+        back.enabled = len(view.cursors) > 1
+        back.operator("mcp_bridge.search_assets", text="", icon="TRIA_LEFT").page = "previous"
+        row.label(text=f"Page {len(view.cursors)}", translate=False)
+        on = row.row()
+        on.enabled = bool(view.next_cursor)
+        on.operator("mcp_bridge.search_assets", text="", icon="TRIA_RIGHT").page = "next"
+
+
+def _draw_entry(column: Any, entry: Entry) -> None:
+    picture = asset_view.icon(entry)
+    if picture:
+        column.template_icon(icon_value=picture, scale=4.0)
+    else:
+        blank = column.column()
+        blank.scale_y = 4.0
+        blank.label(text="", icon="IMAGE_DATA")
+    column.operator("mcp_bridge.import_asset", text=entry.title, translate=False).asset_id = entry.id
+
+
+def register() -> None:
+    """Register the panel."""
+    bpy.utils.register_class(MCP_BRIDGE_PT_assets)
+
+
+def unregister() -> None:
+    """Unregister it."""
+    bpy.utils.unregister_class(MCP_BRIDGE_PT_assets)

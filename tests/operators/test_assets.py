@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panel Assets, operated without a window: timers do not fire there, so the tests turn them by hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from bl_ext.user_default.mcp_bridge import main_thread, settings
+from bl_ext.user_default.mcp_bridge.importers import confined, local
+from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing as hyper3d
+from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
+from bl_ext.user_default.mcp_bridge.operators import asset_view
+from bl_ext.user_default.mcp_bridge.operators.assets import PREFIX
+from bl_ext.user_default.mcp_bridge.panels.assets import MCP_BRIDGE_PT_assets
+
+from support.layout import Drawn, draw
+from support.polyhaven import SKY, PolyHavenServer
+from support.rodin import KEY, RodinServer
+from support.sketchfab import TOKEN, UID, SketchfabServer, record
+from support.web import Reply
+
+pytestmark = pytest.mark.usefixtures("empty_scene", "_fresh")
+
+
+@pytest.fixture
+def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(local, "_folder", tmp_path / "cache")
+    bpy.context.preferences.system.use_online_access = True
+    asset_view.unregister()
+    asset_view.register()
+    yield
+    settle()
+    asset_view.unregister()
+    asset_view.register()
+    for name in ("service", "kind", "query", "category", "resolution", "size", "prompt"):
+        bpy.context.window_manager.property_unset(PREFIX + name)
+    settings.set_preferences({})
+    bpy.context.preferences.system.use_online_access = False
+
+
+@pytest.fixture
+def polyhaven(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[PolyHavenServer]:
+    files = tmp_path_factory.getbasetemp() / "polyhaven-panel"
+    files.mkdir(exist_ok=True)
+    with PolyHavenServer(files) as started:
+        monkeypatch.setenv("BLENDER_MCP_POLYHAVEN_API", started.url)
+        yield started
+
+
+def settle(until: Callable[[], bool] = lambda: asset_view._busy == 0) -> None:
+    """Turn the timers until nothing is under way."""
+    end = time.monotonic() + 30
+    while True:
+        asset_view._tick()
+        if until():
+            return
+        assert time.monotonic() < end
+        _pump_once()
+
+
+def _pump_once() -> None:
+    """Do what waits for the main thread, and no more."""
+    left = [main_thread.run(lambda: None)]
+    main_thread.pump(lambda: not left[0].done())
+    time.sleep(0.01)
+
+
+def shown() -> Drawn:
+    return draw(MCP_BRIDGE_PT_assets)
+
+
+def choose(**values: Any) -> None:
+    for name, value in values.items():
+        setattr(bpy.context.window_manager, PREFIX + name, value)
+    settle()
+
+
+def test_at_rest_it_offers_to_show_assets_and_names_its_source() -> None:
+    drawn = shown()
+    assert drawn.operators() == ["mcp_bridge.search_assets", "mcp_bridge.copy_credits"]
+    assert drawn.labels == ["Poly Haven, polyhaven.com"]
+    assert [name.removeprefix(PREFIX) for name in drawn.properties] == [
+        "service",
+        "query",
+        "kind",
+        "category",
+        "resolution",
+    ]
+
+
+def test_search_fills_the_grid_and_the_categories(polyhaven: PolyHavenServer) -> None:
+    bpy.ops.mcp_bridge.search_assets()
+    assert "Searching…" in shown().labels
+    settle()
+    assert [entry.title for entry in asset_view.view.entries] == ["Brick Wall", "Brick Wall 02"]
+    assert [path for path, _, _ in asset_view.view.categories] == [
+        "ALL",
+        "architecture",
+        "architecture/walls",
+    ]
+    choose(category="architecture/walls")
+    assert [entry.id for entry in asset_view.view.entries] == ["brick_wall"]
+    choose(kind="hdris")
+    assert [entry.id for entry in asset_view.view.entries] == [SKY]
+
+
+def test_thumbnails_appear_when_they_are_there(polyhaven: PolyHavenServer, tmp_path: Path) -> None:
+    picture = bpy.data.images.new("thumbnail", 8, 8)
+    picture.filepath_raw, picture.file_format = str(tmp_path / "t.png"), "PNG"
+    picture.save()
+    polyhaven.routes["/thumb.png"] = Reply((tmp_path / "t.png").read_bytes())
+    polyhaven.records[SKY]["thumbnail_url"] = polyhaven.url + "/thumb.png?width=256"
+    choose(kind="hdris")
+    [entry] = asset_view.view.entries
+    assert asset_view._icons[entry.id].image_size[:] == (8, 8), (
+        "without a window it has no icon, but its picture"
+    )
+
+
+def test_pages(polyhaven: PolyHavenServer) -> None:
+    for number in range(20):
+        polyhaven.records[f"sky_{number}"] = polyhaven.records[SKY] | {"name": f"Sky {number}"}
+    choose(kind="hdris")
+    assert (len(asset_view.view.entries), "Page 1" in shown().labels) == (12, True)
+    bpy.ops.mcp_bridge.search_assets(page="next")
+    settle()
+    assert (len(asset_view.view.entries), "Page 2" in shown().labels) == (9, True)
+    bpy.ops.mcp_bridge.search_assets(page="previous")
+    settle()
+    assert len(asset_view.view.entries) == 12
+
+
+def test_import_with_progress_and_credits(polyhaven: PolyHavenServer) -> None:
+    choose(kind="hdris")
+    bpy.ops.mcp_bridge.import_asset(asset_id=SKY)
+    drawn = shown()
+    assert any("Import Studio Sky" in label or "[" in label for label in drawn.labels)
+    assert "mcp_bridge.cancel_asset" in drawn.operators()
+    assert not bpy.ops.mcp_bridge.import_asset.poll()
+    settle()
+    assert bpy.context.scene.world.name == "Studio Sky"
+    assert "Imported Studio Sky" in shown().text
+    bpy.ops.mcp_bridge.copy_credits()
+
+
+def test_a_failure_is_shown_and_nothing_stays(polyhaven: PolyHavenServer) -> None:
+    choose(kind="hdris")
+    for path in [path for path in polyhaven.routes if path.startswith("/dl/")]:
+        polyhaven.routes[path] = Reply("gone", 404)
+    worlds = len(bpy.data.worlds)
+    bpy.ops.mcp_bridge.import_asset(asset_id=SKY)
+    settle()
+    assert "Poly Haven answered 404 Not Found" in shown().text
+    assert len(bpy.data.worlds) == worlds
+
+
+def test_cancel(polyhaven: PolyHavenServer) -> None:
+    choose(kind="hdris")
+    for path in [path for path in polyhaven.routes if path.startswith("/dl/")]:
+        polyhaven.routes[path].pause = 20
+    bpy.ops.mcp_bridge.import_asset(asset_id=SKY)
+    bpy.ops.mcp_bridge.cancel_asset()
+    begin = time.monotonic()
+    settle()
+    assert time.monotonic() - begin < 3
+    assert (asset_view.view.job, asset_view.view.error) == (None, "")
+
+
+def test_something_large_is_asked_about(polyhaven: PolyHavenServer) -> None:
+    settings.set_preferences({"ask_above_mb": 1})
+    for there in polyhaven.files[SKY]["hdri"].values():
+        there["hdr"]["size"] = 3_000_000
+    choose(kind="hdris")
+    bpy.ops.mcp_bridge.import_asset(asset_id=SKY)
+    settle()
+    drawn = shown()
+    assert "“Studio Sky” has 3.0 MB." in drawn.text
+    [again] = [
+        made
+        for name, made in drawn.buttons
+        if name == "mcp_bridge.import_asset" and hasattr(made, "size_agreed")
+    ]
+    assert (again.asset_id, again.size_agreed) == (SKY, True)
+    assert polyhaven.downloads() == []
+    bpy.ops.mcp_bridge.import_asset(asset_id=again.asset_id, size_agreed=True)
+    settle()
+    assert polyhaven.downloads() != []
+
+
+def test_offline_it_says_so_and_offers_the_preference() -> None:
+    bpy.context.preferences.system.use_online_access = False
+    drawn = shown()
+    assert "Blender is not allowed online." in drawn.text
+    bpy.ops.mcp_bridge.search_assets()
+    settle()
+    assert "Allow Online Access" in shown().text
+
+
+def test_sketchfab_with_its_licence(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = tmp_path_factory.getbasetemp() / "sketchfab-panel"
+    files.mkdir(exist_ok=True)
+    with SketchfabServer(files) as server:
+        monkeypatch.setenv("BLENDER_MCP_SKETCHFAB_API", server.base)
+        limited = record(
+            license={"label": "CC Attribution-NonCommercial", "requirements": "No commercial use."}
+        )
+        server.routes["/v3/search"] = Reply({"results": [limited]})
+        choose(service="sketchfab")
+        [entry] = asset_view.view.entries
+        assert (entry.licence, entry.requirements) == ("CC Attribution-NonCommercial", "No commercial use.")
+        bpy.ops.mcp_bridge.import_asset(asset_id=UID)
+        settle()
+        assert "needs the user's API token" in shown().text
+        settings.set_preferences({"sketchfab_token": TOKEN})
+        bpy.ops.mcp_bridge.test_key(service="sketchfab")
+        settle()
+        assert asset_view.view.key_said == "Accepted: ada"
+
+
+def test_generating(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = tmp_path_factory.getbasetemp() / "rodin-panel"
+    files.mkdir(exist_ok=True)
+    monkeypatch.setattr(hyper3d, "orders", lambda: Orders(tmp_path / "rodin"))
+    monkeypatch.setattr(confined, "run", _run_in_fork)
+    with RodinServer(files) as server:
+        monkeypatch.setenv("BLENDER_MCP_HYPER3D_API", server.url)
+        monkeypatch.setenv("BLENDER_MCP_HYPER3D_KEY", KEY)
+        choose(service="hyper3d")
+        assert "mcp_bridge.generate_asset" in shown().operators()
+        assert not bpy.ops.mcp_bridge.generate_asset.poll()
+        choose(prompt="a lamp")
+        bpy.ops.mcp_bridge.generate_asset()
+        settle()
+        assert "Imported a lamp" in shown().text
+        assert len(server.orders()) == 1
+        bpy.ops.mcp_bridge.test_key(service="hyper3d")
+        settle()
+        assert asset_view.view.key_said == "Accepted: 12.5 credits left"
+
+
+def _run_in_fork(_program: str, folder: Path, _cancelled: Any) -> None:
+    from bl_ext.user_default.mcp_bridge.importers import child
+
+    from support import fork
+
+    main_thread.run(lambda: fork.run(child.main, folder)).result()
