@@ -29,7 +29,7 @@ _MOST_CHANGES = 60
 _MOST_WALKED = 2000
 
 #: The user interface and its tools, which are not part of the scene.
-_APART = frozenset(("window_managers", "screens", "workspaces", "brushes"))
+_APART = frozenset(("WINDOWMANAGER", "SCREEN", "WORKSPACE", "BRUSH"))
 
 
 class DataBlock(TypedDict):
@@ -198,10 +198,14 @@ _DETAILS: tuple[tuple[type, Callable[[Any], str]], ...] = (
 
 
 def _all() -> Iterator[Any]:
-    """Every data-block of the scenes."""
+    """Every data-block of the scenes, once."""
+    seen: set[int] = set()
     for prop in bpy.data.bl_rna.properties:
-        if prop.type == "COLLECTION" and prop.identifier not in _APART:
-            yield from getattr(bpy.data, prop.identifier)
+        if prop.type == "COLLECTION":
+            for item in getattr(bpy.data, prop.identifier):
+                if item.id_type not in _APART and item.session_uid not in seen:
+                    seen.add(item.session_uid)
+                    yield item
 
 
 def _kind(item: Any) -> str:

@@ -16,6 +16,7 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox import supervisor
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.pool import Pool
 
 from support import blender, sandbox_cases
 from support.confined_attacks import run_confined
@@ -44,6 +45,7 @@ ANSWERS = """
 def _rehearsals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rehearse, "find", bare_program)
+        patch.setattr(Pool, "warm", lambda self, needs: None)  # a cold child is there sooner than a warm one
         with rehearsals(tmp_path_factory.mktemp("faults"), disk_mb=64, blender_mem_mb=1024):
             yield
 
@@ -55,8 +57,8 @@ def _scene() -> None:
 
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearse, "TIME_LIMIT_S", 1.0)
-    monkeypatch.setattr(rehearse, "_OVERHEAD_S", 1.0)
+    monkeypatch.setattr(rehearse, "TIME_LIMIT_S", 0.7)
+    monkeypatch.setattr(rehearse, "_OVERHEAD_S", 0.7)
 
 
 def _rejected(script: str) -> str:
