@@ -60,13 +60,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A PNG picture."""
+    """A PNG picture. `note` says what of it is not as it was asked for."""
 
     data: bytes
     width: int
     height: int
     seconds: float
     engine: str
+    note: str
 
 
 def prepare(
@@ -128,7 +129,7 @@ def _run(plan: Plan, report: Report, cancelled: Event) -> Picture:
     finally:
         running.remove_folder(folder)
     width, height = plan.facts["resolution"]
-    return Picture(data, width, height, answer["seconds"], plan.facts["engine"])
+    return Picture(data, width, height, answer["seconds"], plan.facts["engine"], answer["note"])
 
 
 def _follow(running: Any, handle: Any, report: Report, cancelled: Event) -> dict[str, Any]:

@@ -80,7 +80,9 @@ def remember_render(picture: bytes, mime_type: str) -> None:
     global _last_render
     _last_render = (picture, mime_type)
     if _features:
-        _features.add(replace(_features.resources[RENDER], mime_type=mime_type, size=len(picture)))
+        # Not by `add`: the list has the same resources as before, and clients would ask for it anew.
+        listed = replace(_features.resources[RENDER], mime_type=mime_type, size=len(picture))
+        _features.resources[RENDER] = listed
         _features.resource_updated(RENDER)
 
 

@@ -90,4 +90,6 @@ def _result(picture: render.Picture) -> ToolResult:
         "engine": picture.engine,
     }
     note = f"{picture.width} × {picture.height} pixels in {picture.seconds:g} s by {picture.engine}"
+    if picture.note:
+        note += f", {picture.note}"
     return ToolResult([shown, content.text(note)], facts)
