@@ -13,7 +13,7 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.sandbox import supervisor
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import program, rehearse, snapshot
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse, snapshot
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.pool import RehearsalCancelled
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.report import as_text
 from bl_ext.user_default.mcp_bridge.sandbox.supervisor.probe import EVERYTHING
@@ -184,13 +184,6 @@ def test_a_warm_child_waits_for_the_next_one() -> None:
     report_of("result = 2")
     assert first is not pool._warm
     assert supervisor.current().wait(first.handle, 10.0).state == "exited"
-
-
-def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        ExternalServiceError, match=r"There is no Blender at .*blender-9, which the preferences name"
-    ):
-        program.find(tmp_path / "blender-9")
 
 
 class TestSnapshot:

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report as a person reads it, from data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.report import Held, as_text, failed, from_answer
+
+HELD = Held(
+    {"means": "Landlock and seccomp", "in_force": ["read", "write", "network", "process"]},
+    0.002,
+    0.4,
+    260.0,
+    (),
+)
+NOTHING = {"added": [], "removed": [], "changed": [], "totals": {}, "left_out": {}}
+
+
+def _text(difference: dict[str, Any] | None = None, **changes: Any) -> list[str]:
+    answer = {
+        "outcome": "success",
+        "result": None,
+        "stdout": "",
+        "warnings": [],
+        "seconds": {"open": 0.01, "script": 0.05, "total": 0.3},
+        "peak_memory_mb": 240.0,
+        "difference": {**NOTHING, **(difference or {})},
+        "pictures": {},
+        "in_force": [],
+        **changes,
+    }
+    return as_text(from_answer(answer, HELD)).splitlines()
+
+
+def test_the_last_line_tells_the_cost_and_what_held_the_script() -> None:
+    assert _text()[-1] == (
+        "Took 0.05 s in the script, 0.4 s in all, 260 MB at most. Held by Landlock and seccomp; out of its reach: "
+        "your files, your disk, the network, other programs."
+    )
+
+
+def test_only_what_was_in_force_is_claimed() -> None:
+    held = Held({"means": "hope", "in_force": ["network"]}, 0.0, 1.0, 1.0, ())
+    assert as_text(failed("It crashed.", held)).endswith("Held by hope; out of its reach: the network.")
+
+
+def test_each_kind_of_change_has_its_form() -> None:
+    changes = [
+        {"property": "location", "before": [0.0, 0.0], "after": [1.5, 0.0]},
+        {"property": "modifiers['Bevel']", "after": "Bevel modifier", "note": "width 0.2"},
+        {"property": "['old']", "before": 3},
+        {"property": "positions", "note": "changed"},
+        {"property": "name", "before": "a" * 200, "after": "b"},
+    ]
+    block = {"kind": "Object", "name": "Cube", "changes": changes}
+    assert _text({"changed": [block]})[2:9] == [
+        "Changed:",
+        "  ~ Object 'Cube'",
+        "      location: (0, 0) → (1.5, 0)",
+        "      + modifiers['Bevel']: 'Bevel modifier' (width 0.2)",
+        "      − ['old']: was 3",
+        "      positions: changed",
+        f"      name: '{'a' * 79}… → 'b'",
+    ]
+
+
+def test_what_is_too_much_is_counted() -> None:
+    added = [{"kind": "Mesh", "name": str(number)} for number in range(200)]
+    lines = _text({"added": added, "left_out": {"added": 1234}})
+    assert "  … and 142 more lines" in lines
+    assert "Not shown: 1,234 added" in lines
+    assert len(lines) < 75
+
+
+def test_warnings_and_output_are_shown() -> None:
+    lines = _text(warnings=["a handler was removed"], stdout="line\n" * 30, result={"a": 1})
+    assert lines.count("  line") == 20
+    assert "Its result: {'a': 1}" in lines
+    assert "  ! a handler was removed" in lines
+
+
+def test_the_higher_of_two_memory_figures_counts() -> None:
+    assert any("300 MB at most" in line for line in _text(peak_memory_mb=300.0))

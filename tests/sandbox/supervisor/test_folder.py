@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
+from bl_ext.user_default.mcp_bridge.sandbox.supervisor.folder import RunFolder, remove_tree
+
+
+def test_folders_are_private_but_can_be_got_to(tmp_path: Path) -> None:
+    run = RunFolder.make(tmp_path / "runs")
+    work = run.new()
+    assert stat.S_IMODE(work.stat().st_mode) == 0o700
+    assert stat.S_IMODE(run.path.stat().st_mode) == 0o711
+    run.close()
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_the_canary_would_sing_without_confinement(tmp_path: Path) -> None:
+    run = RunFolder.make(tmp_path / "runs")
+    canary = run.canary()
+    file = Path(canary["file"])
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o777
+    socket.create_connection(("127.0.0.1", canary["port"]), 1.0).close()
+    assert run.canary() == canary
+    run.close()
+
+
+def test_a_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: real + 1)
+    with pytest.raises(ExternalServiceError, match=r"it belongs to another user. Set sandbox\.workdir_base"):
+        RunFolder.make(tmp_path / "runs")
+
+
+def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file")
+    with pytest.raises(ExternalServiceError, match="No work folder for confined processes can be made in"):
+        RunFolder.make(tmp_path / "runs")
+
+
+def test_removing_never_follows_a_link_and_opens_what_was_closed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    folder = tmp_path / "folder"
+    closed = folder / "a" / "closed"
+    closed.mkdir(parents=True)
+    (closed / "file").write_text("x")
+    (folder / "link").symlink_to(outside)
+    closed.chmod(0)
+    remove_tree(folder)
+    assert not folder.exists()
+    assert (outside / "kept").read_text() == "kept"

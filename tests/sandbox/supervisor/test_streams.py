@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import io
+
+import pytest
+from bl_ext.user_default.mcp_bridge.sandbox.supervisor.streams import Answers, Tail
+
+
+def test_a_tail_keeps_the_end_and_nothing_that_a_terminal_would_obey() -> None:
+    tail = Tail(keep=9)
+    tail.follow(io.BufferedReader(io.BytesIO(b"beginning\x1b[2Jend\n\xff")))
+    assert tail.text() == "[2Jend\n\ufffd"
+
+
+def test_answers_come_line_by_line_and_end_with_none() -> None:
+    answers = Answers(flooded=pytest.fail)
+    answers.follow(io.BufferedReader(io.BytesIO(b"one\ntwo\ncut")))
+    assert [answers.next(1.0) for _ in range(5)] == [b"one\n", b"two\n", b"cut", None, None]
+
+
+@pytest.mark.parametrize("data", [b"x" * 11, b"1\n2\n3\n4\n"], ids=["long", "many"])
+def test_a_flood_is_told_once_and_not_read_on(data: bytes) -> None:
+    floods: list[bool] = []
+    pipe = io.BufferedReader(io.BytesIO(data + b"rest\n" * 100))
+    answers = Answers(lambda: floods.append(True), longest=10, most=3)
+    answers.follow(pipe)
+    assert floods == [True]
+    assert pipe.closed
+
+
+def test_waiting_for_an_answer_has_an_end() -> None:
+    with pytest.raises(TimeoutError):
+        Answers(flooded=pytest.fail).next(0.01)
