@@ -7,6 +7,7 @@ imported when it starts, so that enabling the extension stays cheap.
 
 from __future__ import annotations
 
+import base64
 import logging
 import os
 import secrets
@@ -246,6 +247,7 @@ def _app(chosen: Settings, features: Features, door: access.Access, instance_id:
         states=RequestStates(secrets.token_bytes(32), time.time),
         jobs=jobs.registry,
         instructions=(Path(__file__).parent / "instructions.md").read_text(encoding="utf-8").strip(),
+        icons=[_icon()],
     )
     app = App(
         core,
@@ -268,6 +270,12 @@ def _app(chosen: Settings, features: Features, door: access.Access, instance_id:
 def _processes() -> dict[str, int]:
     """How many confined processes run, and what became of those that did."""
     return asdict(supervisor.counts())
+
+
+def _icon() -> dict[str, Any]:
+    """What a client may show for this server."""
+    picture = base64.b64encode((Path(__file__).parent / "icon.svg").read_bytes()).decode()
+    return {"src": f"data:image/svg+xml;base64,{picture}", "mimeType": "image/svg+xml", "sizes": ["any"]}
 
 
 def _version() -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...jobs import Jobs
@@ -16,15 +17,23 @@ from .validation import Check, compile_check
 
 @dataclass(slots=True)
 class Core:
-    """`info` is the server's `Implementation` object: name, title, version, …"""
+    """`info` is the server's `Implementation` object: name, title, version. `icons` are shown with it where a client
+    asks who the server is; elsewhere they would come with every answer.
+    """
 
     features: Features
     info: Json
     states: RequestStates
     jobs: Jobs
     instructions: str = ""
+    icons: Sequence[Json] = ()
     inputs: TaskInputs = field(default_factory=TaskInputs)
     _checks: dict[str, tuple[Tool, Check]] = field(default_factory=dict)
+
+    @property
+    def introduction(self) -> Json:
+        """`info` with the icons."""
+        return {**self.info, "icons": list(self.icons)} if self.icons else self.info
 
     def check(self, tool: Tool) -> Check:
         """The compiled input schema of a tool; compiled at its first call."""

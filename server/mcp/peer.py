@@ -245,7 +245,7 @@ class Peer:
         result: Json = {
             "protocolVersion": self.session.version,
             "capabilities": CAPABILITIES,
-            "serverInfo": self.core.info,
+            "serverInfo": self.core.introduction,
         }
         if self.core.instructions:
             result["instructions"] = self.core.instructions
@@ -462,7 +462,8 @@ class Peer:
 
     def _dressed(self, call: Call, result: Json) -> Json:
         """With what 2026-07-28 wants in every result."""
-        meta = {**result.get("_meta", {}), SERVER_INFO: self.core.info}
+        info = self.core.introduction if call.method == "server/discover" else self.core.info
+        meta = {**result.get("_meta", {}), SERVER_INFO: info}
         dressed: Json = {"resultType": "complete", **result, "_meta": meta}
         ttl = methods.TTL_MS.get(call.method)
         if ttl is not None and dressed["resultType"] == "complete":

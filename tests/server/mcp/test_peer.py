@@ -79,6 +79,15 @@ def test_discover(peer: Peer) -> None:
     assert result["cacheScope"] == "private"
 
 
+def test_icons_come_only_with_an_introduction(peer: Peer) -> None:
+    icons = [{"src": "data:,"}]
+    peer.core.icons = icons
+    assert ask(peer, handshake(1))["result"]["serverInfo"]["icons"] == icons
+    key = "io.modelcontextprotocol/serverInfo"
+    assert ask(peer, stateless(2, "server/discover"))["result"]["_meta"][key]["icons"] == icons
+    assert "icons" not in ask(peer, stateless(3, "tools/list"))["result"]["_meta"][key]
+
+
 def test_eras_interleave_on_one_connection(peer: Peer) -> None:
     assert "ttlMs" in ask(peer, stateless(1, "tools/list"))["result"]
     ask(peer, handshake(2))
