@@ -9,6 +9,7 @@ rewrites the rest (see `expressions` for how). The code only runs in a namespace
 from __future__ import annotations
 
 import ast
+import warnings
 from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any, Final
@@ -63,6 +64,12 @@ def compile_script(source: str, *, filename: str = "<script>", source_limit: int
     Raises:
         ScriptRefused: with every finding; codes are `syntax`, `name`, `attribute`, `import`, `size`.
     """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SyntaxWarnings (`1[0]`) would go to the host's console
+        return _compile(source, filename, source_limit)
+
+
+def _compile(source: str, filename: str, source_limit: int) -> Compiled:
     tree = _parse(source, filename, source_limit)
     try:
         transformer = _Transformer(Kinds(tree))
