@@ -15,7 +15,7 @@ from . import snapshot
 from .pool import ChildFailed, Needs, Pool
 from .program import find
 from .protocol import Garbled, Request, check_answer
-from .report import Held, Report, failed, from_answer, pictures_of
+from .report import Confinement, Held, Report, failed, from_answer, pictures_of
 
 __all__ = ("Prepared", "Rehearsed", "prepare", "rehearse", "shutdown", "warm")
 
@@ -61,14 +61,36 @@ def rehearse(
     pictures: bool = True,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Rehearsed:
-    """Run `script` in a confined Blender on the copy. Not on the main thread: it takes from 0.3 s to a minute.
+    """Run `script` in a confined Blender on the copy, once. Not on the main thread: from 0.3 s to a minute.
 
     Raises ExternalServiceError where no child could be started, RehearsalCancelled once `cancelled` says so;
     whatever becomes of the script is in the report.
     """
     begin = time.perf_counter()
+    copy = prepared.copy
+    request = _request(prepared, script, title, level, pictures)
+    seconds = TIME_LIMIT_S + _OVERHEAD_S + _OVERHEAD_S_PER_MB * copy.size / _MB
+    try:
+        with _pool().child(prepared.needs, cancelled) as child:
+            try:
+                answer, why = check_answer(child.ask(request, seconds, cancelled)), ""
+                found = pictures_of(answer)
+            except (ChildFailed, Garbled) as error:
+                answer, found, why = None, {}, str(error)
+            status = child.status()
+            total = copy.seconds + time.perf_counter() - begin
+    finally:
+        snapshot.release(copy)
+    confinement = Confinement(means=status.confinement.means, in_force=list(status.confinement.in_force))
+    held = Held(confinement, copy.seconds, total, status.peak_memory_mb, copy.warnings)
+    if answer is None:
+        return Rehearsed(failed(f"The rehearsal was broken off: {why}.", held), {})
+    return Rehearsed(from_answer(answer, held), found)
+
+
+def _request(prepared: Prepared, script: str, title: str, level: str | None, pictures: bool) -> Request:
     now, copy = settings.current(), prepared.copy
-    request = Request(
+    return Request(
         scene=str(copy.path),
         pixels={name: str(path) for name, path in copy.pixels.items()},
         script=script,
@@ -79,25 +101,6 @@ def rehearse(
         output_limit_kb=now.output_limit_kb,
         pictures=pictures,
     )
-    seconds = TIME_LIMIT_S + _OVERHEAD_S + _OVERHEAD_S_PER_MB * copy.size / _MB
-    with _pool().child(prepared.needs, cancelled) as child:
-        try:
-            answer, why = check_answer(child.ask(request, seconds, cancelled)), ""
-            found = pictures_of(answer)
-        except (ChildFailed, Garbled) as error:
-            answer, found, why = None, {}, str(error)
-        status = child.status()
-        total = copy.seconds + time.perf_counter() - begin
-    held = Held(
-        {"means": status.confinement.means, "in_force": list(status.confinement.in_force)},
-        copy.seconds,
-        total,
-        status.peak_memory_mb,
-        copy.warnings,
-    )
-    if answer is None:
-        return Rehearsed(failed(f"The rehearsal was broken off: {why}.", held), {})
-    return Rehearsed(from_answer(answer, held), found)
 
 
 def warm() -> None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import threading
 import time
 from array import array
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,29 +49,39 @@ class Snapshot:
         for path in (self.path, *self.pixels.values()):
             with contextlib.suppress(
                 OSError
-            ):  # Windows keeps what is open; the folder goes with the supervisor
+            ):  # Windows keeps what is open; the supervisor's folder goes later
                 path.unlink(missing_ok=True)
 
 
 _last: Snapshot | None = None
+_users: Counter[Path] = Counter()
+_lock = threading.Lock()
 
 
 def take(folder: Path) -> Snapshot:
-    """A copy of what is open now, in `folder`; the last one, where it is still true.
+    """A copy of what is open now, in `folder`; the last one, where it is still true. Give it back by `release`.
 
     Raises ExternalServiceError when it cannot be written.
     """
-    import bpy
-
     from ...scene import events
 
-    global _last
     revision = events.revision() if events.watching() else -1
-    if _last is not None:
-        if revision >= 0 and _last.revision == revision and _last.path.exists():
-            return _last
-        _last.remove()
-        _last = None
+    with _lock:
+        kept = _last
+        if kept is not None and kept.revision == revision >= 0 and kept.path.exists():
+            _users[kept.path] += 1
+            return kept
+    _keep(None)
+    taken = _write(folder, revision)
+    _users[taken.path] += 1
+    if taken.seconds > _WORTH_KEEPING_S:
+        _keep(taken)
+    return taken
+
+
+def _write(folder: Path, revision: int) -> Snapshot:
+    import bpy
+
     begin = time.perf_counter()
     path = folder / f"{secrets.token_hex(8)}.blend"
     with _unnoticed():
@@ -87,14 +99,28 @@ def take(folder: Path) -> Snapshot:
         file for name in bpy.utils.blend_paths(absolute=True, packed=True) if (file := Path(name)).is_file()
     )
     seconds = time.perf_counter() - begin
-    taken = Snapshot(path, files, pixels, tuple(warnings), path.stat().st_size, seconds, revision)
-    _last = taken if seconds > _WORTH_KEEPING_S else None
-    return taken
+    return Snapshot(path, files, pixels, tuple(warnings), path.stat().st_size, seconds, revision)
 
 
 def release(copy: Snapshot) -> None:
-    """Whoever took the copy has no more use for it: it goes, unless it is kept for the next one. Main thread."""
-    if copy is not _last:
+    """Whoever took the copy needs it no more: it goes, unless it is kept or in use elsewhere. Any thread."""
+    with _lock:
+        _users[copy.path] -= 1
+        _remove_unused(copy)
+
+
+def _keep(copy: Snapshot | None) -> None:
+    """Keep this copy for the next one who asks, and the one before no longer."""
+    global _last
+    with _lock:
+        before, _last = _last, copy
+        if before is not None and before is not copy:
+            _remove_unused(before)
+
+
+def _remove_unused(copy: Snapshot) -> None:
+    if _users[copy.path] <= 0 and copy is not _last:
+        del _users[copy.path]
         copy.remove()
 
 

@@ -52,12 +52,14 @@ def test_many_rehearsals_leave_nothing(base: Path) -> None:
             settled = (_resident_mb(), _open_files())
     time.sleep(1.0)
     folders = [path for run in base.iterdir() for path in run.iterdir() if len(path.name) == 16]
+    copies = [path for run in base.iterdir() for path in (run / "shared").iterdir()]
     grown, files = _resident_mb() - settled[0], _open_files() - settled[1]
     print(
         f"\n{REHEARSALS} rehearsals back to back: median {statistics.median(seconds):.2f} s, "
         f"{grown:+.1f} MB, {files:+d} open files, {supervisor.counts()}"
     )
     assert len(folders) <= 2, "the warm child's folder, and perhaps one that is just being removed"
+    assert len(copies) <= 1
     assert supervisor.counts().running <= 2
     assert grown < 16
     assert files <= 12

@@ -187,8 +187,9 @@ def test_a_warm_child_waits_for_the_next_one() -> None:
 
 
 class TestSnapshot:
-    def test_nobody_notices(self, tmp_path: Path) -> None:
+    def test_nobody_notices(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Neither file name, nor "unsaved changes", nor undo, nor preferences, nor other add-ons' handlers."""
+        monkeypatch.setattr(snapshot, "_WORTH_KEEPING_S", 60.0)
         called: list[str] = []
 
         def handler(*_: object) -> None:
@@ -205,7 +206,7 @@ class TestSnapshot:
         called.clear()
         before = (bpy.data.filepath, bpy.data.is_dirty, bpy.data.is_saved)
         try:
-            snapshot.take(tmp_path).remove()
+            snapshot.release(snapshot.take(tmp_path))
             handlers = [
                 handler in getattr(bpy.app.handlers, name)
                 for name in ("save_pre", "save_post", "depsgraph_update_post")
@@ -235,10 +236,22 @@ class TestSnapshot:
         finally:
             events.unregister()
         assert second is not first
+        snapshot.release(first)
+        assert first.path.exists(), "it was taken twice"
+        snapshot.release(first)
         assert not first.path.exists()
         assert snapshot.take(tmp_path) is not second, (
             "without handlers nobody knows whether something changed"
         )
+
+    def test_a_quick_copy_goes_when_nobody_needs_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(snapshot, "_WORTH_KEEPING_S", 60.0)
+        copy = snapshot.take(tmp_path)
+        assert copy.path.exists()
+        snapshot.release(copy)
+        assert list(tmp_path.iterdir()) == []
 
     def test_a_copy_that_cannot_be_written_says_so(self, tmp_path: Path) -> None:
         with pytest.raises(ExternalServiceError, match=r"Blender could not copy the scene for a rehearsal: "):
