@@ -169,6 +169,8 @@ class _Arrays:
     def inward(self, value: Any) -> Any:
         """An argument as numpy may see it."""
         value = self.guard.builtins.real(value)
+        if isinstance(value, list | tuple):
+            self.guard.operators.weight(value)
         if type(value) is self.array_type and value.dtype.hasobject:
             self.refuse_objects()
         return value

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import hooks, sturdy
 from .classes import EXCEPTIONS
+from .methods import encoding as encoding_name
 
 if TYPE_CHECKING:
     from .guards import Guard
@@ -157,16 +158,21 @@ class Builtins:
     def str(self, value: Any = "", *encoding: Any, **named: Any) -> str:
         """`str(value)`."""
         if encoding or named:
-            return str(value, *encoding, **named)
+            name = encoding_name(self._guard, encoding[0] if encoding else named.get("encoding", "utf-8"))
+            return str(value, name, *encoding[1:])
         return value if type(value) is str else self._guard.text.show(value)
 
     def bytes(self, value: Any = b"", *encoding: Any) -> bytes:
         """`bytes(value)`."""
-        return bytes(self._sized(value), *encoding)
+        return bytes(
+            self._sized(value), *(encoding_name(self._guard, each) for each in encoding[:1]), *encoding[1:]
+        )
 
     def bytearray(self, value: Any = b"", *encoding: Any) -> bytearray:
         """`bytearray(value)`."""
-        return bytearray(self._sized(value), *encoding)
+        return bytearray(
+            self._sized(value), *(encoding_name(self._guard, each) for each in encoding[:1]), *encoding[1:]
+        )
 
     def _sized(self, value: Any) -> Any:
         if hasattr(type(value), "__index__"):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ("guarded_members",)
 
 Members = dict[str, object]
-_TEXT_LIMIT: Final = 100_000
+_TEXT_LIMIT: Final = 20_000
 time.strptime("2000", "%Y")  # C code imports this module's helper when it is first used
 
 

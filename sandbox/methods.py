@@ -136,6 +136,27 @@ def _from_bytes(guard: Guard, plain: Method, _kind: type) -> Method:
     return method
 
 
+_ENCODINGS = frozenset({"utf8", "ascii", "latin1", "utf16", "utf32", "utf8sig", "cp1252", "iso88591"})
+
+
+def encoding(guard: Guard, name: Any) -> Any:
+    """The name of an encoding that is read and written in time linear to the text."""
+    plain = name.lower().replace("-", "").replace("_", "") if type(name) is str else ""
+    if plain not in _ENCODINGS:
+        guard.meter.refuse(f"the encoding {name!r} is not available: use 'utf-8'")
+    return name
+
+
+def _coding(guard: Guard, plain: Method, _kind: type) -> Method:
+    def method(value: Any, encoding_name: Any = "utf-8", errors: Any = "strict", **named: Any) -> Any:
+        encoding_name = named.pop("encoding", encoding_name)
+        if errors not in ("strict", "ignore", "replace", "backslashreplace"):
+            raise LookupError(f"unknown error handler name {errors!r}")
+        return plain(value, encoding(guard, encoding_name), errors)
+
+    return method
+
+
 def _elements(guard: Guard, plain: Method, _kind: type) -> Method:
     def method(value: Any) -> Any:
         return guard.builtins.ticked(plain(value))
@@ -162,6 +183,7 @@ _MAKERS: dict[str, Callable[[Guard, Method, type], Method]] = {
     "extendleft": _extend,
     "sort": _sort,
     "elements": _elements,
+    **dict.fromkeys(("encode", "decode"), _coding),
     "to_bytes": _to_bytes,
     "from_bytes": _from_bytes,
     "fromkeys": _from_keys,

@@ -217,7 +217,7 @@ class Operators:
         if (
             kind is tuple
             or kind is frozenset
-            or (kind.__hash__ is not object.__hash__ and kind not in SCALAR_TYPES)
+            or (kind.__hash__ != object.__hash__ and kind not in SCALAR_TYPES)
         ):
             self.weight(value)
         return value

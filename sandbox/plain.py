@@ -41,7 +41,9 @@ GUARDED: Final[dict[type, frozenset[str]]] = {
             "zfill",
         }
     ),
-    bytes: frozenset({"center", "expandtabs", "join", "ljust", "replace", "rjust", "translate", "zfill"}),
+    bytes: frozenset(
+        {"center", "decode", "expandtabs", "join", "ljust", "replace", "rjust", "translate", "zfill"}
+    ),
     list: frozenset({"extend", "sort", "count", "index", "remove"}),
     tuple: frozenset({"count", "index"}),
     int: frozenset({"to_bytes", "from_bytes"}),

@@ -148,8 +148,8 @@ class Watchdog:
             )
 
     def output(self) -> str:
-        """All that was printed."""
-        return "".join(self._printed)
+        """All that was printed; lone surrogates, which no encoding takes, are escaped."""
+        return "".join(self._printed).encode("utf-8", "backslashreplace").decode("utf-8")
 
     def _finish(self) -> None:
         with self._lock:

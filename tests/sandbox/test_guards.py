@@ -161,6 +161,15 @@ REACHING: dict[str, list[str]] = {
         "('a' * 10 ** 5).translate({97: 'b' * 10 ** 5})",
         "('x' * 10 ** 5).join([''] * 10 ** 5)",
     ],
+    "slow encodings": [
+        "('a' * 10 ** 6).encode('idna')",
+        "('ü' * 10 ** 6).encode('punycode')",
+        "b'x'.decode('unicode_escape')",
+        "str(b'x', 'idna')",
+        "bytes('x', 'punycode')",
+        "f = 'x'.encode\nf('rot13')",
+        "list(map(str.encode, ['x'], ['idna']))",
+    ],
     "super": [
         "class A:\n    def f(self): return super().__class__.__base__",
         "class A:\n    def f(self): return super().__subclasshook__\nA().f()",
