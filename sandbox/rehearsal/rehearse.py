@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ... import settings
-from ...errors import BridgeError, ExternalServiceError
 from .. import supervisor
 from . import snapshot
 from .pool import ChildFailed, Needs, Pool
@@ -17,7 +16,7 @@ from .program import find
 from .protocol import Garbled, Request, check_answer
 from .report import Confinement, Held, Report, failed, from_answer, pictures_of
 
-__all__ = ("Prepared", "Rehearsed", "prepare", "rehearse", "shutdown", "warm")
+__all__ = ("Prepared", "Rehearsed", "prepare", "rehearse", "shutdown")
 
 #: What a script may use in a rehearsal, and what opening and comparing may take besides, by size of the scene.
 TIME_LIMIT_S = 30.0
@@ -103,15 +102,6 @@ def _request(prepared: Prepared, script: str, title: str, level: str | None, pic
     )
 
 
-def warm() -> None:
-    """Have a child ready for the first rehearsal. Main thread; returns at once, and says nothing of failures."""
-    try:
-        needs = _needs(None)
-        threading.Thread(target=_warm_quietly, args=(needs,), name="mcp_bridge warm", daemon=True).start()
-    except ExternalServiceError:
-        return  # the first rehearsal says why
-
-
 def shutdown() -> None:
     """End the child that waits, and every other process of the supervisor."""
     global _the_pool
@@ -122,23 +112,16 @@ def shutdown() -> None:
     supervisor.shutdown()
 
 
-def _needs(copy: snapshot.Snapshot | None) -> Needs:
+def _needs(copy: snapshot.Snapshot) -> Needs:
     sandbox = supervisor.current().config.sandbox
-    size_mb = 0 if copy is None else copy.size // _MB
+    size_mb = copy.size // _MB
     return Needs(
         find(settings.current().rehearsal_blender),
-        frozenset(copy.files if copy else ()),
+        frozenset(copy.files),
         # Steps, so that a scene that grows a little finds the warm child good enough.
         memory_mb=sandbox.blender_mem_mb * (1 + 8 * size_mb // sandbox.blender_mem_mb),
         disk_mb=sandbox.disk_mb * (1 + 3 * size_mb // sandbox.disk_mb),
     )
-
-
-def _warm_quietly(needs: Needs) -> None:
-    try:
-        _pool().warm(needs)
-    except BridgeError:
-        return  # the first rehearsal says why
 
 
 _the_pool: Pool | None = None

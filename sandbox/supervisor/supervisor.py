@@ -53,6 +53,7 @@ class Supervisor:
         self._journal = journal
         self._folder: RunFolder | None = None
         self._means: Means | None = None
+        self._unconfined = ""
         self._processes: dict[str, Running] = {}
         self._counts = Counts()
         self._orders: list[Callable[[], None]] = []
@@ -184,7 +185,9 @@ class Supervisor:
         return Place(folder.root, folder.control, folder.canary(), refused)
 
     def _chosen(self) -> Means:
-        """The first means that a process was held by. Tried once, as systems do not change."""
+        """The first means that a process was held by. Tried once, as systems do not change; so is finding none."""
+        if self._unconfined:
+            raise Unconfined(self._unconfined)
         if self._means is None:
             failures = []
             for means in candidates(self.config.sandbox.mode):
@@ -195,9 +198,10 @@ class Supervisor:
                 failures.append(f"{means.name}: {failure}")
             else:
                 tried = f"Tried {'; '.join(failures)}." if failures else "This platform is not supported."
-                raise Unconfined(
+                self._unconfined = (
                     f"Nothing on this system confines a process, so no script is rehearsed or run. {tried}"
                 )
+                raise Unconfined(self._unconfined)
         return self._means
 
     def _try(self, means: Means) -> str | None:

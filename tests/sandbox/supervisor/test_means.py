@@ -235,9 +235,13 @@ def test_what_does_not_hold_is_not_used(
 
 
 def test_a_platform_without_any_means_says_so(make_bench: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor_module, "candidates", lambda mode: [])
-    with pytest.raises(supervisor_module.Unconfined, match="This platform is not supported"):
-        make_bench().supervisor.means()
+    asked: list[object] = []
+    monkeypatch.setattr(supervisor_module, "candidates", lambda mode: asked.append(mode) or [])
+    bench = make_bench()
+    for _ in range(2):  # a panel asks often
+        with pytest.raises(supervisor_module.Unconfined, match="This platform is not supported"):
+            bench.supervisor.means()
+    assert asked == [None]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
