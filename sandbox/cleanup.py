@@ -33,6 +33,8 @@ _PATHS = (
     ("libraries", "filepath"),
     ("texts", "filepath"),
 )
+#: Names that Blender itself puts into the drivers' namespace when it evaluates one.
+_DRIVER_NAMES = frozenset({"frame", "depsgraph", "self"})
 _DRIVEN = (
     "objects meshes materials node_groups armatures shape_keys worlds scenes lights cameras curves".split()
 )
@@ -100,10 +102,14 @@ class Snapshot:
 
     def _restore_driver_names(self) -> Iterator[str]:
         space = _driver_namespace()
-        changed = [k for k in space if k not in self._driver_names or space[k] is not self._driver_names[k]]
-        if changed or len(space) != len(self._driver_names):
+        before = self._driver_names
+        changed = [
+            k for k in space if k not in _DRIVER_NAMES and (k not in before or space[k] is not before[k])
+        ]
+        changed += [k for k in before if k not in space]
+        if changed:
             space.clear()
-            space.update(self._driver_names)
+            space.update(before)
             yield f"bpy.app.driver_namespace was changed and is as before: {', '.join(map(str, changed))}"
 
     def _restore_classes(self) -> Iterator[str]:
@@ -111,9 +117,8 @@ class Snapshot:
 
         for name, before in self._classes.items():
             for kind in set(_subclasses(name)) - before:
-                if getattr(kind, "is_registered", False):
-                    bpy.utils.unregister_class(kind)
-                    yield f"the {name} {kind.__name__} was registered and is unregistered again"
+                bpy.utils.unregister_class(kind)
+                yield f"the {name} {kind.__name__} was registered and is unregistered again"
         for name, count in self._properties.items():
             kind = getattr(bpy.types, name)
             if len(kind.bl_rna.properties) > count:
@@ -215,7 +220,7 @@ def _subclasses(name: str) -> list[type]:
     kind = getattr(bpy.types, name, None)
     found = type.__subclasses__(kind) if kind is not None else []
     # Blender makes the classes of its own types when they are first used.
-    return [each for each in found if each.__module__ != "bpy.types"]
+    return [each for each in found if each.__module__ != "bpy.types" and "bl_rna" in vars(each)]
 
 
 def _drivers() -> Iterator[Any]:

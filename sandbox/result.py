@@ -139,8 +139,6 @@ def _sorted(values: Iterable[Any]) -> list[Any]:
 
 def _reference(value: Any) -> dict[str, str] | str:
     """A data-block by type and name, anything else of Blender by its Python path."""
-    if isinstance(value, type):
-        return f"<bpy.types.{value.__name__}>"
     try:
         kind = value.rna_type.identifier
         if hasattr(value, "session_uid"):

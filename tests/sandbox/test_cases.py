@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shared cases and our own: every attack is stopped, every honest script passes, each in a Blender of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import bpy
+import pytest
+from bl_ext.user_default.mcp_bridge import settings
+from bl_ext.user_default.mcp_bridge.sandbox import execute, guarded_bpy, guards
+
+from support import sandbox_cases
+from support.sandbox_cases import Attack, Honest, plain, run_attack, run_honest
+
+_WARM = (execute, guarded_bpy, guards)  # imported before the fork, so that each child starts quickly
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_limit() -> Iterator[None]:
+    """Endless scripts are stopped after a second here, so that the whole catalogue is quick."""
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    settings.set_preferences({"time_limit_s": 1.5})
+    yield
+    settings.set_preferences({})
+
+
+@pytest.mark.parametrize("attack", sandbox_cases.attacks(), ids=lambda a: a.id)
+def test_attack_is_stopped(attack: Attack) -> None:
+    outcome = run_attack(attack)
+    assert outcome.ok, f"{attack.harm}: {outcome.note} ({outcome.error})"
+
+
+@pytest.mark.parametrize("case", sandbox_cases.honest(), ids=lambda c: c.id)
+def test_honest_script_passes(case: Honest) -> None:
+    """A script that plain Blender of this version cannot run does not count."""
+    outcome = run_honest(case)
+    assert outcome.ok or not run_honest(case, plain).ok, f"{outcome.note}: {outcome.error}"
+
+
+def test_there_are_enough_cases() -> None:
+    own = [c for c in sandbox_cases.honest() if "-" not in c.id]
+    assert len(sandbox_cases.attacks()) >= 114 + 150
+    assert len(own) >= 60
+
+
+@pytest.mark.parametrize(
+    ("code", "detect"),
+    [
+        ("open('@CANARY@', 'w')", "file:@CANARY@"),
+        ("import os; os.remove('@VICTIM@')", "nofile:@VICTIM@"),
+        ("RESULT = open('@SECRET@').read()", "leak:SBX-SECRET-7f3a"),
+        ("import bpy; bpy.context.scene.frame_start = 77", "expr:bpy.context.scene.frame_start == 77"),
+        ("import os; os.abort()", "crash"),
+        ("raise SystemExit", "raises:SystemExit"),
+        ("import socket; socket.create_connection(('127.0.0.1', @PORT@))", "net"),
+        ("print('x' * 3_000_000)", "out:2"),
+    ],
+)
+def test_harness_sees_harm(code: str, detect: str) -> None:
+    """The harness itself: what does harm in plain Blender is noticed."""
+    assert not run_attack(Attack("probe", "harness", code, "harm", detect), plain).ok
