@@ -33,6 +33,8 @@ _PATHS = (
     ("libraries", "filepath"),
     ("texts", "filepath"),
 )
+#: Modules of the classes that Blender makes or completes when they are first used.
+_BLENDERS = frozenset({"bpy.types", "bpy_types", "_bpy_types"})
 #: Names that Blender itself puts into the drivers' namespace when it evaluates one.
 _DRIVER_NAMES = frozenset({"frame", "depsgraph", "self"})
 _DRIVEN = (
@@ -220,7 +222,7 @@ def _subclasses(name: str) -> list[type]:
     kind = getattr(bpy.types, name, None)
     found = type.__subclasses__(kind) if kind is not None else []
     # Blender makes the classes of its own types when they are first used.
-    return [each for each in found if each.__module__ != "bpy.types" and "bl_rna" in vars(each)]
+    return [each for each in found if each.__module__ not in _BLENDERS and "bl_rna" in vars(each)]
 
 
 def _drivers() -> Iterator[Any]:

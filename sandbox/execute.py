@@ -266,7 +266,7 @@ def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog) -> tuple[An
         namespace = build_namespace(compiled, rules, host, meter)
         if host is not None:
             _recall(namespace, compiled, host)
-        with host or contextlib.nullcontext():
+        with host.running(namespace) if host else contextlib.nullcontext():
             exec(compiled.code, namespace)  # noqa: S102 - the transformer compiled it, which is what the sandbox is
             # Converted while the run is alive: a script's own classes answer only then.
             return to_json(namespace.get("result")), meter.output()
@@ -282,6 +282,7 @@ def _recall(namespace: dict[str, Any], compiled: Compiled, host: BlenderHost) ->
 
 def _as_bridge_error(error: BaseException) -> BridgeError:
     line = _line(error)
+    _forget_frames(error)
     if isinstance(error, ScriptStopped):
         stopped = error.error
         if isinstance(stopped, (PolicyError, LimitExceeded)) and stopped.line is None:
@@ -299,6 +300,18 @@ def _line(error: BaseException) -> int | None:
     """The script's line that was running: the innermost frame that is the script's own."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == FILENAME]
     return lines[-1] if lines else None
+
+
+def _forget_frames(error: BaseException) -> None:
+    """Let go of the script's frames: what they hold of Blender does not outlive a roll-back."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        each = waiting.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            each.__traceback__ = None
+            waiting += (each.__cause__, each.__context__)
 
 
 # --- the journal --------------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ guarded is each read and write of a member, decided once per (type, name) from t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import bmesh
@@ -44,15 +45,15 @@ class BlenderHost:
         self._operators: dict[str, Operator] = {}
         self._modules: dict[str, OperatorModule] = {}
 
-    def __enter__(self) -> BlenderHost:
-        """The script runs inside; what it left to be evaluated is estimated at the end."""
-        self.stale.open()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
-        self.stale.close()
-        if kind is None:
+    @contextmanager
+    def running(self, namespace: dict[str, Any]) -> Iterator[None]:
+        """The script runs inside, with these globals; what it left to be evaluated is estimated at the end."""
+        self.stale.open(namespace)
+        try:
+            yield
             self.geometry.check_touched()
+        finally:
+            self.stale.close()
 
     # --- the seam -------------------------------------------------------------------------------------------
 

@@ -74,10 +74,8 @@ _STRUCT_METHODS: dict[str, Reader] = {
 _PLAIN_STRUCT_METHODS = frozenset(
     "path_from_id is_property_set is_property_hidden is_property_readonly id_properties_ui id_data".split()
 )
-_PLAIN_COLLECTION_METHODS = frozenset(
-    "keys values items get find id_data path_from_id foreach_get update".split()
-)
-_PLAIN_ARRAY_METHODS = frozenset("foreach_get id_data path_from_id".split())
+_PLAIN_COLLECTION_METHODS = frozenset("keys values items get find id_data foreach_get update".split())
+_PLAIN_ARRAY_METHODS = frozenset("foreach_get id_data".split())
 
 #: Members of types that Blender defines in C without RNA, by the name of the type: all of them are plain data.
 _C_TYPES: dict[str, frozenset[str]] = {
@@ -194,7 +192,7 @@ class Members:
                 return self._property(kind, struct, name)
         if structs and structs[0] == "Context" and name in values.CONTEXT_MEMBERS:
             return PLAIN
-        if not hasattr(kind, name) and kind.bl_rna.properties.get(name) is None:
+        if not hasattr(kind, name) and not _in_rna(kind, name):
             known = structs[0] == "Context" and name in dir(bpy.context)
             return Access(why=_reason(structs, name)) if known else MISSING
         return Access(why=_reason(structs, name))
@@ -242,6 +240,10 @@ def _is_generated(structs: list[str], name: str) -> bool:
 
 
 _SOCKET_MEMBERS = frozenset({"value", "type", "attribute_name"})
+
+
+def _in_rna(kind: Any, name: str) -> bool:
+    return kind.bl_rna.properties.get(name) is not None or kind.bl_rna.functions.get(name) is not None
 
 
 def _refused(kind: type, name: str) -> Access:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
@@ -26,6 +27,7 @@ __all__ = ("FRAGILE", "FREEING", "Stale")
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _VECTORS = (mathutils.Vector, mathutils.Euler, mathutils.Quaternion, mathutils.Matrix, mathutils.Color)
 
+_REFERENCES = (bpy.types.bpy_struct, bpy.types.bpy_prop, bpy.types.bpy_func)
 #: Elements of arrays that grow while scripts hold their points: read through the host, so that a sweep can wait.
 FRAGILE = frozenset(
     "BezierSplinePoint SplinePoint Keyframe GPencilStrokePoint CurveMapPoint MaskSplinePoint".split()
@@ -61,11 +63,29 @@ class Stale:
     def __init__(self) -> None:
         self._slot = _type_slot()
         self._kinds: dict[type, bool] = {}
+        #: Collections become an empty one, functions one that does nothing: Blender reads these without a check.
+        self._donors: dict[type, Any] = {}
+        self._member: dict[type, int] = {}
+        self._find_donors()
+        self._variables: dict[str, Any] = {}
         self._pending = False
         self._aliased = False
 
-    def open(self) -> None:
-        """From now on the garbage collector shows only what the script makes."""
+    def _find_donors(self) -> None:
+        manager = bpy.context.window_manager
+        nothing = bpy.types.ID.bl_rna.functions["user_clear"].parameters
+        for donor, member in (
+            (nothing, bpy.types.Function.bl_rna.properties["parameters"]),
+            (manager.progress_end, manager.bl_rna.functions["progress_end"]),
+        ):
+            at = [i for i, word in enumerate(_words(donor)) if word == member.as_pointer()]
+            if len(at) == 1:
+                self._donors[type(donor)] = donor
+                self._member[type(donor)] = at[0]
+
+    def open(self, variables: dict[str, Any]) -> None:
+        """From now on the garbage collector shows only what the script makes; `variables` are its globals."""
+        self._variables = variables
         gc.freeze()
 
     def close(self) -> None:
@@ -98,7 +118,7 @@ class Stale:
             return
         now = _Now()
         kinds = self._kinds
-        for value in gc.get_objects():
+        for value in self._held():
             kind = type(value)
             if kinds.get(kind, True):
                 if kind in _VECTORS:
@@ -107,25 +127,51 @@ class Stale:
                 if self._is_reference(kind):
                     self._look_at(value, now)
 
+    def _held(self) -> Iterator[Any]:
+        """All that the script holds: what the collector tracks, what that refers to, and its variables.
+
+        The collector does not track collections and functions of Blender's, so these are found in what holds them.
+        """
+        tracked = gc.get_objects()
+        yield from tracked
+        yield from gc.get_referents(*tracked, self._variables)
+        frame = sys._getframe()
+        while frame is not None:
+            if frame.f_globals is self._variables:
+                yield from frame.f_locals.values()
+            frame = frame.f_back  # type: ignore[assignment]
+
     def _is_reference(self, kind: type) -> bool:
         known = self._kinds.get(kind)
         if known is None:
-            known = self._kinds[kind] = issubclass(kind, (bpy.types.bpy_struct, bpy.types.bpy_prop))
+            known = self._kinds[kind] = issubclass(kind, _REFERENCES)
         return known
 
     def _look_at(self, reference: Any, now: _Now) -> None:
         """Invalidate a reference whose item is gone. The item itself is never touched: it may be freed memory."""
         assert self._slot is not None
-        kind, pointer = (ctypes.c_size_t * 2).from_address(id(reference) + self._slot * _WORD)
+        block, kind, pointer = _words(reference)[self._slot - 1 : self._slot + 2]
         root = _roots().get(kind)
         if root is None:
             return
         try:
-            owner = reference.id_data
+            # A function knows its data-block and does not show it.
+            owner = now.block(block) if type(reference) is bpy.types.bpy_func else reference.id_data
         except ReferenceError:
             return
         if owner is not None and not now.has(owner, root, pointer):
-            ctypes.c_size_t.from_address(id(reference) + self._slot * _WORD).value = 0
+            self._invalidate(reference)
+
+    def _invalidate(self, reference: Any) -> None:
+        """A null type, as Blender does; where Blender forgets to look at it, something harmless instead."""
+        assert self._slot is not None
+        donor = self._donors.get(type(reference))
+        if donor is None:
+            _words(reference)[self._slot] = 0
+            return
+        theirs, mine = _words(donor), _words(reference)
+        for at in (*range(self._slot - 1, self._slot + 2), self._member[type(donor)]):
+            mine[at] = theirs[at]
 
 
 @cache
@@ -151,12 +197,17 @@ def _kind(owner: Any) -> str:
 _GROWING = frozenset("SplinePoints SplineBezierPoints FCurveKeyframePoints GPencilStrokePoints".split())
 
 
+def _words(reference: Any) -> Any:
+    """The memory of one of Blender's references, word by word."""
+    return (ctypes.c_size_t * (type(reference).__basicsize__ // _WORD)).from_address(id(reference))
+
+
 def _type_slot() -> int | None:
     """Which word of a reference is its type: the one between the data-block's pointer and the item's own."""
     scene = bpy.data.scenes[0]
     found = set()
     for item in (scene.render, scene.display, scene.unit_settings):
-        words = (ctypes.c_size_t * (type(item).__basicsize__ // _WORD)).from_address(id(item))
+        words = _words(item)
         wanted = [scene.as_pointer(), item.bl_rna.as_pointer(), item.as_pointer()]
         at = [i for i in range(len(words) - 2) if list(words[i : i + 3]) == wanted]
         found.add(at[0] + 1 if len(at) == 1 else None)
@@ -173,6 +224,15 @@ class _Now:
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, str], tuple[list[tuple[int, int]], set[int]]] = {}
+        self._blocks: dict[int, Any] = {}
+
+    def block(self, pointer: int) -> Any:
+        """The data-block at `pointer`, or None."""
+        if not self._blocks:
+            found = [block for each in bpy.data.bl_rna.properties for block in _blocks(each)]
+            found += [block.node_tree for block in found if getattr(block, "node_tree", None) is not None]
+            self._blocks = {block.as_pointer(): block for block in found}
+        return self._blocks.get(pointer)
 
     def has(self, owner: Any, root: str, pointer: int) -> bool:
         """Whether an item of the kind `root` still lies at `pointer` in its data-block."""
@@ -191,6 +251,12 @@ class _Now:
             elif len(found):
                 ranges.append((found[0].as_pointer(), found[len(found) - 1].as_pointer()))
         return ranges, pointers
+
+
+def _blocks(prop: Any) -> list[Any]:
+    if prop.type != "COLLECTION" or prop.identifier == "all_ids":
+        return []
+    return [block for block in getattr(bpy.data, prop.identifier) if isinstance(block, bpy.types.ID)]
 
 
 def _of(*names: str) -> Items:

@@ -129,7 +129,7 @@ def _engine(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 def _registered_engines() -> set[str]:
     import bpy
 
-    return {kind.bl_idname for kind in bpy.types.RenderEngine.__subclasses__()}
+    return {getattr(kind, "bl_idname", "") for kind in bpy.types.RenderEngine.__subclasses__()}
 
 
 # --- numbers ------------------------------------------------------------------------------------------------

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The guarded view of Blender, as scripts meet it: what works as in Blender, and how a refusal reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+import pytest
+from bl_ext.user_default.mcp_bridge.errors import HandlerError, LimitExceeded, PolicyError
+from bl_ext.user_default.mcp_bridge.sandbox import execute
+from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import geometry, stale
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    execute._rate.clear()
+    yield
+    execute._rate.clear()
+
+
+def result(code: str) -> Any:
+    return execute.execute_blender_code({"code": "import bpy\n" + code})["result"]
+
+
+def refusal(code: str) -> str:
+    with pytest.raises(PolicyError) as caught:
+        result(code)
+    return str(caught.value)
+
+
+# --- as in Blender ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("o = bpy.context.object\no.location.x += 1.5\nresult = list(o.location)", [1.5, 0.0, 0.0]),
+        ("result = isinstance(bpy.context.object.data, bpy.types.Mesh)", True),
+        ("result = bpy.context.object == bpy.data.objects['Cube']", True),
+        (
+            "result = hasattr(bpy.context.scene, 'no_such'), hasattr(bpy.context.scene, 'render')",
+            [False, True],
+        ),
+        ("result = getattr(bpy.context.object, 'no_such', 7)", 7),
+        ("try:\n    bpy.context.object.no_such\nexcept AttributeError as e:\n    result = str(e)", None),
+        (
+            "try:\n    bpy.ops.mesh.no_such()\nexcept AttributeError as e:\n    result = 'be found' in str(e)",
+            True,
+        ),
+        ("result = bpy.ops.mesh.primitive_cube_add.poll()", True),
+        (
+            "result = 'primitive_cube_add' in dir(bpy.ops.mesh), 'save_mainfile' in dir(bpy.ops.wm)",
+            [True, False],
+        ),
+        ("result = bpy.context.scene.path_resolve('render.resolution_x')", 1920),
+        ("result = sorted(bpy.context.copy()) if False else bpy.app.version >= (4, 2, 0)", True),
+        (
+            "o = bpy.context.object\no['k'] = 3\nresult = o['k'], 'k' in o, o.get('z', 1), list(o.keys())",
+            [3, True, 1, ["k"]],
+        ),
+        ("result = bpy.types.Object.bl_rna.properties['location'].array_length", 3),
+        ("from bpy import data as D, context as C\nresult = C.object.name in D.objects", True),
+        ("bpy.context.object.name = 'A'\nresult = bpy.data.objects.find('A') >= 0", True),
+        (
+            "result = [i.identifier for i in bpy.types.Light.bl_rna.properties['type'].enum_items]",
+            ["POINT", "SUN", "SPOT", "AREA"],
+        ),
+        ("result = bpy.app.background", False),
+        (
+            "bpy.context.scene.render.filepath = '//out_'\nresult = bpy.context.scene.render.filepath",
+            "//out_",
+        ),
+    ],
+)
+def test_works_as_in_blender(code: str, expected: object) -> None:
+    if expected is None:
+        assert "no_such" in result(code)
+    else:
+        assert result(code) == expected
+
+
+def test_blenders_own_errors_reach_the_script() -> None:
+    with pytest.raises(HandlerError, match="enum"):
+        result("bpy.context.object.rotation_mode = 'BAD'")
+    with pytest.raises(HandlerError, match="read-only"):
+        result("bpy.context.object.type = 'MESH'")
+
+
+# --- refusals say why and what instead ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("bpy.context.preferences.edit", "user's preferences"),
+        ("bpy.app.handlers.load_post.append(print)", "animate with keyframes or drivers"),
+        ("bpy.app.timers.register(print)", "do the work now"),
+        ("bpy.utils.register_class(int)", "may not register operators"),
+        ("bpy.props.IntProperty()", "use custom properties"),
+        ("bpy.msgbus.clear_by_owner(1)", "link them with a driver"),
+        ("bpy.data.images.load('/x.png')", "asset tools"),
+        ("bpy.data.texts.new('a').use_module = True", "when the file is opened"),
+        ("bpy.ops.render.render()", "render_image"),
+        ("bpy.ops.wm.save_mainfile()", "ask the user"),
+        ("bpy.ops.mesh.primitive_cube_add('INVOKE_DEFAULT')", "wait for the user"),
+        ("bpy.context.object.driver_add('location', 0).driver.expression = 'open(x)'", "no mathematics"),
+        ("bpy.context.object.keyframe_insert('x[f()]')", "data path"),
+        ("bpy.context.scene.render.filepath = '/tmp/x'", "beside the .blend"),
+        ("bpy.types.Scene.x = 1", "works on data"),
+        ("bpy.types.Object.bl_rna_get_subclass_py", "use it on an object"),
+        ("bpy.context.scene['cycles'] = {}", "belongs to an add-on")
+        if bpy.app.version < (5, 0)
+        else ("bpy.msgbus", "driver"),
+        ("bpy.data.materials['Material'].node_tree.nodes.new('ShaderNodeScript')", "other nodes"),
+        ("bpy.context.window_manager.keyconfigs", "keymap"),
+        ("bpy.data.images.new('i', 4, 4).pack(data=b'x', data_len=1)", "without arguments"),
+        ("with bpy.context.temp_override(edit_text=None):\n    pass", "edit_text"),
+        (
+            "bpy.context.area.type = 'CONSOLE'" if False else "bpy.context.screen.areas[0].type = 'CONSOLE'",
+            "user's window",
+        ),
+    ],
+)
+def test_refusal(code: str, said: str) -> None:
+    assert said in refusal(code)
+
+
+def test_render_engines_of_other_add_ons() -> None:
+    class EXAMPLE_RE(bpy.types.RenderEngine):
+        bl_idname = "EXAMPLE_RE"
+        bl_label = "Example"
+
+    bpy.utils.register_class(EXAMPLE_RE)
+    try:
+        assert "belongs to another add-on" in refusal("bpy.context.scene.render.engine = 'EXAMPLE_RE'")
+    finally:
+        bpy.utils.unregister_class(EXAMPLE_RE)
+
+
+def test_properties_of_other_add_ons() -> None:
+    bpy.types.Object.example_secret = bpy.props.StringProperty(default="key")
+    try:
+        assert "reviewed" in refusal("result = bpy.context.object.example_secret")
+        assert result("result = 'example_secret' in bpy.context.object.keys()") is False
+    finally:
+        del bpy.types.Object.example_secret
+
+
+# --- geometry -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "bpy.ops.mesh.primitive_grid_add(x_subdivisions=6000, y_subdivisions=6000)",
+        "bpy.context.object.modifiers.new('s', 'SUBSURF').levels = 11",
+        "bpy.data.meshes.new('m').vertices.add(5 * 10**8)",
+        "bpy.data.images.new('i', 40000, 40000)",
+        "import bmesh\nbmesh.ops.create_icosphere(bmesh.new(), subdivisions=14)",
+    ],
+)
+def test_what_multiplies_is_refused(code: str) -> None:
+    with pytest.raises(LimitExceeded, match=r"more than|too large"):
+        result(code)
+
+
+def test_estimates_are_near_and_not_low() -> None:
+    cube = bpy.data.objects["Cube"]
+    cube.modifiers.new("s", "SUBSURF").levels = 4
+    array = cube.modifiers.new("a", "ARRAY")
+    array.count = 5
+    real = len(cube.evaluated_get(bpy.context.evaluated_depsgraph_get()).data.vertices)
+    assert real <= geometry.estimate(cube) <= 4 * real
+
+
+# --- references to what is gone -----------------------------------------------------------------------------
+
+
+def test_layout_of_references_is_found() -> None:
+    assert stale._type_slot() is not None
+
+
+@pytest.mark.parametrize(
+    ("take", "free", "use"),
+    [
+        ("me = bpy.context.object.data\nx = me.vertices[0]", "me.clear_geometry()", "x.co"),
+        ("me = bpy.context.object.data\nx = me.vertices[0].co", "me.clear_geometry()", "x.x = 1"),
+        ("o = bpy.context.object\nx = o.modifiers.new('a', 'BEVEL')", "o.modifiers.clear()", "x.width = 2"),
+        (
+            "n = bpy.data.materials['Material'].node_tree.nodes\nx = n['Principled BSDF'].inputs[0]",
+            "n.clear()",
+            "x.name",
+        ),
+        (
+            "n = bpy.data.materials['Material'].node_tree.nodes\nx = n['Principled BSDF'].inputs",
+            "n.clear()",
+            "len(x)",
+        ),
+        (
+            "x = bpy.context.object.constraints.new('TRACK_TO')",
+            "bpy.context.object.constraints.clear()",
+            "x.name",
+        ),
+    ],
+)
+def test_stale_references_raise(take: str, free: str, use: str) -> None:
+    with pytest.raises(HandlerError, match="has been removed") as caught:
+        result(f"{take}\n{free}\n{use}")
+    assert isinstance(caught.value.original, ReferenceError)
+
+
+def test_references_that_are_still_good_stay_good() -> None:
+    assert result(
+        "o = bpy.context.object\na = o.modifiers.new('a', 'BEVEL')\nb = o.modifiers.new('b', 'BEVEL')\n"
+        "v = o.data.vertices[3].co\nn = bpy.data.materials['Material'].node_tree.nodes['Principled BSDF']\n"
+        "o.modifiers.remove(b)\nbpy.ops.object.mode_set(mode='EDIT')\nbpy.ops.object.mode_set(mode='OBJECT')\n"
+        "a.width = 0.5\nn.location.x = 5\nresult = a.width, n.location.x"
+    ) == [0.5, 5.0]
