@@ -39,7 +39,7 @@ _FUNCTIONS: Final = """abs absolute add all allclose amax amin any append arccos
     where zeros_like""".split()
 """Functions whose results are no bigger than their arguments together, broadcast."""
 _COUNTED: Final = ("linspace", "logspace", "geomspace")
-_PRODUCTS: Final = ("dot", "matmul", "inner", "outer", "kron", "convolve", "correlate", "tensordot")
+_PRODUCTS: Final = ("dot", "matmul", "inner", "convolve", "correlate", "tensordot")
 _LINALG: Final = (
     "cond",
     "det",
@@ -127,7 +127,8 @@ class _Arrays:
     def _creators(self) -> dict[str, Callable[..., None]]:
         shaped = dict.fromkeys(("zeros", "ones", "empty", "full"), self._shape)
         square = dict.fromkeys(("identity", "eye", "tri"), self._square)
-        return {**shaped, **square, "indices": self._grid_of, "broadcast_to": self._target}
+        expanding = dict.fromkeys(("outer", "kron"), self._expanding)
+        return {**shaped, **square, **expanding, "indices": self._grid_of, "broadcast_to": self._target}
 
     def _warm_up(self) -> None:
         """numpy's C code imports its helpers when it first needs them, through the builtins of whoever calls."""
@@ -143,9 +144,8 @@ class _Arrays:
         guard.methods[self.array_type] = {name: self._method(name) for name in _METHODS}
         guard.getters[self.array_type] = self._property
         guard.writable[self.array_type] = frozenset({"shape"})
-        guard.allowed[type(np.dtype(float))] = guard.allowed[np.dtype] = frozenset(
-            {"name", "kind", "itemsize", "char", "str"}
-        )
+        for kind in {np.dtype, *(type(np.dtype(code)) for code in "bhilqBHILQefdFD?U")}:
+            guard.allowed[kind] = frozenset({"name", "kind", "itemsize", "char", "str"})
         for kind in {type(np.dtype(code).type(0)) for code in "bhilqBHILQefdFD?"}:
             guard.allowed[kind] = frozenset(
                 {"item", "real", "imag", "dtype", "shape", "ndim", "size", "tolist", "is_integer"}
@@ -288,6 +288,10 @@ class _Arrays:
         self.size(
             max(operator.index(count) for count in counts) * max(map(self._size, arguments[:2]), default=1)
         )
+
+    def _expanding(self, left: Any, right: Any) -> None:
+        """`outer(a, b)`: each item of one with each of the other."""
+        self.size(float(self._size(left)) * self._size(right))
 
     def _product(self, left: Any, right: Any, *_rest: Any, **_named: Any) -> None:
         sizes = [self._size(part) for part in (left, right)]

@@ -30,6 +30,7 @@ GUARDED: Final[dict[type, frozenset[str]]] = {
     str: frozenset(
         {
             "center",
+            "encode",
             "expandtabs",
             "format",
             "format_map",
