@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panel Assets in Blender's real window: pictures at rest, searching, downloading, failed and done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+
+from support import window as window_support
+from support.blender import EXTENSION
+from support.polyhaven import SKY, PolyHavenServer
+from support.web import Reply
+from support.window import Window
+
+COLOURS = {
+    "brick_wall": (0.8, 0.3, 0.2),
+    "brick_wall_02": (0.4, 0.4, 0.5),
+    SKY: (0.3, 0.6, 0.9),
+    "chair": (0.6, 0.4, 0.2),
+}
+#: The tab, and the panel's header once it is alone and the area fills the window.
+TAB = (1267, 245)
+HEADER = (1050, 351)
+
+
+class Assets:
+    """The panel, open over the whole window."""
+
+    def __init__(self, window: Window) -> None:
+        self.window = window
+        self.run("bpy.context.preferences.system.use_online_access = True")
+        self.run(
+            "area = next(a for a in bpy.context.window.screen.areas if a.type == 'VIEW_3D')\n"
+            "area.spaces[0].show_region_ui = True\n"
+            "with bpy.context.temp_override(area=area, region=area.regions[-1]):\n"
+            "    bpy.ops.screen.screen_full_area()\n"
+        )
+        window.settle(1.0)
+        window.picture("assets-before")
+
+    def run(self, code: str) -> Any:
+        return self.window.run(
+            f"from importlib import import_module\n"
+            f"asset_view = import_module('{EXTENSION}.operators.asset_view')\n{code}"
+        )
+
+    def choose(self, **values: Any) -> None:
+        for name, value in values.items():
+            self.run(f"bpy.context.window_manager.mcp_bridge_asset_{name} = {value!r}")
+
+    def until(self, condition: str) -> None:
+        """Wait until an expression over `view` holds."""
+        end = time.monotonic() + 30
+        while not self.run(f"view = asset_view.view; result = bool({condition})"):
+            assert time.monotonic() < end, self.run("result = repr(asset_view.view)")
+            time.sleep(0.1)
+        self.window.settle(1.0)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PolyHavenServer]:
+    folder = tmp_path_factory.mktemp("polyhaven")
+    with PolyHavenServer(folder) as started:
+        for slug, colour in COLOURS.items():
+            started.routes[f"/thumbs/{slug}.png"] = Reply(_thumbnail(folder / f"{slug}.png", colour))
+            started.records[slug]["thumbnail_url"] = f"{started.url}/thumbs/{slug}.png?width=256&v=1"
+        yield started
+
+
+@pytest.fixture(scope="module")
+def assets(server: PolyHavenServer) -> Iterator[Assets]:
+    with window_support.start("assets", env={"BLENDER_MCP_POLYHAVEN_API": server.url}) as window:
+        yield Assets(window)
+
+
+def _thumbnail(path: Path, colour: tuple[float, float, float]) -> bytes:
+    image = bpy.data.images.new(path.name, 64, 64)
+    image.pixels = [
+        value for y in range(64) for _ in range(64) for value in (*(part * y / 64 for part in colour), 1.0)
+    ]
+    image.filepath_raw, image.file_format = str(path), "PNG"
+    image.save()
+    bpy.data.images.remove(image)
+    return path.read_bytes()
+
+
+def test_every_state_of_the_panel(assets: Assets, server: PolyHavenServer) -> None:
+    assets.window.click(*TAB)
+    assets.window.settle(1.0)
+    assets.window.picture("assets-tab")
+    assets.window.click(*HEADER)
+    assets.window.settle(1.0)
+    assets.window.picture("assets-rest")
+
+    found = server.routes["/assets"]
+    server.routes["/assets"] = lambda request: time.sleep(2) or found(request)
+    assets.choose(kind="models")
+    assets.window.settle(0.5)
+    assert assets.run("result = asset_view.view.searching") == "Searching…"
+    assets.window.picture("assets-searching")
+    server.routes["/assets"] = found
+    assets.choose(kind="textures")
+    assets.until("len(view.entries) == 2 and all(map(asset_view.icon, view.entries))")
+    assets.window.picture("assets-found")
+
+    for path in [path for path in server.routes if path.startswith("/dl/brick")]:
+        server.routes[path].pause, server.routes[path].piece = 0.05, 20
+    assets.run("bpy.ops.mcp_bridge.import_asset(asset_id='brick_wall')")
+    assets.until("view.job and view.job.progress > 10")
+    assets.window.picture("assets-downloading")
+    for path in [path for path in server.routes if path.startswith("/dl/brick")]:
+        server.routes[path].pause = 0
+    assets.until("view.done")
+    assert assets.run("result = [m.name for m in bpy.data.materials if 'asset_credit' in m]") == [
+        "Brick Wall"
+    ]
+    assets.window.picture("assets-done")
+
+    assets.choose(kind="hdris")
+    for path in [path for path in server.routes if path.startswith("/dl/sky")]:
+        server.routes[path] = Reply("gone", 404)
+    assets.until("view.entries")
+    assets.run(f"bpy.ops.mcp_bridge.import_asset(asset_id={SKY!r})")
+    assets.until("view.error")
+    assets.window.picture("assets-failed")
