@@ -145,6 +145,12 @@ class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
         subtype="FILE_PATH",
         update=_pass_on,
     )
+    rehearsal_blender: StringProperty(
+        name="Rehearse With",
+        description="Another Blender to try scripts in before you are asked. Empty: this one",
+        subtype="FILE_PATH",
+        update=_pass_on,
+    )
     journal_days: IntProperty(
         name="Keep Journal (Days)",
         description="How long the record of what assistants did is kept",

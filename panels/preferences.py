@@ -29,6 +29,7 @@ _SECTIONS = (
             "memory_limit_mb",
             "output_limit_kb",
             "rate_limit",
+            "rehearsal_blender",
         ),
     ),
     ("assets", "Assets", False, ("ask_above_mb", "cache_quota_mb")),

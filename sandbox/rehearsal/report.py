@@ -94,6 +94,8 @@ def pictures_of(answer: Answer) -> dict[str, bytes]:
 
 _MOST_LINES = 60
 _LONGEST_VALUE = 80
+#: What holds up the window for longer is worth a word.
+_NOTICEABLE_S = 0.1
 
 
 def as_text(report: Report) -> str:
@@ -168,6 +170,8 @@ def _cost(report: Report) -> str:
     seconds, held = report["seconds"], report["confinement"]
     parts = [f"{seconds['script']:.3g} s in the script"] if "script" in seconds else []
     parts += [f"{seconds['total']:.2g} s in all", f"{report['peak_memory_mb']:,.0f} MB at most"]
+    if seconds["snapshot"] >= _NOTICEABLE_S:
+        parts.append(f"Blender stood still for {seconds['snapshot']:.2g} s while the scene was copied")
     refused = {
         "read": "your files",
         "write": "your disk",

@@ -181,6 +181,31 @@ time.sleep(60)
     assert not Path(f"/proc/{child}").exists()
 
 
+def test_a_disk_on_which_the_copy_does_not_fit(tmp_path: Path) -> None:
+    """A limit on the length of files stands for a full disk: the same write fails half-way."""
+    tmp_path.chmod(0o711)
+    code = f"""
+import resource, signal
+from pathlib import Path
+from {blender.EXTENSION}.errors import ExternalServiceError
+from {blender.EXTENSION}.sandbox import supervisor
+from {blender.EXTENSION}.sandbox.rehearsal import rehearse
+from {blender.EXTENSION}.sandbox.supervisor.config import Config, Sandbox
+supervisor.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
+supervisor.current().means()
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    rehearse.prepare()
+except ExternalServiceError as error:
+    print("SAID", error)
+print("LEFT", list(supervisor.current().shared_folder().iterdir()))
+"""
+    printed = blender.run(code, blender.environment(tmp_path))
+    assert "SAID Blender could not copy the scene for a rehearsal: " in printed
+    assert "LEFT []" in printed
+
+
 #: A few, of kinds that reach furthest; `make soak` runs them all.
 FURTHEST = {
     "wr-image-save",

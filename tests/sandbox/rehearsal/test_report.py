@@ -7,13 +7,8 @@ from typing import Any
 
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.report import Held, as_text, failed, from_answer
 
-HELD = Held(
-    {"means": "Landlock and seccomp", "in_force": ["read", "write", "network", "process"]},
-    0.002,
-    0.4,
-    260.0,
-    (),
-)
+CONFINEMENT = {"means": "Landlock and seccomp", "in_force": ["read", "write", "network", "process"]}
+HELD = Held(CONFINEMENT, 0.002, 0.4, 260.0, ())
 NOTHING = {"added": [], "removed": [], "changed": [], "totals": {}, "left_out": {}}
 
 
@@ -38,6 +33,11 @@ def test_the_last_line_tells_the_cost_and_what_held_the_script() -> None:
         "Took 0.05 s in the script, 0.4 s in all, 260 MB at most. Held by Landlock and seccomp; out of its reach: "
         "your files, your disk, the network, other programs."
     )
+
+
+def test_a_copy_that_held_up_the_window_is_owned_up_to() -> None:
+    held = Held(CONFINEMENT, 0.86, 11.0, 1.0, ())
+    assert "Blender stood still for 0.86 s while the scene was copied" in as_text(failed("It crashed.", held))
 
 
 def test_only_what_was_in_force_is_claimed() -> None:
