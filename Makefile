@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv/bin/python
 ARGS ?=
 
-.PHONY: help setup wheels extension repository install run clients test test-matrix test-window conformance bench offline soak lint format types clean
+.PHONY: help setup wheels extension repository install run clients test test-matrix test-window conformance bench offline soak policy-diff lint format types clean
 
 help:
 	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
@@ -17,6 +17,7 @@ help:
 	@echo "make extension      the validated zip in dist/"
 	@echo "make repository     a static extension repository in dist/repository/"
 	@echo "make offline        record anew what the stdio shim answers while there is no Blender"
+	@echo "make policy-diff    what a Blender has and the allow-lists do not know; BPY=/path/to/python for another"
 	@echo "make lint, types    ruff; mypy"
 
 setup:
@@ -61,6 +62,9 @@ offline: install
 
 soak: install
 	@$(VENV) -m pytest tests/soak -s $(ARGS)
+
+policy-diff: setup
+	@$(VENV) tools/policy_generate.py diff $(or $(BPY),$(VENV))
 
 lint: setup
 	@$(VENV) -m ruff check .

@@ -85,6 +85,10 @@ def _per_vertex(power: int, **defaults: float) -> Size:
     return size
 
 
+#: BMesh makes a vertex several times slower than a modifier does, and nothing interrupts it.
+_SLOW = 4.0
+
+
 def _geometry(arguments: Mapping[str, Any], bm: Any) -> int:
     given = arguments.get("geom")
     return len(given) if isinstance(given, (list, tuple)) else len(bm.verts)

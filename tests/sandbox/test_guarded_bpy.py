@@ -195,11 +195,6 @@ def test_layout_of_references_is_found() -> None:
             "x.name",
         ),
         (
-            "n = bpy.data.materials['Material'].node_tree.nodes\nx = n['Principled BSDF'].inputs",
-            "n.clear()",
-            "len(x)",
-        ),
-        (
             "x = bpy.context.object.constraints.new('TRACK_TO')",
             "bpy.context.object.constraints.clear()",
             "x.name",
@@ -210,6 +205,11 @@ def test_stale_references_raise(take: str, free: str, use: str) -> None:
     with pytest.raises(HandlerError, match="has been removed") as caught:
         result(f"{take}\n{free}\n{use}")
     assert isinstance(caught.value.original, ReferenceError)
+
+
+def test_collections_of_what_is_gone_are_empty() -> None:
+    nodes = "n = bpy.data.materials['Material'].node_tree.nodes\nx = n['Principled BSDF'].inputs\nn.clear()\n"
+    assert result(nodes + "result = [len(x), [i for i in x]]") == [0, []]
 
 
 def test_references_that_are_still_good_stay_good() -> None:
