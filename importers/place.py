@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +18,7 @@ from . import scrub
 from .credit import PROPERTY, Credit
 from .foreign import Clean
 
-__all__ = ("Imported", "append", "credits_of", "one_step", "stamp")
+__all__ = ("Imported", "append", "credits_of", "mark", "one_step", "stamp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,18 @@ def append(clean: Clean, credit: Credit, location: Sequence[float] | None = None
 def stamp(item: Any, credit: Credit) -> None:
     """Note the credit on a data-block."""
     item[PROPERTY] = credit.as_property()
+
+
+def mark(item: Any, credit: Credit, tags: Iterable[str] = (), catalogue_id: str = "") -> None:
+    """Mark a data-block for the asset browser, with its credit and in a catalogue."""
+    item.asset_mark()
+    facts = item.asset_data
+    facts.author, facts.license, facts.description = credit.author, credit.licence, credit.title
+    facts.copyright = credit.line
+    for tag in tags:
+        facts.tags.new(tag, skip_if_exists=True)
+    if catalogue_id:
+        facts.catalog_id = catalogue_id
 
 
 def credits_of() -> list[Credit]:

@@ -103,6 +103,12 @@ class PolyHaven:
         """The taxonomy of one kind, each parent before its children."""
         return list(_walk(_members(self._document(f"/taxonomy/{kind}"), "categories")))
 
+    def category_of(self, asset: Asset) -> Category | None:
+        """The deepest category that the asset's own words name."""
+        words = {word.lower() for word in asset.categories}
+        named = [one for one in self.categories(asset.kind) if one.path.rpartition("/")[2].lower() in words]
+        return max(named, key=lambda one: one.path.count("/"), default=None)
+
     def assets(self, kind: Kind | None = None, category: str | None = None) -> dict[str, Asset]:
         """The catalogue by id. Raises InvalidParamsError for a category that is not there."""
         query: dict[str, str] = {"type": kind} if kind else {}

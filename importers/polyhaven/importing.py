@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import bpy
 
 from ...errors import ExternalServiceError, InvalidParamsError
-from .. import blend_header, foreign, place
+from .. import blend_header, catalogues, foreign, place
 from ..download import RemoteFile
 from ..place import Imported
 from ..work import Work
@@ -20,7 +20,7 @@ from . import scene
 from .api import SITE, Asset, Kind, PolyHaven
 from .files import Map, ModelFiles, ModelFormat
 
-__all__ = ("Plan", "plan", "run", "texture_object")
+__all__ = ("Plan", "mark", "plan", "run", "texture_object")
 
 #: What is fetched when nobody says which resolution.
 _USUAL = "2k"
@@ -111,6 +111,24 @@ def run(
     if what.maps:
         return work.in_blender(partial(scene.add_material, what.asset, _maps(work, what)))
     return _model(work, what, lod, location)
+
+
+def mark(work: Work, what: Plan, imported: Imported) -> None:
+    """Mark what was imported for the asset browser, in Poly Haven's category. Raises ExternalServiceError, Cancelled.
+
+    The catalogue itself is written beside the .blend, if that was saved: Blender keeps catalogues nowhere else.
+    """
+    category = PolyHaven(work.cache, work.cancelled).category_of(what.asset)
+    catalogue = category.id.lower() if category and catalogues.is_id(category.id) else ""
+    path = f"{SITE.name}/{what.asset.kind}/{category.path}" if category else ""
+
+    def do() -> None:
+        with place.one_step(f"Mark {what.asset.name} as Asset"):
+            place.mark(scene.block_of(imported), what.asset.credit, what.asset.tags, catalogue)
+            if catalogue and bpy.data.filepath:
+                catalogues.add(Path(bpy.data.filepath).parent, catalogue, path)
+
+    work.in_blender(do)
 
 
 def texture_object(

@@ -24,6 +24,7 @@ __all__ = (
     "add_material",
     "add_world",
     "assign",
+    "block_of",
     "check_object",
     "has_material",
     "image_key",
@@ -104,6 +105,15 @@ def switch(asset: Asset, files: Mapping[str, tuple[Path, str, str]], resolution:
                 image.user_remap(new)
                 bpy.data.images.remove(image)
         return len(old)
+
+
+def block_of(imported: Imported) -> Any:
+    """The data-block that an import brought as a whole."""
+    if imported.world:
+        return bpy.data.worlds[imported.world]
+    if imported.collection:
+        return bpy.data.collections[imported.collection]
+    return bpy.data.materials[imported.materials[0]]
 
 
 def mark_images(asset: Asset, collection_name: str) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from ... import main_thread
@@ -115,6 +114,7 @@ async def download_polyhaven_asset(
     location: Location = None,
     ambient_occlusion: bool = False,
     switch_resolution: bool = False,
+    mark_asset: bool = False,
 ) -> ImportResult:
     """Bring an asset of Poly Haven into the scene, as one undo step: an HDRI as a new world, a texture as a new
     material with every map connected, a model as a collection of its own at its real size.
@@ -127,6 +127,7 @@ async def download_polyhaven_asset(
     location: where to put a model, in metres; without it at the 3D cursor.
     ambient_occlusion: darken a material's colour by its ambient occlusion map.
     switch_resolution: add nothing, exchange the asset's pictures in this file for those of this resolution.
+    mark_asset: mark it for Blender's asset browser, in a catalogue named as its category.
     """
     plan = await in_thread(
         context,
@@ -140,8 +141,14 @@ async def download_polyhaven_asset(
         ),
     )
     await check_size(context, plan.asset.name, plan.size)
-    run = partial(importing.run, what=plan, lod=lod, location=location, switch=switch_resolution)
-    return result_of(await in_background(context, f"Import {plan.asset.name}", run))
+
+    def run(work: Work) -> ImportResult:
+        found = importing.run(work, plan, lod=lod, location=location, switch=switch_resolution)
+        if mark_asset and not switch_resolution:
+            importing.mark(work, plan, found)
+        return result_of(found)
+
+    return await in_background(context, f"Import {plan.asset.name}", run)
 
 
 @tool(title="Set Texture", open_world=True)

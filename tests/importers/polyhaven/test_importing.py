@@ -319,3 +319,23 @@ def test_credits_are_listed_once_an_asset(work: Work, service: PolyHaven) -> Non
     imported(work, CHAIR, resolution="1k")
     imported(work, SKY)
     assert [item.title for item in place.credits_of()] == ["Chair", "Studio Sky"]
+
+
+def test_an_import_is_marked_for_the_asset_browser_in_its_category(work: Work, tmp_path: Path) -> None:
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "scene.blend"))
+
+    def run() -> Imported:
+        plan = importing.plan(work, BRICK, resolution="1k")
+        found = importing.run(work, plan)
+        importing.mark(work, plan, found)
+        return found
+
+    material = bpy.data.materials[on_worker(run).materials[0]]
+    facts = material.asset_data
+    walls = "22222222-2222-4222-8222-222222222222"
+    assert (facts.catalog_id, facts.author, facts.license) == (walls, "Ada", "CC0 1.0")
+    assert [tag.name for tag in facts.tags] == ["old"]
+    assert (
+        f"{walls}:Poly Haven/textures/architecture/walls:"
+        in (tmp_path / "blender_assets.cats.txt").read_text()
+    )
