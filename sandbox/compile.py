@@ -16,8 +16,10 @@ from typing import Any, Final
 
 from ..errors import PolicyError
 from . import hooks, names
-from .expressions import LOAD, OPERATORS, STORE, Expressions, Finding, is_small
+from .expressions import Expressions
 from .inference import Kinds, is_number
+from .nodes import LOAD, STORE, Finding, is_small
+from .operations import OPERATORS
 from .plain import PLAIN_METHODS
 
 __all__ = ("Compiled", "Finding", "Import", "ScriptRefused", "compile_script")

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# ruff: noqa: N802 (visit_Name is how ast.NodeVisitor wants it)
+"""The part of the transformer that guards what can make big values out of small ones, or walk them for ever.
+
+Operators, comparisons and formatted text stay as they are where the kinds of their operands, or one question about a
+type, say that nothing big can come of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Final
+
+from . import hooks
+from .inference import FLOAT, TEXT, UNBOUNDED, UNKNOWN, Kind, is_number
+from .nodes import LOAD, Nodes, is_small
+
+__all__ = ("OPERATORS", "Operations")
+
+OPERATORS: Final[dict[type[ast.AST], str]] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.MatMult: "@",
+}
+_COMPARISONS: Final[dict[type[ast.AST], str]] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+}
+SAFE_BITS: Final = 4096
+"""Integers of this many bits are small whatever is done to them once."""
+_WIDTH_LIMIT: Final = 1000
+
+
+class Operations(Nodes):
+    """Rewrites operators, comparisons and the fields of f-strings."""
+
+    # Operators
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Guard the operators that can make huge values out of small ones."""
+        safe = self.is_bounded(node.op, node.left, node.right)
+        left_kind, right_kind = self.kind(node.left), self.kind(node.right)
+        left, right = self.visit(node.left), self.visit(node.right)
+        node.left, node.right = left, right
+        if safe:
+            return node
+        hook = hooks.OPERATOR.format(OPERATORS[type(node.op)])
+        types = self.types_of_left(node.op, right_kind)
+        if types is None or not is_small(right):
+            return self.call(hook, node, left, right)
+        if is_number(left_kind):
+            return self._number_times(node, hook, left_kind)
+        pair = self.twice(left)
+        if pair is None:
+            return self.call(hook, node, left, right)
+        first, again = pair
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        native = ast.BinOp(again, node.op, right, **place)
+        return self.choose(self.type_in(first, types), native, self.call(hook, node, again, right))
+
+    def _number_times(self, node: ast.BinOp, hook: str, left: Kind) -> ast.expr:
+        """`number * unknown`: it is the right-hand type that decides."""
+        guarded = self.call(hook, node, node.left, node.right)
+        if not isinstance(node.right, ast.Name) or not isinstance(node.left, ast.Name | ast.Constant):
+            return guarded
+        types = hooks.SIMPLE if _is_few_bits(left) else hooks.FLOATY
+        return self.choose(self.type_in(node.right, types), node, guarded)
+
+    def is_bounded(self, op: ast.operator, left_node: ast.expr | None, right_node: ast.expr) -> bool:
+        """Whether the operation makes no big value, or only one a little bigger than an operand, from what is known.
+
+        `left_node` None is a value of which nothing is known.
+        """
+        left = UNKNOWN if left_node is None else self.kind(left_node)
+        right = self.kind(right_node)
+        match op:
+            case ast.Add():
+                return is_number(left) or is_number(right) or _is_short(left_node) or _is_short(right_node)
+            case (
+                ast.Sub()
+                | ast.Div()
+                | ast.MatMult()
+                | ast.BitAnd()
+                | ast.BitOr()
+                | ast.BitXor()
+                | ast.RShift()
+            ):
+                return is_number(left) or is_number(right)
+            case ast.Mult():
+                if FLOAT in (left, right):
+                    return True
+                return is_number(left) and is_number(right) and (_is_few_bits(left) or _is_few_bits(right))
+            case ast.FloorDiv():
+                return is_number(left) or is_number(right)
+            case ast.Mod():
+                return is_number(left)
+            case ast.Pow():
+                if FLOAT in (left, right):
+                    return True
+                exponent = right_node.value if isinstance(right_node, ast.Constant) else None
+                return (
+                    isinstance(left, int) and isinstance(exponent, int) and abs(left * exponent) <= SAFE_BITS
+                )
+            case ast.LShift():
+                shift = right_node.value if isinstance(right_node, ast.Constant) else None
+                return isinstance(left, int) and isinstance(shift, int) and shift <= SAFE_BITS
+        return False
+
+    def types_of_left(self, op: ast.operator, right: Kind) -> str | None:
+        """The set of left-hand types for which the operator needs no guard whatever the right-hand value is."""
+        if isinstance(op, ast.Pow | ast.LShift):
+            return None
+        if isinstance(op, ast.Mult):
+            return hooks.SIMPLE if _is_few_bits(right) or right == FLOAT else hooks.FLOATY
+        return hooks.SIMPLE
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """`-x`, `+x`, `~x`, `not x`."""
+        return self.node_contents_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """Comparing two unknown values may walk structures of any size; one scalar makes it cheap."""
+        operands = [node.left, *node.comparators]
+        cheap = all(
+            isinstance(op, ast.Is | ast.IsNot) or self._is_scalar(left) or self._is_scalar(right)
+            for op, left, right in zip(node.ops, operands, operands[1:], strict=False)
+        )
+        node = self.node_contents_visit(node)
+        if cheap or len(node.ops) > 1 or isinstance(node.ops[0], ast.Is | ast.IsNot):
+            return node if cheap or len(node.ops) == 1 else self._compare_chain(node)
+        return self._compare(node)
+
+    def _compare_chain(self, node: ast.Compare) -> ast.expr:
+        """`a < b < c` becomes `a < b and b < c`, each operand evaluated once."""
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        left, parts = node.left, []
+        for op, operand in zip(node.ops, node.comparators, strict=True):
+            pair = self.twice(operand)
+            if pair is None:
+                operators = ast.Tuple(
+                    [self.constant(_COMPARISONS[type(each)], node) for each in node.ops], LOAD, **place
+                )
+                return self.call(hooks.CHAIN, node, operators, node.left, *node.comparators)
+            right, again = pair
+            part = ast.Compare(left, [op], [right], **place)
+            parts.append(part if isinstance(op, ast.Is | ast.IsNot) else self._compare(part))
+            left = again
+        return ast.BoolOp(ast.And(), parts, **place)
+
+    def _compare(self, node: ast.Compare) -> ast.expr:
+        operator = _COMPARISONS[type(node.ops[0])]
+        left, right = node.left, node.comparators[0]
+        guarded = [self.constant(operator, node)]
+        pair = self.twice(left)
+        if pair is None or not is_small(right):
+            return self.call(hooks.COMPARE, node, *guarded, left, right)
+        first, again = pair
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        native = ast.Compare(again, node.ops, [right], **place)
+        return self.choose(
+            self.type_in(first, hooks.SCALAR), native, self.call(hooks.COMPARE, node, *guarded, again, right)
+        )
+
+    def _is_scalar(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Constant):
+            return True
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):  # `kind in ('A', 'B')`
+            return all(isinstance(part, ast.Constant) for part in node.elts)
+        kind = self.kind(node)
+        return is_number(kind) or kind == TEXT
+
+    # Text
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+        """`{value!r:spec}` of an f-string: bounded widths, bounded text of nested containers."""
+        kind = self.kind(node.value)
+        node.value = self.visit(node.value)
+        spec = node.format_spec
+        short = spec is None or _is_short_spec(spec)
+        if node.conversion != -1:
+            node.value = self.call(
+                hooks.SHOW if node.conversion == ord("s") else hooks.REPR, node, node.value
+            )
+            node.conversion = -1
+            kind = TEXT
+        if spec is not None and not short:
+            node.value = self.call(hooks.FORMAT, node, node.value, self.visit(spec))
+            node.format_spec = None
+        elif not is_number(kind) and kind != TEXT and spec is None:
+            pair = self.twice(node.value)
+            if pair is None:
+                node.value = self.call(hooks.SHOW, node, node.value)
+            else:
+                first, again = pair
+                show = self.call(hooks.SHOW, node, again)
+                node.value = self.choose(self.type_in(first, hooks.SCALAR), again, show)
+        return node
+
+
+def _is_few_bits(kind: Kind) -> bool:
+    return isinstance(kind, int) and kind <= SAFE_BITS < UNBOUNDED
+
+
+def _is_short(node: ast.expr | None) -> bool:
+    """A text or display written out in the source: adding it makes a value a little longer, never twice as long."""
+    if isinstance(node, ast.Constant):
+        return True
+    return isinstance(node, ast.List | ast.Tuple) and not any(
+        isinstance(part, ast.Starred) for part in node.elts
+    )
+
+
+def _is_short_spec(spec: ast.expr) -> bool:
+    """A format spec written out in the source, with small numbers in it."""
+    if not isinstance(spec, ast.JoinedStr):
+        return False
+    text = ""
+    for part in spec.values:
+        if not isinstance(part, ast.Constant):
+            return False
+        text += str(part.value)
+    digits = "".join(c if c.isdigit() else " " for c in text).split()
+    return all(len(number) <= 4 and int(number) <= _WIDTH_LIMIT for number in digits)
