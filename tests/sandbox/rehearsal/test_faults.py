@@ -20,6 +20,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.pool import Pool
 
 from support import blender, sandbox_cases
 from support.confined_attacks import run_confined
+from support.processes import alive
 from support.rehearsing import bare_program, rehearsals, report_of
 
 #: Finds the pipe that answers go through, which the script has no business with.
@@ -176,9 +177,9 @@ time.sleep(60)
         child = next(int(line.split()[1]) for line in parent.stdout if line.startswith("WARM"))
         os.kill(parent.pid, signal.SIGKILL)
     until = time.monotonic() + 10
-    while Path(f"/proc/{child}").exists() and time.monotonic() < until:
+    while alive(child) and time.monotonic() < until:
         time.sleep(0.02)
-    assert not Path(f"/proc/{child}").exists()
+    assert not alive(child)
 
 
 def test_a_disk_on_which_the_copy_does_not_fit(tmp_path: Path) -> None:

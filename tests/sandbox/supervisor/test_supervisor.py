@@ -20,29 +20,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.supervisor.config import Config, Sup
 from bl_ext.user_default.mcp_bridge.sandbox.supervisor.process import ProcessHandle
 
 from support import blender
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def _sleeping(code: str) -> list[str]:
-    """Processes of which `code` is the last argument: the command itself, not what started it."""
-    return [
-        folder.name
-        for folder in Path("/proc").iterdir()
-        if folder.name.isdigit() and alive(int(folder.name)) and _last_argument(folder) == code
-    ]
-
-
-def _last_argument(process: Path) -> str:
-    try:
-        return (process / "cmdline").read_bytes().rstrip(b"\0").rpartition(b"\0")[2].decode(errors="replace")
-    except OSError:
-        return ""
+from support.processes import alive, with_last_argument
 
 
 class TestAcceptance:
@@ -235,12 +213,12 @@ time.sleep(60)
         with parent:
             assert parent.stdout is not None
             assert any(line.startswith("STARTED") for line in parent.stdout)
-            assert _sleeping(sleep)
+            assert with_last_argument(sleep)
             os.kill(parent.pid, signal.SIGKILL)
         until = time.monotonic() + 10.0
-        while _sleeping(sleep) and time.monotonic() < until:
+        while with_last_argument(sleep) and time.monotonic() < until:
             time.sleep(0.05)
-        assert _sleeping(sleep) == []
+        assert with_last_argument(sleep) == []
 
     def test_the_next_supervisor_removes_what_a_dead_one_left(
         self, make_bench: Callable, tmp_path: Path

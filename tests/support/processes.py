@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Processes of this machine, as the kernel tells of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ("alive", "with_last_argument")
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and that nobody has asked after does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def with_last_argument(text: str) -> list[int]:
+    """The living processes whose command line ends in `text`: a command itself, not what started it."""
+    numbers = (int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit())
+    return [pid for pid in numbers if alive(pid) and _last_argument(pid) == text]
+
+
+def _last_argument(pid: int) -> str:
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return ""
+    return line.rstrip(b"\0").rpartition(b"\0")[2].decode(errors="replace")
