@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .guarded_bpy import BlenderHost
     from .undo import UndoStep
 
-__all__ = ("COMMAND", "FILENAME", "RateLimit", "execute_blender_code", "run")
+__all__ = ("COMMAND", "FILENAME", "RateLimit", "check", "execute_blender_code", "run")
 
 COMMAND = "execute_blender_code"
 #: What the script's own frames are called in a traceback.
@@ -90,8 +90,7 @@ def run(
     now = settings.current()
     record = _Record(request_id, requester, title, script, now.journal_code)
     try:
-        chosen = _choose_level(level, now)
-        _check_gates(script, now)
+        chosen = check(script, level)
         if chosen != "arithmetic":
             _require_blender()
         record.level = chosen
@@ -111,6 +110,14 @@ def run(
 
 
 # --- gates --------------------------------------------------------------------------------------------------
+
+
+def check(script: str, level: str | None = None) -> Level:
+    """The level that such a script would get. Raises, as `run` does, where it may not run whatever it says."""
+    now = settings.current()
+    chosen = _choose_level(level, now)
+    _check_gates(script, now)
+    return chosen
 
 
 class RateLimit:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import sys
 
+from ..sandbox import review
+
 
 def register() -> None:
     """Nothing is served before `bridge.start`."""
@@ -15,3 +17,4 @@ def unregister() -> None:
     bridge = sys.modules.get(f"{__name__}.bridge")  # not imported: never started
     if bridge is not None:
         bridge.stop()
+        review.close()

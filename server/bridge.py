@@ -25,8 +25,9 @@ from bpy.app.handlers import persistent
 
 from .. import folders, jobs, journal, logs, main_thread, settings
 from ..errors import BridgeError
-from ..sandbox import supervisor
+from ..sandbox import review, supervisor
 from ..sandbox.rehearsal import rehearse
+from ..sandbox.review.store import Store
 from ..scene import events
 from . import access, discovery, libraries
 
@@ -158,6 +159,7 @@ def _start(chosen: Settings) -> Bridge:
     logs.configure(chosen, folders.user_folder())
     journal.current().keep_days = chosen.journal_days
     supervisor.read_configuration(folders.user_folder() / "sandbox.toml")
+    review.open_desk(Store(folders.user_folder() / "requests", discovery.process_lives))
     features = _features()
     listening = _bind(chosen)
     try:
@@ -338,6 +340,9 @@ def _tidy_up(bridge: Bridge | None = None) -> None:
             handlers.remove(_on_file)
     discovery.withdraw()
     main_thread.stop()
+    desk = review.current()
+    if desk is not None:
+        desk.expire("the bridge was stopped")
     jobs.registry.cancel_all()
     rehearse.shutdown()
     if bridge is not None and not bridge.listener.stop():

@@ -4,7 +4,19 @@
 from __future__ import annotations
 
 from ..mcp.features import Tool
-from . import assets, code, job_tools, polyhaven, rehearse, render_tools, rodin, scene, sketchfab, viewport
+from . import (
+    assets,
+    code,
+    inject,
+    job_tools,
+    polyhaven,
+    rehearse,
+    render_tools,
+    rodin,
+    scene,
+    sketchfab,
+    viewport,
+)
 from .registry import make
 
 __all__ = ("FUNCTIONS", "all_tools")
@@ -14,6 +26,7 @@ FUNCTIONS = (
     scene.get_object_info,
     viewport.get_viewport_screenshot,
     code.execute_blender_code,
+    inject.inject_bpy_script,
     rehearse.rehearse_script,
     code.calculate,
     code.inspect_tool,

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-import bpy
-
 from ... import settings
 from ...errors import BridgeError, HandlerError
-from ...sandbox import arithmetic, review, rna
+from ...sandbox import arithmetic, rna
 from ...sandbox.policy import policy
 from ...settings import Level
+from .. import reviewing
 from ..mcp import content
 from ..mcp.content import ToolResult
-from ..mcp.context import RequestContext
+from ..mcp.context import WAIT_SECONDS, RequestContext
 from .registry import tool
 
 
@@ -26,10 +25,16 @@ class CodeResult(TypedDict):
     stdout: NotRequired[str]
     dry_run: NotRequired[bool]
     request_id: NotRequired[str]
+    job_id: NotRequired[str]
     message: NotRequired[str]
     error: NotRequired[str]
     cause: NotRequired[str]
     line: NotRequired[int | None]
+    #: What validation found, each with line, column and what to do.
+    errors: NotRequired[list[dict[str, Any]]]
+    #: How many more texts may be sent with this request_id.
+    attempts_left: NotRequired[int]
+    warnings: NotRequired[list[str]]
 
 
 def failure(error: BridgeError) -> ToolResult:
@@ -39,7 +44,11 @@ def failure(error: BridgeError) -> ToolResult:
         facts["cause"] = type(error.original).__name__
     if getattr(error, "line", None) is not None:
         facts["line"] = error.line  # type: ignore[attr-defined]
-    return ToolResult([content.text(_sentence(facts))], facts, is_error=True)
+    text = ""
+    if isinstance(error, reviewing.Refused):
+        facts |= error.facts
+        text = error.text
+    return ToolResult([content.text(text or _sentence(facts))], facts, is_error=True)
 
 
 def _sentence(facts: dict[str, Any]) -> str:
@@ -48,29 +57,28 @@ def _sentence(facts: dict[str, Any]) -> str:
 
 
 @tool(title="Execute Blender Code", destructive=True, output=CodeResult)
-def execute_blender_code(
+async def execute_blender_code(
     context: RequestContext, code: str, title: str = "", level: Level | None = None
 ) -> ToolResult:
     """Run Python in the open scene, sandboxed, as one undo step; a failure rolls everything back. `bpy`, `bmesh`,
     `mathutils`, `math` and the like can be imported; files, network and processes cannot. Assign what you want
-    back to `result`; print goes to `stdout`.
+    back to `result`; print goes to `stdout`. The user may be asked first; then it is rehearsed on a copy.
 
-    title: a few words for the user's undo history.
+    title: a few words for the user, who sees them when asked and in the undo history.
     level: ask for less than allowed: math (no bpy) or arithmetic.
     """
     try:
-        result = review.run_unasked(
-            code,
-            settings=settings.current(),
-            window=not bpy.app.background,
-            requester=context.client.name,
-            title=title or "Assistant's Script",
-            level=level,
-            cancelled=context.cancelled.is_set,
-        )
+        if settings.current().dry_run:
+            return ToolResult(structured=await reviewing.dry_run(context, code, title, level))
+        entry = reviewing.request_for(context, "execute_blender_code", code, title=title, level=level)
+        with reviewing.working_on(entry) as mine:
+            if not mine:
+                return ToolResult(structured=reviewing.pending(entry))
+            if entry.state == "received":
+                entry = reviewing.script_of(entry, code)
+            return ToolResult(structured=await reviewing.run(context, entry, wait_seconds=WAIT_SECONDS))
     except BridgeError as error:
         return failure(error)
-    return ToolResult(structured=result)
 
 
 class Calculated(TypedDict):

@@ -3,34 +3,48 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import bpy
 import fastjsonschema
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox import execute
+from bl_ext.user_default.mcp_bridge.sandbox import execute, review
+from bl_ext.user_default.mcp_bridge.sandbox.review.store import Store
 from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
 from bl_ext.user_default.mcp_bridge.server.tools import code
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
+
+from support.tool_calls import on_worker
 
 _FITS = fastjsonschema.compile(make(code.execute_blender_code).output_schema)
 
 
 def _context() -> Any:
-    return SimpleNamespace(client=SimpleNamespace(id="c", name="Cursor"), cancelled=threading.Event())
+    return SimpleNamespace(
+        client=SimpleNamespace(id="c", name="Cursor"),
+        cancelled=threading.Event(),
+        client_capabilities={},
+        supports=lambda *_: False,
+    )
 
 
 def _execute(script: str, **more: Any) -> ToolResult:
-    result = code.execute_blender_code(_context(), script, **more)
+    result = on_worker(lambda: asyncio.run(code.execute_blender_code(_context(), script, **more)))
     _FITS(result.structured)  # clients check every form against the schema, errors too
     return result
 
 
 @pytest.fixture(autouse=True)
-def _unasked(monkeypatch: pytest.MonkeyPatch, empty_scene: None) -> None:
+def _unasked(monkeypatch: pytest.MonkeyPatch, empty_scene: None, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("BLENDER_MCP_CONFIRM", "auto")
     execute._rate.clear()
+    review.close()
+    review.open_desk(Store(tmp_path, lambda pid: False))
+    yield
+    review.close()
 
 
 def test_a_script_runs_and_gives_result_and_output() -> None:
@@ -77,13 +91,32 @@ def test_a_call_may_ask_for_less_but_not_for_more(monkeypatch: pytest.MonkeyPatc
     )
 
 
-@pytest.mark.parametrize("confirm", ["panel", "client", ""])
-def test_whoever_must_be_asked_and_cannot_be_is_no_yes(confirm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("confirm", "why"),
+    [
+        ("panel", "this Blender has no window. BLENDER_MCP_CONFIRM=client asks through the client."),
+        ("client", "asks through the client, which cannot ask: it does not offer elicitation."),
+        ("", "asks through the client, which cannot ask: it does not offer elicitation."),
+    ],
+)
+def test_where_nobody_can_be_asked_nothing_runs(
+    confirm: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BLENDER_MCP_CONFIRM", confirm)
     result = _execute("import bpy\nbpy.ops.mesh.primitive_cube_add()")
     assert result.structured["error"] == "PolicyError"
-    assert "BLENDER_MCP_CONFIRM=auto" in result.structured["message"]
+    assert why in result.structured["message"]
     assert not bpy.data.objects
+
+
+def test_a_client_that_the_user_trusts_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLENDER_MCP_CONFIRM", "client")
+    desk = review.current()
+    assert desk
+    desk.trust("c", "Cursor")
+    assert _execute("result = 1").structured["result"] == 1
+    desk.distrust("c")
+    assert _execute("result = 1").is_error
 
 
 def test_a_dry_run_needs_nobody_and_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What lasts of a request: its records in the journal, and a folder `requests/<id>/` with `in/` and `out/`.
+
+`in/` has what the assistant sent; `out/` the script, the validation, the rehearsal with its pictures and the
+record of states and decisions. So a Blender that was killed is followed by one that knows what was waiting.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ... import journal, settings
+from ...errors import BridgeError
+from .request import Entry, from_dict, to_dict
+
+__all__ = ("Store",)
+
+_RECORD = "record.json"
+
+_log = logging.getLogger(__name__)
+
+
+class Store:
+    """Keeps requests in `folder`. `lives(pid)` says whether that process is still there."""
+
+    def __init__(self, folder: Path, lives: Callable[[int], bool]) -> None:
+        self.folder = folder
+        self._lives = lives
+
+    def keep(self, entry: Entry) -> None:
+        """Write what is about to become of a request. Raises BridgeError (JournalError) where it cannot be kept.
+
+        What runs unasked has its records in the journal from the run itself.
+        """
+        if entry.asks == "nobody":
+            return
+        now = settings.current()
+        about = {"requester": entry.request.requester, "tool": entry.request.tool, "title": entry.title}
+        first = len(entry.record.logs) == 1
+        raw = {"answer": entry.request.script_raw} if entry.state == "received" and now.journal_code else {}
+        journal.current().write(
+            f"request_{entry.state}",
+            request_id=entry.id,
+            **(about if first else {}),
+            **raw,
+            **({"sha256": entry.sha256} if entry.script else {}),
+            log=entry.record.logs[-1][:2000],
+        )
+        try:
+            self._write(entry, with_code=now.journal_code)
+        except OSError as error:
+            raise BridgeError(f"the request cannot be kept in {self.folder}: {error}") from error
+
+    def picture(self, request_id: str, when: str, data: bytes) -> None:
+        """Keep a picture of the rehearsal, `when` being `before` or `after`."""
+        try:
+            (self.folder / request_id / "out" / f"{when}.png").write_bytes(data)
+        except OSError as error:
+            _log.warning("a picture of request %s was not kept: %s", request_id, error)
+
+    def load(self) -> list[Entry]:
+        """Requests of Blenders that are gone, oldest first; what is older than the journal is deleted."""
+        oldest = time.time() - 86400.0 * settings.current().journal_days
+        found = []
+        for folder, record in self._records():
+            if record.stat().st_mtime < oldest:
+                shutil.rmtree(folder, ignore_errors=True)
+                continue
+            try:
+                values = json.loads(record.read_text(encoding="utf-8"))
+                pid = values.pop("pid")
+                entry = from_dict(values)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                _log.warning("%s is left out: %s", record, error)
+                continue
+            if entry.ended or pid == os.getpid() or not self._lives(pid):
+                found.append(entry)
+        return sorted(found, key=lambda entry: entry.request.timestamp)
+
+    def _records(self) -> Iterator[tuple[Path, Path]]:
+        for folder in self.folder.glob("*"):
+            record = folder / "out" / _RECORD
+            if record.is_file():
+                yield folder, record
+
+    def _write(self, entry: Entry, *, with_code: bool) -> None:
+        folder = self.folder / entry.id
+        for part in (self.folder, folder, folder / "in", folder / "out"):
+            part.mkdir(mode=0o700, parents=True, exist_ok=True)
+        values = to_dict(entry) | {"pid": os.getpid()}
+        if not with_code:
+            values["script"] = values["request"]["script_raw"] = ""
+        files = {
+            "in/answer.txt": entry.request.script_raw if with_code else "",
+            "out/script.py": entry.script if with_code else "",
+            "out/validation.json": _json(entry.validation) if entry.validation else "",
+            "out/rehearsal.json": _json(entry.record.sandbox_result) if entry.record.sandbox_result else "",
+        }
+        for name, text in files.items():
+            if text:
+                (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+        part = folder / "out" / (_RECORD + ".new")
+        part.write_text(_json(values), encoding="utf-8")
+        part.replace(folder / "out" / _RECORD)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, default=str)

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The way of a request, step by step, on the server's event loop: check, rehearse, ask, run.
+
+What may follow what, and that a yes counts once, is for `sandbox.review.desk` to say. Only preparing a rehearsal
+and the run itself take Blender's main thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from typing import Any, TypeVar
+
+import bpy
+
+from .. import main_thread, settings
+from ..errors import BridgeError, ExternalServiceError, PolicyError
+from ..sandbox import execute, review, rna
+from ..sandbox.extract import extract
+from ..sandbox.policy import policy
+from ..sandbox.rehearsal import rehearse
+from ..sandbox.rehearsal.report import as_text
+from ..sandbox.review.desk import WAIT_LIMIT_S, Desk, SceneChanged, new_id
+from ..sandbox.review.request import Asks, Entry, InjectScriptRequest, Mode, Tool
+from ..sandbox.validate import validate
+from ..scene import events
+from .mcp import tasks
+from .mcp.context import RequestContext
+from .mcp.errors import MissingCapability
+
+__all__ = (
+    "Refused",
+    "check",
+    "desk",
+    "dry_run",
+    "has_window",
+    "pending",
+    "request_for",
+    "run",
+    "script_of",
+    "working_on",
+)
+
+T = TypeVar("T")
+
+_APPLY: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "apply": {
+            "type": "boolean",
+            "title": "Apply to Live",
+            "description": "Run this script in the open scene",
+            "default": False,
+        },
+        "reason": {"type": "string", "title": "If not, why", "description": "The assistant is told"},
+    },
+    "required": ["apply"],
+}
+_LONGEST_SCRIPT_SHOWN = 20_000
+
+
+class Refused(PolicyError):
+    """The script goes no further; `facts` are added to the structured result, `text` is what an assistant reads."""
+
+    def __init__(
+        self, message: str, *, code: str, text: str = "", line: int | None = None, **facts: Any
+    ) -> None:
+        super().__init__(message, code=code, line=line)
+        self.text = text
+        self.facts = facts
+
+
+def desk() -> Desk:
+    """The desk of this Blender. Raises PolicyError while there is none: the bridge makes it when it starts."""
+    found = review.current()
+    if found is None:
+        raise PolicyError("scripts can be asked for only while the bridge runs", code="confirm")
+    return found
+
+
+def has_window() -> bool:
+    """Whether there is a panel in which somebody could be asked."""
+    return not bpy.app.background
+
+
+def request_for(
+    context: RequestContext,
+    tool: Tool,
+    raw: str,
+    *,
+    title: str,
+    mode: Mode = "contextual",
+    level: str | None = None,
+) -> Entry:
+    """Put a request on the desk. Raises PolicyError where nobody can be asked who has to be."""
+    asks = _asks(context, tool)
+    _check_somebody_can_be_asked(context, asks)
+    now = desk()
+    now.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
+    client = context.client
+    request = InjectScriptRequest(
+        new_id(), client.name, mode, raw, time.time(), client.id, tool, title[:200], level
+    )
+    return now.submit(request, asks=asks)
+
+
+@contextmanager
+def working_on(entry: Entry) -> Iterator[bool]:
+    """Within this, the request is the caller's, unless another call works on it: then it gives False.
+
+    A call that is cancelled takes its request along; one that fails ends it, unless another text may still come.
+    """
+    now = desk()
+    mine = now.attach(entry.id)
+    try:
+        yield mine
+    except (asyncio.CancelledError, main_thread.Cancelled):
+        if mine:
+            now.cancel(entry.id)
+        raise
+    except Exception as error:
+        found = now.get(entry.id)
+        if mine and not (found.ended or found.running or found.state == "received"):
+            now.failed(entry.id, str(error))
+        raise
+    finally:
+        if mine:
+            now.detach(entry.id)
+
+
+async def run(context: RequestContext, entry: Entry, *, wait_seconds: float) -> dict[str, Any]:
+    """Take a request whose script was extracted through to its run; what `execute.run` gives.
+
+    Raises what `execute.run` does, and Refused where the script is not valid, fails in rehearsal or is denied.
+    """
+    now = desk()
+    if entry.asks != "nobody":
+        await _in_background(context, entry, wait_seconds)
+        if entry.state == "extracted":
+            entry = await check(entry)
+    else:
+        entry = now.validated(entry.id, {})
+    while True:
+        if entry.asks != "nobody":
+            entry = await _agreed(context, entry)
+        try:
+            result = await _on_main_thread(
+                partial(_run_live, entry.id, context.cancelled.is_set), context, changes=True
+            )
+        except SceneChanged:
+            entry = now.get(entry.id)
+            continue
+        return result if entry.asks == "nobody" else {**result, "request_id": entry.id}
+
+
+async def dry_run(
+    context: RequestContext, script: str, title: str, level: str | None = None
+) -> dict[str, Any]:
+    """What `execute.run` says of a script without running it; nobody has to be asked for that."""
+    check_only = partial(
+        execute.run,
+        script,
+        request_id=new_id(),
+        title=title,
+        requester=context.client.name,
+        level=level,
+        dry_run=True,
+    )
+    return await _on_main_thread(check_only, context)
+
+
+# --- extract and validate -------------------------------------------------------------------------------------
+
+
+async def check(entry: Entry) -> Entry:
+    """Validate the script of a request. Raises Refused with the errors and their lines."""
+    chosen = execute.check(entry.script, entry.request.level)
+    if chosen == "arithmetic":
+        return desk().validated(entry.id, {})
+    index = await asyncio.wrap_future(main_thread.run(rna.current, changes=False, label="validation"))
+    found = await asyncio.to_thread(validate, entry.script, index, policy(chosen))
+    if not found.is_valid:
+        message, first = "\n".join(map(str, found.errors)), found.errors[0]
+        errors = [asdict(error) for error in found.errors]
+        raise Refused(message, code=first.code, errors=errors, line=first.line)
+    return desk().validated(entry.id, found.to_dict())
+
+
+def script_of(entry: Entry, answer: str | Mapping[str, Any]) -> Entry:
+    """Find the script in an answer, or take it as it is in the mode `contextual`. Raises NoScript."""
+    if entry.request.mode == "contextual" and isinstance(answer, str):
+        return desk().extracted(entry.id, answer)
+    return desk().extracted(entry.id, extract(answer).script)
+
+
+# --- rehearse and ask -----------------------------------------------------------------------------------------
+
+
+async def _agreed(context: RequestContext, entry: Entry) -> Entry:
+    """The request, once the user has said yes to what was rehearsed. Raises Refused for a no."""
+    if entry.state == "waiting" and entry.revision != await _on_main_thread(_revision, context):
+        entry = desk().outdated(entry.id)
+    if entry.state == "validated":
+        entry = await _rehearsed(context, entry)
+    if entry.state == "waiting":
+        await context.progress(2, 3, "Waiting for the user's yes")
+        entry = await (_by_panel(entry) if entry.asks == "panel" else _by_client(context, entry))
+    if entry.state != "confirmed":
+        raise Refused(_why_not(entry), code=entry.state)
+    return entry
+
+
+async def _rehearsed(context: RequestContext, entry: Entry) -> Entry:
+    """Rehearse, and put the question on the desk."""
+    now = desk()
+    try:
+        revision, prepared = await _on_main_thread(_prepare, context)
+        await context.progress(1, 3, "Copied the scene; rehearsing the script on the copy")
+        done = await asyncio.to_thread(
+            partial(
+                rehearse.rehearse,
+                prepared,
+                entry.script,
+                title=entry.title,
+                level=entry.request.level,
+                pictures=entry.asks == "panel",
+                cancelled=context.cancelled.is_set,
+            )
+        )
+    except ExternalServiceError as error:
+        if entry.request.tool == "inject_bpy_script":
+            now.reject(entry.id, f"it cannot be rehearsed: {error}")
+            raise Refused(
+                f"the script cannot be rehearsed, so it may not run in the open scene: {error}",
+                code="rehearsal",
+            ) from error
+        revision = await _on_main_thread(_revision, context)
+        return now.ask(entry.id, revision=revision, unrehearsed=f"This was not rehearsed: {error}")
+    report = done.report
+    if report["outcome"] != "success":
+        now.failed(entry.id, report["message"])
+        found = report.get("error", {})
+        facts = {
+            "error": found.get("type", "LimitExceeded"),
+            "cause": found.get("cause"),
+            "line": found.get("line"),
+        }
+        told = {name: value for name, value in facts.items() if value is not None}
+        raise Refused(report["message"], code="rehearsal", text=as_text(report), **told)
+    for when, picture in done.pictures.items():
+        _keep_picture(entry.id, when, picture)
+    now.rehearsed(entry.id, dict(report), as_text(report), revision)
+    return now.ask(entry.id, revision=revision)
+
+
+def _keep_picture(request_id: str, when: str, picture: bytes) -> None:
+    kept = review.store()
+    if kept is not None:
+        kept.picture(request_id, when, picture)
+
+
+async def _by_panel(entry: Entry) -> Entry:
+    """Wait until somebody has decided in the panel, or the request has ended otherwise."""
+    now, loop, changed = desk(), asyncio.get_running_loop(), asyncio.Event()
+
+    def look(other: Entry) -> None:
+        if other.id == entry.id:
+            loop.call_soon_threadsafe(changed.set)
+
+    unlisten = now.listen(look)
+    try:
+        while (entry := now.get(entry.id)).state == "waiting":
+            changed.clear()
+            await changed.wait()
+    finally:
+        unlisten()
+    return entry
+
+
+async def _by_client(context: RequestContext, entry: Entry) -> Entry:
+    """Ask by elicitation. The key has the revision: an answer of before the scene changed is no answer now."""
+    now, revision = desk(), entry.revision
+    assert revision is not None  # it is waiting
+    try:
+        answer = await context.elicit(f"apply-{revision}", _question(entry), dict(_APPLY))
+    except MissingCapability as error:
+        raise PolicyError(_CANNOT_ASK_CLIENT, code="confirm") from error
+    said = answer.get("content") or {}
+    if answer["action"] == "accept" and said.get("apply") is True:
+        by = f"the user through {entry.request.requester}"
+        return now.confirm(entry.id, sha256=entry.sha256, revision=revision, by=by)
+    return now.deny(entry.id, str(said.get("reason", ""))[:1000])
+
+
+def _question(entry: Entry) -> str:
+    script = entry.script
+    if len(script) > _LONGEST_SCRIPT_SHOWN:
+        script = f"{script[:_LONGEST_SCRIPT_SHOWN]}\n… ({len(script):,} characters in all)"
+    return (
+        f"{entry.request.requester} wants to run “{entry.title}” in the open scene.\n\n"
+        f"{entry.summary}\n\nThe script:\n{script}"
+    )
+
+
+def _why_not(entry: Entry) -> str:
+    if entry.state == "denied":
+        return (
+            f"The user denied it: {entry.reason}" if entry.reason else "The user denied it, without a reason."
+        )
+    return f"The request is {entry.state}: {entry.reason}"
+
+
+# --- who is asked ---------------------------------------------------------------------------------------------
+
+
+def _asks(context: RequestContext, tool: Tool) -> Asks:
+    confirm = settings.current().confirm_with(window=has_window())
+    if tool == "execute_blender_code" and (confirm == "auto" or context.client.id in desk().trusted):
+        return "nobody"
+    if confirm == "auto":
+        return "panel" if has_window() else "client"
+    return confirm
+
+
+_CANNOT_ASK_CLIENT = (
+    "The user has to agree before a script runs, and this Blender asks through the client, which cannot ask: "
+    "it does not offer elicitation. Use a client that does, or a Blender with a window, which asks in its MCP panel "
+    "(BLENDER_MCP_CONFIRM=panel)."
+)
+_CANNOT_ASK_HERE = (
+    "The user has to agree in Blender's MCP panel before a script runs (BLENDER_MCP_CONFIRM=panel), and this "
+    "Blender has no window. BLENDER_MCP_CONFIRM=client asks through the client."
+)
+
+
+def _check_somebody_can_be_asked(context: RequestContext, asks: Asks) -> None:
+    if asks == "panel" and not has_window():
+        raise PolicyError(_CANNOT_ASK_HERE, code="confirm")
+    if asks == "client" and not context.supports("elicitation", "form"):
+        raise PolicyError(_CANNOT_ASK_CLIENT, code="confirm")
+
+
+async def _in_background(context: RequestContext, entry: Entry, wait_seconds: float) -> None:
+    """Answer `pending` after a while. A client that is itself asked must not be answered before it has asked."""
+    if entry.asks == "panel" or tasks.declared(context.client_capabilities):
+        await context.background(
+            "request",
+            entry.title,
+            job_id=entry.id,
+            wait_seconds=wait_seconds,
+            request_id=entry.id,
+            message=_PENDING.format(id=entry.id),
+        )
+
+
+def pending(entry: Entry) -> dict[str, Any]:
+    """The answer to a call that repeats one that is under way."""
+    message = _PENDING.format(id=entry.id)
+    return {"status": "pending", "request_id": entry.id, "job_id": entry.id, "message": message}
+
+
+_PENDING = (
+    "Waiting for the user, who decides in Blender's MCP panel under Requests. Ask get_job with job_id {id!r} "
+    "(and wait_seconds) for the outcome; cancel_job takes the request back."
+)
+
+
+# --- on Blender's main thread ---------------------------------------------------------------------------------
+
+
+async def _on_main_thread(do: Callable[[], T], context: RequestContext, *, changes: bool = False) -> T:
+    work = main_thread.run(do, changes=changes, cancelled=context.cancelled, label="the request")
+    return await asyncio.wrap_future(work)
+
+
+def _revision() -> int:
+    """The scene's revision, with all that was changed and not yet evaluated counted in."""
+    bpy.context.view_layer.update()
+    return events.revision()
+
+
+def _prepare() -> tuple[int, rehearse.Prepared]:
+    bpy.context.view_layer.update()
+    prepared = rehearse.prepare()
+    return events.revision(), prepared
+
+
+def _run_live(request_id: str, cancelled: Callable[[], bool]) -> dict[str, Any]:
+    """The one run of a request; whatever becomes of it is on the desk, also when nobody waits for it any more."""
+    now = desk()
+    if now.get(request_id).asks == "nobody":
+        revision = events.revision()
+        now.permit(request_id, revision=revision)
+    else:
+        revision = _revision()
+    entry = now.take(request_id, revision=revision)
+    try:
+        result = execute.run(
+            entry.script,
+            request_id=entry.id,
+            title=entry.title,
+            requester=entry.request.requester,
+            level=entry.request.level,
+            cancelled=cancelled,
+        )
+    except BridgeError as error:
+        now.failed(request_id, str(error))
+        raise
+    now.applied(request_id, result)
+    return result
