@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -89,9 +90,10 @@ def _sized(guard: Guard, kind: type, name: str) -> Callable[..., Any]:
     def make(*arguments: Any) -> Any:
         if arguments and isinstance(arguments[0], kind):
             arguments = arguments[1:]
+        arguments = tuple(operator.index(a) if hasattr(type(a), "__index__") else a for a in arguments)
         for argument in arguments:
             if isinstance(argument, int):
-                guard.operators.length(abs(int(argument)), "vector")
+                guard.operators.length(abs(argument), "vector")
             elif hasattr(type(argument), "__len__"):
                 guard.operators.length(
                     len(argument) * max((int(a) for a in arguments if isinstance(a, int)), default=1)
@@ -133,7 +135,8 @@ def _bounded(guard: Guard, name: str, function: Any) -> Any:
 
 def _kd_tree(guard: Guard, kind: type) -> Callable[[Any], Any]:
     def KDTree(size: Any) -> Any:  # noqa: N802
-        guard.operators.length(int(size) if isinstance(size, int) else 0, "KDTree")
+        size = operator.index(size)
+        guard.operators.length(size, "KDTree")
         return kind(size)
 
     return guard.builtins.add_facade(KDTree, kind)

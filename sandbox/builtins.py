@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 import types
@@ -16,7 +17,7 @@ from .methods import encoding as encoding_name
 if TYPE_CHECKING:
     from .guards import Guard
 
-__all__ = ("Builtins", "StandIn")
+__all__ = ("Builtins", "StandIn", "stand_in")
 
 _PLAIN: Final = (
     *(
@@ -73,6 +74,12 @@ class StandIn:
 
     def __repr__(self) -> str:
         return f"<class {self.kind.__name__!r}>"
+
+
+@functools.cache
+def stand_in(kind: type) -> StandIn:
+    """The one stand-in of a class, so that `type(a) is type(b)` holds."""
+    return StandIn(kind)
 
 
 class Builtins:

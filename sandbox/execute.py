@@ -63,13 +63,15 @@ def execute_blender_code(params: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(code, str) or not code.strip():
         raise InvalidParamsError("the parameter 'code' is missing: give the Python script as a text")
     asked = params.get("level")
+    if asked is not None and not isinstance(asked, str):
+        raise InvalidParamsError(f"the parameter 'level' is a text: one of {', '.join(LEVELS)}")
     title = params.get("title", "")
     return run(
         code,
         request_id=secrets.token_hex(8),
         title=title if isinstance(title, str) else "",
         requester="python",
-        level=asked if isinstance(asked, str) else None,
+        level=asked,
     )
 
 

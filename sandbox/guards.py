@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn, Protocol
 
 from . import hooks, names, sturdy
-from .builtins import Builtins, StandIn
+from .builtins import Builtins, StandIn, stand_in
 from .classes import EXCEPTIONS, ClassHook, Marker
 from .compile import Compiled
 from .methods import guarded_method
@@ -234,6 +234,8 @@ class Guard:
         self.meter.refuse(f"{kind.__name__}.{name} may not be used by a script", code="attribute")
 
     def _class_member(self, kind: type, name: str) -> Any:
+        if self.host is not None and self.owns(kind):
+            return self.host.getattr(kind, name)
         if kind in self.own:
             method = guarded_method(self, kind, name)
             if method is not None and not self._overrides(kind, name):
@@ -296,10 +298,10 @@ class Guard:
         if kind in self.own:
             return kind
         if self.owns(kind):
-            return kind
+            return stand_in(kind)  # called, a class of Blender's would show one thing as if it were another
         if kind in self.allowed or isinstance(value, BaseException):
-            return self.builtins.facade(kind) if kind not in _OTHER_TYPES else StandIn(kind)
-        return self.builtins.facade(type) if isinstance(self.builtins.real(value), type) else StandIn(kind)
+            return self.builtins.facade(kind) if kind not in _OTHER_TYPES else stand_in(kind)
+        return self.builtins.facade(type) if isinstance(self.builtins.real(value), type) else stand_in(kind)
 
     # Attributes by a name made at run time
 
@@ -363,6 +365,8 @@ class Guard:
 
     def setattr(self, value: Any, name: str, new: Any) -> None:
         """`value.name = new`."""
+        if type(value) is StandIn:
+            value = value.kind
         kind = type(value)
         if names.is_dunder(name):
             self.meter.refuse(f"attribute {name!r} cannot be set: it belongs to Python", code="attribute")

@@ -100,6 +100,7 @@ def guarded_members(guard: Guard) -> dict[str, Members]:
         "heapq": _heapq(guard),
         "fractions": {"Fraction": _fraction(guard)},
         "re": pattern_members(guard),
+        "time": {"strftime": _strftime},
         "uuid": {"uuid4": uuid.uuid4, "UUID": uuid.UUID},
         "hashlib": {"md5": hashlib.md5, "sha1": hashlib.sha1, "sha256": hashlib.sha256},
         "pprint": {
@@ -119,6 +120,13 @@ def guarded_members(guard: Guard) -> dict[str, Members]:
         },
         "__future__": {},
     }
+
+
+def _strftime(pattern: Any, *moment: Any) -> str:
+    """`time.strftime`: C code reserves 256 times the length of the pattern."""
+    if not isinstance(pattern, str) or len(pattern) > 1000:
+        raise ValueError("strftime() takes a pattern of at most 1,000 characters here")
+    return time.strftime(pattern, *moment)
 
 
 def _ignore(*_arguments: object, **_named: object) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,8 @@ def _linear(guard: Guard, plain: Method, _kind: type) -> Method:
 
 def _padding(guard: Guard, plain: Method, _kind: type) -> Method:
     def method(value: Any, width: Any = 8, *fill: Any, **named: Any) -> Any:
-        tabs = named.get("tabsize", width)
-        if isinstance(tabs, int):
+        tabs = width = operator.index(named.get("tabsize", width))
+        if tabs > 0:
             factor = (
                 value.count("\t" if isinstance(value, str) else b"\t")
                 if plain.__name__ == "expandtabs"
@@ -49,7 +50,7 @@ def _padding(guard: Guard, plain: Method, _kind: type) -> Method:
             guard.operators.length(len(value) + max(int(tabs), 0) * factor, "text")
         if plain.__name__ == "expandtabs":
             return plain(value, int(tabs))
-        return plain(value, int(width) if isinstance(width, int) else width, *fill)
+        return plain(value, width, *fill)
 
     return method
 
@@ -119,7 +120,8 @@ def _sort(guard: Guard, _plain: Method, _kind: type) -> Method:
 
 def _to_bytes(guard: Guard, plain: Method, _kind: type) -> Method:
     def method(value: Any, length: Any = 1, *rest: Any, **named: Any) -> bytes:
-        guard.operators.length(int(length) if isinstance(length, int) else 0)
+        length = operator.index(length)
+        guard.operators.length(length)
         return plain(value, length, *rest, **named)  # type: ignore[no-any-return]
 
     return method
@@ -157,6 +159,17 @@ def _coding(guard: Guard, plain: Method, _kind: type) -> Method:
     return method
 
 
+def _strftime(_guard: Guard, plain: Method, _kind: type) -> Method:
+    """C code reserves 256 times the length of the pattern."""
+
+    def method(value: Any, pattern: Any) -> str:
+        if not isinstance(pattern, str) or len(pattern) > 1000:
+            raise ValueError("strftime() takes a pattern of at most 1,000 characters here")
+        return plain(value, pattern)  # type: ignore[no-any-return]
+
+    return method
+
+
 def _elements(guard: Guard, plain: Method, _kind: type) -> Method:
     def method(value: Any) -> Any:
         return guard.builtins.ticked(plain(value))
@@ -175,6 +188,7 @@ def _from_keys(guard: Guard, _plain: Method, kind: type) -> Method:
 _MAKERS: dict[str, Callable[[Guard, Method, type], Method]] = {
     **dict.fromkeys(("center", "ljust", "rjust", "zfill", "expandtabs"), _padding),
     "replace": _replace,
+    "strftime": _strftime,
     "join": _join,
     "translate": _translate,
     "format": _format,

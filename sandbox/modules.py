@@ -59,7 +59,7 @@ PLAIN_MEMBERS: Final[Mapping[str, str]] = {
         punctuation whitespace""",
     "datetime": "MAXYEAR MINYEAR UTC date datetime time timedelta timezone",
     "time": """ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time
-        strftime time time_ns""",
+        time time_ns""",
     "abc": "ABC",
     "contextlib": "contextmanager nullcontext suppress",
     "collections": "Counter OrderedDict defaultdict",

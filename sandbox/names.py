@@ -31,6 +31,8 @@ RESTRICTEDPYTHON_HOOKS: Final = frozenset(
     | {"_unpack_sequence_", "_iter_unpack_sequence_", "__import__", "__builtins__", "_call_print"}
 )
 _TEMPORARY: Final = re.compile(r"_tmp\d+")
+_MANGLED: Final = re.compile(r"_[^\W_]\w*?__\w*(?<!__)")
+"""What Python makes of a private `__name` in a class: written out, one variable would have two names."""
 
 MISSING: Final[dict[str, str]] = {
     "__import__": "write an import statement",
@@ -119,6 +121,8 @@ def name_problem(name: str) -> str | None:
         return "the name belongs to the sandbox: use another"
     if is_dunder(name):
         return "names that begin and end with two underscores belong to Python: use another"
+    if _MANGLED.fullmatch(name):
+        return "it looks like what Python makes of a private name in a class: use one underscore inside"
     return None
 
 

@@ -48,6 +48,7 @@ GUARDED: Final[dict[type, frozenset[str]]] = {
     list: frozenset({"extend", "sort", "count", "index", "remove"}),
     tuple: frozenset({"count", "index"}),
     int: frozenset({"to_bytes", "from_bytes"}),
+    **dict.fromkeys((datetime.date, datetime.datetime, datetime.time), frozenset({"strftime"})),
     dict: frozenset({"fromkeys"}),
     collections.Counter: frozenset({"elements"}),
     collections.deque: frozenset({"extend", "extendleft", "count", "index", "remove"}),

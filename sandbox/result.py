@@ -18,6 +18,7 @@ __all__ = ("MAX_ITEMS", "to_json")
 MAX_ITEMS = 100_000
 _DEPTH = 32
 _TEXT = 1_000_000
+_TEXTS = 8_000_000
 
 
 def to_json(value: Any, *, max_items: int = MAX_ITEMS) -> Any:
@@ -34,15 +35,19 @@ def to_json(value: Any, *, max_items: int = MAX_ITEMS) -> Any:
 class _Converter:
     def __init__(self, max_items: int) -> None:
         self._left = max_items
+        self._characters = _TEXTS
         self._open: set[int] = set()
 
     def convert(self, value: Any, depth: int) -> Any:
-        if value is None or (isinstance(value, (bool, int)) and not isinstance(value, enum.Enum)):
+        if value is None or isinstance(value, bool):
             return value
+        if isinstance(value, int) and not isinstance(value, enum.Enum):
+            # longer ones cannot be written in JSON by every Python
+            return value if value.bit_length() < 10_000 else hex(value)
         if isinstance(value, float):
             return value if math.isfinite(value) else _special(value)
         if isinstance(value, str) and not isinstance(value, enum.Enum):
-            return value if len(value) <= _TEXT else f"{value[:_TEXT]}… ({len(value):,} characters)"
+            return self._text(value)
         if depth > _DEPTH:
             return f"… (nested deeper than {_DEPTH})"
         if id(value) in self._open:
@@ -54,6 +59,12 @@ class _Converter:
             return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
         finally:
             self._open.discard(id(value))
+
+    def _text(self, value: str) -> str:
+        """A text, as long as all texts together may be: one that is met twice is sent twice."""
+        room = min(_TEXT, self._characters)
+        self._characters -= min(len(value), room)
+        return value if len(value) <= room else f"{value[:room]}… ({len(value):,} characters)"
 
     def _compound(self, value: Any, depth: int) -> Any:
         if isinstance(value, enum.Enum):

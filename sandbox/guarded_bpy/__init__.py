@@ -18,7 +18,7 @@ from ..policy import Policy
 from ..watchdog import Watchdog
 from . import bmesh_sizes, calls, views
 from .geometry import Geometry
-from .members import Access, members
+from .members import SESSION, Access, members
 from .operators import Operator, OperatorModule, Operators
 from .stale import Stale
 
@@ -117,6 +117,7 @@ class BlenderHost:
             return
         access = self._access(value, name)
         if access.write is not None:
+            _check_undone(self, value)
             access.write(self, value, name, new)
         elif access.missing:
             raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
@@ -139,6 +140,7 @@ class BlenderHost:
 
     def setitem(self, value: Any, key: Any, new: Any) -> None:
         """`value[key] = new`."""
+        calls.check_depth(self, new)
         if isinstance(value, (type, *_OWN_OBJECTS)):
             self.refuse(f"items of {value!r} may not be changed", code="item")
         if isinstance(value, bpy.types.bpy_struct):
@@ -146,6 +148,7 @@ class BlenderHost:
                 self.refuse(
                     f"[{key!r}] of {value!r} belongs to an add-on: use the attribute .{key}", code="item"
                 )
+            _check_undone(self, value)
             value[key] = new
             if isinstance(value, bpy.types.Modifier):
                 self.geometry.check(value.id_data)
@@ -213,6 +216,14 @@ class BlenderHost:
             raise AttributeError(f"type object {value.__name__!r} has no attribute {name!r}")
         return self.refuse(
             f"bpy.types.{value.__name__}.{name} may not be used: use it on an object instead", code="member"
+        )
+
+
+def _check_undone(host: BlenderHost, value: Any) -> None:
+    """Undo leaves the window's data-blocks alone, so a failed script could not be rolled back."""
+    if isinstance(value, SESSION):
+        host.refuse(
+            f"{value!r} belongs to the user's session, not to the scene: leave it as it is", code="member"
         )
 
 

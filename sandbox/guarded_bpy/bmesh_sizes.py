@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import bmesh
 
+from .values import settled
+
 if TYPE_CHECKING:
     from . import BlenderHost
 
@@ -56,6 +58,10 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
 
     def call(bm: Any, **arguments: Any) -> Any:
         host.meter.tick()
+        arguments = {
+            key: value if isinstance(value, (list, tuple)) else settled(value)
+            for key, value in arguments.items()
+        }
         if rule is not None:
             host.geometry.amount(rule(bm, arguments), f"bmesh.ops.{name}")
         return function(bm, **arguments)

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import paths
+from ..weight import TooHeavy, weigh
 from . import stale
+from .values import INDICES, check_indices, settled
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = (
     "CHECKED",
     "array_foreach_set",
+    "check_depth",
     "checked",
     "custom_get",
     "custom_items",
@@ -24,6 +27,7 @@ __all__ = (
     "custom_values",
     "driver",
     "foreach_set",
+    "group_update",
     "keyframe",
     "path_resolve",
     "property_unset",
@@ -40,10 +44,12 @@ def checked(path: str) -> Reader:
 
     def read(host: BlenderHost, owner: Any, name: str) -> Any:
         function = getattr(owner, name)
-        names = _parameter_names(owner, name)
+        names = _parameter_names(owner, name) or _PYTHON_PARAMETERS.get(path, [])
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if check is not None:
+                args = tuple(map(settled, args))
+                kwargs = {key: settled(value) for key, value in kwargs.items()}
                 check(host, owner, {**dict(zip(names, args, strict=False)), **kwargs})
             result = function(*args, **kwargs)
             if may_free:
@@ -54,6 +60,10 @@ def checked(path: str) -> Reader:
         return call
 
     return read
+
+
+#: Parameters of functions that Blender defines in Python.
+_PYTHON_PARAMETERS = {"Mesh.from_pydata": ["vertices", "edges", "faces"]}
 
 
 def _parameter_names(owner: Any, name: str) -> list[str]:
@@ -108,6 +118,37 @@ def _node_type(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
     if kind in _SCRIPT_NODES or (isinstance(kind, str) and kind.startswith("GeometryNodeImport")):
         host.refuse(f"a {kind} node runs code or works on files: build it from the other nodes")
     host.geometry.touch(_owner.id_data)
+
+
+def _remap(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    """Blender does not look whether what takes the place of a part holds that part: it would hold itself then."""
+    new = arguments.get("new_id")
+    kind = type(owner).__name__
+    if kind == "Text":
+        host.refuse("user_remap() of a text may change what Blender runs: edit the text instead")
+    holds = (
+        (hasattr(new, "contains_tree") and hasattr(owner, "contains_tree") and new.contains_tree(owner))
+        or (hasattr(new, "children_recursive") and owner in new.children_recursive)
+        or (hasattr(owner, "children_recursive") and new in owner.children_recursive)
+    )
+    if holds:
+        host.refuse(f"user_remap(): {new.name!r} would hold itself")
+
+
+def _pydata(_host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    vertices, edges, faces = (arguments.get(name, ()) for name in ("vertices", "edges", "faces"))
+    for part in (edges, faces):
+        last = max((max(each, default=0) for each in part), default=-1) if len(part) else -1
+        if last >= len(vertices):
+            raise IndexError(
+                f"from_pydata(): index {last} is not below {len(vertices)}, the number of vertices"
+            )
+
+
+def _frames(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    start, end = arguments.get("start", 0), arguments.get("end", 0)
+    if isinstance(start, (int, float)) and isinstance(end, (int, float)) and end - start > 1_000_000:
+        host.exceed("samples of more than 1,000,000 frames are over the limit", limit="memory")
 
 
 def _evaluation(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
@@ -168,6 +209,10 @@ CHECKED: dict[str, Check] = {
     "ActionKeyframeStrip.key_insert": _data_path,
     "AnimDataDrivers.new": _data_path,
     "KeyingSetPaths.add": _data_path,
+    "ID.user_remap": _remap,
+    "Mesh.from_pydata": _pydata,
+    "FCurve.convert_to_samples": _frames,
+    "FCurve.convert_to_keyframes": _frames,
     "Nodes.new": _node_type,
     "ObjectModifiers.new": _modifier,
     "Context.temp_override": _override,
@@ -249,6 +294,10 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
             access = host.members.access(type(owner[0]), attr)
             if access.write is None and not access.missing:
                 host.refuse(f"{type(owner[0]).__name__}.{attr} may not be set by a script: {access.why}")
+            path = f"{type(owner[0]).__name__}.{attr}"
+            if path in INDICES:
+                seq = [int(i) for i in seq]
+                check_indices(host, path, owner.id_data, seq)
         owner.foreach_set(attr, seq)
 
     return call
@@ -260,6 +309,30 @@ def array_foreach_set(_host: BlenderHost, owner: Any, _name: str) -> Any:
 
 
 # --- custom properties --------------------------------------------------------------------------------------
+
+
+def check_depth(host: BlenderHost, new: Any) -> None:
+    """Blender copies and frees nested groups by recursion, which overflows its stack."""
+    if isinstance(new, (dict, list, tuple)):
+        try:
+            weigh(new, _MAX_CUSTOM)
+        except TooHeavy:
+            host.exceed(
+                "a custom property this large, or nested this deeply, is over the limit", limit="sequence"
+            )
+
+
+def group_update(host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`update` of a group of custom properties."""
+
+    def call(values: Any) -> None:
+        check_depth(host, values)
+        owner.update(values)
+
+    return call
+
+
+_MAX_CUSTOM = 2_000_000
 
 
 def is_registered(owner: Any, key: object) -> bool:

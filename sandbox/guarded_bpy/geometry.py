@@ -107,15 +107,18 @@ def _users(owner: Any) -> list[Any]:
 
 def estimate(user: Any) -> float:
     """About how many vertices an object has after its modifiers, on the high side."""
-    size = _base(user)
+    size, work = _base(user), 0.0
     for modifier in user.modifiers:
+        if not modifier.show_viewport:
+            continue
         rule = _MODIFIERS.get(modifier.type)
-        if rule is not None and modifier.show_viewport:
-            size = max(size, 1.0) * 1.0
-            size = rule(modifier, size, user)
+        if rule is not None:
+            size = rule(modifier, max(size, 1.0), user)
+        if modifier.type in _VISITS:
+            work += size * modifier.iterations / _VISITS[modifier.type]
         if size > 1e15:
             return size
-    return size
+    return max(size, work)
 
 
 def _base(user: Any) -> float:
@@ -136,16 +139,23 @@ def _curve(data: Any) -> float:
     ring = 1.0
     if data.bevel_depth or data.extrude or data.bevel_object:
         ring = 4.0 + 4.0 * data.bevel_resolution
+    profile = data.bevel_object
+    if profile is not None and profile.type == "CURVE" and profile.data != data:
+        ring = max(ring, sum(_points(spline) for spline in profile.data.splines))
     if hasattr(data, "body"):
         return max(len(data.body), 1) * 40.0 * data.resolution_u * ring / 4.0
     size = 0.0
     for spline in data.splines:
-        points = max(len(spline.points), len(spline.bezier_points))
-        along = points if spline.type == "POLY" else points * spline.resolution_u
+        along = _points(spline)
         if spline.point_count_v > 1:
             along *= spline.resolution_v
         size += along * ring
     return size
+
+
+def _points(spline: Any) -> float:
+    points = max(len(spline.points), len(spline.bezier_points))
+    return float(points if spline.type == "POLY" else points * spline.resolution_u)
 
 
 def _metaball(data: Any) -> float:
@@ -210,6 +220,9 @@ def _boolean(modifier: Any, size: float, _user: Any) -> float:
         others = list(modifier.collection.objects)
     return size + 2.0 * sum(len(o.data.vertices) for o in others if o.type == "MESH")
 
+
+#: Modifiers that visit each vertex over and over: so many visits take as long as making a vertex.
+_VISITS = {"SMOOTH": 100.0, "CORRECTIVE_SMOOTH": 100.0, "LAPLACIANSMOOTH": 5.0, "LAPLACIANDEFORM": 5.0}
 
 _MODIFIERS: dict[str, Rule] = {
     "SUBSURF": lambda m, size, _u: size * 4.0 ** max(m.levels, 0),

@@ -21,7 +21,7 @@ from ..policy import Level, Policy, policy
 from . import calls, values
 from .stale import FRAGILE, frees
 
-__all__ = ("Access", "Members", "lineage", "members")
+__all__ = ("SESSION", "Access", "Members", "lineage", "members")
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -164,6 +164,8 @@ class Members:
                 return Access(read=calls.array_foreach_set)
             return PLAIN if name in _PLAIN_ARRAY_METHODS else _refused(kind, name)
         allowed = _C_TYPES.get(kind.__name__)
+        if kind.__name__ == "IDPropertyGroup" and name == "update":
+            return Access(read=calls.group_update)
         if allowed is not None:
             return PLAIN if name in allowed else _refused(kind, name)
         return _refused(kind, name)
@@ -202,7 +204,7 @@ class Members:
         prop = kind.bl_rna.properties.get(name)
         writable = name in self.policy.writable(struct) and (prop is None or not prop.is_readonly)
         aliased = getattr(prop, "is_array", False)
-        read: Reader = _get if writable or not aliased else values.copied
+        read: Reader = values.READERS.get(path) or (_get if writable or not aliased else values.copied)
         if struct in FRAGILE:
             write = values.writer(path, struct, name) or values.fragile_write if writable else None
             return Access(
@@ -216,10 +218,12 @@ class Members:
             read=read,
             write=check or _set,
             plain_read=plain,
-            plain_write=plain and check is None,
+            plain_write=plain and check is None and not issubclass(kind, SESSION),
         )
 
 
+#: Data-blocks that undo leaves alone: writing them is looked at.
+SESSION = (bpy.types.WorkSpace, bpy.types.Screen, bpy.types.WindowManager, bpy.types.Brush)
 _SOCKET = re.compile(r"Socket_\d+")
 
 

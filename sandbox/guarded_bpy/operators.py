@@ -7,7 +7,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import bmesh
 import bpy
+
+from .values import settled
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -87,6 +90,7 @@ class Operator:
         for name in kwargs:
             if name in _FILES:
                 self._host.refuse(f"bpy.ops.{self._idname}({name}=…): a script may not work on files")
+        kwargs = {name: settled(value) for name, value in kwargs.items()}
         check_arguments(self._host, self._idname, kwargs)
         self._host.before_operator(self._idname)
         try:
@@ -226,6 +230,18 @@ def _edit_size() -> float:
     return float(sum(o.data.total_vert_sel for o in objects if o.type == "MESH"))
 
 
+def _curve_points() -> float:
+    edited: Any = bpy.context.edit_object
+    splines = edited.data.splines if edited is not None and edited.type in ("CURVE", "SURFACE") else ()
+    return float(sum(len(s.points) + len(s.bezier_points) for s in splines))
+
+
+def _edit_bones() -> float:
+    """Bones in edit mode; Blender finds a name for each by comparing it with all others."""
+    edited: Any = bpy.context.edit_object
+    return float(len(edited.data.edit_bones)) if edited is not None and edited.type == "ARMATURE" else 0.0
+
+
 def _active_size() -> float:
     active = bpy.context.view_layer.objects.active
     return float(len(active.data.vertices)) if active is not None and active.type == "MESH" else 1.0
@@ -233,6 +249,55 @@ def _active_size() -> float:
 
 def _selected_size() -> float:
     return float(sum(len(o.data.vertices) for o in bpy.context.selected_objects if o.type == "MESH"))
+
+
+def _islands() -> int:
+    """Connected parts of the meshes in edit mode."""
+    parts = 0
+    for owner in getattr(bpy.context, "objects_in_mode_unique_data", None) or []:
+        if owner.type == "MESH":
+            left = set(bmesh.from_edit_mesh(owner.data).verts)
+            while left:
+                parts += 1
+                reached = [left.pop()]
+                while reached:
+                    near = {
+                        edge.other_vert(vert) for vert in [reached.pop()] for edge in vert.link_edges
+                    } & left
+                    left -= near
+                    reached += near
+    return parts
+
+
+def _separated(arguments: Mapping[str, Any]) -> float:
+    """Each loose part becomes an object."""
+    return _islands() * 500.0 if arguments.get("type") == "LOOSE" and _edit_size() > 4000 else 0.0
+
+
+def _instances(_arguments: Mapping[str, Any]) -> float:
+    """Each instance becomes an object."""
+    made = 0.0
+    for owner in bpy.context.selected_objects:
+        if owner.instance_type in ("VERTS", "FACES") and owner.type == "MESH":
+            made += len(owner.data.vertices) * len(owner.children)
+        elif owner.instance_type == "COLLECTION" and owner.instance_collection is not None:
+            made += len(owner.instance_collection.all_objects)
+        made += sum(system.settings.count for system in owner.particle_systems)
+    return made * 200.0
+
+
+def _quads(arguments: Mapping[str, Any]) -> float:
+    """Quadriflow takes as long for a face as others for a hundred."""
+    active: Any = bpy.context.view_layer.objects.active
+    if active is None or active.type != "MESH":
+        return 0.0
+    faces = _number(arguments, "target_faces", 4000)
+    if arguments.get("mode") == "EDGE":
+        area = sum(polygon.area for polygon in active.data.polygons)
+        faces = area / max(_number(arguments, "target_edge_length", 0.1), 1e-6) ** 2
+    elif arguments.get("mode") == "RATIO":
+        faces = len(active.data.polygons) * _number(arguments, "target_ratio", 1.0)
+    return max(faces, len(active.data.polygons) / 5.0) * 100.0
 
 
 def _voxels(_arguments: Mapping[str, Any]) -> float:
@@ -265,5 +330,13 @@ _SIZES: Mapping[str, Size] = {
     "object.duplicate": lambda a: float(len(bpy.context.selected_objects)) * 100.0,
     "object.randomize_transform": lambda a: 1.0,
     "object.voxel_remesh": _voxels,
+    "object.quadriflow_remesh": _quads,
+    "object.duplicates_make_real": _instances,
+    "mesh.separate": _separated,
+    "mesh.vertices_smooth": lambda a: _edit_size() * _number(a, "repeat", 1) / 100.0,
+    "curve.subdivide": lambda a: _curve_points() * (_number(a, "number_cuts", 1) + 1.0),
+    "curve.duplicate": lambda a: _curve_points() * 2.0,
+    "armature.subdivide": lambda a: _edit_bones() * (_number(a, "number_cuts", 1) + 1.0) * 400.0,
+    "armature.duplicate": lambda a: _edit_bones() * 2.0 * 400.0,
     "particle.subdivide": lambda a: 1.0,
 }

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,18 @@ from .. import paths
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("CONTEXT_MEMBERS", "copied", "fragile_read", "fragile_write", "shaping", "writer")
+__all__ = (
+    "CONTEXT_MEMBERS",
+    "INDICES",
+    "READERS",
+    "check_indices",
+    "copied",
+    "fragile_read",
+    "fragile_write",
+    "settled",
+    "shaping",
+    "writer",
+)
 
 #: Members of `bpy.context` that are no RNA properties.
 CONTEXT_MEMBERS = frozenset(
@@ -31,6 +44,27 @@ CONTEXT_MEMBERS = frozenset(
 )
 
 _ENGINES = frozenset("BLENDER_EEVEE BLENDER_EEVEE_NEXT BLENDER_WORKBENCH CYCLES".split())
+
+_SETTLED = frozenset({bool, int, float, str, type(None)})
+
+
+def settled(value: Any) -> Any:
+    """What Blender will see: a script's number-like object could be one number when checked, another when used."""
+    kind = type(value)
+    if kind in _SETTLED:
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if kind in (list, tuple):
+        plain = _SETTLED.issuperset(map(type, value)) or isinstance(value[0], (list, tuple))
+        return value if plain else kind(map(settled, value))
+    own = kind.__module__ == "<script>"
+    if hasattr(kind, "__index__") and (own or not hasattr(kind, "__len__")):
+        return operator.index(value)
+    if hasattr(kind, "__float__") and (own or not hasattr(kind, "__len__")):
+        return float(value)
+    return value
+
 
 Writer = Callable[["BlenderHost", Any, str, Any], None]
 
@@ -60,6 +94,10 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
     """The checked writer of the property `struct.name`, or None where the native write is safe."""
     if path in _TEXTS:
         return _text(_TEXTS[path])
+    if path in INDICES:
+        return _index
+    if path in ("Image.generated_width", "Image.generated_height"):
+        return _generated
     if path in _CAPS:
         return _capped(path, _CAPS[path])
     if path == "RenderSettings.engine":
@@ -113,6 +151,7 @@ _TEXTS: dict[str, Callable[[object], str]] = {
 
 def _text(bad: Callable[[object], str]) -> Writer:
     def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        new = settled(new)
         if reason := bad(new):
             host.refuse(reason)
         setattr(value, name, new)
@@ -121,6 +160,7 @@ def _text(bad: Callable[[object], str]) -> Writer:
 
 
 def _engine(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    new = settled(new)
     if isinstance(new, str) and new not in _ENGINES and new in _registered_engines():
         host.refuse(f"render engine {new!r} belongs to another add-on: use {', '.join(sorted(_ENGINES))}")
     setattr(value, name, new)
@@ -160,8 +200,6 @@ _CAPS: dict[str, float] = {
     "Lattice.points_u": 64,
     "Lattice.points_v": 64,
     "Lattice.points_w": 64,
-    "Image.generated_width": 16_384,
-    "Image.generated_height": 16_384,
     "LightProbeVolume.resolution_x": 256,
     "LightProbeVolume.resolution_y": 256,
     "LightProbeVolume.resolution_z": 256,
@@ -171,12 +209,82 @@ _CAPS: dict[str, float] = {
     "Key.eval_time": 1e9,
 }
 
+_MAX_PIXELS = 8192 * 8192
+_MAX_PIXEL_FLOATS = 20_000_000
+
+
+def _generated(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """Width or height of a generated image."""
+    new = settled(new)
+    other = value.generated_height if name == "generated_width" else value.generated_width
+    if isinstance(new, int) and new * other > _MAX_PIXELS // (4 if value.use_generated_float else 1):
+        host.exceed(f"an image of {new} x {other} pixels is too large for a script", limit="memory")
+    setattr(value, name, new)
+
+
+def _pixels(host: BlenderHost, value: Any, name: str) -> Any:
+    """`pixels`: Python would make a number of each of its floats."""
+    floats = math.prod(value.size) * max(value.channels, 1)
+    if floats > _MAX_PIXEL_FLOATS:
+        host.exceed(
+            f"an image of {value.size[0]} x {value.size[1]} pixels is too large for a script",
+            limit="memory",
+        )
+    return getattr(value, name)
+
+
+def _layer_data(host: BlenderHost, value: Any, name: str) -> Any:
+    """The values of an attribute, except those that say which corner has which vertex."""
+    if value.name.startswith("."):
+        host.refuse(
+            f"attribute {value.name!r} is the mesh's own: make faces by from_pydata() or bmesh", code="member"
+        )
+    return getattr(value, name)
+
+
+#: Properties that are read through a check.
+READERS: dict[str, Callable[[BlenderHost, Any, str], Any]] = {
+    "Image.pixels": _pixels,
+    "IntAttribute.data": _layer_data,
+    "Int2Attribute.data": _layer_data,
+}
+
+#: Properties that hold indices of a mesh, and what they count. Blender believes them.
+INDICES: dict[str, str] = {
+    "MeshLoop.vertex_index": "vertices",
+    "MeshLoop.edge_index": "edges",
+    "MeshEdge.vertices": "vertices",
+    "MeshPolygon.vertices": "vertices",
+    "MeshPolygon.loop_start": "",
+}
+
+
+def check_indices(host: BlenderHost, path: str, mesh: Any, new: Any) -> None:
+    """Refuse indices that point at nothing: Blender would read or write memory that is not the mesh's."""
+    counted = INDICES[path]
+    indices = [int(i) for i in (new if hasattr(type(new), "__len__") else [new])]
+    end = len(getattr(mesh, counted)) if counted else len(mesh.loops) + 1
+    if indices and not 0 <= min(indices) <= max(indices) < end:
+        raise IndexError(f"{path}: an index is not below {end:,}, the number of {counted or 'loops'}")
+    if not counted and indices != sorted(indices):
+        raise ValueError(f"{path}: the faces' first loops have to be in ascending order")
+
+
+def _index(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    new = settled(new)
+    if name == "loop_start":
+        host.refuse('set all at once: polygons.foreach_set("loop_start", …)', code="member")
+    check_indices(host, f"{value.rna_type.identifier}.{name}", value.id_data, new)
+    setattr(value, name, new)
+
+
 #: Structs whose numbers shape geometry: after a write the object's result is estimated.
 _SHAPING = frozenset("Curve TextCurve SurfaceCurve Spline MetaBall MetaElement".split())
 
 
 def _capped(path: str, cap: float) -> Writer:
     def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        new = settled(new)
         if isinstance(new, (int, float)) and not isinstance(new, bool) and new > cap:
             host.exceed(f"{path} = {new:g} is more than the {cap:g} that a script may set", limit="geometry")
         setattr(value, name, new)
@@ -187,6 +295,7 @@ def _capped(path: str, cap: float) -> Writer:
 def shaping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     """A value that may multiply geometry: the result is estimated, and the value put back when it is too much."""
     old = getattr(value, name)
+    new = settled(new)
     setattr(value, name, new)
     if isinstance(new, (int, float, str)) and not isinstance(new, bool) and new != old:
         try:

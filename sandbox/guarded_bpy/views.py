@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import bpy
 
+from ..builtins import stand_in
 from ..modules import View
 from .operators import Operators
 
@@ -120,6 +121,6 @@ def _types(host: BlenderHost) -> Callable[[str], Any]:
         found = getattr(bpy.types, name)
         if not isinstance(found, type):
             host.refuse(f"bpy.types.{name} may not be used: it is no type")
-        return found
+        return stand_in(found)
 
     return find
