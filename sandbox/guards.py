@@ -13,13 +13,14 @@ import enum
 import functools
 import re
 import types
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NoReturn, Protocol
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
 
 from . import hooks, names, sturdy
 from .builtins import Builtins, StandIn, stand_in
 from .classes import EXCEPTIONS, ClassHook, Marker
 from .compile import Compiled
+from .host import Host
 from .methods import guarded_method
 from .modules import View, import_problem, views
 from .operators import Operators
@@ -29,56 +30,6 @@ from .text import Text
 from .watchdog import Watchdog
 
 __all__ = ("Guard", "Host", "build_namespace")
-
-
-class Host(Protocol):
-    """The guard of values whose type comes from Blender. Refuse by `meter.refuse(message)` (a `Refused`)."""
-
-    def modules(self) -> Mapping[str, object]:
-        """What `import bpy`, `import bmesh`, `from bpy_extras import …` give, by dotted name.
-
-        Values are `modules.View`s (immutable, read natively by scripts) or objects whose type the host owns. Dotted
-        names that can be imported are all listed ('bpy', 'bpy.types', 'mathutils.noise', …).
-        """
-
-    def owns(self, kind: type) -> bool:
-        """Is a value of exactly this type the host's to guard? Asked once per type and run; False for plain Python."""
-
-    def plain(self, kind: type, name: str, write: bool) -> bool:
-        """May `value.name` run natively, unguarded, for every value of exactly this type from now on?
-
-        Asked when a script first reads (`write=False`) or sets (`write=True`: implies reading) that attribute on
-        that type; then the answer True removes the guard from the script's hot path: the check becomes one look-up in
-        a set. Say True only if whatever the attribute gives is safe to hand out and to call as it is, and if writing
-        it needs no look at the new value. `False` costs a call of `getattr`/`setattr` below each time.
-        """
-
-    def plain_items(self, kind: type, write: bool) -> bool:
-        """The same for `value[key]` (`write=True`: also `value[key] = …` and `del value[key]`)."""
-
-    def getattr(self, value: object, name: str) -> object:
-        """`value.name`, checked; what it returns is safe to hold, call and pass on (wrap what is not).
-
-        Vectors, matrices and arrays that alias Blender's memory are written natively by scripts (`v.co.z += 1`):
-        return a copy or a frozen one where the property may be read but not written.
-        Raises AttributeError where Blender would, `Refused` where policy says no. Also asked for classes
-        that it owns, which scripts get by `type(value)`.
-        """
-
-    def setattr(self, value: object, name: str, new: object) -> None:
-        """`value.name = new`, checked."""
-
-    def delattr(self, value: object, name: str) -> None:
-        """`del value.name`, checked."""
-
-    def getitem(self, value: object, key: object) -> object:
-        """`value[key]`, checked."""
-
-    def setitem(self, value: object, key: object, new: object) -> None:
-        """`value[key] = new`, checked (slices too)."""
-
-    def delitem(self, value: object, key: object) -> None:
-        """`del value[key]`, checked."""
 
 
 def build_namespace(compiled: Compiled, policy: Policy, host: Host | None, meter: Watchdog) -> dict[str, Any]:

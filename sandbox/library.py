@@ -5,16 +5,12 @@ from __future__ import annotations
 
 import abc
 import array
-import bisect
 import collections
-import copy
 import dataclasses
 import datetime
 import enum
-import fractions
 import functools
 import hashlib
-import heapq
 import itertools
 import json
 import math
@@ -30,10 +26,10 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from . import hooks, sturdy
+from . import sturdy
 from .classes import ENUMS, Marker
 from .patterns import pattern_members
-from .plain import PLAIN_TYPES
+from .value_library import bisect_members, copy_members, fraction, heapq_members, operator_members
 
 if TYPE_CHECKING:
     from .guards import Guard
@@ -94,11 +90,11 @@ def guarded_members(guard: Guard) -> dict[str, Members]:
         "json": _json(guard),
         "textwrap": _textwrap(guard),
         "typing": _typing(),
-        "copy": _copy(guard),
-        "operator": _operator(guard),
-        "bisect": _bisect(guard),
-        "heapq": _heapq(guard),
-        "fractions": {"Fraction": _fraction(guard)},
+        "copy": copy_members(guard),
+        "operator": operator_members(guard),
+        "bisect": bisect_members(guard),
+        "heapq": heapq_members(guard),
+        "fractions": {"Fraction": fraction(guard)},
         "re": pattern_members(guard),
         "time": {"strftime": _strftime},
         "uuid": {"uuid4": uuid.uuid4, "UUID": uuid.UUID},
@@ -456,130 +452,3 @@ def _typing() -> Members:
         name: lambda name, *_rest, **_options: Marker("Any") for name in ("TypeVar", "ParamSpec", "NewType")
     }
     return members | {"ClassVar": typing.ClassVar, "TYPE_CHECKING": False, "cast": lambda _kind, value: value}
-
-
-def _copy(guard: Guard) -> Members:
-    def shallow(value: Any) -> Any:
-        kind = type(value)
-        if kind in guard.own:
-            return copy.copy(value)
-        if kind in PLAIN_TYPES or "copy" in guard.allowed.get(kind, ()):
-            return value.copy() if hasattr(value, "copy") else value
-        raise TypeError(f"cannot copy {kind.__name__!r}: Blender's data has a method copy()")
-
-    def deep(value: Any, memo: Any = None) -> Any:
-        return walk(value, {})
-
-    def walk(value: Any, seen: dict[int, Any]) -> Any:
-        guard.meter.tick()
-        kind = type(value)
-        if id(value) in seen:
-            return seen[id(value)][1]
-        if kind in (list, set, sturdy.deque):
-            made: Any = kind()
-            seen[id(value)] = (value, made)
-            for part in list(value):
-                (made.add if kind is set else made.append)(walk(part, seen))
-        elif kind in (dict, collections.OrderedDict, collections.defaultdict, collections.Counter):
-            made = value.copy()
-            made.clear()
-            seen[id(value)] = (value, made)
-            for key, part in list(value.items()):
-                made[walk(key, seen)] = walk(part, seen)
-        elif kind is tuple:
-            made = tuple([walk(part, seen) for part in value])
-        elif kind in guard.own and not issubclass(kind, enum.Enum | tuple):
-            made = copy.copy(value)
-            seen[id(value)] = (value, made)
-            for name, part in list(vars(value).items()) if hasattr(value, "__dict__") else ():
-                vars(made)[name] = walk(part, seen)
-        else:
-            return shallow(value) if kind in PLAIN_TYPES or "copy" in guard.allowed.get(kind, ()) else value
-        seen[id(value)] = (value, made)
-        return made
-
-    return {"copy": shallow, "deepcopy": deep}
-
-
-def _operator(guard: Guard) -> Members:
-    table = guard.operators.table()
-    signs = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
-    signs |= {"lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|", "xor": "^", "matmul": "@"}
-    members: Members = {name: table[hooks.OPERATOR.format(sign)] for name, sign in signs.items()}
-    for name, sign in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
-        members[name] = functools.partial(guard.operators.compare, sign)
-
-    def itemgetter(*keys: Any) -> Callable[[Any], Any]:
-        if len(keys) == 1:
-            return lambda value: guard.getitem(value, keys[0])
-        return lambda value: tuple(guard.getitem(value, key) for key in keys)
-
-    def follow(value: Any, path: Any) -> Any:
-        for name in path.split(".") if type(path) is str else (path,):
-            value = guard.get_named(value, name)
-        return value
-
-    def attrgetter(*paths: Any) -> Callable[[Any], Any]:
-        if len(paths) == 1:
-            return lambda value: follow(value, paths[0])
-        return lambda value: tuple(follow(value, path) for path in paths)
-
-    plain = "abs contains index invert is_ is_not neg not_ pos truth"
-    members |= {name: getattr(operator, name) for name in plain.split()}
-    return members | {"itemgetter": itemgetter, "attrgetter": attrgetter, "getitem": guard.getitem}
-
-
-def _bisect(guard: Guard) -> Members:
-    def of_list(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(items: Any, value: Any, *bounds: Any, key: Any = None) -> Any:
-            if not isinstance(items, list | tuple):
-                raise TypeError("bisect takes a list here")
-            guard.operators.sortable((value,))
-            return function(items, value, *bounds, key=guard.builtins.ticking(key))
-
-        return call
-
-    names = ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right")
-    return {name: of_list(getattr(bisect, name)) for name in names}
-
-
-def _heapq(guard: Guard) -> Members:
-    def with_item(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(heap: Any, item: Any) -> Any:
-            guard.operators.sortable((item,))
-            return function(heap, item)
-
-        return call
-
-    def heapify(heap: Any) -> None:
-        guard.operators.sortable(heap)
-        heapq.heapify(heap)
-
-    def nlargest(n: Any, items: Any, key: Any = None) -> list[Any]:
-        return guard.builtins.sorted(items, key=key, reverse=True)[: operator.index(n)]
-
-    def nsmallest(n: Any, items: Any, key: Any = None) -> list[Any]:
-        return guard.builtins.sorted(items, key=key)[: operator.index(n)]
-
-    members: Members = {
-        name: with_item(getattr(heapq, name)) for name in ("heappush", "heapreplace", "heappushpop")
-    }
-    return members | {
-        "heapify": heapify,
-        "heappop": heapq.heappop,
-        "nlargest": nlargest,
-        "nsmallest": nsmallest,
-    }
-
-
-_FRACTION: Final = re.compile(r"\s*[-+]?[\d_]{0,400}(/[\d_]{1,400}|\.?[\d_]{0,400}([eE][-+]?\d{1,3})?)\s*")
-
-
-def _fraction(guard: Guard) -> Callable[..., fractions.Fraction]:
-    def Fraction(numerator: Any = 0, denominator: Any = None) -> fractions.Fraction:  # noqa: N802
-        for part in (numerator, denominator):
-            if isinstance(part, str) and not _FRACTION.fullmatch(str(part)):
-                raise ValueError("Fraction() takes a short number here")
-        return fractions.Fraction(numerator, denominator)
-
-    return guard.builtins.add_facade(Fraction, fractions.Fraction)
