@@ -134,7 +134,8 @@ class Operations(Nodes):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         """`-x`, `+x`, `~x`, `not x`."""
-        return self.node_contents_visit(node)
+        rewritten: ast.AST = self.node_contents_visit(node)
+        return rewritten
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Comparing two unknown values may walk structures of any size; one scalar makes it cheap."""

@@ -217,7 +217,7 @@ class Operators:
         if (
             kind is tuple
             or kind is frozenset
-            or (kind.__hash__ != object.__hash__ and kind not in SCALAR_TYPES)
+            or (kind.__hash__ is not _PLAIN_HASH and kind not in SCALAR_TYPES)
         ):
             self.weight(value)
         return value
@@ -271,6 +271,7 @@ class Operators:
             self.width(digits)
 
 
+_PLAIN_HASH: Final[object] = object.__hash__
 _SMALL: Final = 1 << 64
 _MODULAR_WORK: Final = 1 << 36
 _PLAIN: Final[tuple[tuple[str, Binary, Binary], ...]] = (
