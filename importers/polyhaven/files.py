@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from ...errors import ExternalServiceError, InvalidParamsError
@@ -18,6 +18,7 @@ __all__ = (
     "Map",
     "ModelFiles",
     "Role",
+    "check_picture",
     "check_resolution",
     "hdri",
     "maps",
@@ -58,6 +59,8 @@ MAP_ROLES: Mapping[str, tuple[Role, ...]] = {
 }
 #: Each is only needed where none before it has said the same.
 _SUBSTITUTES = {"nor_dx": "nor_gl"}
+#: How JPEG, PNG, OpenEXR and the two kinds of Radiance HDR begin.
+_PICTURES = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"\x76\x2f\x31\x01", b"#?RADIANCE", b"#?RGBE")
 _FORMATS = ("jpg", "png", "exr")
 #: Eight bits of a JPEG make steps of a height.
 _FORMATS_OF: Mapping[str, tuple[str, ...]] = {"Displacement": ("png", "exr", "jpg")}
@@ -151,6 +154,17 @@ def _map(files: Json, key: str, roles: tuple[Role, ...], resolution: str) -> Map
     formats = _FORMATS_OF.get(key, _FORMATS)
     found = next((there[name] for name in formats if name in there), None)
     return Map(key, roles, nearest, _file(found))
+
+
+def check_picture(path: Path) -> Path:
+    """The path. Raises ExternalServiceError unless a picture begins there: Blender would only show it in magenta."""
+    with path.open("rb") as file:
+        start = file.read(12)
+    if not start.startswith(_PICTURES):
+        raise ExternalServiceError(
+            f"{SITE.name} sent something that is no picture. Try another resolution or format."
+        )
+    return path
 
 
 def check_resolution(resolution: str, offered: Iterable[str]) -> str:

@@ -104,7 +104,7 @@ def run(
     if switch:
         return _switch(work, what)
     if what.hdri is not None:
-        (path,) = work.fetch(SITE, [what.hdri])
+        (path,) = _pictures(work, [what.hdri])
         md5 = what.hdri.md5 or ""
         add = partial(scene.add_world, what.asset, what.resolution, path, md5, choices.suffix(what.hdri))
         return work.in_blender(add)
@@ -139,8 +139,12 @@ def texture_object(
     return work.in_blender(partial(scene.assign, asset, object_name, slot, maps))
 
 
+def _pictures(work: Work, files: Sequence[RemoteFile]) -> list[Path]:
+    return [choices.check_picture(path) for path in work.fetch(SITE, files)]
+
+
 def _maps(work: Work, what: Plan) -> list[tuple[Map, Path]]:
-    return list(zip(what.maps, work.fetch(SITE, [one.file for one in what.maps]), strict=True))
+    return list(zip(what.maps, _pictures(work, [one.file for one in what.maps]), strict=True))
 
 
 def _model(work: Work, what: Plan, lod: int, location: Sequence[float] | None) -> Imported:
@@ -194,7 +198,7 @@ def _switch(work: Work, what: Plan) -> Imported:
         wanted = {one.key: one.file for one in what.maps}
     else:
         wanted = {scene.image_key(str(path)): file for path, file in what.models[0].include.items()}
-    paths = work.fetch(SITE, list(wanted.values()))
+    paths = _pictures(work, list(wanted.values()))
     ready = {
         key: (path, file.md5 or "", choices.suffix(file))
         for (key, file), path in zip(wanted.items(), paths, strict=True)

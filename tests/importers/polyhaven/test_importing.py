@@ -293,6 +293,16 @@ def test_a_failed_download_leaves_nothing(
     assert [path for path in left if path.suffix != ".lock"] == []
 
 
+@pytest.mark.parametrize("asset_id", [SKY, BRICK])
+def test_what_is_no_picture_is_told(work: Work, server: PolyHavenServer, asset_id: str) -> None:
+    junk = server.add_file("/dl/junk", b"<html>sorry</html>")
+    server.files[asset_id] = {"hdri": {"1k": {"hdr": junk}}, "Diffuse": {"1k": {"jpg": junk}}}
+    before = names()
+    with pytest.raises(ExternalServiceError, match="Poly Haven sent something that is no picture"):
+        imported(work, asset_id)
+    assert names() == before
+
+
 def test_cancel_while_downloading_leaves_nothing(work: Work, server: PolyHavenServer) -> None:
     cancelled = threading.Event()
     reports: list[str] = []
