@@ -49,6 +49,8 @@ READ_ONLY_STRUCTS = _any(
 
 #: Properties that Python add-ons register on Blender's types: Cycles is part of Blender, all others are refused.
 RUNTIME_PROPERTIES = _any("cycles|cycles_curves")
+#: Blender's own nodes, which define the choices of a node (`mode`, `data_type`, …) while they are registered.
+NODE_STRUCTS = _any("(?:Geometry|Function|Shader|Compositor)Node(?!CustomGroup|Tree).*")
 CYCLES_STRUCTS = _any("Cycles(?!RenderEngine|Preferences|Device).*")
 
 # --- properties ----------------------------------------------------------------------------------------------
@@ -234,7 +236,12 @@ def allows_struct(name: str, bases: list[str]) -> bool:
 def is_readable(struct: str, name: str, *, runtime: bool, subtype: str, target_hidden: bool) -> bool:
     """Whether the property `struct.name` may be read."""
     path = f"{struct}.{name}"
-    if runtime and not (RUNTIME_PROPERTIES.fullmatch(name) or CYCLES_STRUCTS.fullmatch(struct)):
+    known = (
+        RUNTIME_PROPERTIES.fullmatch(name)
+        or CYCLES_STRUCTS.fullmatch(struct)
+        or NODE_STRUCTS.fullmatch(struct)
+    )
+    if runtime and not known:
         return False
     if target_hidden or HIDDEN_PROPERTIES.fullmatch(path) or subtype == "PASSWORD":
         return False

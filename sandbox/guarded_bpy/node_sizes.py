@@ -59,6 +59,9 @@ class _Tree:
         for node in self.tree.nodes:
             if node.bl_idname in ("NodeGroupOutput", "GeometryNodeViewer"):
                 sizes += [self.geometry(s) for s in node.inputs if s.type == "GEOMETRY"]
+        for node in self.tree.nodes:
+            if node.bl_idname == "GeometryNodeBlurAttribute":  # a hundred visits take as long as a new point
+                sizes.append(max(*sizes, self.size) * self.number(node, "Iterations") / 100.0)
         return max(sizes)
 
     def number(self, node: Any, name: str, default: float = 1.0) -> float:
