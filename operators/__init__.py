@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from . import assets, clients, server, state
+from . import assets, clients, requests, server, state
 
 __all__ = ("register", "unregister")
 
-_PARTS = (server, clients, assets, state)
+_PARTS = (server, clients, requests, assets, state)
 
 
 def register() -> None:

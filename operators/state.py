@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,13 @@ import bpy
 
 from .. import settings
 from ..errors import BridgeError
+from ..sandbox import review
+from ..sandbox.review.desk import WAIT_LIMIT_S
+from ..sandbox.review.request import Entry as Request
 from ..server import access, client_config, discovery
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = (
     "Pasted",
@@ -28,8 +32,10 @@ __all__ = (
     "bridge_module",
     "copied",
     "here",
+    "listeners",
     "refresh",
     "register",
+    "request",
     "running_bridge",
     "store",
     "unregister",
@@ -66,6 +72,16 @@ class View:
     notices: tuple[client_config.Notice, ...] = ()
     settings: settings.Settings = field(default_factory=settings.Settings)
     pasted: Pasted | None = None
+    #: All requests, the newest first, and how long ago each was made.
+    requests: tuple[Request, ...] = ()
+    ages: Mapping[str, str] = field(default_factory=dict)
+    #: Clients (id, name) that run scripts unasked until Blender closes.
+    trusted: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for the user."""
+        return sum(entry.state == "waiting" for entry in self.requests)
 
     @property
     def origins(self) -> Mapping[str, str]:
@@ -74,6 +90,8 @@ class View:
 
 
 view = View()
+#: Called after `view` was replaced.
+listeners: list[Callable[[], None]] = []
 _pasted: Pasted | None = None
 
 
@@ -105,6 +123,11 @@ def here() -> client_config.Here:
     )
 
 
+def request(request_id: str) -> Request | None:
+    """The request of this id, as it is shown now."""
+    return next((entry for entry in view.requests if entry.id == request_id), None)
+
+
 def copied(pasted: Pasted | None) -> None:
     """Show where to paste what was copied, or no longer."""
     global _pasted
@@ -118,6 +141,8 @@ def refresh() -> None:
     now = _gather()
     if now != view:
         view = now
+        for listener in listeners:
+            listener()
         for window in bpy.context.window_manager.windows:
             for area in window.screen.areas:
                 if area.type in _AREAS:
@@ -140,12 +165,28 @@ def _gather() -> View:
             port=bridge.port,
             open_to_network=bridge.host not in _LOOPBACK,
         )
+    shown = _with_requests(shown)
     try:
         clients = _store.entries()
         notices = _notices(clients, bridge)
     except BridgeError as error:
         return replace(shown, error=shown.error or str(error))
     return replace(shown, clients=clients, notices=notices)
+
+
+def _with_requests(shown: View) -> View:
+    desk = review.current()
+    if desk is None:
+        return shown
+    desk.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
+    entries, now = desk.entries(), time.time()
+    ages = {entry.id: _age(now - entry.request.timestamp) for entry in entries if not entry.ended}
+    return replace(shown, requests=entries, ages=ages, trusted=tuple(desk.trusted.items()))
+
+
+def _age(seconds: float) -> str:
+    minutes = int(seconds // 60)
+    return f"{minutes // 60} h" if minutes >= 60 else f"{minutes} min" if minutes else "now"
 
 
 def _notices(clients: tuple[access.Entry, ...], bridge: Any) -> tuple[client_config.Notice, ...]:

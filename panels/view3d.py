@@ -9,7 +9,7 @@ import bpy
 
 from .. import preferences
 from ..operators import state
-from . import setting
+from . import requests, setting
 from .text import paragraph
 
 if TYPE_CHECKING:
@@ -130,11 +130,17 @@ _CLASSES = (MCP_BRIDGE_PT_server, MCP_BRIDGE_PT_clients, MCP_BRIDGE_PT_execution
 
 def register() -> None:
     """Register the panels."""
-    for cls in _CLASSES:
+    server, *others = _CLASSES
+    bpy.utils.register_class(server)
+    requests.register()  # in the order in which they are shown: what waits comes first
+    for cls in others:
         bpy.utils.register_class(cls)
 
 
 def unregister() -> None:
     """Unregister them."""
-    for cls in reversed(_CLASSES):
+    server, *others = _CLASSES
+    for cls in reversed(others):
         bpy.utils.unregister_class(cls)
+    requests.unregister()
+    bpy.utils.unregister_class(server)
