@@ -305,19 +305,19 @@ class Builtins:
 
     def enumerate(self, items: Any, start: Any = 0) -> Iterator[tuple[int, Any]]:
         """`enumerate(items, start)`."""
-        return self.ticked(enumerate(items, start))
+        return self.ticked(enumerate(self._guard.iterated(items), start))
 
     def zip(self, *items: Any, strict: Any = False) -> Iterator[Any]:
         """`zip(…)`."""
-        return self.ticked(zip(*items, strict=bool(strict)))
+        return self.ticked(zip(*map(self._guard.iterated, items), strict=bool(strict)))
 
     def map(self, function: Any, *items: Any) -> Iterator[Any]:
         """`map(function, …)`."""
-        return self.ticked(map(function, *items))
+        return self.ticked(map(function, *map(self._guard.iterated, items)))
 
     def filter(self, function: Any, items: Any) -> Iterator[Any]:
         """`filter(function, items)`."""
-        return self.ticked(filter(function, self.ticked(iter(items))))
+        return self.ticked(filter(function, self.ticked(iter(self._guard.iterated(items)))))
 
     def reversed(self, items: Any) -> Iterator[Any]:
         """`reversed(items)`."""
@@ -325,7 +325,9 @@ class Builtins:
 
     def iter(self, items: Any, sentinel: Any = _NOTHING) -> Iterator[Any]:
         """`iter(items)`, `iter(function, sentinel)`."""
-        return iter(items) if sentinel is _NOTHING else self.ticked(iter(items, sentinel))
+        return (
+            iter(self._guard.iterated(items)) if sentinel is _NOTHING else self.ticked(iter(items, sentinel))
+        )
 
     def sorted(self, items: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
         """`sorted(items, key, reverse)`."""

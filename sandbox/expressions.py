@@ -265,6 +265,8 @@ class Expressions(Operations):
                 place = {"lineno": node.lineno, "col_offset": node.col_offset}
                 function = self.name(hooks.RAW[name], node)
                 return ast.Call(function, arguments, self.visit_all(node.keywords), **place)
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and self.kind(node) not in CONTAINERS:
+            return self.call(hooks.ITERATED, node, self.visit(node))
         return self.visit(node)
 
     def _isinstance(self, node: ast.Call) -> ast.expr | None:

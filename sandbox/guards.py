@@ -110,6 +110,7 @@ class Guard:
             hooks.CLASS: make_class,
             hooks.FORMAT: self.text.format_value,
             hooks.SHOW: self.text.show,
+            hooks.ITERATED: self.iterated,
             hooks.REPR: self.text.repr,
         }
         table |= {hooks.TYPES.format(kind.__name__): kind for kind in self.builtins.facades.values()}
@@ -444,6 +445,10 @@ class Guard:
         self.meter.refuse(import_problem(name, self.views), code="import")
 
     # The rest
+
+    def iterated(self, value: Any) -> Any:
+        """What to draw from when a script goes through `value`; Blender's collections may change meanwhile."""
+        return self.host.iterated(value) if self.host is not None and self.owns(type(value)) else value
 
     def owns(self, kind: Any) -> bool:
         """Whether values of this type are the host's (asked once per type)."""

@@ -67,6 +67,8 @@ BUILTIN_TYPES = FACADES | {"bool", "complex", "dict", "float", "frozenset", "lis
 """Builtin types whose real class `TYPES` names."""
 RAW = {name: f"<raw {name}>" for name in ("enumerate", "map", "reversed", "zip")}
 """Python's own iterators, for loops that tick by themselves."""
+ITERATED = "<iterated>"
+"""(value) -> what a loop draws from: of a collection of Blender's the items it has now."""
 ISINSTANCE = "<isinstance>"
 """Python's own."""
 TYPES = "<{} type>"

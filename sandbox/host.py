@@ -55,5 +55,8 @@ class Host(Protocol):
     def setitem(self, value: object, key: object, new: object) -> None:
         """`value[key] = new`, checked (slices too)."""
 
+    def iterated(self, value: object) -> object:
+        """What a loop over `value` draws from: something that survives whatever the loop does to `value`."""
+
     def delitem(self, value: object, key: object) -> None:
         """`del value[key]`, checked."""

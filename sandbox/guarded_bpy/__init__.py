@@ -163,6 +163,15 @@ class BlenderHost:
             self.refuse(f"[{key!r}] of {value!r} may not be deleted", code="item")
         del value[key]
 
+    def iterated(self, value: Any) -> Any:
+        """A collection's items as a list: Blender's iterator reads freed memory once an item is removed.
+
+        The items of a depsgraph live for one turn of its iterator, which nothing can remove them from.
+        """
+        if isinstance(value, bpy.types.bpy_prop_collection) and isinstance(value.id_data, bpy.types.ID):
+            return value.values()
+        return value
+
     # --- for the parts --------------------------------------------------------------------------------------
 
     def refuse(self, message: str, *, code: str = "policy") -> NoReturn:
