@@ -7,6 +7,7 @@ It has a single thread: servers, timers and pools of the parent are not running 
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import pickle
 import select
@@ -58,6 +59,7 @@ def run(function: Callable[..., T], *args: object, timeout: float = 60.0) -> T:
         pid = os.fork()
     if pid == 0:
         os.close(reading)
+        faulthandler.dump_traceback_later(0.9 * timeout)  # where it was, should it be killed at the time limit
         _child(writing, function, args)
     os.close(writing)
     answer = None
