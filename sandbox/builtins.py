@@ -7,6 +7,7 @@ import functools
 import itertools
 import operator
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,6 +52,7 @@ _CONSTANTS: Final[dict[str, object]] = {
     "__debug__": True,
 }
 _RANGE_END: Final = 1 << 62
+_MOST_ITERATORS: Final = 5_000
 _NOTHING: Final = object()
 Function = Callable[..., Any]
 
@@ -96,6 +98,7 @@ class Builtins:
             self.type: type,
             self.slice: slice,
         }
+        self._alive: weakref.WeakSet[Iterator[Any]] = weakref.WeakSet()
         self._known_kinds: dict[Any, Any] = {}
         self._by_type = {kind: facade for facade, kind in self.facades.items()}
 
@@ -294,7 +297,18 @@ class Builtins:
         return call
 
     def ticked(self, iterator: Iterator[Any]) -> Iterator[Any]:
-        """The iterator, with a tick for each item."""
+        """The iterator, with a tick for each item.
+
+        Iterators inside iterators are freed by recursion in C, which overflows the stack from Python 3.12 on when
+        they are many; so only so many may be alive at once.
+        """
+        made = self._ticking(iterator)
+        self._alive.add(made)
+        if len(self._alive) > _MOST_ITERATORS:
+            self._guard.meter.exceed(f"more than {_MOST_ITERATORS:,} iterators at once", limit="sequence")
+        return made
+
+    def _ticking(self, iterator: Iterator[Any]) -> Iterator[Any]:
         namespace, stop = self._guard.namespace, self._guard.meter.stop
         for item in itertools.islice(iterator, self._guard.meter.limits.sequence):
             if not namespace[hooks.RUNNING]:

@@ -246,7 +246,7 @@ class Guard:
 
     def type_of(self, value: Any) -> Any:
         """What `type(value)` gives a script."""
-        kind = type(value)
+        kind: Any = type(value)
         if kind in self.own:
             return kind
         if self.owns(kind):

@@ -59,7 +59,9 @@ def run(function: Callable[..., T], *args: object, timeout: float = 60.0) -> T:
         pid = os.fork()
     if pid == 0:
         os.close(reading)
-        faulthandler.dump_traceback_later(0.9 * timeout)  # where it was, should it be killed at the time limit
+        faulthandler.dump_traceback_later(
+            0.9 * timeout
+        )  # where it was, should it be killed at the time limit
         _child(writing, function, args)
     os.close(writing)
     answer = None
