@@ -81,22 +81,8 @@ class SceneInfo(Page, total=False):
     object_types: dict[str, int]
 
 
-class Bounds(TypedDict):
-    min: Vec3
-    max: Vec3
-    size: Vec3
-    center: Vec3
-
-
-class MeshInfo(TypedDict):
-    vertices: int
-    edges: int
-    faces: int
-    triangles: int
-    uv_layers: list[str]
-    color_attributes: list[str]
-    vertex_groups: list[str]
-    shape_keys: list[str]
+#: `min`, `max`, `size` and `center` of a box along the world's axes.
+Bounds = dict[str, Vec3]
 
 
 class ObjectInfo(TypedDict):
@@ -123,7 +109,7 @@ class ObjectInfo(TypedDict):
     materials: list[str | None]
     modifiers: list[dict[str, Any]]
     constraints: list[dict[str, Any]]
-    mesh: NotRequired[MeshInfo]
+    mesh: NotRequired[dict[str, Any]]
     light: NotRequired[dict[str, Any]]
     camera: NotRequired[dict[str, Any]]
     custom_properties: dict[str, Any]
@@ -362,7 +348,7 @@ def _bounds(obj: Any) -> Bounds | None:
     }
 
 
-def _mesh(obj: Any) -> MeshInfo:
+def _mesh(obj: Any) -> dict[str, Any]:
     mesh = obj.data
     if mesh.is_editmode:
         obj.update_from_editmode()

@@ -61,7 +61,7 @@ async def execute_blender_code(
     context: RequestContext, code: str, title: str = "", level: Level | None = None
 ) -> ToolResult:
     """Run Python in the open scene, sandboxed, as one undo step; a failure rolls everything back. `bpy`, `bmesh`,
-    `mathutils`, `math` and the like can be imported; files, network and processes cannot. Assign what you want
+    `mathutils`, `math` and the like can be imported; files, network, processes cannot. Assign what you want
     back to `result`; print goes to `stdout`. The user may be asked first; then it is rehearsed on a copy.
 
     title: a few words for the user, who sees them when asked and in the undo history.

@@ -46,8 +46,8 @@ def tool(
             "title": title,
             "annotations": {
                 "readOnlyHint": read_only,
-                "destructiveHint": destructive,
-                "idempotentHint": idempotent or read_only,
+                # What changes nothing needs no word on how it changes things; the list is read by a model.
+                **({} if read_only else {"destructiveHint": destructive, "idempotentHint": idempotent}),
                 "openWorldHint": open_world,
             },
             "output": output,

@@ -49,8 +49,8 @@ def get_scene_info(
 
 @tool(title="Get Object Info", read_only=True)
 def get_object_info(context: RequestContext, name: str) -> ObjectInfo:
-    """One object in full: transform, bounds in world space, mesh statistics, materials, modifiers, constraints,
-    parent and children, collections, custom properties.
+    """One object in full: transform, bounds in world space, mesh, materials, modifiers, constraints, relatives,
+    custom properties.
 
     name: the object's name, exactly as get_scene_info gives it.
     """

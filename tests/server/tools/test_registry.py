@@ -61,10 +61,11 @@ def test_a_function_becomes_a_tool() -> None:
         "properties": {"count": {"type": "integer"}},
         "required": ["count"],
     }
-    assert made.annotations == {
-        "readOnlyHint": True,
-        "destructiveHint": False,
-        "idempotentHint": True,
+    assert made.annotations == {"readOnlyHint": True, "openWorldHint": False}
+    assert make(wait_a_moment).annotations == {
+        "readOnlyHint": False,
+        "destructiveHint": True,
+        "idempotentHint": False,
         "openWorldHint": False,
     }
 
