@@ -189,7 +189,11 @@ class Expressions(Operations):
 
     def visit_Set(self, node: ast.Set) -> ast.AST:
         """A set display."""
-        node.elts = [self.keyed(part) for part in node.elts]
+        for position, part in enumerate(node.elts):
+            if isinstance(part, ast.Starred):
+                part.value = self.call(hooks.KEYS, part, self.visit(part.value))
+            else:
+                node.elts[position] = self.keyed(part)
         return node
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
