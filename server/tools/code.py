@@ -62,7 +62,7 @@ async def execute_blender_code(
 ) -> ToolResult:
     """Run Python in the open scene, sandboxed, as one undo step; a failure rolls everything back. `bpy`, `bmesh`,
     `mathutils`, `math` and the like can be imported; files, network, processes cannot. Assign what you want
-    back to `result`; print goes to `stdout`. The user may be asked first; then it is rehearsed on a copy.
+    back to `result`; print goes to `stdout`. The user may be asked first.
 
     title: a few words for the user, who sees them when asked and in the undo history.
     level: ask for less than allowed: math (no bpy) or arithmetic.

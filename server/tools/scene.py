@@ -52,6 +52,6 @@ def get_object_info(context: RequestContext, name: str) -> ObjectInfo:
     """One object in full: transform, bounds in world space, mesh, materials, modifiers, constraints, relatives,
     custom properties.
 
-    name: the object's name, exactly as get_scene_info gives it.
+    name: the object's name, as get_scene_info gives it.
     """
     return describe.object_info(name)

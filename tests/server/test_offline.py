@@ -24,3 +24,8 @@ def test_the_shim_reads_it() -> None:
     offline = stdio_shim.Offline(Path(stdio_shim.__file__).with_name("offline.json"))
     assert "get_scene_info" in offline.read_only
     assert "execute_blender_code" not in offline.read_only
+
+
+def test_the_list_of_tools_stays_small_enough_for_a_model_to_carry() -> None:
+    packaged = json.loads(Path(stdio_shim.__file__).with_name("offline.json").read_text(encoding="utf-8"))
+    assert len(json.dumps(packaged["tools"], separators=(",", ":"))) <= 32 * 1024
