@@ -106,7 +106,8 @@ def test_a_chair_goes_through_to_a_confirmed_run(tools: Tools, desk: Desk) -> No
     assert (entry.state, entry.record.user_confirmed) == ("applied", True)
     written = events_of(desk)
     assert written.index("request_confirmed") < written.index("execute_started")
-    assert written[-1] == "request_applied"
+    # The next rehearsal's process may get ready, and be recorded, at any time.
+    assert [event for event in written if not event.startswith("process_")][-1] == "request_applied"
 
 
 @pytest.mark.parametrize(
