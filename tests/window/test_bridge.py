@@ -147,6 +147,16 @@ def test_calls_go_on_over_loading_a_file_and_undo(window: Window, client: RawCli
     assert client.call("get_object_info", name="Cube")["structuredContent"]["type"] == "MESH"
 
 
+def test_a_picture_is_rendered_beside_the_window(window: Window, client: RawClient) -> None:
+    settings = "[scene.render.engine, scene.render.resolution_x, scene.cycles.samples]"
+    before = window.run(f"import bpy; scene = bpy.context.scene; result = {settings}")
+    result = client.call("render_image", resolution=[64, 48], samples=4)
+    assert not result["isError"], result["content"]
+    width, height, _ = struct.unpack("!IIB", base64.b64decode(result["content"][0]["data"])[16:25])
+    assert (width, height) == (64, 48)
+    assert window.run(f"import bpy; scene = bpy.context.scene; result = {settings}") == before
+
+
 def test_disabling_the_extension_answers_what_waits_and_leaves_nothing(
     window: Window, served: tuple[Window, int, str]
 ) -> None:
@@ -169,13 +179,3 @@ result = [[t.name for t in threading.enumerate() if "MCP" in t.name], len(handle
     again = RawClient(port, token)
     assert again.call("get_scene_info")["structuredContent"]["matching"] == 3
     again.close()
-
-
-def test_a_picture_is_rendered_beside_the_window(window: Window, client: RawClient) -> None:
-    settings = "[scene.render.engine, scene.render.resolution_x, scene.cycles.samples]"
-    before = window.run(f"import bpy; scene = bpy.context.scene; result = {settings}")
-    result = client.call("render_image", resolution=[64, 48], samples=4)
-    assert not result["isError"], result["content"]
-    width, height, _ = struct.unpack("!IIB", base64.b64decode(result["content"][0]["data"])[16:25])
-    assert (width, height) == (64, 48)
-    assert window.run(f"import bpy; scene = bpy.context.scene; result = {settings}") == before
