@@ -3,6 +3,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv/bin/python
 ARGS ?=
+SEARCHES = $(shell grep -rl "^from hypothesis" tests --include="test_*.py")
 
 .PHONY: help setup wheels extension repository install run clients test test-matrix test-window conformance bench offline soak policy-diff lint format types clean
 
@@ -62,6 +63,7 @@ offline: install
 
 soak: install
 	@$(VENV) -m pytest tests/soak -s $(ARGS)
+	@$(VENV) -m pytest --hypothesis-profile=search $(SEARCHES)
 
 policy-diff: setup
 	@$(VENV) tools/policy_generate.py diff $(or $(BPY),$(VENV))

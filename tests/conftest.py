@@ -12,11 +12,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 _ROOT = Path(__file__).resolve().parent.parent
 _EXTENSION = "bl_ext.user_default.mcp_bridge"
 
 pytest.register_assert_rewrite("support")
+
+# The same examples in every run, so that a change is what made a test fail; `make soak` looks for new ones.
+settings.register_profile("suite", derandomize=True, print_blob=True)
+settings.register_profile("search", derandomize=False, print_blob=True)
+settings.load_profile("suite")
 
 
 def _enable_extension() -> None:
