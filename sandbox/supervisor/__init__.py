@@ -87,7 +87,8 @@ def start_server_process(
 
     cmd: program and arguments. timeout_sec: seconds until it is killed. mem_limit_mb: resident memory in MB at
     which it is killed. net_policy: `deny`, or `allow-list` for the configured hosts by way of the egress proxy
-    (`http_proxy` and `https_proxy` name it). workdir: the one folder that it may write to; it must exist.
+    (`http_proxy` and `https_proxy` name it). workdir: the one folder that it may write to; it must exist, and
+    is given to the user `nobody` where this process is root's.
 
     Raises Unconfined where nothing confines it, ValueError for a policy that does not exist.
     """
