@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 import bpy
-from bpy.props import EnumProperty, StringProperty
+from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..errors import BridgeError
 from ..server import client_config
@@ -101,6 +101,29 @@ class MCP_BRIDGE_OT_revoke_client(bpy.types.Operator):
         return {"FINISHED"}
 
 
+class MCP_BRIDGE_OT_list_every_tool(bpy.types.Operator):
+    """Show this client every tool, not only the common ones. A long list costs its assistant attention"""
+
+    bl_idname = "mcp_bridge.list_every_tool"
+    bl_label = "List Every Tool"
+    bl_options = {"INTERNAL"}
+
+    client_id: StringProperty(options={"SKIP_SAVE"})
+    every: BoolProperty(options={"SKIP_SAVE"})
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        try:
+            state.store().list_every_tool(self.client_id, self.every)
+        except BridgeError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        bridge = state.running_bridge()
+        if bridge:
+            bridge.features.list_changed("tools")
+        state.refresh()
+        return {"FINISHED"}
+
+
 class MCP_BRIDGE_OT_forget_client(bpy.types.Operator):
     """Remove this revoked client from the list"""
 
@@ -128,6 +151,7 @@ _CLASSES = (
     MCP_BRIDGE_OT_copy_configuration,
     MCP_BRIDGE_OT_hide_hint,
     MCP_BRIDGE_OT_revoke_client,
+    MCP_BRIDGE_OT_list_every_tool,
     MCP_BRIDGE_OT_forget_client,
 )
 

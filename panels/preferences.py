@@ -85,6 +85,10 @@ def _draw_clients(layout: bpy.types.UILayout) -> None:
         else:
             used = f"last used {entry.last_used[:10]}" if entry.last_used else "never used"
             row.label(text=used, translate=False)
+            listing = row.operator(
+                "mcp_bridge.list_every_tool", text="", icon="LONGDISPLAY", depress=entry.every_tool
+            )
+            listing.client_id, listing.every = entry.id, not entry.every_tool
             row.operator("mcp_bridge.revoke_client", text="", icon="X").client_id = entry.id
     if not state.view.clients:
         column.label(text="No client has a configuration yet")

@@ -88,6 +88,7 @@ class Entry:
     """One token as the file keeps it. Times are ISO 8601 in UTC; `revoked` is None while the token is good.
 
     `copied` is what the copied configuration said (paths, port), for `client_config` to compare later.
+    `every_tool`: this client's list has all tools, not only the common ones.
     """
 
     id: str
@@ -97,6 +98,7 @@ class Entry:
     last_used: str | None = None
     revoked: str | None = None
     copied: Mapping[str, str] = field(default_factory=dict)
+    every_tool: bool = False
 
     @property
     def client(self) -> Client:
@@ -162,6 +164,17 @@ class TokenStore:
                     entries[index] = replace(entry, revoked=self._now())
                     return True
         return False
+
+    def list_every_tool(self, client_id: str, every: bool) -> None:
+        """Have all tools in this client's list, or only the common ones."""
+        with self._edit() as entries:
+            entries[:] = [
+                replace(entry, every_tool=every) if entry.id == client_id else entry for entry in entries
+            ]
+
+    def lists_every_tool(self, client_id: str) -> bool:
+        """Whether this client's list has all tools."""
+        return any(entry.every_tool for entry in self.entries() if entry.id == client_id)
 
     def forget(self, client_id: str) -> None:
         """Drop a revoked client from the list; one that is still good stays."""

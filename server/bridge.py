@@ -250,6 +250,7 @@ def _app(chosen: Settings, features: Features, door: access.Access, instance_id:
         jobs=jobs.registry,
         instructions=(Path(__file__).parent / "instructions.md").read_text(encoding="utf-8").strip(),
         icons=[_icon()],
+        whole_list=_lists_every_tool,
     )
     app = App(
         core,
@@ -267,6 +268,14 @@ def _app(chosen: Settings, features: Features, door: access.Access, instance_id:
         max_in_flight=chosen.max_in_flight,
     )
     return app
+
+
+def _lists_every_tool(client_id: str) -> bool:
+    try:
+        return token_store().lists_every_tool(client_id)
+    except BridgeError as error:  # the list of clients is damaged, which the panel says
+        _log.warning("%s", error)
+        return False
 
 
 def _processes() -> dict[str, int]:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .mcp import content, tasks
@@ -330,6 +330,14 @@ class Link:
     async def release_stream(self) -> None:
         """Let go of the request's HTTP stream; the transport knows what that means."""
         self._connection.outlet.release(self._call)
+
+    def list_tools(self, names: Iterable[str]) -> None:
+        """The client's connections are told when its list grows."""
+        client = self._call.client
+        if self._dispatcher.core.list_tools(client.id, names):
+            for connection in list(self._dispatcher.connections):
+                if connection.peer.client.id == client.id:
+                    connection.act(connection.peer.list_changed("tools"))
 
 
 def _setter(future: asyncio.Future[Json]) -> Callable[[Json], None]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -102,6 +102,7 @@ class Link(Protocol):
         self, kind: str, title: str, job_id: str | None, wait_seconds: float, pending: Json
     ) -> JobHandle: ...
     async def release_stream(self) -> None: ...
+    def list_tools(self, names: Iterable[str]) -> None: ...
 
 
 class RequestContext:
@@ -237,6 +238,10 @@ class RequestContext:
         Does nothing on other transports and in the stateless era.
         """
         await self._link.release_stream()
+
+    def list_tools(self, names: Iterable[str]) -> None:
+        """Have these tools in the client's list from now on: many clients call no tool that is not in it."""
+        self._link.list_tools(names)
 
     def _require(self, request: Json) -> None:
         """Refuse to ask for what the client did not declare."""

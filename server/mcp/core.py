@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ...jobs import Jobs
@@ -18,7 +18,8 @@ from .validation import Check, compile_check
 @dataclass(slots=True)
 class Core:
     """`info` is the server's `Implementation` object: name, title, version. `icons` are shown with it where a client
-    asks who the server is; elsewhere they would come with every answer.
+    asks who the server is; elsewhere they would come with every answer. `whole_list` tells by a client's id
+    whether it wants every tool in its list.
     """
 
     features: Features
@@ -27,13 +28,26 @@ class Core:
     jobs: Jobs
     instructions: str = ""
     icons: Sequence[Json] = ()
+    whole_list: Callable[[str], bool] = lambda _client_id: False
     inputs: TaskInputs = field(default_factory=TaskInputs)
+    _found: dict[str, set[str]] = field(default_factory=dict)
     _checks: dict[str, tuple[Tool, Check]] = field(default_factory=dict)
 
     @property
     def introduction(self) -> Json:
         """`info` with the icons."""
         return {**self.info, "icons": list(self.icons)} if self.icons else self.info
+
+    def tools_for(self, client_id: str) -> list[Tool]:
+        """The tools that stand in a client's list."""
+        every, found = self.whole_list(client_id), self._found.get(client_id, ())
+        return [tool for tool in self.features.tools.values() if tool.listed or every or tool.name in found]
+
+    def list_tools(self, client_id: str, names: Iterable[str]) -> bool:
+        """Have these tools in a client's list from now on; gives whether that changed it."""
+        before = self.tools_for(client_id)
+        self._found.setdefault(client_id, set()).update(names)
+        return self.tools_for(client_id) != before
 
     def check(self, tool: Tool) -> Check:
         """The compiled input schema of a tool; compiled at its first call."""

@@ -39,6 +39,8 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 class Tool:
     """One tool. Schemas are JSON Schema objects; `annotations` holds the MCP hints (`readOnlyHint`, …).
 
+    One that is not `listed` can be called as any other, but stands only in the list of a client that found it
+    (`RequestContext.list_tools`) or wants the whole list.
     A handler whose work may outlast a client's patience calls `ctx.background` (see `RequestContext`).
     """
 
@@ -51,6 +53,7 @@ class Tool:
     annotations: Mapping[str, Any] = field(default_factory=dict)
     icons: Sequence[Json] = ()
     meta: Mapping[str, Any] | None = None
+    listed: bool = True
 
     def __post_init__(self) -> None:
         if not _TOOL_NAME.fullmatch(self.name):
@@ -186,6 +189,10 @@ class Features:
                 self._listeners.remove(listener)
 
         return stop
+
+    def list_changed(self, kind: Kind) -> None:
+        """Say that clients are shown another list than before. Any thread."""
+        self._tell({kind})
 
     def resource_updated(self, uri: str) -> None:
         """Say that a resource has new contents. Any thread; the caller debounces."""

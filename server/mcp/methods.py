@@ -42,7 +42,7 @@ def discover(core: Core, _call: Call) -> Json:
 
 def tools_list(core: Core, call: Call) -> Json:
     """tools/list"""
-    return _listed(call, "tools", "tools", core.features.tools.values(), listing.tool)
+    return _listed(call, "tools", "tools", core.tools_for(call.client.id), listing.tool)
 
 
 def resources_list(core: Core, call: Call) -> Json:

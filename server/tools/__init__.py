@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tools, one module per family. A new tool is a marked function and its name in `FUNCTIONS`."""
+"""The tools, one module per family. A new tool is a marked function and its name in `FURTHER`.
+
+A model pays for every word of the list that it is given, so that has only the tools of `CORE`; `find_tools` finds
+the others.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 from ..mcp.features import Tool
 from . import (
     assets,
     code,
+    finding,
     inject,
     job_tools,
     polyhaven,
@@ -19,9 +28,9 @@ from . import (
 )
 from .registry import make
 
-__all__ = ("FUNCTIONS", "all_tools")
+__all__ = ("CORE", "FURTHER", "all_tools")
 
-FUNCTIONS = (
+CORE = (
     scene.get_scene_info,
     scene.get_object_info,
     viewport.get_viewport_screenshot,
@@ -45,9 +54,13 @@ FUNCTIONS = (
     rodin.import_generated_asset,
     rodin.check_rodin_balance,
     assets.get_asset_credits,
+    finding.find_tools,
 )
+#: Told of by `find_tools`, and in the list of clients that want all.
+FURTHER: tuple[Callable[..., Any], ...] = ()
 
 
-def all_tools() -> list[Tool]:
+@cache
+def all_tools() -> tuple[Tool, ...]:
     """Every tool, in the order in which clients see them."""
-    return [make(function) for function in FUNCTIONS]
+    return (*map(make, CORE), *(make(function, listed=False) for function in FURTHER))

@@ -67,7 +67,7 @@ class ImportResult(TypedDict):
     dimensions_m: NotRequired[list[float]]
     #: What was taken out of a foreign file, because it could run code or read files, and how much of it.
     left_out: NotRequired[dict[str, int]]
-    credit: NotRequired[CreditInfo]
+    credit: NotRequired[dict[str, str]]
     job_id: NotRequired[str]
     message: NotRequired[str]
 

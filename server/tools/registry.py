@@ -57,8 +57,8 @@ def tool(
     return mark
 
 
-def make(function: Function) -> Tool:
-    """The tool that a function marked with `tool` stands for."""
+def make(function: Function, *, listed: bool = True) -> Tool:
+    """The tool that a function marked with `tool` stands for; `listed` as in `Tool`."""
     facts = dict(function.__tool__)  # type: ignore[attr-defined]
     output = facts.pop("output") or get_type_hints(function).get("return")
     changes = not facts["annotations"]["readOnlyHint"]
@@ -68,6 +68,7 @@ def make(function: Function) -> Tool:
         input_schema=input_schema(function),
         output_schema=None if output in (None, ToolResult) else of_type(output),
         handler=_handler(_caller(function, changes=changes), _whole_numbers(function)),
+        listed=listed,
         **facts,
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.operators import clients, state
-from bl_ext.user_default.mcp_bridge.server import bridge, client_config, discovery
+from bl_ext.user_default.mcp_bridge.server import bridge, client_config, discovery, tools
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -112,6 +112,37 @@ def test_copying_anew_takes_the_place_of_the_old_one(store: Any, copy: Any) -> N
     [new] = store.entries()
     assert new.id != old.id
     assert new.name == "Cursor"
+
+
+def test_a_client_is_shown_every_tool_and_told_of_it(store: Any, copy: Any) -> None:
+    bpy.ops.mcp_bridge.start()
+    token = json.loads(copy("cursor")["text"])["mcpServers"]["blender"]["env"]["BLENDER_MCP_TOKEN"]
+    [entry] = store.entries()
+    told: list[Any] = []
+    bridge.current().features.listen(lambda *what: told.append(what))
+    url = f"{bridge.current().websocket_url}?token={token}"
+    with connect(url, subprotocols=["mcp"], proxy=None) as connection:
+
+        def names() -> set[str]:
+            connection.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}))
+            while "result" not in (message := json.loads(connection.recv(timeout=10))):
+                assert message["method"] == "notifications/tools/list_changed"
+            return {tool["name"] for tool in message["result"]["tools"]}
+
+        hello = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "x", "version": "1"},
+        }
+        connection.send(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}))
+        connection.recv(timeout=10)
+        connection.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        assert names() == {function.__name__ for function in tools.CORE}
+        bpy.ops.mcp_bridge.list_every_tool(client_id=entry.id, every=True)
+        assert told == [("list_changed", "tools")]
+        assert names() == {tool.name for tool in tools.all_tools()}
+        bpy.ops.mcp_bridge.list_every_tool(client_id=entry.id, every=False)
+        assert names() == {function.__name__ for function in tools.CORE}
 
 
 def test_a_revoked_client_can_be_removed_from_the_list(store: Any, copy: Any) -> None:

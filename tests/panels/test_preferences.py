@@ -43,6 +43,13 @@ def test_clients_with_their_use_and_their_way_out(monkeypatch: pytest.MonkeyPatc
     ]
 
 
+def test_a_client_can_be_shown_every_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = Entry("d", "Zed", "", "2026-11-01T00:00:00+00:00", every_tool=True)
+    monkeypatch.setattr(state, "view", state.View(clients=(ENTRIES[0], every)))
+    buttons = [button for name, button in _draw().buttons if name == "mcp_bridge.list_every_tool"]
+    assert [(button.client_id, button.every) for button in buttons] == [("a", True), ("d", False)]
+
+
 def test_without_clients_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "view", state.View())
     assert "No client has a configuration yet" in _draw().labels

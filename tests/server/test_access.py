@@ -335,3 +335,13 @@ def test_the_rate_limit_slides():
 
 def test_a_limit_of_nothing_admits_nothing():
     assert access.RateLimiter(0, 60.0).admit("a", 0.0) == 60.0
+
+
+def test_a_client_can_have_the_whole_list_of_tools(store):
+    one, _ = store.mint("Cursor")
+    other, _ = store.mint("Zed")
+    store.list_every_tool(one.id, True)
+    assert [store.lists_every_tool(entry.id) for entry in (one, other)] == [True, False]
+    assert store.entries()[0].every_tool
+    store.list_every_tool(one.id, False)
+    assert not store.lists_every_tool(one.id)

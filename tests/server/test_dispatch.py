@@ -381,3 +381,39 @@ def test_release_is_for_the_transport() -> None:
         assert [call.request_id for call in client.released] == [1]
 
     run(work)
+
+
+async def _nothing(_ctx: RequestContext, _arguments: Json) -> ToolResult:
+    return ToolResult([text("called")])
+
+
+def test_a_tool_that_is_not_listed_is_called_by_name_and_listed_once_it_was_found() -> None:
+    async def work(dispatcher: Dispatcher) -> None:
+        async def find(ctx: RequestContext, _arguments: Json) -> ToolResult:
+            ctx.list_tools(["rare", "echo"])
+            return ToolResult([text("found")])
+
+        rare = Tool(name="rare", input_schema={"type": "object"}, handler=_nothing, listed=False)
+        finder = Tool(name="find", input_schema={"type": "object"}, handler=find)
+        dispatcher.core.features.add(rare, finder)
+        alice, bob = Client(dispatcher), Client(dispatcher, BOB)
+        for client in (alice, bob):
+            client.connection.feed(handshake(0))
+
+        async def names(client: Client, request_id: int) -> list[str]:
+            client.connection.feed(request(request_id, "tools/list"))
+            return [tool["name"] for tool in (await client.answer(request_id))["result"]["tools"]]
+
+        assert "rare" not in await names(alice, 1)
+        assert (await alice.call(2, "rare"))["result"]["content"][0]["text"] == "called"
+        for request_id in (3, 4):  # found twice, told once
+            await alice.call(request_id, "find")
+        changed = [m for m in alice.sent if m.get("method") == "notifications/tools/list_changed"]
+        assert len(changed) == 1
+        assert "rare" in await names(alice, 5)
+        assert "rare" not in await names(bob, 6)
+        assert not [m for m in bob.sent if m.get("method") == "notifications/tools/list_changed"]
+        dispatcher.core.whole_list = lambda client_id: client_id == BOB.id
+        assert "rare" in await names(bob, 7)
+
+    run(work)
