@@ -171,7 +171,18 @@ def _gather() -> View:
         notices = _notices(clients, bridge)
     except BridgeError as error:
         return replace(shown, error=shown.error or str(error))
+    _end_requests_of_revoked(clients)
     return replace(shown, clients=clients, notices=notices)
+
+
+def _end_requests_of_revoked(clients: tuple[access.Entry, ...]) -> None:
+    """A client may have been revoked in another Blender."""
+    desk = review.current()
+    if desk is not None:
+        waiting = {entry.request.client_id for entry in desk.entries() if not entry.ended}
+        for client in clients:
+            if client.revoked and client.id in waiting:
+                desk.revoke(client.id)
 
 
 def _with_requests(shown: View) -> View:

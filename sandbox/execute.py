@@ -81,6 +81,7 @@ def run(
     request_id: str,
     title: str = "",
     requester: str,
+    client_id: str = "",
     level: str | None = None,
     cancelled: Callable[[], bool] | None = None,
     dry_run: bool = False,
@@ -88,9 +89,10 @@ def run(
     """Run a script of a request that the user agreed to. Results and errors as `execute_blender_code`.
 
     `level` may ask for less than the settings allow, never for more. `cancelled` is asked from another thread.
+    `requester` is the client's name, `client_id` what its token stands for.
     """
     now = settings.current()
-    record = _Record(request_id, requester, title, script, now.journal_code)
+    record = _Record(request_id, client_id, requester, title, script, now.journal_code)
     try:
         chosen = check(script, level)
         if chosen != "arithmetic":
@@ -329,10 +331,13 @@ def _forget_frames(error: BaseException) -> None:
 class _Record:
     """What the journal keeps of one run."""
 
-    def __init__(self, request_id: str, requester: str, title: str, script: str, keep_code: bool) -> None:
+    def __init__(
+        self, request_id: str, client_id: str, requester: str, title: str, script: str, keep_code: bool
+    ) -> None:
         self.level: str | None = None
+        self._whose = {"request_id": request_id, "client": client_id}
         self._about: dict[str, Any] = {
-            "request_id": request_id,
+            **self._whose,
             "requester": requester,
             "title": title,
             "characters": len(script),
@@ -343,11 +348,9 @@ class _Record:
 
     def write(self, event: str, **fields: Any) -> None:
         """Write a record; the first one has all there is to know about the request."""
-        about = (
-            {"request_id": self._about["request_id"]}
-            if self._started
-            else dict(self._about, level=self.level)
-        )
+        about: dict[str, Any] = dict(self._whose if self._started else self._about)
+        if not self._started:
+            about["level"] = self.level
         if not self._started and self._code is not None:
             about["script"] = self._code
         self._started = True

@@ -75,7 +75,10 @@ class Bridge:
     listener: Listener
 
     def disconnect(self, client_id: str) -> None:
-        """End the connections of a client that was revoked. From any thread."""
+        """End the connections and the requests of a client that was revoked. From any thread."""
+        desk = review.current()
+        if desk is not None:
+            desk.revoke(client_id)
         self.listener.call(partial(self.app.drop, client_id))
 
     @property

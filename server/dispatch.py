@@ -288,7 +288,7 @@ class Link:
         """Make the handler a job; see `RequestContext.background`."""
         call = self._call
         if self._job:
-            raise RuntimeError("this call is a job already")
+            return self._job
         task = asyncio.current_task()
         assert task
         job = self._job = self._dispatcher.core.jobs.begin(kind, title, call.client.id, job_id=job_id)

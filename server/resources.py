@@ -7,7 +7,9 @@ Reading happens on Blender's main thread, everything else on the network's.
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,6 +19,8 @@ from urllib.parse import quote
 
 from .. import jobs, journal, main_thread
 from ..errors import InvalidParamsError
+from ..sandbox import review
+from ..sandbox.review.request import Entry, State
 from ..scene import datablocks, describe, events
 from .mcp import content, wire
 from .mcp.content import Json
@@ -50,7 +54,9 @@ def install(features: Features) -> None:
             SELECTION, "selection", "Selection", "What is selected, and the active object", _selection, 0.9
         ),
         _json(MATERIALS, "materials", "Materials", "All materials of the file", datablocks.materials, 0.5),
-        _resource(JOURNAL, "journal", "Journal", "The newest records of the audit journal", _journal, 0.2),
+        _resource(
+            JOURNAL, "journal", "Journal", "The newest records of the audit journal about you", _journal, 0.2
+        ),
         _resource(RENDER, "last-render", "Last Render", "The newest picture of render_image", _render, 0.6),
         _template("object", "Object", "One object in full", describe.object_info),
         _template("material", "Material", "One material with its nodes", datablocks.material_info),
@@ -59,7 +65,7 @@ def install(features: Features) -> None:
             uri_template="blender://request/{id}",
             name="request",
             title="Request",
-            description="One request or job of yours: its state, progress and result",
+            description="One request or job of yours: its state, progress, rehearsal, decision and result",
             mime_type=_JSON,
             read=_request,
         ),
@@ -110,22 +116,43 @@ class _Watcher:
     def __init__(self, features: Features) -> None:
         self._features = features
         self._timer: threading.Timer | None = None
-        self._unlisten = events.listen(self.begin)
+        self._requests: set[str] = set()
+        self._lock = threading.Lock()
+        self._unlisten = [events.listen(self.begin), jobs.registry.listen(self._note)]
+        desk = review.current()
+        if desk is not None:
+            self._unlisten.append(desk.listen(self._note))
 
     def begin(self) -> None:
-        """The first change after the last look has happened."""
-        self._timer = threading.Timer(DEBOUNCE_S, self._tell)
-        self._timer.daemon = True
-        self._timer.start()
+        """Something has changed: look in a moment, unless that is going to happen anyway."""
+        with self._lock:
+            if self._timer is None:
+                self._timer = threading.Timer(DEBOUNCE_S, self._tell)
+                self._timer.daemon = True
+                self._timer.start()
 
     def stop(self) -> None:
         """Tell nothing any more; a thread that waits ends now."""
-        self._unlisten()
-        if self._timer:
-            self._timer.cancel()
-            self._timer.join(1.0)
+        for unlisten in self._unlisten:
+            unlisten()
+        with self._lock:
+            timer = self._timer
+        if timer:
+            timer.cancel()
+            timer.join(1.0)
+
+    def _note(self, changed: jobs.Job | Entry) -> None:
+        """A job or a request has gone on; on whichever thread that was."""
+        with self._lock:
+            self._requests.add(changed.id)
+        self.begin()
 
     def _tell(self) -> None:
+        with self._lock:
+            self._timer = None
+            requests, self._requests = self._requests, set()
+        for request_id in requests:
+            self._features.resource_updated(f"blender://request/{request_id}")
         changes = events.take()
         if changes.everything:
             self._features.resources_updated("blender://")
@@ -207,17 +234,28 @@ def _completer(names: Callable[[], Sequence[str]]) -> Completer:
     return complete
 
 
-async def _journal(_ctx: RequestContext, uri: str) -> list[Json]:
-    lines = await asyncio.to_thread(_last_lines, journal.current().path)
+async def _journal(ctx: RequestContext, uri: str) -> list[Json]:
+    lines = await asyncio.to_thread(_last_lines, journal.current().path, ctx.client.id)
     return [content.text_contents(uri, "".join(lines), _MIME[JOURNAL])]
 
 
-def _last_lines(path: Path) -> list[str]:
+def _last_lines(path: Path, client_id: str) -> list[str]:
+    """The newest records about this client's own requests: what others do is not for it to know."""
+    marked = f'"client":{json.dumps(client_id)}'
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            return file.readlines()[-_MOST_RECORDS:]
+            own = (line for line in file if marked in line and _client_of(line) == client_id)
+            return list(deque(own, maxlen=_MOST_RECORDS))
     except FileNotFoundError:
         return []
+
+
+def _client_of(line: str) -> Any:
+    """Whose a record is. A text in it may look like this mark, hence the closer look."""
+    try:
+        return json.loads(line).get("client")
+    except (ValueError, AttributeError):
+        return None
 
 
 async def _render(_ctx: RequestContext, uri: str) -> list[Json]:
@@ -228,11 +266,27 @@ async def _render(_ctx: RequestContext, uri: str) -> list[Json]:
 
 
 async def _request(ctx: RequestContext, uri: str, variables: Mapping[str, str]) -> list[Json]:
+    """A job, a request on the desk, or both in one: a request that is waited for is a job of the same id."""
+    shown: Json = {}
+    entry = _own_entry(variables["id"], ctx.client.id)
+    if entry is not None:
+        shown = _about_request(entry)
     try:
-        job = jobs.registry.get(variables["id"], ctx.client.id)
+        shown |= _about_job(jobs.registry.get(variables["id"], ctx.client.id))
     except InvalidParamsError as error:
-        raise LookupError(str(error)) from error
-    shown = {
+        if not shown:
+            raise LookupError(str(error)) from error
+    return [content.text_contents(uri, wire.encode(shown), _JSON)]
+
+
+def _own_entry(request_id: str, client_id: str) -> Entry | None:
+    desk = review.current()
+    entries = desk.entries() if desk is not None else ()
+    return next((e for e in entries if e.id == request_id and e.request.client_id == client_id), None)
+
+
+def _about_job(job: jobs.Job) -> Json:
+    return {
         "id": job.id,
         "kind": job.kind,
         "title": job.title,
@@ -243,7 +297,41 @@ async def _request(ctx: RequestContext, uri: str, variables: Mapping[str, str]) 
         "error": job.error,
         "result": job.result,
     }
-    return [content.text_contents(uri, wire.encode(shown), _JSON)]
+
+
+def _about_request(entry: Entry) -> Json:
+    """A request as its client may see it; `state` in the words of jobs, `request` in those of the review."""
+    return {
+        "id": entry.id,
+        "kind": "request",
+        "title": entry.title,
+        "state": _JOB_STATES.get(entry.state, "working"),
+        "error": entry.reason if entry.ended and entry.reason else None,
+        "result": entry.record.live_result,
+        "request": {
+            "state": "running" if entry.running else entry.state,
+            "tool": entry.request.tool,
+            "asks": entry.asks,
+            "sha256": entry.sha256 if entry.script else None,
+            "validation": entry.validation,
+            "rehearsal": entry.summary,
+            "user_confirmed": entry.record.user_confirmed,
+            "reason": entry.reason,
+            "attempts_left": entry.attempts_left,
+            "log": list(entry.record.logs),
+        },
+    }
+
+
+_JOB_STATES: Mapping[State, jobs.State] = {
+    "waiting": "input_required",
+    "applied": "completed",
+    "cancelled": "cancelled",
+    "rejected": "failed",
+    "failed": "failed",
+    "denied": "failed",
+    "expired": "failed",
+}
 
 
 def _objects() -> Any:

@@ -8,36 +8,33 @@ and the run itself take Blender's main thread.
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar
 
 import bpy
 
-from .. import main_thread, settings
+from .. import main_thread
 from ..errors import BridgeError, ExternalServiceError, PolicyError
 from ..sandbox import execute, review, rna
 from ..sandbox.extract import extract
 from ..sandbox.policy import policy
 from ..sandbox.rehearsal import rehearse
 from ..sandbox.rehearsal.report import as_text
-from ..sandbox.review.desk import WAIT_LIMIT_S, Desk, SceneChanged, new_id
-from ..sandbox.review.request import Asks, Entry, InjectScriptRequest, Mode, Tool
+from ..sandbox.review.desk import SceneChanged, new_id
+from ..sandbox.review.request import Entry, Mode, Tool
 from ..sandbox.validate import validate
 from ..scene import events
+from .confirming import PENDING, answer, desk, require_somebody, submit, why_not, working_on
 from .mcp import tasks
 from .mcp.context import RequestContext
-from .mcp.errors import MissingCapability
 
 __all__ = (
     "Refused",
     "check",
     "desk",
     "dry_run",
-    "has_window",
     "pending",
     "request_for",
     "run",
@@ -47,19 +44,6 @@ __all__ = (
 
 T = TypeVar("T")
 
-_APPLY: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "apply": {
-            "type": "boolean",
-            "title": "Apply to Live",
-            "description": "Run this script in the open scene",
-            "default": False,
-        },
-        "reason": {"type": "string", "title": "If not, why", "description": "The assistant is told"},
-    },
-    "required": ["apply"],
-}
 _LONGEST_SCRIPT_SHOWN = 20_000
 
 
@@ -74,19 +58,6 @@ class Refused(PolicyError):
         self.facts = facts
 
 
-def desk() -> Desk:
-    """The desk of this Blender. Raises PolicyError while there is none: the bridge makes it when it starts."""
-    found = review.current()
-    if found is None:
-        raise PolicyError("scripts can be asked for only while the bridge runs", code="confirm")
-    return found
-
-
-def has_window() -> bool:
-    """Whether there is a panel in which somebody could be asked."""
-    return not bpy.app.background
-
-
 def request_for(
     context: RequestContext,
     tool: Tool,
@@ -97,39 +68,8 @@ def request_for(
     level: str | None = None,
 ) -> Entry:
     """Put a request on the desk. Raises PolicyError where nobody can be asked who has to be."""
-    asks = _asks(context, tool)
-    _check_somebody_can_be_asked(context, asks)
-    now = desk()
-    now.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
-    client = context.client
-    request = InjectScriptRequest(
-        new_id(), client.name, mode, raw, time.time(), client.id, tool, title[:200], level
-    )
-    return now.submit(request, asks=asks)
-
-
-@contextmanager
-def working_on(entry: Entry) -> Iterator[bool]:
-    """Within this, the request is the caller's, unless another call works on it: then it gives False.
-
-    A call that is cancelled takes its request along; one that fails ends it, unless another text may still come.
-    """
-    now = desk()
-    mine = now.attach(entry.id)
-    try:
-        yield mine
-    except (asyncio.CancelledError, main_thread.Cancelled):
-        if mine:
-            now.cancel(entry.id)
-        raise
-    except Exception as error:
-        found = now.get(entry.id)
-        if mine and not (found.ended or found.running or found.state == "received"):
-            now.failed(entry.id, str(error))
-        raise
-    finally:
-        if mine:
-            now.detach(entry.id)
+    asks = require_somebody(context, tool)
+    return submit(context, tool, raw, title=title, asks=asks, mode=mode, level=level)
 
 
 async def run(context: RequestContext, entry: Entry, *, wait_seconds: float) -> dict[str, Any]:
@@ -167,6 +107,7 @@ async def dry_run(
         request_id=new_id(),
         title=title,
         requester=context.client.name,
+        client_id=context.client.id,
         level=level,
         dry_run=True,
     )
@@ -208,9 +149,10 @@ async def _agreed(context: RequestContext, entry: Entry) -> Entry:
         entry = await _rehearsed(context, entry)
     if entry.state == "waiting":
         await context.progress(2, 3, "Waiting for the user's yes")
-        entry = await (_by_panel(entry) if entry.asks == "panel" else _by_client(context, entry))
+        # The key has the revision: an answer of before the scene changed is no answer now.
+        entry = await answer(context, entry, _question(entry), key=f"apply-{entry.revision}")
     if entry.state != "confirmed":
-        raise Refused(_why_not(entry), code=entry.state)
+        raise Refused(why_not(entry), code=entry.state)
     return entry
 
 
@@ -263,39 +205,6 @@ def _keep_picture(request_id: str, when: str, picture: bytes) -> None:
         kept.picture(request_id, when, picture)
 
 
-async def _by_panel(entry: Entry) -> Entry:
-    """Wait until somebody has decided in the panel, or the request has ended otherwise."""
-    now, loop, changed = desk(), asyncio.get_running_loop(), asyncio.Event()
-
-    def look(other: Entry) -> None:
-        if other.id == entry.id:
-            loop.call_soon_threadsafe(changed.set)
-
-    unlisten = now.listen(look)
-    try:
-        while (entry := now.get(entry.id)).state == "waiting":
-            changed.clear()
-            await changed.wait()
-    finally:
-        unlisten()
-    return entry
-
-
-async def _by_client(context: RequestContext, entry: Entry) -> Entry:
-    """Ask by elicitation. The key has the revision: an answer of before the scene changed is no answer now."""
-    now, revision = desk(), entry.revision
-    assert revision is not None  # it is waiting
-    try:
-        answer = await context.elicit(f"apply-{revision}", _question(entry), dict(_APPLY))
-    except MissingCapability as error:
-        raise PolicyError(_CANNOT_ASK_CLIENT, code="confirm") from error
-    said = answer.get("content") or {}
-    if answer["action"] == "accept" and said.get("apply") is True:
-        by = f"the user through {entry.request.requester}"
-        return now.confirm(entry.id, sha256=entry.sha256, revision=revision, by=by)
-    return now.deny(entry.id, str(said.get("reason", ""))[:1000])
-
-
 def _question(entry: Entry) -> str:
     script = entry.script
     if len(script) > _LONGEST_SCRIPT_SHOWN:
@@ -304,44 +213,6 @@ def _question(entry: Entry) -> str:
         f"{entry.request.requester} wants to run “{entry.title}” in the open scene.\n\n"
         f"{entry.summary}\n\nThe script:\n{script}"
     )
-
-
-def _why_not(entry: Entry) -> str:
-    if entry.state == "denied":
-        return (
-            f"The user denied it: {entry.reason}" if entry.reason else "The user denied it, without a reason."
-        )
-    return f"The request is {entry.state}: {entry.reason}"
-
-
-# --- who is asked ---------------------------------------------------------------------------------------------
-
-
-def _asks(context: RequestContext, tool: Tool) -> Asks:
-    confirm = settings.current().confirm_with(window=has_window())
-    if tool == "execute_blender_code" and (confirm == "auto" or context.client.id in desk().trusted):
-        return "nobody"
-    if confirm == "auto":
-        return "panel" if has_window() else "client"
-    return confirm
-
-
-_CANNOT_ASK_CLIENT = (
-    "The user has to agree before a script runs, and this Blender asks through the client, which cannot ask: "
-    "it does not offer elicitation. Use a client that does, or a Blender with a window, which asks in its MCP panel "
-    "(BLENDER_MCP_CONFIRM=panel)."
-)
-_CANNOT_ASK_HERE = (
-    "The user has to agree in Blender's MCP panel before a script runs (BLENDER_MCP_CONFIRM=panel), and this "
-    "Blender has no window. BLENDER_MCP_CONFIRM=client asks through the client."
-)
-
-
-def _check_somebody_can_be_asked(context: RequestContext, asks: Asks) -> None:
-    if asks == "panel" and not has_window():
-        raise PolicyError(_CANNOT_ASK_HERE, code="confirm")
-    if asks == "client" and not context.supports("elicitation", "form"):
-        raise PolicyError(_CANNOT_ASK_CLIENT, code="confirm")
 
 
 async def _in_background(context: RequestContext, entry: Entry, wait_seconds: float) -> None:
@@ -353,20 +224,14 @@ async def _in_background(context: RequestContext, entry: Entry, wait_seconds: fl
             job_id=entry.id,
             wait_seconds=wait_seconds,
             request_id=entry.id,
-            message=_PENDING.format(id=entry.id),
+            message=PENDING.format(id=entry.id),
         )
 
 
 def pending(entry: Entry) -> dict[str, Any]:
     """The answer to a call that repeats one that is under way."""
-    message = _PENDING.format(id=entry.id)
+    message = PENDING.format(id=entry.id)
     return {"status": "pending", "request_id": entry.id, "job_id": entry.id, "message": message}
-
-
-_PENDING = (
-    "Waiting for the user, who decides in Blender's MCP panel under Requests. Ask get_job with job_id {id!r} "
-    "(and wait_seconds) for the outcome; cancel_job takes the request back."
-)
 
 
 # --- on Blender's main thread ---------------------------------------------------------------------------------
@@ -404,6 +269,7 @@ def _run_live(request_id: str, cancelled: Callable[[], bool]) -> dict[str, Any]:
             request_id=entry.id,
             title=entry.title,
             requester=entry.request.requester,
+            client_id=entry.request.client_id,
             level=entry.request.level,
             cancelled=cancelled,
         )

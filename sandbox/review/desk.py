@@ -26,12 +26,14 @@ from .request import (
     Yes,
 )
 
-__all__ = ("KEEP_COUNT", "WAIT_LIMIT_S", "Desk", "OutOfTurn", "SceneChanged", "new_id")
+__all__ = ("KEEP_COUNT", "MOST_OPEN", "WAIT_LIMIT_S", "Desk", "OutOfTurn", "SceneChanged", "new_id")
 
 #: Nobody answered for this long (seconds): the request expires.
 WAIT_LIMIT_S = 3600.0
 #: So many ended requests are remembered.
 KEEP_COUNT = 100
+#: So many requests of one client may be open: a list that nobody can read protects nobody.
+MOST_OPEN = 32
 
 
 class OutOfTurn(PolicyError):
@@ -68,6 +70,7 @@ class Desk:
         self._entries: dict[str, Entry] = {}
         self._attached: set[str] = set()
         self._trusted: dict[str, str] = {}
+        self._revoked: set[str] = set()
         self._listeners: list[Callable[[Entry], None]] = []
         self._lock = threading.RLock()
 
@@ -116,6 +119,15 @@ class Desk:
         """Client id -> name of the clients that are trusted."""
         return self._trusted
 
+    def revoke(self, client_id: str) -> None:
+        """The user has shut this client out: its trust ends, and so does each request that is not running yet."""
+        with self._lock:
+            self._revoked.add(client_id)
+            self.distrust(client_id)
+            for entry in tuple(self._entries.values()):
+                if entry.request.client_id == client_id:
+                    self.cancel(entry.id, "the client was revoked")
+
     # --- an assistant's steps ---------------------------------------------------------------------------------
 
     def submit(self, request: InjectScriptRequest, *, asks: Asks) -> Entry:
@@ -126,9 +138,11 @@ class Desk:
         if asks == "nobody" and request.tool != "execute_blender_code":
             raise PolicyError("an injected script is never applied without an explicit yes", code="confirm")
         with self._lock:
+            self._admit(request.client_id)
             for entry in self._entries.values() if asks != "nobody" else ():
                 if not entry.ended and entry.asks == asks and _same(entry.request, request):
                     return entry
+            self._make_room(request.client_id)
             self._forget()
             record = BPYExecutionRecord(request.id)
             return self._put(
@@ -189,7 +203,7 @@ class Desk:
         """Put the question to the user. `unrehearsed` says why there was no rehearsal, where none is obligatory."""
         with self._lock:
             entry = self._open(request_id)
-            if entry.state != "rehearsed" and entry.request.tool != "execute_blender_code":
+            if entry.state != "rehearsed" and entry.request.tool == "inject_bpy_script":
                 raise OutOfTurn(f"request {request_id} was not rehearsed, which is obligatory")
             if entry.state == "rehearsed":
                 return self._move(entry, "waiting", "waiting for the user")
@@ -308,6 +322,27 @@ class Desk:
             self._attached.discard(request_id)
 
     # --- within -----------------------------------------------------------------------------------------------
+
+    def _admit(self, client_id: str) -> None:
+        if client_id in self._revoked:
+            raise PolicyError("this client was revoked in Blender", code="revoked")
+
+    def _make_room(self, client_id: str) -> None:
+        """Where this client has too many open requests, let go of one that waits for a better text."""
+        of_client = [e for e in self._entries.values() if e.request.client_id == client_id and not e.ended]
+        if len(of_client) < MOST_OPEN:
+            return
+        for entry in of_client:
+            if entry.state == "received" and entry.id not in self._attached:
+                self._move(
+                    entry, "expired", "newer requests came instead", reason="newer requests came instead"
+                )
+                return
+        raise PolicyError(
+            f"{MOST_OPEN} requests of yours are open, which is the limit: wait until the user has decided about "
+            "some, or take some back with cancel_job",
+            code="too_many_requests",
+        )
 
     def _agree(self, entry: Entry, yes: Yes) -> Entry:
         record = replace(entry.record, user_confirmed=True if yes.by != "policy" else None)

@@ -42,7 +42,8 @@ State = Literal[
     "cancelled",
 ]
 Mode = Literal["format-to-bpy", "contextual"]
-Tool = Literal["inject_bpy_script", "execute_blender_code"]
+#: `question`: no script, but something else that needs a yes; its text is in place of the script.
+Tool = Literal["inject_bpy_script", "execute_blender_code", "question"]
 #: Who is asked: the user in the panel, the user through the client, or nobody.
 Asks = Literal["panel", "client", "nobody"]
 

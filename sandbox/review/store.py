@@ -47,6 +47,7 @@ class Store:
         journal.current().write(
             f"request_{entry.state}",
             request_id=entry.id,
+            client=entry.request.client_id,
             **(about if first else {}),
             **raw,
             **({"sha256": entry.sha256} if entry.script else {}),

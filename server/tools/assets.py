@@ -5,18 +5,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, TypeVar
 
 from ... import settings
-from ...errors import PolicyError
 from ...importers import local, place
 from ...importers.credit import Credit
 from ...importers.download import megabytes
 from ...importers.place import Imported
 from ...importers.work import Work
+from .. import confirming
 from ..mcp.context import RequestContext
-from ..mcp.errors import MissingCapability
 from .registry import tool
 from .schema import Bounds
 
@@ -126,18 +124,13 @@ async def check_size(context: RequestContext, title: str, size: int) -> None:
             context,
             "size",
             f"Download {megabytes(size)} for “{title}”?",
+            title=f"Download “{title}”",
             otherwise=f"“{title}” has {megabytes(size)}, and more than {limit} MB are fetched only after the user "
             "agreed, which this client can't ask for. Choose a lower resolution, or ask the user to raise "
             "Ask Above in the preferences of MCP Bridge.",
         )
 
 
-async def ask_user(context: RequestContext, key: str, question: str, *, otherwise: str) -> None:
+async def ask_user(context: RequestContext, key: str, question: str, *, title: str, otherwise: str) -> None:
     """Raise PolicyError unless the user says yes; `otherwise` is what it says where the user can't be asked."""
-    ask = partial(context.elicit, key, question, {"type": "object", "properties": {}})
-    try:
-        answer = await ask()
-    except MissingCapability:
-        raise PolicyError(otherwise, code="not_confirmed") from None
-    if answer.get("action") != "accept":
-        raise PolicyError(f"The user said no to this: {question}", code="not_confirmed")
+    await confirming.confirm(context, key, question, title=title, otherwise=otherwise)

@@ -21,8 +21,9 @@ Proportion = Annotated[int, Bounds(1, 1000)]
 
 
 class OrderResult(TypedDict):
-    status: Literal["success"]
-    order_id: str
+    status: Literal["success", "pending"]
+    order_id: NotRequired[str]
+    job_id: NotRequired[str]
     message: str
 
 
@@ -165,5 +166,6 @@ async def _ask_for_cost(context: RequestContext, provider: ProviderName, order: 
         context,
         "cost",
         question,
+        title="Generate with Rodin",
         otherwise=f"{question} Ask the user; if they agree, call again with confirm_cost=true.",
     )

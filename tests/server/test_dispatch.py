@@ -310,16 +310,18 @@ def test_a_client_without_tasks_cannot_be_asked_after_pending() -> None:
 
 def test_a_call_is_a_job_only_once() -> None:
     async def twice(ctx: RequestContext, _arguments: Json) -> ToolResult:
-        await ctx.background("a", "A")
-        await ctx.background("b", "B")
-        raise AssertionError
+        first = await ctx.background("a", "A")
+        assert await ctx.background("b", "B") is first
+        return ToolResult([text("once")])
 
     async def work(dispatcher: Dispatcher) -> None:
         add(dispatcher, twice)
         client = Client(dispatcher)
         client.connection.feed(handshake(0))
         result = (await client.call(1, "new"))["result"]
-        assert "this call is a job already" in result["content"][0]["text"]
+        assert result["content"][0]["text"] == "once"
+        (job,) = dispatcher.core.jobs.list(ALICE.id)
+        assert (job.kind, job.title) == ("a", "A")
 
     run(work)
 

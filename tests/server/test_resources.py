@@ -14,6 +14,8 @@ import bpy
 import mcp
 import pytest
 from bl_ext.user_default.mcp_bridge import jobs, journal, main_thread, settings
+from bl_ext.user_default.mcp_bridge.sandbox import review
+from bl_ext.user_default.mcp_bridge.sandbox.review.request import InjectScriptRequest
 from bl_ext.user_default.mcp_bridge.server import bridge, resources
 
 from support.live import websocket_transport
@@ -66,7 +68,9 @@ async def read(client: mcp.Client, uri: str) -> Any:
 
 def test_every_listed_resource_can_be_read(use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resources, "_last_render", None)
-    journal.current().write("test")
+    journal.current().write("test", client="local")
+    journal.current().write("test", client="somebody else", note='"client":"local"')
+    journal.current().write("nobody")
     bpy.ops.mesh.primitive_cube_add()
 
     async def work(client: mcp.Client) -> None:
@@ -82,6 +86,7 @@ def test_every_listed_resource_can_be_read(use: Any, monkeypatch: pytest.MonkeyP
         assert (selection["active_object"], selection["objects"][0]["name"]) == ("Cube", "Cube")
         assert await read(client, "blender://materials") == []
         lines = (await client.read_resource("blender://journal")).contents[0].text.splitlines()
+        assert {json.loads(line)["client"] for line in lines} == {"local"}
         assert json.loads(lines[-1])["event"] == "test"
         with pytest.raises(mcp.MCPError, match="Resource not found: blender://render/last"):
             await client.read_resource("blender://render/last")
@@ -129,6 +134,39 @@ def test_requests_are_read_by_their_owner_alone(use: Any) -> None:
         assert (found["state"], found["progress"], found["total"]) == ("working", 1, 4)
         with pytest.raises(mcp.MCPError):
             await client.read_resource(f"blender://request/{other.id}")
+
+    use(work)
+
+
+def test_a_request_on_the_desk_is_told_step_by_step(use: Any) -> None:
+    desk = review.current()
+    assert desk is not None
+    for name, owner in (("mine1", "local"), ("other1", "somebody else")):
+        desk.submit(
+            InjectScriptRequest(name, "Client", "contextual", "x = 1", 0.0, owner, title="A chair"),
+            asks="panel",
+        )
+        desk.extracted(name, "x = 1")
+        desk.validated(name, {"is_valid": True})
+
+    async def work(client: mcp.Client) -> None:
+        uri = "blender://request/mine1"
+        assert (await read(client, uri))["state"] == "working"
+        async with client.listen(resource_subscriptions=[uri]) as heard:
+            news = heard.__aiter__()
+            desk.rehearsed("mine1", {}, "Object 'Chair' would be added.", 3)
+            desk.ask("mine1", revision=3)
+            await news.__anext__()
+            waiting = await read(client, uri)
+            assert (waiting["state"], waiting["request"]["state"]) == ("input_required", "waiting")
+            assert waiting["request"]["rehearsal"] == "Object 'Chair' would be added."
+            desk.deny("mine1", "no chairs")
+            await news.__anext__()
+        denied = await read(client, uri)
+        assert (denied["state"], denied["error"], denied["title"]) == ("failed", "no chairs", "A chair")
+        assert denied["request"]["user_confirmed"] is False
+        with pytest.raises(mcp.MCPError, match="Resource not found"):
+            await client.read_resource("blender://request/other1")
 
     use(work)
 

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import InvalidParamsError, PolicyError
-from bl_ext.user_default.mcp_bridge.sandbox.review.desk import KEEP_COUNT, Desk, OutOfTurn, SceneChanged
+from bl_ext.user_default.mcp_bridge.sandbox.review.desk import (
+    KEEP_COUNT,
+    MOST_OPEN,
+    Desk,
+    OutOfTurn,
+    SceneChanged,
+)
 from bl_ext.user_default.mcp_bridge.sandbox.review.request import (
     Entry,
     InjectScriptRequest,
@@ -123,6 +129,51 @@ def test_who_is_asked_cannot_be_got_round_by_permitting() -> None:
     entry = waiting(desk, tool="execute_blender_code")
     with pytest.raises(OutOfTurn, match="may not run unasked"):
         desk.permit(entry.id, revision=1)
+
+
+def test_a_revoked_client_runs_nothing_and_asks_nothing_any_more() -> None:
+    desk = Desk()
+    desk.trust(CLIENT, "Cursor")
+    agree(desk, waiting(desk))
+    desk.revoke(CLIENT)
+    assert (desk.get("r1").state, desk.get("r1").reason, desk.trusted) == (
+        "cancelled",
+        "the client was revoked",
+        {},
+    )
+    with pytest.raises(OutOfTurn):
+        desk.take("r1", revision=1)
+    with pytest.raises(PolicyError, match="this client was revoked"):
+        desk.submit(request("r2"), asks="panel")
+
+
+def test_so_many_requests_of_a_client_are_open_and_no_more() -> None:
+    desk = Desk()
+    for number in range(MOST_OPEN):
+        desk.submit(request(f"r{number}", raw=f"x = {number}"), asks="panel")
+        desk.extracted(f"r{number}", f"x = {number}")
+    with pytest.raises(PolicyError, match="32 requests of yours are open, which is the limit"):
+        desk.submit(request("one more", raw="y = 1"), asks="panel")
+    other = InjectScriptRequest("other", "Zed", "contextual", "y = 1", 0.0, client_id="c2")
+    assert desk.submit(other, asks="panel").state == "received"
+    desk.cancel("r0")
+    desk.submit(request("one more", raw="y = 1"), asks="panel")
+    desk.submit(request("yet another", raw="z = 1"), asks="panel")
+    assert desk.get("one more").reason == "newer requests came instead"
+
+
+def test_a_question_needs_a_yes_and_no_rehearsal() -> None:
+    desk = Desk()
+    with pytest.raises(PolicyError, match="explicit yes"):
+        desk.submit(request(tool="question"), asks="nobody")
+    desk.submit(request(raw="Overwrite a.png?", tool="question"), asks="panel")
+    desk.extracted("r1", "Overwrite a.png?")
+    desk.validated("r1", {})
+    entry = desk.ask("r1", revision=0, unrehearsed="Overwrite a.png?")
+    with pytest.raises(OutOfTurn, match="nobody said yes"):
+        desk.take("r1", revision=0)
+    agree(desk, entry)
+    assert desk.take("r1", revision=0).running
 
 
 def test_a_denial_keeps_its_reason() -> None:

@@ -19,7 +19,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.review.desk import Desk
 from bl_ext.user_default.mcp_bridge.sandbox.review.request import Entry
 from bl_ext.user_default.mcp_bridge.sandbox.review.store import Store
 from bl_ext.user_default.mcp_bridge.sandbox.supervisor.supervisor import Unconfined
-from bl_ext.user_default.mcp_bridge.server import bridge, reviewing
+from bl_ext.user_default.mcp_bridge.server import bridge, confirming
 from bl_ext.user_default.mcp_bridge.server.tools import inject
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 from websockets.sync.client import connect
@@ -249,7 +249,7 @@ def test_a_setting_that_asks_nobody_still_asks_about_an_injected_script(
 def test_in_the_panel_the_assistant_waits_and_the_yes_runs_it(
     tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reviewing, "has_window", lambda: True)
+    monkeypatch.setattr(confirming, "has_window", lambda: True)
     pending = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]
     assert pending["status"] == "pending"
     assert "decides in Blender's MCP panel under Requests" in pending["message"]
@@ -266,7 +266,7 @@ def test_in_the_panel_the_assistant_waits_and_the_yes_runs_it(
 def test_in_the_panel_a_no_and_its_reason_reach_the_assistant(
     tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reviewing, "has_window", lambda: True)
+    monkeypatch.setattr(confirming, "has_window", lambda: True)
     request_id = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]["request_id"]
     pumped(lambda: desk.get(request_id).state == "waiting")
     desk.deny(request_id, "not today")
@@ -275,7 +275,7 @@ def test_in_the_panel_a_no_and_its_reason_reach_the_assistant(
 
 
 def test_a_client_takes_its_request_back(tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviewing, "has_window", lambda: True)
+    monkeypatch.setattr(confirming, "has_window", lambda: True)
     request_id = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]["request_id"]
     pumped(lambda: desk.get(request_id).state == "waiting")
     assert tools("cancel_job", job_id=request_id)["state"] == "cancelled"
@@ -285,7 +285,7 @@ def test_a_client_takes_its_request_back(tools: Tools, desk: Desk, monkeypatch: 
 def test_stopping_the_bridge_expires_what_waits(
     tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reviewing, "has_window", lambda: True)
+    monkeypatch.setattr(confirming, "has_window", lambda: True)
     request_id = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]["request_id"]
     pumped(lambda: desk.get(request_id).state == "waiting")
     bridge.stop()

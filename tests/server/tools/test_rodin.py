@@ -10,6 +10,9 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
+from bl_ext.user_default.mcp_bridge.sandbox import review
+from bl_ext.user_default.mcp_bridge.sandbox.review.request import Entry
+from bl_ext.user_default.mcp_bridge.server import confirming
 
 from support.rodin import KEY, ORDER, RodinServer, form
 from support.tool_calls import ToolError, Tools
@@ -57,6 +60,36 @@ def test_a_client_that_can_ask_asks(tools: Tools, server: RodinServer) -> None:
     more["inputResponses"] = {"cost": {"action": "accept", "content": {}}}
     answer = tools.raw("create_rodin_job", {"prompt": "a lamp"}, **more)
     assert answer["structuredContent"]["order_id"] == ORDER
+    assert len(server.orders()) == 1
+
+
+def test_with_a_window_the_cost_is_asked_about_in_the_panel(
+    tools: Tools, server: RodinServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confirming, "has_window", lambda: True)
+    desk = review.current()
+    assert desk is not None
+
+    def decide(entry: Entry) -> None:
+        if entry.state == "waiting":
+            desk.confirm(entry.id, sha256=entry.sha256, revision=0, by="the user in the panel")
+
+    unlisten = desk.listen(decide)
+    answer = tools.raw("create_rodin_job", {"prompt": "a lamp"})
+    unlisten()
+    assert answer["structuredContent"]["order_id"] == ORDER
+    entry = desk.entries()[0]
+    assert (entry.state, entry.title, entry.request.tool) == ("applied", "Generate with Rodin", "question")
+    assert "It costs 0.5 credit or more" in entry.summary
+
+    def refuse(entry: Entry) -> None:
+        if entry.state == "waiting":
+            desk.deny(entry.id, "too dear")
+
+    unlisten = desk.listen(refuse)
+    answer = tools.raw("create_rodin_job", {"prompt": "a lamp"})
+    unlisten()
+    assert "credits.): too dear" in answer["content"][0]["text"]
     assert len(server.orders()) == 1
 
 
