@@ -18,6 +18,7 @@ from . import (
     finding,
     inject,
     job_tools,
+    knowledge,
     polyhaven,
     rehearse,
     render_tools,
@@ -57,7 +58,11 @@ CORE = (
     finding.find_tools,
 )
 #: Told of by `find_tools`, and in the list of clients that want all.
-FURTHER: tuple[Callable[..., Any], ...] = ()
+FURTHER: tuple[Callable[..., Any], ...] = (
+    knowledge.search_api_docs,
+    knowledge.get_api_docs,
+    knowledge.list_operators,
+)
 
 
 @cache
