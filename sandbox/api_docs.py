@@ -130,7 +130,9 @@ def docs(name: str, index: RnaIndex, policy: Policy) -> str:
     below = sorted(key for key in texts if key.rpartition(".")[0] == plain)
     if below:
         return "\n".join([f"module {plain}", *(f"  {key}" for key in below)])
-    known = [f"bpy.ops.{o}" for o in index.operators] + [f"bpy.types.{s}" for s in index.structs] + list(texts)
+    known = (
+        [f"bpy.ops.{o}" for o in index.operators] + [f"bpy.types.{s}" for s in index.structs] + list(texts)
+    )
     near = did_you_mean(plain, known) or did_you_mean(f"bpy.ops.{idname}", known)
     version = ".".join(map(str, index.version))
     raise InvalidParamsError(
@@ -235,7 +237,9 @@ def _signature(prop: Property) -> str:
 
 def _call(function: Function) -> str:
     given = [
-        f"{p.name}{'' if p.required else '=' + _value(p.default)}" for p in function.parameters if not p.output
+        f"{p.name}{'' if p.required else '=' + _value(p.default)}"
+        for p in function.parameters
+        if not p.output
     ]
     returned = [p.struct or p.type.lower() for p in function.parameters if p.output]
     return f"{function.name}({', '.join(given)})" + (f" -> {', '.join(returned)}" if returned else "")

@@ -112,7 +112,9 @@ class SearchIndex:
                     found = True
                     yield known, 0.6 * len(word) / len(known)
         if not found and 4 <= len(word) <= 30:
-            near = [known for known in self._sorted if known[0] == word[0] and abs(len(known) - len(word)) < 3]
+            near = [
+                known for known in self._sorted if known[0] == word[0] and abs(len(known) - len(word)) < 3
+            ]
             for known in difflib.get_close_matches(word, near, 2, 0.75):
                 yield known, 0.5
 
@@ -155,10 +157,13 @@ def _entries(index: RnaIndex, docstrings: Mapping[str, str]) -> Iterator[Found]:
             ],
         )
     for name, struct in index.structs.items():
-        yield Entry(f"bpy.types.{name}", "type", struct.description), [
-            (name, _IN_NAME),
-            (struct.description, _IN_TEXT),
-        ]
+        yield (
+            Entry(f"bpy.types.{name}", "type", struct.description),
+            [
+                (name, _IN_NAME),
+                (struct.description, _IN_TEXT),
+            ],
+        )
         for prop in struct.properties.values():
             if prop.name != "rna_type":
                 yield _property(name, prop)
@@ -166,11 +171,14 @@ def _entries(index: RnaIndex, docstrings: Mapping[str, str]) -> Iterator[Found]:
             yield _function(name, function)
     for name, text in docstrings.items():
         owner, _, own = name.rpartition(".")
-        yield Entry(name, "module", first_sentence(text)), [
-            (own, _IN_NAME),
-            (owner, _IN_OWNER),
-            (text[:500], _IN_TEXT),
-        ]
+        yield (
+            Entry(name, "module", first_sentence(text)),
+            [
+                (own, _IN_NAME),
+                (owner, _IN_OWNER),
+                (text[:500], _IN_TEXT),
+            ],
+        )
 
 
 def _property(struct: str, prop: Property) -> Found:

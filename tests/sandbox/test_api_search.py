@@ -34,7 +34,9 @@ def test_what_is_meant_comes_first(finder: SearchIndex, query: str, first: str) 
 
 
 def test_an_enum_value_is_found_where_it_is_used(finder: SearchIndex) -> None:
-    assert "bpy.types.Object.rotation_mode" in [e.name for e in finder.search("rotation AXIS_ANGLE", limit=30)]
+    assert "bpy.types.Object.rotation_mode" in [
+        e.name for e in finder.search("rotation AXIS_ANGLE", limit=30)
+    ]
 
 
 def test_kinds_are_a_filter(finder: SearchIndex) -> None:
@@ -51,5 +53,7 @@ def test_what_says_nothing_finds_nothing_and_breaks_nothing(finder: SearchIndex,
 def test_a_search_is_quick(finder: SearchIndex) -> None:
     begin = time.perf_counter()
     for _ in range(5):
-        finder.search("set the location of all selected object mesh modifier nodes color value type", limit=50)
+        finder.search(
+            "set the location of all selected object mesh modifier nodes color value type", limit=50
+        )
     assert (time.perf_counter() - begin) / 5 < 0.2  # usually below 0.01
