@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from .errors import InvalidParamsError
+from .listeners import Listeners
 
 __all__ = ("ENDED", "Job", "JobHandle", "Jobs", "State", "registry")
 
@@ -111,7 +112,7 @@ class Jobs:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._entries: dict[str, _Entry] = {}
-        self._listeners: list[Callable[[Job], None]] = []
+        self._listeners: Listeners[[Job]] = Listeners()
         self._lock = threading.RLock()
 
     def begin(self, kind: str, title: str, owner: str, *, job_id: str | None = None) -> JobHandle:
@@ -122,7 +123,7 @@ class Jobs:
         with self._lock:
             self._forget(now)
             self._entries[job.id] = entry
-        self._tell(job)
+        self._listeners.tell(job)
         return JobHandle(self, entry)
 
     def get(self, job_id: str, owner: str) -> Job:
@@ -156,15 +157,7 @@ class Jobs:
 
     def listen(self, listener: Callable[[Job], None]) -> Callable[[], None]:
         """Call `listener` after each change, from whichever thread made it. Gives the function that ends this."""
-        with self._lock:
-            self._listeners.append(listener)
-
-        def stop() -> None:
-            with self._lock:
-                if listener in self._listeners:
-                    self._listeners.remove(listener)
-
-        return stop
+        return self._listeners.add(listener)
 
     def _entry(self, job_id: str, owner: str) -> _Entry:
         with self._lock:
@@ -178,13 +171,7 @@ class Jobs:
             if entry.job.ended:
                 return
             entry.job = job = replace(change(entry.job), updated=self._clock())
-        self._tell(job)
-
-    def _tell(self, job: Job) -> None:
-        with self._lock:
-            listeners = tuple(self._listeners)
-        for listener in listeners:
-            listener(job)
+        self._listeners.tell(job)
 
     def _forget(self, now: float) -> None:
         ended = [entry.job for entry in self._entries.values() if entry.job.ended]

@@ -16,6 +16,8 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
+from ..listeners import Listeners
+
 __all__ = ("Changes", "listen", "register", "revision", "take", "unregister", "watching")
 
 #: More changed data-blocks than this between two looks only count as "everything".
@@ -40,7 +42,7 @@ _lock = threading.Lock()
 _pending = Changes()
 _revision = 0
 _selection: tuple[str | None, int] = (None, 0)
-_listeners: list[Callable[[], None]] = []
+_listeners: Listeners[[]] = Listeners()
 
 
 def revision() -> int:
@@ -63,13 +65,7 @@ def take() -> Changes:
 
 def listen(listener: Callable[[], None]) -> Callable[[], None]:
     """Call `listener` on the main thread whenever the first change after a `take` happens. Gives what ends it."""
-    _listeners.append(listener)
-
-    def stop() -> None:
-        if listener in _listeners:
-            _listeners.remove(listener)
-
-    return stop
+    return _listeners.add(listener)
 
 
 def _note(note: Callable[[Changes], None], *, counts: bool = True) -> None:
@@ -81,8 +77,7 @@ def _note(note: Callable[[Changes], None], *, counts: bool = True) -> None:
         note(_pending)
         tell = first and bool(_pending)
     if tell:
-        for listener in tuple(_listeners):
-            listener()
+        _listeners.tell()
 
 
 @persistent

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import InvalidParamsError, PolicyError
+from ...listeners import Listeners
 from .request import (
     ENDED_EARLY,
     NEXT,
@@ -71,7 +72,7 @@ class Desk:
         self._attached: set[str] = set()
         self._trusted: dict[str, str] = {}
         self._revoked: set[str] = set()
-        self._listeners: list[Callable[[Entry], None]] = []
+        self._listeners: Listeners[[Entry]] = Listeners()
         self._lock = threading.RLock()
 
     # --- looking ----------------------------------------------------------------------------------------------
@@ -92,15 +93,7 @@ class Desk:
 
     def listen(self, listener: Callable[[Entry], None]) -> Callable[[], None]:
         """Call `listener` after each change, on whichever thread made it. Gives the function that ends this."""
-        with self._lock:
-            self._listeners.append(listener)
-
-        def stop() -> None:
-            with self._lock:
-                if listener in self._listeners:
-                    self._listeners.remove(listener)
-
-        return stop
+        return self._listeners.add(listener)
 
     # --- trust ------------------------------------------------------------------------------------------------
 
@@ -367,8 +360,7 @@ class Desk:
         entry = replace(entry, record=replace(entry.record, logs=(*entry.record.logs, log)))
         self._keep(entry)
         self._entries[entry.id] = entry
-        for listener in tuple(self._listeners):
-            listener(entry)
+        self._listeners.tell(entry)
         return entry
 
     def _forget(self) -> None:

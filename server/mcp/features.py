@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from ...listeners import Listeners
 from .content import Json, ToolResult
 from .uri_template import UriTemplate
 
@@ -31,6 +32,7 @@ Completer = Callable[["RequestContext", str, Mapping[str, str]], Awaitable[Seque
 
 #: A kind of list that can change, as in `notifications/<kind>/list_changed`.
 Kind = Literal["tools", "resources", "prompts"]
+Happening = Literal["list_changed", "updated", "updated_below"]
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
@@ -131,7 +133,7 @@ class Features:
         self.templates: dict[str, ResourceTemplate] = {}
         self.prompts: dict[str, Prompt] = {}
         self._matchers: dict[str, UriTemplate] = {}
-        self._listeners: list[Listener] = []
+        self._listeners: Listeners[[Happening, str]] = Listeners()
 
     def add(self, *features: Tool | Resource | ResourceTemplate | Prompt) -> None:
         """Add or replace features by name (tools, prompts), URI or URI template; tells each changed list once."""
@@ -180,15 +182,13 @@ class Features:
                 return self.templates[key], variables
         return None
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
-        """Have `listener` told of every change from now on; call what comes back to end that."""
-        self._listeners.append(listener)
+    def listen(self, listener: Callable[[Happening, str], object]) -> Callable[[], None]:
+        """Have `listener` told of every change from now on; call what comes back to end that.
 
-        def stop() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return stop
+        It is called in the thread where it happened, as listener("list_changed", kind), listener("updated", uri), or
+        listener("updated_below", prefix).
+        """
+        return self._listeners.add(listener)
 
     def list_changed(self, kind: Kind) -> None:
         """Say that clients are shown another list than before. Any thread."""
@@ -196,20 +196,12 @@ class Features:
 
     def resource_updated(self, uri: str) -> None:
         """Say that a resource has new contents. Any thread; the caller debounces."""
-        for listener in tuple(self._listeners):
-            listener("updated", uri)
+        self._listeners.tell("updated", uri)
 
     def resources_updated(self, prefix: str) -> None:
         """Say that all resources whose URI begins so may have new contents. Any thread."""
-        for listener in tuple(self._listeners):
-            listener("updated_below", prefix)
+        self._listeners.tell("updated_below", prefix)
 
     def _tell(self, kinds: set[Kind]) -> None:
         for kind in sorted(kinds):
-            for listener in tuple(self._listeners):
-                listener("list_changed", kind)
-
-
-#: Called in the thread where it happened as listener("list_changed", kind), listener("updated", uri), or
-#: listener("updated_below", prefix).
-Listener = Callable[[Literal["list_changed", "updated", "updated_below"], str], None]
+            self._listeners.tell("list_changed", kind)
