@@ -9,12 +9,14 @@ hides the failed state from Redo.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BridgeError, PolicyError
 
-__all__ = ("Modes", "UndoFailed", "UndoStep", "require_undo")
+__all__ = ("Modes", "UndoFailed", "UndoStep", "one_step", "require_undo")
 
 _NAME_LENGTH = 60
 
@@ -145,6 +147,34 @@ class UndoStep:
 
         if bpy.ops.ed.undo_push(message=name) != {"FINISHED"}:
             raise PolicyError("Blender does not record undo steps now, so nothing runs", code="undo_off")
+
+
+_inside = False
+
+
+@contextmanager
+def one_step(title: str) -> Iterator[None]:
+    """What is done inside is one undo step with this title, and rolled back if it raises. Main thread.
+
+    Inside another one it is part of that: a batch of calls is one step, and is rolled back as a whole.
+    Raises PolicyError while undo does not record.
+    """
+    global _inside
+    if _inside:
+        yield
+        return
+    step = UndoStep(title)
+    step.begin()
+    _inside = True
+    try:
+        yield
+    except BaseException:
+        step.roll_back()
+        raise
+    else:
+        step.commit()
+    finally:
+        _inside = False
 
 
 # --- a cheap look at everything ---------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any
 from ..mcp.features import Tool
 from . import (
     assets,
+    batch,
     code,
     finding,
     inject,
@@ -59,6 +60,7 @@ CORE = (
 )
 #: Told of by `find_tools`, and in the list of clients that want all.
 FURTHER: tuple[Callable[..., Any], ...] = (
+    batch.batch,
     knowledge.search_api_docs,
     knowledge.get_api_docs,
     knowledge.list_operators,

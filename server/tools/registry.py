@@ -21,7 +21,7 @@ from ..mcp.context import RequestContext
 from ..mcp.features import Tool
 from .schema import describe, input_schema, of_type
 
-__all__ = ("make", "tool")
+__all__ = ("make", "result_of", "tidy", "tool", "whole_numbers")
 
 Function = Callable[..., Any]
 Call = Callable[[RequestContext, dict[str, Any]], Awaitable[Any]]
@@ -67,7 +67,7 @@ def make(function: Function, *, listed: bool = True) -> Tool:
         description=describe(function)[0],
         input_schema=input_schema(function),
         output_schema=None if output in (None, ToolResult) else of_type(output),
-        handler=_handler(_caller(function, changes=changes), _whole_numbers(function)),
+        handler=_handler(_caller(function, changes=changes), whole_numbers(function)),
         listed=listed,
         **facts,
     )
@@ -89,21 +89,31 @@ def _caller(function: Function, *, changes: bool) -> Call:
     return call
 
 
-def _handler(call: Call, whole_numbers: frozenset[str]) -> Callable[..., Awaitable[ToolResult]]:
+def _handler(call: Call, integers: frozenset[str]) -> Callable[..., Awaitable[ToolResult]]:
     async def handle(context: RequestContext, arguments: dict[str, Any]) -> ToolResult:
-        for name in whole_numbers & arguments.keys():
-            if isinstance(arguments[name], float):  # JSON Schema counts 3.0 as an integer
-                arguments[name] = int(arguments[name])
         try:
-            result = await call(context, arguments)
+            return result_of(await call(context, tidy(arguments, integers)))
         except BridgeError as error:
             return error_result(str(error))
-        return result if isinstance(result, ToolResult) else ToolResult(structured=result)
 
     return handle
 
 
-def _whole_numbers(function: Function) -> frozenset[str]:
+def result_of(value: Any) -> ToolResult:
+    """What a function gave, as the result of its tool."""
+    return value if isinstance(value, ToolResult) else ToolResult(structured=value)
+
+
+def tidy(arguments: dict[str, Any], integers: frozenset[str]) -> dict[str, Any]:
+    """The arguments with whole numbers as such: JSON Schema counts 3.0 as an integer."""
+    return {
+        name: int(value) if name in integers and isinstance(value, float) else value
+        for name, value in arguments.items()
+    }
+
+
+def whole_numbers(function: Function) -> frozenset[str]:
+    """The parameters of a tool that are integers."""
     return frozenset(
         name
         for name, schema in input_schema(function)["properties"].items()

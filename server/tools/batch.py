@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Many calls in one visit to Blender's main thread.
+
+Only tools that are done in that one visit can be part: what asks the user, takes a rate limit, leaves the main
+thread or outlasts a call is an `async` function, so no batch is a way round any of that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from ... import settings
+from ...errors import BridgeError
+from ...names import did_you_mean
+from ...sandbox import undo
+from ..mcp.content import ToolResult, error_result, text
+from ..mcp.context import RequestContext
+from ..mcp.validation import Check, compile_check, without_nulls
+from ..mcp.wire import encode
+from .registry import result_of, tidy, tool, whole_numbers
+from .schema import Bounds, input_schema
+
+__all__ = ("batch",)
+
+#: Characters of all results together; what comes after is answered by a word on that.
+_MOST_CHARACTERS = 8 << 20
+
+
+class BatchCall(TypedDict):
+    tool: str
+    arguments: NotRequired[dict[str, Any]]
+
+
+class CallResult(TypedDict):
+    """What one call gave: its structured result, or its text."""
+
+    tool: str
+    is_error: bool
+    result: NotRequired[Any]
+    text: NotRequired[str]
+
+
+class BatchResult(TypedDict):
+    results: list[CallResult]
+    failed: int
+    #: Nothing of what the calls changed remains.
+    rolled_back: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A tool that can be part of a batch."""
+
+    function: Callable[..., Any]
+    schema: Mapping[str, Any]
+    check: Check
+    integers: frozenset[str]
+    changes: bool
+
+
+class _Stopped(Exception):
+    """A call has failed, and the batch was to stop there."""
+
+
+@tool(title="Batch", destructive=True, output=BatchResult)
+def batch(
+    context: RequestContext,
+    calls: Annotated[list[BatchCall], Bounds(shortest=1, longest=100)],
+    stop_on_error: bool = True,
+    title: str = "",
+) -> ToolResult:
+    """Make up to 100 calls of quick tools at once and as one undo step, each with its own result. Tools that ask the
+    user, run scripts or take long cannot be part.
+
+    calls: each as {"tool": name, "arguments": {…}}.
+    stop_on_error: stop at the first call that fails and take back what those before it changed; false goes on.
+    title: a few words for the undo history.
+    """
+    parts = _parts()
+    changes = any(parts[call["tool"]].changes for call in calls if call["tool"] in parts)
+    step = undo.one_step(title or f"{len(calls)} Calls") if changes else contextlib.nullcontext()
+    done: list[tuple[str, ToolResult]] = []
+    try:
+        with step:
+            _perform(context, calls, parts, done, stop_on_error=stop_on_error)
+    except _Stopped:
+        return _told(done, rolled_back=changes, is_error=True)
+    return _told(done, rolled_back=False, is_error=all(result.is_error for _, result in done))
+
+
+def _perform(
+    context: RequestContext,
+    calls: list[BatchCall],
+    parts: Mapping[str, _Part],
+    done: list[tuple[str, ToolResult]],
+    *,
+    stop_on_error: bool,
+) -> None:
+    limit_s = settings.current().time_limit_s
+    until = time.monotonic() + limit_s
+    for call in calls:
+        if context.cancelled.is_set():
+            result = error_result("Not begun: the batch was cancelled.")
+        elif time.monotonic() > until:
+            result = error_result(
+                f"Not begun: the batch has held Blender up for {limit_s:g} s, its limit. Send the rest again."
+            )
+        else:
+            result = _call(context, call["tool"], call.get("arguments", {}), parts)
+        done.append((call["tool"], result))
+        if result.is_error and stop_on_error:
+            raise _Stopped
+
+
+def _call(
+    context: RequestContext, name: str, arguments: dict[str, Any], parts: Mapping[str, _Part]
+) -> ToolResult:
+    part = parts.get(name)
+    if part is None:
+        return error_result(_no_part(name, parts))
+    given = without_nulls(dict(part.schema), arguments)
+    problem = part.check(given)
+    if problem:
+        return error_result(f"Invalid arguments for {name}: {problem}")
+    try:
+        return result_of(part.function(context, **tidy(given, part.integers)))
+    except BridgeError as error:
+        return error_result(str(error))
+    except Exception as error:
+        return error_result(f"{name} failed: {type(error).__name__}: {error}")
+
+
+def _no_part(name: str, parts: Mapping[str, _Part]) -> str:
+    from . import CORE, FURTHER
+
+    if name in {function.__name__ for function in (*CORE, *FURTHER)}:
+        return f"{name} cannot be part of a batch: call it by itself. Tools that can: {', '.join(sorted(parts))}."
+    return f"Unknown tool: {name}.{did_you_mean(name, parts)}"
+
+
+@cache
+def _parts() -> Mapping[str, _Part]:
+    from . import CORE, FURTHER  # which have this one too
+
+    return {
+        function.__name__: _part(function)
+        for function in (*CORE, *FURTHER)
+        if function is not batch and not asyncio.iscoroutinefunction(function)
+    }
+
+
+def _part(function: Callable[..., Any]) -> _Part:
+    schema = input_schema(function)
+    changes = not function.__tool__["annotations"]["readOnlyHint"]  # type: ignore[attr-defined]
+    return _Part(function, schema, compile_check(schema), whole_numbers(function), changes)
+
+
+def _told(done: list[tuple[str, ToolResult]], *, rolled_back: bool, is_error: bool) -> ToolResult:
+    """Pictures follow the text, in the order of the calls."""
+    results: list[CallResult] = []
+    pictures: list[dict[str, Any]] = []
+    room = _MOST_CHARACTERS
+    for name, result in done:
+        said: CallResult = {"tool": name, "is_error": result.is_error}
+        texts = "\n".join(block["text"] for block in result.content if block["type"] == "text")
+        shown = [block for block in result.content if block["type"] != "text"]
+        room -= (
+            len(encode(result.structured)) + len(texts) + sum(len(block.get("data", "")) for block in shown)
+        )
+        if room < 0:
+            said["text"] = "Done, but the results before it have filled this answer: ask for it by itself."
+        else:
+            pictures += shown
+            if result.structured is not None:
+                said["result"] = result.structured
+            if texts and (result.structured is None or result.is_error):
+                said["text"] = texts
+        results.append(said)
+    failed = sum(result.is_error for _, result in done)
+    facts: BatchResult = {"results": results, "failed": failed, "rolled_back": rolled_back}
+    return ToolResult([text(encode(facts)), *pictures], facts, is_error=is_error)
