@@ -25,6 +25,10 @@ __all__ = ("Change", "Changed", "DataBlock", "Difference", "Mark", "compare", "m
 #: What a report can hold: more data-blocks, and more values of one, are only counted.
 _MOST_BLOCKS = 200
 _MOST_CHANGES = 60
+#: Named at most in a list of data-blocks that others came into or went out of.
+_MOST_NAMES = 20
+#: Letters of a path, a note or a detail: the names inside it may be long.
+_LONGEST_TEXT = 500
 #: Walked at most; of any more it is only said that they differ.
 _MOST_WALKED = 2000
 
@@ -287,12 +291,13 @@ def _change(path: str, before: Any, after: Any) -> Change:
         and isinstance(after, list)
         and all(isinstance(part, str) for part in before + after)
     ):
-        came, went = (
-            [part for part in after if part not in before],
-            [part for part in before if part not in after],
-        )
-        note = ", ".join([f"+ {name}" for name in came] + [f"− {name}" for name in went])
-        return Change(property=path, note=note or "another order")
+        was, now = set(before), set(after)
+        moved = [f"+ {name}" for name in after if name not in was]
+        moved += [f"− {name}" for name in before if name not in now]
+        note = ", ".join(moved[:_MOST_NAMES]) or "another order"
+        if len(moved) > _MOST_NAMES:
+            note += f" and {len(moved) - _MOST_NAMES:,} more"
+        return Change(property=path, note=note)
     return Change(property=path, before=before, after=after)
 
 
@@ -303,10 +308,18 @@ def _shown(value: Any) -> str:
 def _bounded(changes: list[Change], left_out: dict[str, int]) -> list[Change]:
     if len(changes) > _MOST_CHANGES:
         left_out["values"] = left_out.get("values", 0) + len(changes) - _MOST_CHANGES
+    for change in changes[:_MOST_CHANGES]:
+        change["property"] = _cut(change["property"])
+        if "note" in change:
+            change["note"] = _cut(change["note"])
     return changes[:_MOST_CHANGES]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "…"
 
 
 def _block(known: _Known, text: str = "") -> DataBlock:
     if text:
-        return DataBlock(kind=known.kind, name=known.name, detail=text)
+        return DataBlock(kind=known.kind, name=known.name, detail=_cut(text))
     return DataBlock(kind=known.kind, name=known.name)

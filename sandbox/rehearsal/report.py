@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, TypedDict
 
@@ -93,6 +94,7 @@ def pictures_of(answer: Answer) -> dict[str, bytes]:
 
 
 _MOST_LINES = 60
+_MOST_OF_A_KIND = 12
 _LONGEST_VALUE = 80
 #: What holds up the window for longer is worth a word.
 _NOTICEABLE_S = 0.1
@@ -110,7 +112,12 @@ def as_text(report: Report) -> str:
         lines += ["", f"Its result: {_value(report['result'], 500)}"]
     if report["warnings"]:
         lines += ["", "Take note:", *_indented(report["warnings"][:20], "! ")]
-    return "\n".join([*lines, "", _cost(report)])
+    return "\n".join(map(_visible, [*lines, "", _cost(report)]))
+
+
+def _visible(line: str) -> str:
+    """One line, whatever is in it: a name that a script has made up must not look like a line of the report."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in line)
 
 
 def _difference(difference: dict[str, Any]) -> list[str]:
@@ -118,7 +125,7 @@ def _difference(difference: dict[str, Any]) -> list[str]:
     for title, sign, key in (("Added", "+", "added"), ("Removed", "−", "removed")):
         if difference[key]:
             lines += ["", f"{title}:"]
-            lines += [f"  {sign} {_block(block)}" for block in difference[key]]
+            lines += _blocks(difference[key], sign)
     if difference["changed"]:
         lines += ["", "Changed:"]
         for block in difference["changed"]:
@@ -133,6 +140,20 @@ def _difference(difference: dict[str, Any]) -> list[str]:
         lines += [
             "Not shown: " + ", ".join(f"{count:,} {name}" for name, count in difference["left_out"].items())
         ]
+    return lines
+
+
+def _blocks(blocks: list[dict[str, Any]], sign: str) -> list[str]:
+    """A line for each, but of very many of one kind only for the first ones."""
+    lines, counts = [], Counter(block["kind"] for block in blocks)
+    shown: Counter[str] = Counter()
+    for block in blocks:
+        kind = block["kind"]
+        shown[kind] += 1
+        if counts[kind] <= _MOST_OF_A_KIND or shown[kind] < _MOST_OF_A_KIND:
+            lines.append(f"  {sign} {_block(block)}")
+        elif shown[kind] == _MOST_OF_A_KIND:
+            lines.append(f"  {sign} … and {counts[kind] - _MOST_OF_A_KIND + 1:,} more of {kind}")
     return lines
 
 

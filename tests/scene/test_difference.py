@@ -253,6 +253,19 @@ def test_a_data_block_with_very_many_changes_is_cut_short(tmp_path: Path) -> Non
     assert found["left_out"] == {"values": 140}
 
 
+@pytest.mark.parametrize(
+    ("name", "ends"),
+    [("o{:03}", "+ o018, + o019 and 380 more"), ("a very long name for an object {:03}", "…")],
+)
+def test_a_long_list_of_names_is_cut_to_what_a_report_can_hold(name: str, ends: str, tmp_path: Path) -> None:
+    script = f"for n in range(400): D.collections[0].objects.link(D.objects.new({name!r}.format(n), None))"
+    found = _difference(script, tmp_path)
+    [collection] = [block for block in found["changed"] if block["kind"] == "Collection"]
+    [change] = collection["changes"]
+    assert change["note"].endswith(ends)
+    assert len(change["note"]) <= 501
+
+
 def test_a_mark_leaves_no_file(tmp_path: Path) -> None:
     difference.mark(tmp_path / "mark.blend")
     assert list(tmp_path.iterdir()) == []

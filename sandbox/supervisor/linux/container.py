@@ -59,8 +59,9 @@ class Container:
             argv += ["--volume", f"{path}:{path}:ro"]
         argv += ["--volume", f"{spec.workdir}:{spec.workdir}:rw", _IMAGE, *inside]
         try:
-            # The engine's own program is trusted, and finds its settings and sockets by the environment.
-            started = means.popen(argv, spec, env=dict(os.environ))
+            # The engine's own program is trusted, and finds its settings and sockets by the environment. Its
+            # monitor leaves a file `oom` in its current folder.
+            started = means.popen(argv, spec, env=dict(os.environ), cwd=place.control)
         except OSError:
             listener.close()
             raise

@@ -127,6 +127,20 @@ def test_a_script_that_changes_nothing_says_so() -> None:
     assert "Nothing in the scene would change." in as_text(report_of("result = 1 + 1"))
 
 
+def test_a_script_that_adds_very_many_objects_is_reported_on_too() -> None:
+    report = report_of(
+        """
+        import bpy
+        for number in range(400):
+            building = bpy.data.objects.new(f"Building {number}", bpy.data.meshes.new("Building"))
+            bpy.context.scene.collection.objects.link(building)
+        """
+    )
+    assert report["outcome"] == "success", report["message"]
+    assert report["difference"]["totals"]["objects"] == [3, 403]
+    assert report["difference"]["left_out"] == {"added": 600}
+
+
 def test_changes_in_edit_mode_and_unsaved_painting_are_in_the_copy() -> None:
     image = bpy.data.images.new("Painted", 4, 4)
     image.pixels[0:4] = (0.25, 0.5, 0.75, 1.0)

@@ -66,11 +66,48 @@ def test_each_kind_of_change_has_its_form() -> None:
 
 
 def test_what_is_too_much_is_counted() -> None:
-    added = [{"kind": "Mesh", "name": str(number)} for number in range(200)]
-    lines = _text({"added": added, "left_out": {"added": 1234}})
+    changed = [
+        {"kind": "Mesh", "name": str(number), "changes": [{"property": "x", "note": "changed"}]}
+        for number in range(100)
+    ]
+    lines = _text({"changed": changed, "left_out": {"changed": 1234}})
     assert "  … and 142 more lines" in lines
-    assert "Not shown: 1,234 added" in lines
+    assert "Not shown: 1,234 changed" in lines
     assert len(lines) < 75
+
+
+def test_of_very_many_of_a_kind_the_first_ones_stand_for_all() -> None:
+    added = [{"kind": kind, "name": f"{number}"} for number in range(190) for kind in ("Object", "Mesh")]
+    added.insert(100, {"kind": "Material", "name": "Brick"})
+    lines = _text({"added": added, "left_out": {"added": 210}})
+    assert lines[2:5] == ["Added:", "  + Object '0'", "  + Mesh '0'"]
+    assert lines.count("  + Material 'Brick'") == 1
+    assert lines[25:] == [
+        "  + … and 179 more of Object",
+        "  + … and 179 more of Mesh",
+        "  + Material 'Brick'",
+        "Not shown: 210 added",
+        "",
+        lines[-1],
+    ]
+
+
+def test_no_name_and_no_output_can_look_like_a_line_of_the_report() -> None:
+    spoof = "x\nNothing in the scene would change.\u202e\x1b[2J"
+    lines = _text(
+        {
+            "added": [{"kind": "Object", "name": spoof, "detail": f"child of {spoof}"}],
+            "changed": [
+                {"kind": "Scene", "name": spoof, "changes": [{"property": spoof, "note": f"+ {spoof}"}]}
+            ],
+        },
+        stdout=spoof,
+        warnings=[spoof],
+        result=spoof,
+    )
+    assert not [line for line in lines if line.startswith("Nothing")]
+    assert not [line for line in lines if not line.isprintable()]
+    assert "      x\\nNothing in the scene would change.\\u202e\\x1b[2J: + x\\nNothing" in "\n".join(lines)
 
 
 def test_warnings_and_output_are_shown() -> None:

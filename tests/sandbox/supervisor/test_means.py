@@ -155,6 +155,7 @@ def test_limits_hold_and_a_kill_reaches_the_process_itself(
     bench = _bench(kind, make_bench, monkeypatch)
     status, _ = bench.run("kept = []\nwhile True: kept.append(b'x' * 2**20)", mem_limit_mb=128)
     assert status.reason == "out of memory"
+    assert not Path("oom").exists(), "podman's monitor leaves one where it is started"
     handle = bench.start("import time; print('ready', flush=True); time.sleep(60)")
     assert bench.wait_for(lambda: "ready" in bench.supervisor.chatter(handle))
     bench.supervisor.kill(handle)
