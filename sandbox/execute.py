@@ -266,21 +266,28 @@ def _roll_back(before: Snapshot, step: UndoStep) -> None:
 
 
 def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog) -> tuple[Any, str]:
-    from .guards import build_namespace
-
     with meter:
-        host: BlenderHost | None = None
-        if rules.has_blender:
-            from .guarded_bpy import BlenderHost
-
-            host = BlenderHost(rules, meter)
-        namespace = build_namespace(compiled, rules, host, meter)
-        if host is not None:
-            _recall(namespace, compiled, host)
-        with host.running(namespace) if host else contextlib.nullcontext():
+        namespace, running = prepare(compiled, rules, meter)
+        with running:
             exec(compiled.code, namespace)  # noqa: S102 - the transformer compiled it, which is what the sandbox is
             # Converted while the run is alive: a script's own classes answer only then.
             return to_json(namespace.get("result")), meter.output()
+
+
+def prepare(
+    compiled: Compiled, rules: Policy, meter: Watchdog
+) -> tuple[dict[str, Any], contextlib.AbstractContextManager[None]]:
+    """The globals that `compiled.code` runs in, and the context in which it has to run."""
+    from .guards import build_namespace
+
+    if not rules.has_blender:
+        return build_namespace(compiled, rules, None, meter), contextlib.nullcontext()
+    from .guarded_bpy import BlenderHost
+
+    host = BlenderHost(rules, meter)
+    namespace = build_namespace(compiled, rules, host, meter)
+    _recall(namespace, compiled, host)
+    return namespace, host.running(namespace)
 
 
 def _recall(namespace: dict[str, Any], compiled: Compiled, host: BlenderHost) -> None:

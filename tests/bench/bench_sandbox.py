@@ -13,8 +13,6 @@ import bpy
 from bl_ext.user_default.mcp_bridge import settings
 from bl_ext.user_default.mcp_bridge.sandbox import execute, rna, validate
 from bl_ext.user_default.mcp_bridge.sandbox.compile import compile_script
-from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import BlenderHost
-from bl_ext.user_default.mcp_bridge.sandbox.guards import build_namespace
 from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.watchdog import Limits, Watchdog
 
@@ -69,11 +67,11 @@ def _plain(code: str) -> Callable[[], None]:
 
 def _guarded(code: str) -> Callable[[], None]:
     compiled = compile_script(code)
-    rules, meter = policy("blender"), Watchdog(_GENEROUS)
-    namespace = build_namespace(compiled, rules, BlenderHost(rules, meter), meter)
+    meter = Watchdog(_GENEROUS)
+    namespace, running = execute.prepare(compiled, policy("blender"), meter)
 
     def run() -> None:
-        with meter:
+        with meter, running:
             exec(compiled.code, namespace)
 
     return run
