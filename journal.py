@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The audit journal: what was asked, decided and done, one JSON object a line.
 
-A record is on disk before the effect that it describes happens. Every process writes a chain of its own:
+A record is on disk before the effect that it describes happens; one that says how something ended is written at once,
+so that it outlives Blender, and is on disk with the next. Every process writes a chain of its own:
 `chain` names it, `n` counts from 1, and `hash` covers the record and the hash before it, so that a missing or
 altered record shows. Several Blenders share one file; each line is one append.
 """
@@ -53,6 +54,13 @@ class Journal:
 
         `fields` are JSON values. Raises JournalError when the record cannot be kept.
         """
+        return self._record(event, fields, flush=True)
+
+    def note(self, event: str, **fields: Any) -> dict[str, Any]:
+        """As `write`, for what has happened already: handed to the system, which writes it out when it likes."""
+        return self._record(event, fields, flush=False)
+
+    def _record(self, event: str, fields: dict[str, Any], *, flush: bool) -> dict[str, Any]:
         with self._lock:
             now = datetime.fromtimestamp(self._clock(), UTC)
             record: dict[str, Any] = {
@@ -68,7 +76,7 @@ class Journal:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 self._rotate(now)
-                self._append(line.encode())
+                self._append(line.encode(), flush)
             except OSError as error:
                 raise JournalError(
                     f"The journal {self.path} cannot be written ({error.strerror or error}), "
@@ -78,7 +86,7 @@ class Journal:
             self._head = record["hash"]
             return record
 
-    def _append(self, data: bytes) -> None:
+    def _append(self, data: bytes, flush: bool) -> None:
         descriptor = os.open(
             self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600
         )
@@ -86,7 +94,8 @@ class Journal:
             written = os.write(descriptor, data)
             if written != len(data):
                 raise OSError(f"only {written} of {len(data)} bytes were written")
-            os.fsync(descriptor)
+            if flush:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
 

@@ -8,7 +8,9 @@ imported in the call, because the sandbox's pure rooms import this module's neig
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from itertools import compress, repeat
+from operator import contains
 from typing import Any
 
 __all__ = ("Snapshot",)
@@ -51,7 +53,7 @@ class Snapshot:
 
         self._handlers = {name: list(found) for name, found in _handler_lists()}
         self._driver_names = dict(_driver_namespace())
-        self._classes = {name: set(_subclasses(name)) for name in _REGISTERED}
+        self._classes = {name: _registered(_subclasses(name)) for name in _REGISTERED}
         self._properties = {name: len(getattr(bpy.types, name).bl_rna.properties) for name in _EXTENDED}
         self._manuals = list(bpy.utils._manual_map)
         self._expressions = {d.driver.expression for d in _drivers()}
@@ -118,7 +120,9 @@ class Snapshot:
         import bpy
 
         for name, before in self._classes.items():
-            for kind in set(_subclasses(name)) - before:
+            for kind in _registered(set(_subclasses(name)) - before):
+                if kind.__module__ in _BLENDERS:  # made when a type of Blender's own is first used
+                    continue
                 bpy.utils.unregister_class(kind)
                 yield f"the {name} {kind.__name__} was registered and is unregistered again"
         for name, count in self._properties.items():
@@ -220,9 +224,12 @@ def _subclasses(name: str) -> list[type]:
     import bpy
 
     kind = getattr(bpy.types, name, None)
-    found = type.__subclasses__(kind) if kind is not None else []
-    # Blender makes the classes of its own types when they are first used.
-    return [each for each in found if each.__module__ not in _BLENDERS and "bl_rna" in vars(each)]
+    return type.__subclasses__(kind) if kind is not None else []
+
+
+def _registered(kinds: Collection[type]) -> set[type]:
+    """Those that are registered. There are thousands: no line of Python is run for each."""
+    return set(compress(kinds, map(contains, map(vars, kinds), repeat("bl_rna"))))
 
 
 def _drivers() -> Iterator[Any]:

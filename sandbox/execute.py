@@ -109,7 +109,7 @@ def run(
     except BridgeError as error:
         record.failed(error)
         raise
-    record.write("execute_succeeded", seconds=outcome.seconds, removed=outcome.removed)
+    record.note("execute_succeeded", seconds=outcome.seconds, removed=outcome.removed)
     return outcome.shown()
 
 
@@ -355,13 +355,20 @@ class _Record:
 
     def write(self, event: str, **fields: Any) -> None:
         """Write a record; the first one has all there is to know about the request."""
+        journal.current().write(event, **self._about_request(), **fields)
+
+    def note(self, event: str, **fields: Any) -> None:
+        """The same for what has happened already."""
+        journal.current().note(event, **self._about_request(), **fields)
+
+    def _about_request(self) -> dict[str, Any]:
         about: dict[str, Any] = dict(self._whose if self._started else self._about)
         if not self._started:
             about["level"] = self.level
         if not self._started and self._code is not None:
             about["script"] = self._code
         self._started = True
-        journal.current().write(event, **about, **fields)
+        return about
 
     def failed(self, error: BridgeError) -> None:
         """Write what stopped it."""

@@ -16,9 +16,12 @@ from typing import Any
 
 from ..errors import BridgeError, PolicyError
 
-__all__ = ("Modes", "UndoFailed", "UndoStep", "one_step", "require_undo")
+__all__ = ("Modes", "UndoFailed", "UndoStep", "forget_witness", "one_step", "require_undo")
 
 _NAME_LENGTH = 60
+_WITNESS = "mcp_bridge_undo"
+"""Custom property of a scene. A new data-block would do, too, but its removal makes Blender rebuild the relations of
+all objects: a second for ten thousand of them."""
 
 
 class UndoFailed(BridgeError):
@@ -95,22 +98,24 @@ class UndoStep:
 
     def __init__(self, title: str) -> None:
         self._title = (title.strip() or "MCP script")[:_NAME_LENGTH]
-        self._witness = f".mcp_bridge.{secrets.token_hex(4)}"
+        self._token = secrets.token_hex(8)
         self._before: Modes | None = None
         self._digest: Any = None
 
     def begin(self) -> None:
         """Record the state before the script; the user's mode is kept. Raises PolicyError if undo does not record.
 
-        A mesh without users is in this step and in no other, so that a roll-back can tell that it landed here.
+        A custom property has a value in this step that it has in no other, so that a roll-back can tell that it
+        landed here.
         """
-        import bpy
-
         require_undo()
         self._before = Modes.leave()
-        witness = bpy.data.meshes.new(self._witness)
-        self._push(f"Before: {self._title}")
-        bpy.data.meshes.remove(witness)
+        witness = _witness()
+        witness[_WITNESS] = self._token
+        try:
+            self._push(f"Before: {self._title}")
+        finally:
+            del witness[_WITNESS]
         self._digest = digest()
         self._before.enter()
 
@@ -128,13 +133,13 @@ class UndoStep:
         Modes.leave()
         self._push(f"Failed: {self._title}")
         bpy.ops.ed.undo()
-        witness = bpy.data.meshes.get(self._witness)
-        if witness is None:
+        landed = _witness().get(_WITNESS) == self._token
+        if not landed:
             bpy.ops.ed.redo()
             raise UndoFailed(
                 "Blender's undo did not record the request: what the script did before it failed is still there"
             )
-        bpy.data.meshes.remove(witness)
+        del _witness()[_WITNESS]
         differs = compare(self._digest, digest())
         self._push(f"Rolled back: {self._title}")
         self._before.enter()
@@ -177,6 +182,24 @@ def one_step(title: str) -> Iterator[None]:
         _inside = False
 
 
+def _witness() -> Any:
+    """The scene that holds the witness: one of this file, of which Blender keeps at least one. Linked ones are not
+    recorded by undo.
+    """
+    import bpy
+
+    return next(scene for scene in bpy.data.scenes if scene.library is None)
+
+
+def forget_witness() -> None:
+    """Remove what a request's first step says of itself, once the user has gone back to it."""
+    import bpy
+
+    for scene in bpy.data.scenes:
+        if scene.library is None and scene.get(_WITNESS) is not None:
+            del scene[_WITNESS]
+
+
 # --- a cheap look at everything ---------------------------------------------------------------------------
 
 _COLLECTIONS = (
@@ -199,7 +222,8 @@ def digest() -> dict[str, Any]:
         values = [0.0] * (len(objects) * width)
         objects.foreach_get(name, values)
         found[f"objects' {name}"] = hash(tuple(values))
-    found["objects' data"] = hash(tuple((o.name, o.data.name if o.data else None) for o in objects))
+    data = [item.data for item in objects]
+    found["objects' data"] = hash((*objects.keys(), *(each.name if each else None for each in data)))
     found["meshes' sizes"] = hash(tuple(len(mesh.vertices) for mesh in bpy.data.meshes))
     found["active object"] = getattr(bpy.context.view_layer.objects.active, "name", None)
     found["frame"] = bpy.context.scene.frame_current

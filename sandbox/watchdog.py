@@ -7,13 +7,15 @@ deadline, a cancel, the memory poll, a refusal — sets the flag to false, and f
 a script that catches, or returns out of `finally`, only reaches the next tick. The flag stays false when the run is
 over, so a function that the script left behind somewhere (a handler, a generator's `finally`) raises when called.
 
-Deadline, cancel and memory are looked at by a thread that lives as long as the run. For Python code of the standard
+Deadline, cancel and memory are looked at by a thread, which stays for a while after a run: to start one costs more than
+most scripts take. For Python code of the standard
 library, which has no ticks, it raises the stop asynchronously; never into Blender's or an add-on's code.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 import threading
 import time
@@ -27,6 +29,7 @@ from .hooks import RUNNING
 __all__ = ("Interrupted", "Limits", "Refused", "ScriptStopped", "Watchdog", "resident_bytes")
 
 POLL_S = 0.02
+_IDLE_S = 5.0
 ASYNC_GRACE_S = 0.3
 """How long a tripped run may go on before the stop is raised asynchronously (ticks are usually far quicker)."""
 
@@ -80,9 +83,10 @@ class Watchdog:
         self._printed_chars = 0
         self._lock = threading.Lock()
         self._over = threading.Event()
-        self._thread: threading.Thread | None = None
         self._thread_id = 0
         self._fired = False
+        self._resident_before = 0
+        self._tripped_at = 0.0
 
     def attach(self, namespace: MutableMapping[str, object]) -> None:
         """Make `namespace[RUNNING]` follow this run."""
@@ -92,8 +96,9 @@ class Watchdog:
     def __enter__(self) -> Watchdog:
         self._thread_id = threading.get_ident()
         self.deadline = time.monotonic() + self.limits.time_s
-        self._thread = threading.Thread(target=self._watch, name="mcp_bridge watchdog", daemon=True)
-        self._thread.start()
+        if self.limits.memory_bytes is not None:
+            self._resident_before = resident_bytes()
+        _watcher.add(self)
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -158,31 +163,26 @@ class Watchdog:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread_id), None)
         for namespace in self._namespaces:
             namespace[RUNNING] = False
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        _watcher.remove(self)
 
     def _too_long(self) -> LimitExceeded:
         return LimitExceeded(f"the script ran longer than {self.limits.time_s:g} s", limit="time")
 
-    def _watch(self) -> None:
-        limit, base, tripped_at = self.limits.memory_bytes, 0, 0.0
-        if limit is not None:
-            base = resident_bytes()
-        while not self._over.wait(POLL_S):
-            now = time.monotonic()
-            if self.error is not None:
-                tripped_at = tripped_at or now
-                if now - tripped_at > ASYNC_GRACE_S and not self._fired:
-                    self._raise_in_library_code()
-            elif self._cancelled():
-                self.trip(LimitExceeded("the run was cancelled", limit="cancelled"))
-            elif now > self.deadline:
-                self.trip(self._too_long())
-            elif limit is not None and resident_bytes() - base > limit:
-                self.trip(
-                    LimitExceeded(f"the script used more than {limit >> 20:,} MiB of memory", limit="memory")
-                )
+    def look(self) -> None:
+        """Trip the run if it is past a limit. Called every 20 ms, from the watching thread."""
+        now, limit = time.monotonic(), self.limits.memory_bytes
+        if self.error is not None:
+            self._tripped_at = self._tripped_at or now
+            if now - self._tripped_at > ASYNC_GRACE_S and not self._fired:
+                self._raise_in_library_code()
+        elif self._cancelled():
+            self.trip(LimitExceeded("the run was cancelled", limit="cancelled"))
+        elif now > self.deadline:
+            self.trip(self._too_long())
+        elif limit is not None and resident_bytes() - self._resident_before > limit:
+            self.trip(
+                LimitExceeded(f"the script used more than {limit >> 20:,} MiB of memory", limit="memory")
+            )
 
     def _raise_in_library_code(self) -> None:
         """Raise the stop in the script's thread, if that is in Python code of the standard library just now."""
@@ -198,6 +198,52 @@ class Watchdog:
             )
 
 
+class _Watcher:
+    """The thread that looks at the runs of this process."""
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        self._runs: set[Watchdog] = set()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def add(self, run: Watchdog) -> None:
+        """Look at `run` from now on."""
+        if self._process != os.getpid():  # a fork took neither the thread along nor who held the lock
+            self.__init__()  # type: ignore[misc]
+        with self._changed:
+            self._runs.add(run)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._watch, name="mcp_bridge watchdog", daemon=True)
+                self._thread.start()
+            else:
+                self._changed.notify()
+
+    def remove(self, run: Watchdog) -> None:
+        """`run` is over; a look at it that has begun does nothing more."""
+        with self._changed:
+            self._runs.discard(run)
+
+    def _watch(self) -> None:
+        while self._wait():
+            self._look()  # in a function of its own: between two looks, nothing here holds on to a run
+
+    def _wait(self) -> bool:
+        """Until the next look is due; False when there was nothing to look at for a while."""
+        with self._changed:
+            told = self._changed.wait(POLL_S if self._runs else _IDLE_S)
+            if not told and not self._runs:
+                self._thread = None
+            return self._thread is not None
+
+    def _look(self) -> None:
+        with self._changed:
+            runs = tuple(self._runs)
+        for run in runs:
+            run.look()
+
+
+_watcher = _Watcher()
 _LIBRARY = frozenset(
     {"collections", "colorsys", "copy", "dataclasses", "datetime", "enum", "fractions", "functools", "heapq"}
     | {"json", "numpy", "random", "re", "statistics", "string", "textwrap", "typing"}

@@ -25,7 +25,7 @@ from bpy.app.handlers import persistent
 
 from .. import folders, jobs, journal, logs, main_thread, settings
 from ..errors import BridgeError
-from ..sandbox import review, supervisor
+from ..sandbox import review, supervisor, undo
 from ..sandbox.rehearsal import rehearse
 from ..sandbox.review.store import Store
 from ..scene import events
@@ -179,8 +179,8 @@ def _start(chosen: Settings) -> Bridge:
         _tidy_up(bridge)
         raise
     _announce(bridge)
-    for handlers in _file_handlers():
-        handlers.append(_on_file)
+    for handlers, function in _handlers():
+        handlers.append(function)
     return bridge
 
 
@@ -339,17 +339,29 @@ def _on_file(*_: Any) -> None:
         _announce(_bridge)
 
 
-def _file_handlers() -> tuple[list[Any], list[Any]]:
-    return bpy.app.handlers.load_post, bpy.app.handlers.save_post
+@persistent
+def _on_undo(*_: Any) -> None:
+    """The user went back to the state before a request: what its undo step says of itself is nobody's data."""
+    undo.forget_witness()
+
+
+def _handlers() -> list[tuple[list[Any], Callable[..., None]]]:
+    lists = bpy.app.handlers
+    return [
+        (lists.load_post, _on_file),
+        (lists.save_post, _on_file),
+        (lists.undo_post, _on_undo),
+        (lists.redo_post, _on_undo),
+    ]
 
 
 def _tidy_up(bridge: Bridge | None = None) -> None:
     """Take everything down, in the order in which nobody waits for what is gone already."""
     from . import resources
 
-    for handlers in _file_handlers():
-        if _on_file in handlers:
-            handlers.remove(_on_file)
+    for handlers, function in _handlers():
+        if function in handlers:
+            handlers.remove(function)
     discovery.withdraw()
     main_thread.stop()
     desk = review.current()

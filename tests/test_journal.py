@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,6 +35,19 @@ def test_an_altered_or_missing_record_shows(tmp_path: Path) -> None:
     assert verify(iter(altered)) == [f"line 2: record 2 of chain {journal.chain} was altered"]
     assert verify(iter(lines[:1] + lines[2:])) == [f"line 2: chain {journal.chain} goes from record 1 to 3"]
     assert verify(iter([*lines, "{"])) == ["line 5: not a journal record"]
+
+
+def test_what_is_about_to_happen_is_on_the_disk_and_what_has_happened_is_handed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: flushed.append(_lines(tmp_path)[-1]))
+    journal = Journal(tmp_path)
+    journal.write("started")
+    journal.note("succeeded")
+    assert [json.loads(line)["event"] for line in flushed] == ["started"]
+    assert [json.loads(line)["event"] for line in _lines(tmp_path)] == ["started", "succeeded"]
+    assert verify(iter(_lines(tmp_path))) == []
 
 
 def test_threads_and_two_journals_share_one_file(tmp_path: Path) -> None:

@@ -4,11 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import PolicyError
-from bl_ext.user_default.mcp_bridge.sandbox.undo import UndoFailed, UndoStep, compare, digest, require_undo
+from bl_ext.user_default.mcp_bridge.sandbox.undo import (
+    UndoFailed,
+    UndoStep,
+    compare,
+    digest,
+    forget_witness,
+    require_undo,
+)
 
 MODES = ("OBJECT", "EDIT", "SCULPT", "VERTEX_PAINT", "WEIGHT_PAINT", "TEXTURE_PAINT")
 
@@ -142,6 +150,61 @@ def test_unrecorded_steps_are_noticed_and_the_users_edits_kept() -> None:
     with pytest.raises(UndoFailed, match="did not record"):
         step.roll_back()
     assert bpy.data.objects["Cube"].location.x == 3
+
+
+def test_scripts_and_users_see_no_trace_of_the_proof() -> None:
+    """What tells a request's first step from others is there in that step alone, and is forgotten with it."""
+    scene = bpy.context.scene.name
+    kept = list(bpy.data.scenes[scene].keys())
+    step = UndoStep("x")
+    step.begin()
+    assert list(bpy.data.scenes[scene].keys()) == kept
+    step.roll_back()
+    assert list(bpy.data.scenes[scene].keys()) == kept
+    step = UndoStep("x")
+    step.begin()
+    step.commit()
+    assert list(bpy.data.scenes[scene].keys()) == kept
+    bpy.ops.ed.undo()
+    assert len(bpy.data.scenes[scene].keys()) == len(kept) + 1
+    forget_witness()
+    assert list(bpy.data.scenes[scene].keys()) == kept
+
+
+def test_nothing_is_built_anew_for_the_proof() -> None:
+    """New or removed data-blocks make Blender rebuild the relations of the whole scene, a second for a big one."""
+    told: list[str] = []
+
+    def tell(_scene: object, _depsgraph: object) -> None:
+        told.append("updated")
+
+    bpy.context.view_layer.update()
+    blocks = {name: frozenset(getattr(bpy.data, name).keys()) for name in ("meshes", "texts", "worlds")}
+    bpy.app.handlers.depsgraph_update_post.append(tell)
+    try:
+        step = UndoStep("x")
+        step.begin()
+        step.commit()
+        bpy.context.view_layer.update()
+    finally:
+        bpy.app.handlers.depsgraph_update_post.remove(tell)
+    assert {name: frozenset(getattr(bpy.data, name).keys()) for name in blocks} == blocks
+    assert not told
+
+
+def test_a_linked_scene_is_no_witness(tmp_path: Path) -> None:
+    """Undo does not record what is linked."""
+    bpy.context.scene.name = "AAA"
+    bpy.data.libraries.write(str(tmp_path / "scene.blend"), {bpy.context.scene})
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    with bpy.data.libraries.load(str(tmp_path / "scene.blend"), link=True) as (_source, wanted):
+        wanted.scenes = ["AAA"]
+    assert any(scene.library for scene in bpy.data.scenes)
+    step = UndoStep("x")
+    step.begin()
+    bpy.data.objects["Cube"].location.x = 4
+    step.roll_back()
+    assert bpy.data.objects["Cube"].location.x == 0
 
 
 def test_compare_says_what_differs() -> None:

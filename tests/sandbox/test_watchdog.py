@@ -7,9 +7,11 @@ from __future__ import annotations
 import statistics
 import threading
 import time
+import weakref
 
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import LimitExceeded, PolicyError
+from bl_ext.user_default.mcp_bridge.sandbox import watchdog
 from bl_ext.user_default.mcp_bridge.sandbox.compile import compile_script
 from bl_ext.user_default.mcp_bridge.sandbox.guards import build_namespace
 from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
@@ -283,11 +285,41 @@ def test_an_asynchronous_stop_never_reaches_the_host() -> None:
             pass
 
 
-def test_no_thread_stays() -> None:
-    before = threading.active_count()
+def test_one_thread_serves_all_runs_and_leaves_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    def watching() -> list[threading.Thread]:
+        return [each for each in threading.enumerate() if each.name == "mcp_bridge watchdog"]
+
+    run("x = 1")
+    (thread,) = watching()
     for _ in range(5):
         run("x = 1")
-    assert threading.active_count() == before
+    assert watching() == [thread]
+    monkeypatch.setattr(watchdog, "_IDLE_S", 0.05)
+    run("x = 1")  # wakes it: the next wait is a short one
+    thread.join(10)
+    assert not watching()
+    assert isinstance(refusal("while True: pass", limits=SHORT), LimitExceeded)  # by a new one
+
+
+def test_nothing_holds_on_to_a_run_that_is_over() -> None:
+    """What a script's globals hold of Blender has to go when the run ends, not when the watching thread does."""
+    meter = Watchdog(SHORT)
+    with meter:
+        time.sleep(0.1)  # it is being looked at
+    gone = weakref.ref(meter)
+    del meter
+    until = time.monotonic() + 10
+    while gone() is not None and time.monotonic() < until:
+        time.sleep(0.01)
+    assert gone() is None
+
+
+def test_a_fork_in_the_middle_of_a_run_has_a_watch_of_its_own() -> None:
+    def endless() -> str:
+        return type(refusal("while True: pass", limits=SHORT)).__name__
+
+    with Watchdog(Limits()):
+        assert fork.run(endless) == "LimitExceeded"
 
 
 def test_resident_memory_is_plausible() -> None:
