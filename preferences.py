@@ -58,6 +58,18 @@ class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
         default="panel",
         update=_pass_on,
     )
+    rehearse: EnumProperty(
+        name="Rehearse First",
+        description="Which scripts are tried on a copy of the scene, in a Blender that can reach nothing else, before "
+        "they run here. Scripts that are injected always are",
+        items=(
+            ("always", "Always", "Also those that you are not asked about"),
+            ("asking", "When You Are Asked", "So that you see what a script would change before you decide"),
+            ("never", "Never", "You decide by reading the script alone"),
+        ),
+        default=_DEFAULTS.rehearse,
+        update=_pass_on,
+    )
     level: EnumProperty(
         name="Scripts Use",
         description="What an assistant's script can reach",

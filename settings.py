@@ -22,6 +22,7 @@ __all__ = (
     "DEFAULT_PORT",
     "Confirm",
     "Level",
+    "Rehearse",
     "Settings",
     "current",
     "load",
@@ -33,6 +34,7 @@ DEFAULT_PORT = 9876
 
 Level = Literal["arithmetic", "math", "blender"]
 Confirm = Literal["panel", "client", "auto"]
+Rehearse = Literal["always", "asking", "never"]
 Source = Literal["preferences", ".env file", "environment", "command line", "policy file"]
 
 
@@ -60,6 +62,9 @@ class Settings:
     dry_run: bool = False
     #: None: `panel` with a window, `client` without one.
     confirm: Confirm | None = None
+    #: Which scripts of `execute_blender_code` are rehearsed: all, those about which somebody is asked, or none.
+    #: `inject_bpy_script` always is.
+    rehearse: Rehearse = "asking"
     level: Level = "blender"
     time_limit_s: float = 5.0
     memory_limit_mb: int = 1024
@@ -189,6 +194,7 @@ _FIELDS: Mapping[str, tuple[str | None, Callable[[Any], Any]]] = {
     "execute_enabled": ("BLENDER_MCP_EXECUTE", _flag),
     "dry_run": ("BLENDER_MCP_EXECUTE_DRY_RUN", _flag),
     "confirm": ("BLENDER_MCP_CONFIRM", _choice(*get_args(Confirm))),
+    "rehearse": ("BLENDER_MCP_REHEARSE", _choice(*get_args(Rehearse))),
     "level": ("BLENDER_MCP_LEVEL", _choice(*get_args(Level))),
     "time_limit_s": (None, _seconds(0.1, 3600)),
     "memory_limit_mb": (None, _whole(64, 1024 * 1024)),

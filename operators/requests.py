@@ -7,17 +7,23 @@ import bpy
 from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
 
 from ..errors import BridgeError
-from ..sandbox import review
+from ..sandbox import review, undo
 from ..sandbox.review.request import Entry
+from ..scene import events
 from . import state
 
-__all__ = ("LINES", "ROWS", "register", "unregister")
+__all__ = ("LINES", "ROWS", "SUMMARY", "picture", "register", "unregister")
 
 #: Names of collections on WindowManager, for the lists that a panel or a dialog scrolls through.
-ROWS, LINES = "mcp_bridge_requests", "mcp_bridge_script_lines"
+ROWS, LINES, SUMMARY = "mcp_bridge_requests", "mcp_bridge_script_lines", "mcp_bridge_summary_lines"
+_LISTS = (ROWS, LINES, SUMMARY)
 _WIDTH = 640
 _MOST_LINES = 5000
 _BY = "the user in the panel"
+
+#: The pictures of the request that is looked at, and the texts that were opened to be read, by request.
+_pictures: Any = None
+_texts: dict[str, str] = {}
 
 
 class MCP_BRIDGE_Row(bpy.types.PropertyGroup):
@@ -40,6 +46,11 @@ class MCP_BRIDGE_OT_review_request(bpy.types.Operator):
     request_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
     sha256: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
     revision: IntProperty(options={"HIDDEN", "SKIP_SAVE"}, default=-1)
+    reason: StringProperty(
+        name="Reason",
+        description="What the assistant is told if you deny it, so that it can do better",
+        options={"SKIP_SAVE"},
+    )
     trust: BoolProperty(
         name="Do Not Ask about This Client Until Blender Closes",
         description="Scripts that this client sends by execute_blender_code run at once, within the sandbox. "
@@ -54,10 +65,20 @@ class MCP_BRIDGE_OT_review_request(bpy.types.Operator):
             self.report({"WARNING"}, "This request does not wait for an answer any more")
             return {"CANCELLED"}
         self.sha256, self.revision = entry.sha256, entry.revision or 0  # what is shown is what is agreed to
-        _fill(getattr(context.window_manager, LINES), entry.script.splitlines()[:_MOST_LINES])
+        manager = context.window_manager
+        _fill(getattr(manager, LINES), entry.script.splitlines()[:_MOST_LINES])
+        _fill(getattr(manager, SUMMARY), [line for line in entry.summary.splitlines() if line.strip()])
+        _load_pictures(entry.id)
         return context.window_manager.invoke_props_dialog(
-            self, width=_WIDTH, title=entry.title, confirm_text="Apply to Live", cancel_default=True
+            self,
+            width=_WIDTH,
+            title=entry.title,
+            confirm_text="Allow" if entry.request.tool == "question" else "Apply to Live",
+            cancel_default=True,
         )
+
+    def check(self, context: bpy.types.Context) -> bool:
+        return True  # the reason is handed to the button beside it
 
     def draw(self, context: bpy.types.Context) -> None:
         from ..panels import requests
@@ -116,6 +137,79 @@ class MCP_BRIDGE_OT_deny_request(bpy.types.Operator):
         return {"FINISHED"}
 
 
+class MCP_BRIDGE_OT_undo_request(bpy.types.Operator):
+    """Bring the scene back to what it was before this script ran"""
+
+    bl_idname = "mcp_bridge.undo_request"
+    bl_label = "Undo Script"
+    bl_options = {"INTERNAL"}
+
+    request_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        if properties.request_id == state.view.undoable:
+            return "Bring the scene back to what it was before this script ran"
+        return "The scene has changed since this script ran, so its run alone cannot be undone. Use Edit › Undo History"
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        desk, entry = review.current(), state.request(self.request_id)
+        try:
+            if desk is None or entry is None or entry.undone or entry.applied_revision != events.settled():
+                raise BridgeError("The scene has changed since this script ran: it cannot be undone alone")
+            undo.take_back(self.request_id)
+            desk.undone(self.request_id)
+        except BridgeError as error:
+            self.report({"WARNING"}, str(error))
+            return {"CANCELLED"}
+        finally:
+            state.refresh()
+        self.report({"INFO"}, f"Undone: {entry.title}")
+        return {"FINISHED"}
+
+
+class MCP_BRIDGE_OT_note_alert(bpy.types.Operator):
+    """Take note of this and show it no more; the journal keeps it"""
+
+    bl_idname = "mcp_bridge.note_alert"
+    bl_label = "Dismiss Alert"
+    bl_options = {"INTERNAL"}
+
+    request_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        state.note(self.request_id)
+        return {"FINISHED"}
+
+
+class MCP_BRIDGE_OT_open_script(bpy.types.Operator):
+    """Read the script in a text editor, in a window of its own. What you change there is not what runs"""
+
+    bl_idname = "mcp_bridge.open_script"
+    bl_label = "Open in Text Editor"
+    bl_options = {"INTERNAL"}
+
+    request_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        entry = state.request(self.request_id)
+        if entry is None:
+            return {"CANCELLED"}
+        text = bpy.data.texts.new(f"{entry.title}.py")
+        text.use_fake_user = False
+        text.from_string(entry.script)
+        text.cursor_set(0)
+        _texts[entry.id] = text.name
+        if bpy.app.background:
+            return {"FINISHED"}
+        bpy.ops.wm.window_new()
+        area = context.window_manager.windows[-1].screen.areas[0]
+        area.type = "TEXT_EDITOR"
+        space: Any = area.spaces.active
+        space.text, space.show_line_numbers, space.show_syntax_highlight = text, True, True
+        return {"FINISHED"}
+
+
 class MCP_BRIDGE_OT_copy_script(bpy.types.Operator):
     """Copy the script, to read it in an editor"""
 
@@ -151,12 +245,42 @@ class MCP_BRIDGE_OT_ask_again(bpy.types.Operator):
         return {"FINISHED"}
 
 
+def picture(request_id: str, when: str) -> int:
+    """The icon of the rehearsal's picture `before` or `after`, 0 if there is none."""
+    key = f"{request_id} {when}"
+    return _pictures[key].icon_id if _pictures is not None and key in _pictures else 0
+
+
+def _load_pictures(request_id: str) -> None:
+    """Load the pictures of the request that is looked at, and forget those of the one before."""
+    kept = review.store()
+    if kept is None or _pictures is None:
+        return
+    _pictures.clear()
+    for when in ("before", "after"):
+        path = kept.picture_path(request_id, when)
+        if path.is_file():
+            _pictures.load(f"{request_id} {when}", str(path), "IMAGE")
+
+
 def show_rows() -> None:
     """Make the list's rows those requests that are open. Called by `state` when something has changed."""
+    _remove_texts()
     rows = getattr(bpy.context.window_manager, ROWS)
-    wanted = [entry.id for entry in state.view.requests if not entry.ended]
+    wanted = [entry.id for entry in state.view.open]
     if [row.name for row in rows] != wanted:
         _fill(rows, wanted)
+
+
+def _remove_texts() -> None:
+    """A script that was opened to be read does not stay in the file once it is decided about."""
+    for request_id, name in tuple(_texts.items()):
+        entry = state.request(request_id)
+        if entry is None or entry.ended:
+            del _texts[request_id]
+            text = bpy.data.texts.get(name)
+            if text is not None:
+                bpy.data.texts.remove(text)
 
 
 def _fill(rows: Any, names: list[str]) -> None:
@@ -169,6 +293,9 @@ _CLASSES = (
     MCP_BRIDGE_Row,
     MCP_BRIDGE_OT_review_request,
     MCP_BRIDGE_OT_deny_request,
+    MCP_BRIDGE_OT_undo_request,
+    MCP_BRIDGE_OT_note_alert,
+    MCP_BRIDGE_OT_open_script,
     MCP_BRIDGE_OT_copy_script,
     MCP_BRIDGE_OT_ask_again,
 )
@@ -176,9 +303,13 @@ _CLASSES = (
 
 def register() -> None:
     """Register the operators, and the rows that lists show."""
+    global _pictures
+    from bpy.utils import previews
+
     for cls in _CLASSES:
         bpy.utils.register_class(cls)
-    for name in (ROWS, LINES):
+    _pictures = previews.new()
+    for name in _LISTS:
         setattr(bpy.types.WindowManager, name, CollectionProperty(type=MCP_BRIDGE_Row, options={"SKIP_SAVE"}))
         setattr(bpy.types.WindowManager, f"{name}_index", IntProperty(options={"SKIP_SAVE"}))
     state.listeners.append(show_rows)
@@ -186,8 +317,14 @@ def register() -> None:
 
 def unregister() -> None:
     """Undo `register`."""
+    global _pictures
+    from bpy.utils import previews
+
     state.listeners.remove(show_rows)
-    for name in (ROWS, LINES):
+    if _pictures is not None:
+        previews.remove(_pictures)
+        _pictures = None
+    for name in _LISTS:
         delattr(bpy.types.WindowManager, name)
         delattr(bpy.types.WindowManager, f"{name}_index")
     for cls in reversed(_CLASSES):

@@ -21,6 +21,7 @@ from ..errors import BridgeError
 from ..sandbox import review
 from ..sandbox.review.desk import WAIT_LIMIT_S
 from ..sandbox.review.request import Entry as Request
+from ..scene import events
 from ..server import access, client_config, discovery
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ __all__ = (
     "copied",
     "here",
     "listeners",
+    "note",
     "refresh",
     "register",
     "request",
@@ -43,6 +45,8 @@ __all__ = (
 
 _INTERVAL_S = 1.0
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_MOST_DONE = 12
+_MOST_ALERTS = 3
 _AREAS = frozenset({"VIEW_3D", "PREFERENCES"})
 _ROOT = __package__.rpartition(".")[0]
 
@@ -75,13 +79,16 @@ class View:
     #: All requests, the newest first, and how long ago each was made.
     requests: tuple[Request, ...] = ()
     ages: Mapping[str, str] = field(default_factory=dict)
+    #: How many wait for the user; those that are open; the newest that have ended.
+    waiting: int = 0
+    open: tuple[Request, ...] = ()
+    done: tuple[Request, ...] = ()
+    #: Requests that tried to reach outside Blender, as long as nobody has taken note of it.
+    alerts: tuple[Request, ...] = ()
+    #: The id of the request that can be undone: the last one, while the scene is as it left it.
+    undoable: str = ""
     #: Clients (id, name) that run scripts unasked until Blender closes.
     trusted: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def waiting(self) -> int:
-        """How many requests wait for the user."""
-        return sum(entry.state == "waiting" for entry in self.requests)
 
     @property
     def origins(self) -> Mapping[str, str]:
@@ -93,6 +100,8 @@ view = View()
 #: Called after `view` was replaced.
 listeners: list[Callable[[], None]] = []
 _pasted: Pasted | None = None
+_by_id: dict[str, Request] = {}
+_noted: set[str] = set()
 
 
 def bridge_module() -> Any:
@@ -125,7 +134,13 @@ def here() -> client_config.Here:
 
 def request(request_id: str) -> Request | None:
     """The request of this id, as it is shown now."""
-    return next((entry for entry in view.requests if entry.id == request_id), None)
+    return _by_id.get(request_id)
+
+
+def note(request_id: str) -> None:
+    """The user has taken note of the alert of this request."""
+    _noted.add(request_id)
+    refresh()
 
 
 def copied(pasted: Pasted | None) -> None:
@@ -141,6 +156,8 @@ def refresh() -> None:
     now = _gather()
     if now != view:
         view = now
+        _by_id.clear()
+        _by_id.update((entry.id, entry) for entry in now.requests)
         for listener in listeners:
             listener()
         for window in bpy.context.window_manager.windows:
@@ -192,7 +209,27 @@ def _with_requests(shown: View) -> View:
     desk.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
     entries, now = desk.entries(), time.time()
     ages = {entry.id: _age(now - entry.request.timestamp) for entry in entries if not entry.ended}
-    return replace(shown, requests=entries, ages=ages, trusted=tuple(desk.trusted.items()))
+    opened = tuple(entry for entry in entries if not entry.ended)
+    return replace(
+        shown,
+        requests=entries,
+        ages=ages,
+        trusted=tuple(desk.trusted.items()),
+        waiting=sum(entry.state == "waiting" for entry in opened),
+        open=opened,
+        done=tuple(sorted((e for e in entries if e.ended), key=lambda e: -e.updated)[:_MOST_DONE]),
+        alerts=tuple(entry for entry in entries if entry.alert and entry.id not in _noted)[:_MOST_ALERTS],
+        undoable=_undoable(entries),
+    )
+
+
+def _undoable(entries: tuple[Request, ...]) -> str:
+    """The request whose run was the last change of the scene, "" if there is none."""
+    now = events.revision()
+    return next(
+        (entry.id for entry in entries if entry.applied_revision == now and not entry.undone),
+        "",
+    )
 
 
 def _age(seconds: float) -> str:

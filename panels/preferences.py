@@ -23,6 +23,7 @@ _SECTIONS = (
         (
             "execute_enabled",
             "confirm",
+            "rehearse",
             "level",
             "dry_run",
             "time_limit_s",

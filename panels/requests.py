@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..operators import state
-from ..operators.requests import LINES, ROWS
+from ..operators.requests import LINES, ROWS, SUMMARY, picture
+from .text import paragraph
 
 if TYPE_CHECKING:
     from ..sandbox.review.request import Entry
@@ -37,9 +38,8 @@ _SAID = {
     "waiting": "waits for you",
     "confirmed": "runs",
 }
-_MOST_DONE = 12
-_MOST_SUMMARY = 24
-_LONGEST_LINE = 100
+#: A longer summary gets a list of its own that scrolls.
+_MOST_SUMMARY = 12
 
 
 class MCP_BRIDGE_UL_requests(bpy.types.UIList):
@@ -95,6 +95,26 @@ class MCP_BRIDGE_UL_script(bpy.types.UIList):
         split.label(text=item.name, translate=False)
 
 
+class MCP_BRIDGE_UL_summary(bpy.types.UIList):
+    """What a script would change, line by line."""
+
+    bl_idname = "MCP_BRIDGE_UL_summary"
+
+    def draw_item(
+        self,
+        context: Any,
+        layout: Any,
+        data: Any,
+        item: Any,
+        icon: Any,
+        active_data: Any,
+        active_property: Any,
+        index: Any = 0,
+        flt_flag: Any = 0,
+    ) -> None:
+        layout.label(text=item.name, translate=False)
+
+
 class MCP_BRIDGE_PT_requests(bpy.types.Panel):
     """What assistants ask for. Hidden as long as nobody has asked for anything."""
 
@@ -107,7 +127,7 @@ class MCP_BRIDGE_PT_requests(bpy.types.Panel):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return bool(state.view.requests or state.view.trusted)
+        return bool(state.view.requests or state.view.trusted or state.view.alerts)
 
     def draw_header_preset(self, context: bpy.types.Context) -> None:
         if state.view.waiting:
@@ -116,6 +136,8 @@ class MCP_BRIDGE_PT_requests(bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
         manager = context.window_manager
+        for alert in state.view.alerts:
+            _draw_alert(layout.box(), alert, context)
         rows = getattr(manager, ROWS)
         if not rows:
             layout.label(text="Nothing waits for you", icon="BLANK1")
@@ -146,15 +168,34 @@ class MCP_BRIDGE_PT_activity(bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         column = self.layout.column(align=True)
-        done = [entry for entry in state.view.requests if entry.ended]
-        for entry in done[:_MOST_DONE]:
-            row = column.row()
-            row.label(text=entry.title, icon=_ICONS[entry.state], translate=False)  # type: ignore[arg-type]
-            aside = row.row()
-            aside.active = False
-            aside.label(text=f"{entry.state} · {entry.request.requester}", translate=False)
-        if not done:
+        for entry in state.view.done:
+            _draw_done(column.row(), entry)
+        if not state.view.done:
             column.label(text="Nothing was done yet", icon="BLANK1")
+
+
+def _draw_done(row: Any, entry: Entry) -> None:
+    row.label(text=entry.title, icon=_ICONS[entry.state], translate=False)
+    aside = row.row()
+    aside.active = False
+    said = "undone" if entry.undone else entry.state
+    aside.label(text=f"{said} · {entry.request.requester}", translate=False)
+    if entry.state == "applied" and not entry.undone and entry.applied_revision is not None:
+        button = row.row()
+        button.enabled = entry.id == state.view.undoable
+        button.operator("mcp_bridge.undo_request", text="", icon="LOOP_BACK").request_id = entry.id
+
+
+def _draw_alert(box: Any, entry: Entry, context: bpy.types.Context) -> None:
+    box.alert = True
+    row = box.row()
+    paragraph(
+        row,
+        f"“{entry.title}” of {entry.request.requester} tries to use {entry.alert}, outside of Blender.",
+        context,
+        icon="ERROR",
+    )
+    row.operator("mcp_bridge.note_alert", text="", icon="X", emboss=False).request_id = entry.id
 
 
 def _draw_buttons(layout: Any, entry: Entry) -> None:
@@ -170,31 +211,85 @@ def _draw_buttons(layout: Any, entry: Entry) -> None:
 
 
 def draw_review(layout: Any, entry: Entry, operator: Any) -> None:
-    """The dialog: who asks, the script, what it would change, and a choice for the future."""
+    """The dialog: who asks, the script, what it would change, a no with its reason, and a choice for the future."""
+    if entry.state != "waiting":
+        told = f": {entry.reason}" if entry.reason else ""
+        layout.label(text=f"This request is {entry.state}{told}", icon=_ICONS[entry.state], translate=False)
+        return
     row = layout.row()
-    row.label(
-        text=f"{entry.request.requester} · {entry.request.tool} · {state.view.ages.get(entry.id, '')}",
-        icon="USER",
-        translate=False,
-    )
-    row.operator("mcp_bridge.copy_script", text="", icon="COPYDOWN").request_id = entry.id
+    row.label(text=_about(entry), icon="USER", translate=False)
+    if entry.request.tool != "question":
+        row.operator("mcp_bridge.open_script", icon="TEXT").request_id = entry.id
+        row.operator("mcp_bridge.copy_script", text="", icon="COPYDOWN").request_id = entry.id
+        _draw_script(layout, entry)
+    _draw_pictures(layout, entry)
+    _draw_summary(layout)
+    row = layout.row()
+    row.prop(operator, "reason", text="", placeholder="Why not, for the assistant")
+    button = row.row()
+    button.operator_context = "EXEC_DEFAULT"
+    button.ui_units_x = 5
+    deny = button.operator("mcp_bridge.deny_request", text="Deny", icon="X")
+    deny.request_id, deny.reason = entry.id, operator.reason
+    if entry.request.tool == "execute_blender_code":
+        layout.prop(operator, "trust")
+
+
+def _about(entry: Entry) -> str:
+    """Who asks, by which tool, since when, and how long the rehearsal took."""
+    seconds = (entry.record.sandbox_result or {}).get("seconds", {})
+    said = [entry.request.requester, entry.request.tool, state.view.ages.get(entry.id, "")]
+    if "script" in seconds:
+        said.append(f"ran {seconds['script']:.2g} s, rehearsed in {seconds['total']:.2g} s")
+    return " · ".join(part for part in said if part)
+
+
+def _draw_script(layout: Any, entry: Entry) -> None:
     manager = bpy.context.window_manager
     layout.template_list(
         MCP_BRIDGE_UL_script.bl_idname, "", manager, LINES, manager, f"{LINES}_index", rows=8, maxrows=8
     )
+    if entry.alert:
+        row = layout.row()
+        row.alert = True
+        row.label(text=f"It tries to use {entry.alert}, outside of Blender", icon="ERROR", translate=False)
     warnings = (entry.validation or {}).get("warnings", ())
     for warning in warnings[:4]:
         layout.label(text=f"Line {warning['line']}: {warning['message']}", icon="ERROR", translate=False)
+
+
+def _draw_pictures(layout: Any, entry: Entry) -> None:
+    shown = [(when, icon) for when in ("before", "after") if (icon := picture(entry.id, when))]
+    row = layout.row()
+    for when, icon in shown:
+        column = row.column(align=True)
+        column.template_icon(icon_value=icon, scale=9.0)
+        label = column.row()
+        label.alignment = "CENTER"
+        label.active = False
+        label.label(text=when.title())
+
+
+def _draw_summary(layout: Any) -> None:
+    """What would change; a long text scrolls."""
+    manager = bpy.context.window_manager
+    lines = getattr(manager, SUMMARY)
+    if len(lines) > _MOST_SUMMARY:
+        layout.template_list(
+            MCP_BRIDGE_UL_summary.bl_idname,
+            "",
+            manager,
+            SUMMARY,
+            manager,
+            f"{SUMMARY}_index",
+            rows=8,
+            maxrows=8,
+        )
+        return
     column = layout.box().column(align=True)
     column.scale_y = 0.8
-    lines = [line for line in entry.summary.splitlines() if line.strip()]
-    for line in lines[:_MOST_SUMMARY]:
-        shown = line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
-        column.label(text=shown, translate=False)
-    if len(lines) > _MOST_SUMMARY:
-        column.label(text=f"… and {len(lines) - _MOST_SUMMARY} more lines", translate=False)
-    if entry.request.tool == "execute_blender_code":
-        layout.prop(operator, "trust")
+    for line in lines:
+        column.label(text=line.name, translate=False)
 
 
 def _draw_count(header: Any, context: bpy.types.Context) -> None:
@@ -206,6 +301,7 @@ def _draw_count(header: Any, context: bpy.types.Context) -> None:
 _CLASSES = (
     MCP_BRIDGE_UL_requests,
     MCP_BRIDGE_UL_script,
+    MCP_BRIDGE_UL_summary,
     MCP_BRIDGE_PT_requests,
     MCP_BRIDGE_PT_activity,
 )

@@ -105,7 +105,9 @@ def run(
             return _dry(compiled)
         _rate.take(now.rate_limit, now.rate_window_s)
         record.write("execute_started")
-        outcome = _execute(compiled, rules, now, title, cancelled) if compiled else _calculate(script)
+        outcome = (
+            _execute(compiled, rules, now, (title, request_id), cancelled) if compiled else _calculate(script)
+        )
     except BridgeError as error:
         record.failed(error)
         raise
@@ -230,13 +232,20 @@ def _limits(now: Settings) -> Limits:
 
 
 def _execute(
-    compiled: Compiled, rules: Policy, now: Settings, title: str, cancelled: Callable[[], bool] | None
+    compiled: Compiled,
+    rules: Policy,
+    now: Settings,
+    step_of: tuple[str, str],
+    cancelled: Callable[[], bool] | None,
 ) -> _Outcome:
-    """Run the compiled script inside an undo step; on any failure the scene is as before when this raises."""
+    """Run the compiled script inside the undo step of this title and request.
+
+    On any failure the scene is as before when this raises.
+    """
     from .cleanup import Snapshot
     from .undo import UndoFailed, UndoStep
 
-    step = UndoStep(title)
+    step = UndoStep(*step_of)
     step.begin()
     before = Snapshot()
     began = time.perf_counter()

@@ -16,7 +16,15 @@ from typing import Any
 
 from ..errors import BridgeError, PolicyError
 
-__all__ = ("Modes", "UndoFailed", "UndoStep", "forget_witness", "one_step", "require_undo")
+__all__ = (
+    "Modes",
+    "UndoFailed",
+    "UndoStep",
+    "forget_witness",
+    "one_step",
+    "require_undo",
+    "take_back",
+)
 
 _NAME_LENGTH = 60
 _WITNESS = "mcp_bridge_undo"
@@ -96,9 +104,9 @@ class Modes:
 class UndoStep:
     """The undo step of one request: `begin`, run the script, then `commit` or `roll_back`."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, request_id: str = "") -> None:
         self._title = (title.strip() or "MCP script")[:_NAME_LENGTH]
-        self._token = secrets.token_hex(8)
+        self._token = request_id or secrets.token_hex(8)
         self._before: Modes | None = None
         self._digest: Any = None
 
@@ -198,6 +206,27 @@ def forget_witness() -> None:
     for scene in bpy.data.scenes:
         if scene.library is None and scene.get(_WITNESS) is not None:
             del scene[_WITNESS]
+
+
+def take_back(request_id: str) -> None:
+    """Undo back to before the run of this request; what was done since, such as selecting, goes with it.
+
+    Redo brings it back. Raises UndoFailed, with everything as it was, where the history has no such step.
+    """
+    import bpy
+
+    require_undo()
+    Modes.leave()
+    undo: Any = bpy.ops.ed.undo
+    back = 0
+    while back < bpy.context.preferences.edit.undo_steps and undo.poll() and undo() == {"FINISHED"}:
+        back += 1
+        if _witness().get(_WITNESS) == request_id:
+            forget_witness()
+            return
+    for _ in range(back):
+        bpy.ops.ed.redo()
+    raise UndoFailed("Blender's undo history does not reach back to before this request; nothing was undone")
 
 
 # --- a cheap look at everything ---------------------------------------------------------------------------

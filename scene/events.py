@@ -17,8 +17,9 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..listeners import Listeners
+from .census import census
 
-__all__ = ("Changes", "listen", "register", "revision", "take", "unregister", "watching")
+__all__ = ("Changes", "listen", "register", "revision", "settled", "take", "unregister", "watching")
 
 #: More changed data-blocks than this between two looks only count as "everything".
 _MOST = 500
@@ -43,10 +44,26 @@ _pending = Changes()
 _revision = 0
 _selection: tuple[str | None, int] = (None, 0)
 _listeners: Listeners[[]] = Listeners()
+_census = b""
 
 
 def revision() -> int:
     """Grows with every change of the file's contents; selection, view and frame don't count."""
+    return _revision
+
+
+def settled() -> int:
+    """The revision once all that was changed is counted: what is not evaluated yet, and what no handler hears of.
+
+    From 0.2 ms on, more in large scenes. Main thread.
+    """
+    global _census
+    bpy.context.view_layer.update()
+    now = census()
+    if now != _census:
+        before, _census = _census, now
+        if before:
+            _on_everything()
     return _revision
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import bpy
 
-from .. import main_thread
+from .. import main_thread, settings
 from ..errors import BridgeError, ExternalServiceError, PolicyError
 from ..sandbox import execute, review, rna
 from ..sandbox.extract import extract
@@ -78,7 +78,7 @@ async def run(context: RequestContext, entry: Entry, *, wait_seconds: float) -> 
     Raises what `execute.run` does, and Refused where the script is not valid, fails in rehearsal or is denied.
     """
     now = desk()
-    if entry.asks != "nobody":
+    if _looked_at(entry):
         await _in_background(context, entry, wait_seconds)
         if entry.state == "extracted":
             entry = await check(entry)
@@ -87,6 +87,8 @@ async def run(context: RequestContext, entry: Entry, *, wait_seconds: float) -> 
     while True:
         if entry.asks != "nobody":
             entry = await _agreed(context, entry)
+        elif _looked_at(entry):
+            entry = await _rehearsed(context, entry)
         try:
             result = await _on_main_thread(
                 partial(_run_live, entry.id, context.cancelled.is_set), context, changes=True
@@ -95,6 +97,11 @@ async def run(context: RequestContext, entry: Entry, *, wait_seconds: float) -> 
             entry = now.get(entry.id)
             continue
         return result if entry.asks == "nobody" else {**result, "request_id": entry.id}
+
+
+def _looked_at(entry: Entry) -> bool:
+    """Whether it is checked and rehearsed before it runs: what somebody is asked about, else where settings say so."""
+    return entry.asks != "nobody" or settings.current().rehearse == "always"
 
 
 async def dry_run(
@@ -143,7 +150,7 @@ def script_of(entry: Entry, answer: str | Mapping[str, Any]) -> Entry:
 
 async def _agreed(context: RequestContext, entry: Entry) -> Entry:
     """The request, once the user has said yes to what was rehearsed. Raises Refused for a no."""
-    if entry.state == "waiting" and entry.revision != await _on_main_thread(_revision, context):
+    if entry.state == "waiting" and entry.revision != await _on_main_thread(events.settled, context):
         entry = desk().outdated(entry.id)
     if entry.state == "validated":
         entry = await _rehearsed(context, entry)
@@ -157,8 +164,13 @@ async def _agreed(context: RequestContext, entry: Entry) -> Entry:
 
 
 async def _rehearsed(context: RequestContext, entry: Entry) -> Entry:
-    """Rehearse, and put the question on the desk."""
-    now = desk()
+    """Rehearse, and put the question on the desk where there is one."""
+    now, obligatory = desk(), entry.request.tool == "inject_bpy_script" or entry.asks == "nobody"
+    if not obligatory and settings.current().rehearse == "never":
+        revision = await _on_main_thread(events.settled, context)
+        return now.ask(
+            entry.id, revision=revision, unrehearsed="This was not rehearsed: the settings say so."
+        )
     try:
         revision, prepared = await _on_main_thread(_prepare, context)
         await context.progress(1, 3, "Copied the scene; rehearsing the script on the copy")
@@ -174,13 +186,13 @@ async def _rehearsed(context: RequestContext, entry: Entry) -> Entry:
             )
         )
     except ExternalServiceError as error:
-        if entry.request.tool == "inject_bpy_script":
+        if obligatory:
             now.reject(entry.id, f"it cannot be rehearsed: {error}")
             raise Refused(
                 f"the script cannot be rehearsed, so it may not run in the open scene: {error}",
                 code="rehearsal",
             ) from error
-        revision = await _on_main_thread(_revision, context)
+        revision = await _on_main_thread(events.settled, context)
         return now.ask(entry.id, revision=revision, unrehearsed=f"This was not rehearsed: {error}")
     report = done.report
     if report["outcome"] != "success":
@@ -195,8 +207,8 @@ async def _rehearsed(context: RequestContext, entry: Entry) -> Entry:
         raise Refused(report["message"], code="rehearsal", text=as_text(report), **told)
     for when, picture in done.pictures.items():
         _keep_picture(entry.id, when, picture)
-    now.rehearsed(entry.id, dict(report), as_text(report), revision)
-    return now.ask(entry.id, revision=revision)
+    entry = now.rehearsed(entry.id, dict(report), as_text(report), revision)
+    return entry if entry.asks == "nobody" else now.ask(entry.id, revision=revision)
 
 
 def _keep_picture(request_id: str, when: str, picture: bytes) -> None:
@@ -242,26 +254,26 @@ async def _on_main_thread(do: Callable[[], T], context: RequestContext, *, chang
     return await asyncio.wrap_future(work)
 
 
-def _revision() -> int:
-    """The scene's revision, with all that was changed and not yet evaluated counted in."""
-    bpy.context.view_layer.update()
-    return events.revision()
-
-
 def _prepare() -> tuple[int, rehearse.Prepared]:
-    bpy.context.view_layer.update()
+    events.settled()
     prepared = rehearse.prepare()
     return events.revision(), prepared
+
+
+def _revision_after() -> int:
+    """The revision that a run has led to."""
+    bpy.context.view_layer.update()
+    return events.revision()
 
 
 def _run_live(request_id: str, cancelled: Callable[[], bool]) -> dict[str, Any]:
     """The one run of a request; whatever becomes of it is on the desk, also when nobody waits for it any more."""
     now = desk()
     if now.get(request_id).asks == "nobody":
-        revision = events.revision()
+        revision = events.settled() if now.get(request_id).revision is not None else events.revision()
         now.permit(request_id, revision=revision)
     else:
-        revision = _revision()
+        revision = events.settled()
     entry = now.take(request_id, revision=revision)
     try:
         result = execute.run(
@@ -276,5 +288,5 @@ def _run_live(request_id: str, cancelled: Callable[[], bool]) -> dict[str, Any]:
     except BridgeError as error:
         now.failed(request_id, str(error))
         raise
-    now.applied(request_id, result)
+    now.applied(request_id, result, revision=_revision_after())
     return result

@@ -16,6 +16,7 @@ from typing import Any
 
 from ...errors import InvalidParamsError, PolicyError
 from ...listeners import Listeners
+from .alerts import outside
 from .request import (
     ENDED_EARLY,
     NEXT,
@@ -162,8 +163,12 @@ class Desk:
             )
 
     def extracted(self, request_id: str, script: str) -> Entry:
-        """The script was found in the text."""
-        return self._step(request_id, "extracted", "script found", script=script)
+        """The script was found in the text; what it tries to reach outside Blender is noted."""
+        with self._lock:
+            entry = self._open(request_id)
+            reached = ", ".join(outside(script)) if entry.request.tool != "question" else ""
+            log = f"script found; it tries to use {reached}" if reached else "script found"
+            return self._move(entry, "extracted", log, script=script, alert=reached or entry.alert)
 
     def invalid(self, request_id: str, reason: str, *, attempts: int = 1) -> Entry:
         """The text has no script, or none that may run, after so many attempts; while some are left it stays open."""
@@ -222,7 +227,9 @@ class Desk:
             entry = self._open(request_id)
             if entry.asks != "nobody":
                 raise OutOfTurn(f"request {request_id} may not run unasked")
-            return self._agree(entry, Yes(entry.sha256, revision, "policy"))
+            # What was rehearsed first runs in the scene that it was rehearsed on.
+            at = revision if entry.revision is None else entry.revision
+            return self._agree(entry, Yes(entry.sha256, at, "policy"))
 
     def deny(self, request_id: str, reason: str = "") -> Entry:
         """The user's no; the assistant gets the reason."""
@@ -253,14 +260,24 @@ class Desk:
         """The scene has changed since the rehearsal: it has to be rehearsed, and the user asked, again."""
         return self._step(request_id, "validated", "the scene has changed: once more", **_VOID)
 
-    def applied(self, request_id: str, result: Mapping[str, Any]) -> Entry:
-        """The run went well."""
+    def applied(self, request_id: str, result: Mapping[str, Any], *, revision: int | None = None) -> Entry:
+        """The run went well, and left the scene at `revision`."""
         with self._lock:
             entry = self._open(request_id)
             if not entry.running:
                 raise OutOfTurn(f"request {request_id} was not running")
             record = replace(entry.record, live_result=result)
-            return self._move(entry, "applied", "applied", record=record, running=False)
+            return self._move(
+                entry, "applied", "applied", record=record, running=False, applied_revision=revision
+            )
+
+    def undone(self, request_id: str) -> Entry:
+        """The user has undone the run."""
+        with self._lock:
+            entry = self.get(request_id)
+            if entry.state != "applied" or entry.undone:
+                raise OutOfTurn(f"request {request_id} cannot be undone")
+            return self._put(replace(entry, undone=True, updated=self._clock()), "undone by the user")
 
     def failed(self, request_id: str, reason: str) -> Entry:
         """The rehearsal or the run failed; the scene is as before."""
@@ -294,7 +311,8 @@ class Desk:
             for entry in entries:
                 if entry.id in self._entries:
                     continue
-                self._entries[entry.id] = entry
+                # Revisions of an earlier Blender mean nothing in this one.
+                self._entries[entry.id] = entry = replace(entry, applied_revision=None)
                 if not entry.ended:
                     self._move(entry, "expired", reason, reason=reason, yes=None, running=False)
             self._forget()

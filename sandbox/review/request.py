@@ -54,7 +54,7 @@ NEXT: Mapping[State, frozenset[State]] = MappingProxyType(
         "received": frozenset({"received", "extracted"}),
         "extracted": frozenset({"received", "extracted", "validated"}),
         "validated": frozenset({"rehearsed", "waiting", "confirmed"}),
-        "rehearsed": frozenset({"waiting", "validated"}),
+        "rehearsed": frozenset({"waiting", "validated", "confirmed"}),
         "waiting": frozenset({"confirmed", "denied", "received", "validated"}),
         "confirmed": frozenset({"confirmed", "applied", "received", "validated"}),
     }
@@ -123,6 +123,11 @@ class Entry:
     running: bool = False
     #: Why it was denied, refused or failed.
     reason: str = ""
+    #: What its script tried to reach outside Blender.
+    alert: str = ""
+    #: The scene's revision right after the run: as long as it stands there, the run can be undone.
+    applied_revision: int | None = None
+    undone: bool = False
 
     @property
     def id(self) -> str:

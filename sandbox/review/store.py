@@ -38,21 +38,31 @@ class Store:
 
         What runs unasked has its records in the journal from the run itself.
         """
-        if entry.asks == "nobody":
+        now, newest = settings.current(), entry.record.logs[-1]
+        if entry.alert and newest.startswith("script found"):
+            journal.current().write(
+                "alert",
+                request_id=entry.id,
+                client=entry.request.client_id,
+                requester=entry.request.requester,
+                message=f"the script tries to use {entry.alert}, outside of Blender",
+            )
+        if entry.asks == "nobody" and not entry.undone:
             return
-        now = settings.current()
         about = {"requester": entry.request.requester, "tool": entry.request.tool, "title": entry.title}
         first = len(entry.record.logs) == 1
         raw = {"answer": entry.request.script_raw} if entry.state == "received" and now.journal_code else {}
         journal.current().write(
-            f"request_{entry.state}",
+            "request_undone" if entry.undone else f"request_{entry.state}",
             request_id=entry.id,
             client=entry.request.client_id,
             **(about if first else {}),
             **raw,
             **({"sha256": entry.sha256} if entry.script else {}),
-            log=entry.record.logs[-1][:2000],
+            log=newest[:2000],
         )
+        if entry.asks == "nobody":
+            return
         try:
             self._write(entry, with_code=now.journal_code)
         except OSError as error:
@@ -61,9 +71,13 @@ class Store:
     def picture(self, request_id: str, when: str, data: bytes) -> None:
         """Keep a picture of the rehearsal, `when` being `before` or `after`."""
         try:
-            (self.folder / request_id / "out" / f"{when}.png").write_bytes(data)
+            self.picture_path(request_id, when).write_bytes(data)
         except OSError as error:
             _log.warning("a picture of request %s was not kept: %s", request_id, error)
+
+    def picture_path(self, request_id: str, when: str) -> Path:
+        """Where that picture is, if there is one."""
+        return self.folder / request_id / "out" / f"{when}.png"
 
     def load(self) -> list[Entry]:
         """Requests of Blenders that are gone, oldest first; what is older than the journal is deleted."""

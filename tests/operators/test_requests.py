@@ -3,18 +3,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import journal
+from bl_ext.user_default.mcp_bridge.operators import requests as operators_requests
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.operators.requests import ROWS
-from bl_ext.user_default.mcp_bridge.sandbox import review
+from bl_ext.user_default.mcp_bridge.panels import requests
+from bl_ext.user_default.mcp_bridge.sandbox import review, undo
 from bl_ext.user_default.mcp_bridge.sandbox.review.desk import Desk
 from bl_ext.user_default.mcp_bridge.sandbox.review.request import Entry, InjectScriptRequest, Tool
 from bl_ext.user_default.mcp_bridge.sandbox.review.store import Store
+from bl_ext.user_default.mcp_bridge.scene import events
+
+from support.layout import draw, layout
 
 
 @pytest.fixture
@@ -74,3 +81,84 @@ def test_denying_gives_the_reason(desk: Desk) -> None:
     waiting(desk)
     bpy.ops.mcp_bridge.deny_request(request_id="r1", reason=" too many ")
     assert (desk.get("r1").state, desk.get("r1").reason) == ("denied", "too many")
+
+
+def applied(desk: Desk, name: str = "r1", revision: int | None = None) -> Entry:
+    entry = waiting(desk)
+    desk.confirm(name, sha256=entry.sha256, revision=7, by="the user in the panel")
+    desk.take(name, revision=7)
+    return desk.applied(name, {}, revision=revision)
+
+
+def test_the_last_run_is_undone_and_an_earlier_state_is_not_lost(desk: Desk, empty_scene: None) -> None:
+    events.register()
+    step = undo.UndoStep("Add a cube", "r1")
+    step.begin()
+    bpy.ops.mesh.primitive_cube_add()
+    step.commit()
+    applied(desk, revision=events.settled())
+    state.refresh()
+    assert state.view.undoable == "r1"
+    assert bpy.ops.mcp_bridge.undo_request(request_id="r1") == {"FINISHED"}
+    assert (list(bpy.data.objects), desk.get("r1").undone, state.view.undoable) == ([], True, "")
+    assert "request_undone" in journal.current().path.read_text(encoding="utf-8")
+    assert bpy.ops.mcp_bridge.undo_request(request_id="r1") == {"CANCELLED"}
+    events.unregister()
+
+
+def test_once_the_scene_has_changed_a_run_is_not_undone_alone(desk: Desk, empty_scene: None) -> None:
+    events.register()
+    applied(desk, revision=events.settled())
+    bpy.ops.mesh.primitive_cube_add()
+    state.refresh()
+    assert bpy.ops.mcp_bridge.undo_request(request_id="r1") == {"CANCELLED"}
+    assert [item.name for item in bpy.data.objects] == ["Cube"]
+    assert not desk.get("r1").undone
+    events.unregister()
+
+
+def test_an_alert_is_shown_until_it_is_noted_and_the_journal_keeps_it(desk: Desk) -> None:
+    desk.submit(
+        InjectScriptRequest("r2", "Cursor", "contextual", "import os", 0.0, "c1", title="A chair"),
+        asks="panel",
+    )
+    desk.extracted("r2", "import os")
+    state.refresh()
+    drawn = draw(requests.MCP_BRIDGE_PT_requests)
+    assert "“A chair” of Cursor tries to use os, outside of Blender." in drawn.text
+    bpy.ops.mcp_bridge.note_alert(request_id="r2")
+    assert not state.view.alerts
+    [line] = [line for line in journal.current().path.read_text("utf-8").splitlines() if '"alert"' in line]
+    assert json.loads(line)["message"] == "the script tries to use os, outside of Blender"
+
+
+def test_a_script_that_was_opened_to_be_read_is_gone_once_it_is_decided_about(desk: Desk) -> None:
+    waiting(desk)
+    bpy.ops.mcp_bridge.open_script(request_id="r1")
+    [text] = [text for text in bpy.data.texts if text.name.startswith("Assistant's Script")]
+    assert text.as_string() == "x = 1"
+    desk.deny("r1")
+    state.refresh()
+    assert not [text for text in bpy.data.texts if text.name.startswith("Assistant's Script")]
+
+
+def test_the_dialog_shows_script_pictures_summary_and_a_no(desk: Desk, tmp_path: Path) -> None:
+    waiting(desk)
+    kept = review.store()
+    assert kept is not None
+    bpy.data.images.new("p", 4, 4).save(filepath=str(kept.picture_path("r1", "before")))
+    operators_requests._load_pictures("r1")
+    into, drawn = layout()
+    requests.draw_review(into, desk.get("r1"), SimpleNamespace(reason="too big"))
+    assert drawn.operators() == [
+        "mcp_bridge.open_script",
+        "mcp_bridge.copy_script",
+        "mcp_bridge.deny_request",
+    ]
+    assert vars(drawn.buttons[2][1]) == {"request_id": "r1", "reason": "too big"}
+    assert drawn.lists == ["MCP_BRIDGE_UL_script"]
+    assert "Before" not in drawn.labels or operators_requests.picture("r1", "before")
+    desk.deny("r1", "too big")
+    into, drawn = layout()
+    requests.draw_review(into, desk.get("r1"), SimpleNamespace(reason="too big"))
+    assert drawn.labels == ["This request is denied: too big"]

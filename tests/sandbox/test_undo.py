@@ -16,6 +16,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.undo import (
     digest,
     forget_witness,
     require_undo,
+    take_back,
 )
 
 MODES = ("OBJECT", "EDIT", "SCULPT", "VERTEX_PAINT", "WEIGHT_PAINT", "TEXTURE_PAINT")
@@ -212,3 +213,27 @@ def test_compare_says_what_differs() -> None:
     bpy.data.objects.new("extra", None)
     assert compare(before, before) == []
     assert any("'extra'" in each for each in compare(before, digest()))
+
+
+def test_a_request_is_taken_back_past_what_was_only_selected() -> None:
+    bpy.ops.ed.undo_push(message="a cube")
+    step = UndoStep("Add a cone", "r1")
+    step.begin()
+    bpy.ops.mesh.primitive_cone_add()
+    step.commit()
+    bpy.ops.object.select_all(action="DESELECT")
+    bpy.ops.ed.undo_push(message="deselected")
+    take_back("r1")
+    assert sorted(item.name for item in bpy.data.objects) == ["Camera", "Cube", "Light"]
+    assert not bpy.context.scene.keys()
+    bpy.ops.ed.redo()
+    assert sorted(item.name for item in bpy.data.objects) == ["Camera", "Cone", "Cube", "Light"]
+
+
+def test_what_is_not_in_the_history_is_not_taken_back() -> None:
+    bpy.ops.ed.undo_push(message="a cube")
+    bpy.ops.mesh.primitive_cone_add()
+    bpy.ops.ed.undo_push(message="a cone")
+    with pytest.raises(UndoFailed, match="does not reach back to before this request; nothing was undone"):
+        take_back("never")
+    assert sorted(item.name for item in bpy.data.objects) == ["Camera", "Cone", "Cube", "Light"]

@@ -35,6 +35,7 @@ class Drawn:
         self.properties: list[str] = []
         self.buttons: list[tuple[str, SimpleNamespace]] = []
         self.menus: list[str] = []
+        self.lists: list[str] = []
         self.alerts: list[str] = []
 
     @property
@@ -80,6 +81,9 @@ class _Layout:
 
     def template_icon(self, *, icon_value: int, **_: Any) -> None:
         self._drawn.icons.append(str(icon_value))
+
+    def template_list(self, kind: str, *_: Any, **__: Any) -> None:
+        self._drawn.lists.append(kind)
 
     def separator(self) -> None:
         """Takes room and says nothing."""

@@ -176,6 +176,44 @@ def test_a_question_needs_a_yes_and_no_rehearsal() -> None:
     assert desk.take("r1", revision=0).running
 
 
+def test_an_attempt_to_reach_outside_blender_stays_on_the_request() -> None:
+    desk = Desk()
+    desk.submit(request(raw="import os"), asks="panel")
+    entry = desk.extracted("r1", "import os, socket")
+    assert (entry.alert, entry.record.logs[-1]) == ("os, socket", "script found; it tries to use os, socket")
+    desk.invalid("r1", "'os' cannot be imported")
+    desk.resubmit("r1", CLIENT, "x = 1")
+    assert desk.extracted("r1", "x = 1").alert == "os, socket"
+
+
+def test_only_what_ran_is_undone_and_once() -> None:
+    desk = Desk()
+    agree(desk, waiting(desk))
+    with pytest.raises(OutOfTurn, match="cannot be undone"):
+        desk.undone("r1")
+    desk.take("r1", revision=1)
+    assert desk.applied("r1", {}, revision=5).applied_revision == 5
+    undone = desk.undone("r1")
+    assert (undone.state, undone.undone, undone.record.logs[-1]) == ("applied", True, "undone by the user")
+    with pytest.raises(OutOfTurn, match="cannot be undone"):
+        desk.undone("r1")
+    later = Desk()
+    later.recall([from_dict(to_dict(undone))], "closed")
+    assert later.get("r1").applied_revision is None
+
+
+def test_what_nobody_is_asked_about_but_was_rehearsed_runs_in_that_scene() -> None:
+    desk = Desk()
+    desk.submit(request(tool="execute_blender_code"), asks="nobody")
+    desk.extracted("r1", "x = 1")
+    desk.validated("r1", {})
+    desk.rehearsed("r1", {}, "", 3)
+    desk.permit("r1", revision=4)
+    with pytest.raises(SceneChanged):
+        desk.take("r1", revision=4)
+    assert desk.get("r1").state == "validated"
+
+
 def test_a_denial_keeps_its_reason() -> None:
     desk = Desk()
     waiting(desk)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a script tries to reach outside Blender. It is refused in any case; this is what the user is told of it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+
+__all__ = ("outside",)
+
+#: Of Python's own library what computes and reaches nothing.
+_HARMLESS = frozenset(
+    "__future__ abc array bisect calendar cmath collections colorsys contextlib copy dataclasses datetime decimal "
+    "enum fractions functools hashlib heapq itertools json math numbers operator random re statistics string "
+    "textwrap time traceback types typing unicodedata uuid warnings zoneinfo".split()
+)
+#: Libraries for the network and other programs that scripts name most.
+_FOREIGN = frozenset("aiohttp httpx paramiko psutil requests urllib3 websocket websockets".split())
+_BUILTINS = frozenset("__import__ breakpoint compile eval exec open".split())
+#: Families of Blender's operators that read and write files or run code.
+_OPERATORS = frozenset(
+    "console export_mesh export_scene extensions import_mesh import_scene preferences script".split()
+)
+_MOST = 8
+
+
+def outside(script: str) -> tuple[str, ...]:
+    """Names of what the script tries to use, in its order, at most 8; nothing for a text that is no Python."""
+    try:
+        tree = ast.parse(script)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    found = dict.fromkeys(name for node in ast.walk(tree) for name in _names(node))
+    return tuple(found)[:_MOST]
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Import():
+            yield from (alias.name for alias in node.names if _reaches_out(alias.name))
+        case ast.ImportFrom(module=str(module), level=0) if _reaches_out(module):
+            yield module
+        case ast.Call(func=ast.Name(id=name)) if name in _BUILTINS:
+            yield f"{name}()"
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="bpy"), attr="ops"), attr=family):
+            if family in _OPERATORS:
+                yield f"bpy.ops.{family}"
+
+
+def _reaches_out(module: str) -> bool:
+    root = module.partition(".")[0]
+    return root in _FOREIGN or (root in sys.stdlib_module_names and root not in _HARMLESS)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A digest of what changes without any handler being told: names, custom properties, fake users, settings.
+
+Blender's depsgraph handlers hear of what has to be evaluated anew and of nothing else, so that a renamed object or
+a custom property set meanwhile would pass for an unchanged scene. Selection, view and frame are no part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any
+
+import bpy
+
+__all__ = ("census",)
+
+#: What belongs to the window or to the tools and not to the scene.
+_APART = frozenset({"brushes", "palettes", "screens", "window_managers", "workspaces"})
+#: Settings of a scene that change while it is looked at.
+_FRAME = ("frame_current", "frame_float", "frame_subframe")
+_SIMPLE = frozenset({"BOOLEAN", "ENUM", "FLOAT", "INT", "STRING"})
+_PARTS = ("render", "unit_settings", "view_settings", "display_settings")
+_LONGEST_TEXT = 1_000_000
+
+
+def census() -> bytes:
+    """The digest, from about 0.2 ms on, 2 µs for each data-block. Main thread."""
+    found = hashlib.blake2b(digest_size=16)
+    for name in _collections():
+        lines = "\n".join(_line(block) for block in getattr(bpy.data, name))
+        found.update(f"{name}\n{lines}\n".encode("utf-8", "surrogatepass"))
+    for scene in bpy.data.scenes:
+        for owner in (scene, *(getattr(scene, part) for part in _PARTS)):
+            found.update(repr(list(_settings(owner))).encode("utf-8", "surrogatepass"))
+    for text in bpy.data.texts:
+        found.update(text.as_string()[:_LONGEST_TEXT].encode("utf-8", "surrogatepass"))
+    return found.digest()
+
+
+def _line(block: Any) -> str:
+    """A data-block's name, whether it is kept without users, and its custom properties."""
+    own = {key: _plain(block[key]) for key in keys} if (keys := block.keys()) else ""
+    return f"{block.name_full!r} {block.use_fake_user} {own}"
+
+
+def _plain(value: Any) -> Any:
+    """A custom property's value so that its text tells what it is, and not where it lies in memory."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if hasattr(value, "to_list"):
+        return value.to_list()
+    return getattr(value, "name_full", value)
+
+
+def _settings(owner: Any) -> Iterator[Any]:
+    for name in _names(owner.bl_rna.identifier):
+        value = getattr(owner, name)
+        yield list(value) if hasattr(value, "__len__") and not isinstance(value, (str, set)) else str(value)
+
+
+@cache
+def _names(kind: str) -> tuple[str, ...]:
+    properties: Iterable[Any] = getattr(bpy.types, kind).bl_rna.properties
+    return tuple(
+        found.identifier
+        for found in properties
+        if found.type in _SIMPLE and not found.is_readonly and not found.identifier.startswith(_FRAME)
+    )
+
+
+@cache
+def _collections() -> tuple[str, ...]:
+    """Names of the collections of data-blocks that this Blender has."""
+    properties: Iterable[Any] = bpy.data.bl_rna.properties
+    return tuple(
+        found.identifier
+        for found in properties
+        if found.type == "COLLECTION" and found.identifier not in _APART
+    )
