@@ -140,14 +140,15 @@ class UndoStep:
         assert self._before is not None, "roll_back() without begin()"
         Modes.leave()
         self._push(f"Failed: {self._title}")
-        bpy.ops.ed.undo()
-        landed = _witness().get(_WITNESS) == self._token
-        if not landed:
-            bpy.ops.ed.redo()
-            raise UndoFailed(
-                "Blender's undo did not record the request: what the script did before it failed is still there"
-            )
-        del _witness()[_WITNESS]
+        with _looking():
+            bpy.ops.ed.undo()
+            landed = _witness().get(_WITNESS) == self._token
+            if not landed:
+                bpy.ops.ed.redo()
+                raise UndoFailed(
+                    "Blender's undo did not record the request: what the script did before it failed is still there"
+                )
+            del _witness()[_WITNESS]
         differs = compare(self._digest, digest())
         self._push(f"Rolled back: {self._title}")
         self._before.enter()
@@ -199,10 +200,26 @@ def _witness() -> Any:
     return next(scene for scene in bpy.data.scenes if scene.library is None)
 
 
+_is_looking = False
+
+
+@contextmanager
+def _looking() -> Iterator[None]:
+    """Within this the witness stays: handlers of undo run before whoever undid can look at it."""
+    global _is_looking
+    _is_looking = True
+    try:
+        yield
+    finally:
+        _is_looking = False
+
+
 def forget_witness() -> None:
     """Remove what a request's first step says of itself, once the user has gone back to it."""
     import bpy
 
+    if _is_looking:
+        return
     for scene in bpy.data.scenes:
         if scene.library is None and scene.get(_WITNESS) is not None:
             del scene[_WITNESS]
@@ -219,13 +236,15 @@ def take_back(request_id: str) -> None:
     Modes.leave()
     undo: Any = bpy.ops.ed.undo
     back = 0
-    while back < bpy.context.preferences.edit.undo_steps and undo.poll() and undo() == {"FINISHED"}:
-        back += 1
-        if _witness().get(_WITNESS) == request_id:
-            forget_witness()
-            return
-    for _ in range(back):
-        bpy.ops.ed.redo()
+    with _looking():
+        while back < bpy.context.preferences.edit.undo_steps and undo.poll() and undo() == {"FINISHED"}:
+            back += 1
+            if _witness().get(_WITNESS) == request_id:
+                del _witness()[_WITNESS]
+                return
+        for _ in range(back):
+            bpy.ops.ed.redo()
+    forget_witness()
     raise UndoFailed("Blender's undo history does not reach back to before this request; nothing was undone")
 
 

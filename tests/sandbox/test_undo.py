@@ -230,6 +230,27 @@ def test_a_request_is_taken_back_past_what_was_only_selected() -> None:
     assert sorted(item.name for item in bpy.data.objects) == ["Camera", "Cone", "Cube", "Light"]
 
 
+@pytest.mark.parametrize("way", ["roll_back", "take_back"])
+def test_the_witness_is_found_though_a_handler_removes_it_after_an_undo(way: str) -> None:
+    def on_undo(*_: object) -> None:
+        forget_witness()
+
+    bpy.app.handlers.undo_post.append(on_undo)
+    try:
+        step = UndoStep("Add a cone", "r1")
+        step.begin()
+        bpy.ops.mesh.primitive_cone_add()
+        if way == "roll_back":
+            step.roll_back()
+        else:
+            step.commit()
+            take_back("r1")
+    finally:
+        bpy.app.handlers.undo_post.remove(on_undo)
+    assert sorted(item.name for item in bpy.data.objects) == ["Camera", "Cube", "Light"]
+    assert not bpy.context.scene.keys()
+
+
 def test_what_is_not_in_the_history_is_not_taken_back() -> None:
     bpy.ops.ed.undo_push(message="a cube")
     bpy.ops.mesh.primitive_cone_add()
