@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The extension's preferences: what the user decides, passed on to `settings` with every change."""
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -163,6 +164,13 @@ class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
         subtype="FILE_PATH",
         update=_pass_on,
     )
+    file_folders: StringProperty(
+        name="Folders",
+        description="Where assistants may export, save, open and render to, and nowhere else; several with "
+        f"“{os.pathsep}” between them. Overwriting a file asks you. Empty: nowhere",
+        subtype="DIR_PATH",
+        update=_pass_on,
+    )
     journal_days: IntProperty(
         name="Keep Journal (Days)",
         description="How long the record of what assistants did is kept",
@@ -223,6 +231,9 @@ def chosen(preferences: Any) -> dict[str, Any]:
     """Return the fields that the user has set."""
     names: Iterable[str] = MCP_BRIDGE_Preferences.__annotations__
     values = {name: getattr(preferences, name) for name in names if preferences.is_property_set(name)}
+    if "file_folders" in values:  # Blender's file browser may give a path beside the .blend
+        parts = values["file_folders"].split(os.pathsep)
+        values["file_folders"] = os.pathsep.join(bpy.path.abspath(part) for part in parts)
     return {name: value for name, value in values.items() if value != ""}
 
 

@@ -76,6 +76,9 @@ class Settings:
     #: Another Blender to rehearse scripts in; None: this one.
     rehearsal_blender: Path | None = None
 
+    #: Where assistants may read and write files; None: nowhere.
+    file_folders: tuple[Path, ...] | None = None
+
     journal_days: int = 30
     journal_code: bool = True
 
@@ -174,6 +177,15 @@ def _path(value: Any) -> Path:
     return Path(_text(value)).expanduser()
 
 
+def _folders(value: Any) -> tuple[Path, ...] | None:
+    parts = value.split(os.pathsep) if isinstance(value, str) else value
+    folders = tuple(_path(part) for part in parts if str(part).strip())
+    for folder in folders:
+        if not folder.is_absolute() or str(folder).startswith("//"):
+            raise ValueError(f"use absolute paths, with {os.pathsep!r} between them")
+    return folders or None
+
+
 #: Field -> (environment variable or None, parser). The parser raises ValueError saying what to use instead.
 _FIELDS: Mapping[str, tuple[str | None, Callable[[Any], Any]]] = {
     "host": ("BLENDER_HOST", _text),
@@ -203,6 +215,7 @@ _FIELDS: Mapping[str, tuple[str | None, Callable[[Any], Any]]] = {
     "rate_limit": (None, _whole(1, 1_000_000)),
     "rate_window_s": (None, _seconds(1, 86400)),
     "rehearsal_blender": (None, _path),
+    "file_folders": ("BLENDER_MCP_FOLDERS", _folders),
     "journal_days": (None, _whole(1, 3650)),
     "journal_code": (None, _flag),
     "sketchfab_token": ("BLENDER_MCP_SKETCHFAB_TOKEN", _text),

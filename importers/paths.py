@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from ..errors import ExternalServiceError
 
-__all__ = ("inside",)
+__all__ = ("harmless", "inside")
 
 _LONGEST = 200
 #: Windows opens a device under these names, whatever comes after a dot.
@@ -28,7 +28,7 @@ def inside(names: Iterable[str]) -> dict[str, PurePosixPath]:
     taken: dict[str, str] = {}
     for name in names:
         parts = name.split("/")
-        if len(name) > _LONGEST or not all(_harmless(part) for part in parts):
+        if len(name) > _LONGEST or not all(harmless(part) for part in parts):
             raise ExternalServiceError(
                 f"The file name {name[:80]!r} is not a plain path: nothing was written."
             )
@@ -42,7 +42,7 @@ def inside(names: Iterable[str]) -> dict[str, PurePosixPath]:
     return checked
 
 
-def _harmless(part: str) -> bool:
+def harmless(part: str) -> bool:
     """Whether this is an ordinary name; `..` inside of one is."""
     return (
         part not in ("", ".", "..")

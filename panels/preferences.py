@@ -33,6 +33,7 @@ _SECTIONS = (
             "rehearsal_blender",
         ),
     ),
+    ("files", "Files", False, ("file_folders",)),
     ("assets", "Assets", False, ("ask_above_mb", "cache_quota_mb")),
     (
         "records",

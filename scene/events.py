@@ -19,7 +19,7 @@ from bpy.app.handlers import persistent
 from ..listeners import Listeners
 from .census import census
 
-__all__ = ("Changes", "listen", "register", "revision", "settled", "take", "unregister", "watching")
+__all__ = ("Changes", "listen", "loads", "register", "revision", "settled", "take", "unregister", "watching")
 
 #: More changed data-blocks than this between two looks only count as "everything".
 _MOST = 500
@@ -42,6 +42,7 @@ class Changes:
 _lock = threading.Lock()
 _pending = Changes()
 _revision = 0
+_loads = 0
 _selection: tuple[str | None, int] = (None, 0)
 _listeners: Listeners[[]] = Listeners()
 _census = b""
@@ -65,6 +66,11 @@ def settled() -> int:
         if before:
             _on_everything()
     return _revision
+
+
+def loads() -> int:
+    """Grows whenever another file is open: what was agreed to about the one before is void."""
+    return _loads
 
 
 def watching() -> bool:
@@ -143,11 +149,18 @@ def _on_everything(*_: Any) -> None:
     _note(note)
 
 
+@persistent
+def _on_load(*arguments: Any) -> None:
+    global _loads
+    _loads += 1
+    _on_everything(*arguments)
+
+
 _HANDLERS = (
     ("depsgraph_update_post", _on_depsgraph),
     ("undo_post", _on_everything),
     ("redo_post", _on_everything),
-    ("load_post", _on_everything),
+    ("load_post", _on_load),
 )
 
 

@@ -16,6 +16,7 @@ from . import (
     assets,
     batch,
     code,
+    files,
     finding,
     inject,
     job_tools,
@@ -61,6 +62,10 @@ CORE = (
 #: Told of by `find_tools`, and in the list of clients that want all.
 FURTHER: tuple[Callable[..., Any], ...] = (
     batch.batch,
+    files.export_file,
+    files.save_file,
+    files.save_copy,
+    files.open_file,
     knowledge.search_api_docs,
     knowledge.get_api_docs,
     knowledge.list_operators,

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tools that write and open files, in the folders that the user named."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, TypeVar
+
+import bpy
+
+from ... import journal, main_thread, settings
+from ...errors import ExternalServiceError, InvalidParamsError, PolicyError
+from ...scene import events
+from .. import confirming, exporting, places
+from ..mcp.context import RequestContext
+from .registry import tool
+from .schema import Bounds
+
+__all__ = ("export_file", "open_file", "save_copy", "save_file")
+
+T = TypeVar("T")
+
+_BLEND = frozenset({".blend"})
+_ops: Any = bpy.ops
+
+FilePath = Annotated[str, Bounds(shortest=1, longest=1000)]
+
+
+class Written(TypedDict):
+    """What was written, or that the user is being asked."""
+
+    status: Literal["success", "pending"]
+    path: NotRequired[str]
+    #: Everything that was written, the file itself first.
+    files: NotRequired[list[str]]
+    bytes: NotRequired[int]
+    objects: NotRequired[int]
+    job_id: NotRequired[str]
+    message: NotRequired[str]
+
+
+class Opened(TypedDict):
+    """What is open now, or that the user is being asked."""
+
+    status: Literal["success", "pending"]
+    path: NotRequired[str]
+    objects: NotRequired[int]
+    #: Scripts in the file that were not run.
+    blocked: NotRequired[str]
+    job_id: NotRequired[str]
+    message: NotRequired[str]
+
+
+@tool(title="Export File", destructive=True, open_world=False)
+async def export_file(
+    context: RequestContext,
+    path: FilePath,
+    objects: Annotated[list[str], Bounds(shortest=1)] | None = None,
+    collection: str | None = None,
+    selected_only: bool = False,
+    animation: bool = True,
+) -> Written:
+    """Export objects to a file, as its name ends: .glb, .gltf, .fbx, .obj, .usd, .usda, .usdc, .stl or .ply. Only
+    into folders that the user named; overwriting asks the user.
+
+    path: absolute, or relative to the first of those folders.
+    objects: only these, by name; without any choice all that are visible.
+    collection: only the objects in it and below.
+    """
+    to = await _target(context, path, exporting.SUFFIXES)
+    with places.staging(to.parent) as folder:
+        count = await _on_main_thread(
+            context,
+            partial(
+                _export,
+                folder / to.name,
+                objects=objects,
+                collection=collection,
+                selected_only=selected_only,
+                animation=animation,
+            ),
+        )
+        made = sorted(found for found in folder.rglob("*") if found.is_file())
+        goes_to = {source: to.parent / source.relative_to(folder) for source in made}
+        agreed = await _agreed_to_overwrite(context, list(goes_to.values()))
+        _note("file_exported", context, to)
+        size = sum(source.stat().st_size for source in made)
+        for source, place in goes_to.items():
+            places.folder_below(to.parent, place.parent)
+            places.move(source, place, overwrite=place in agreed)
+    files = sorted(map(str, goes_to.values()), key=lambda name: (name != str(to), name))
+    return {"status": "success", "path": str(to), "files": files, "bytes": size, "objects": count}
+
+
+@tool(title="Save File", destructive=True)
+async def save_file(context: RequestContext, path: FilePath | None = None) -> Written:
+    """Save the open file, under its own name or another, which it then has. Only into folders that the user named;
+    overwriting, also the file itself, asks the user.
+
+    path: a .blend, absolute or relative to the first of those folders; without it the file's own.
+    """
+    own = await _on_main_thread(context, lambda: bpy.data.filepath)
+    if path is None and not own:
+        raise InvalidParamsError("The open file has no name yet: give a path.")
+    return await _saved(context, path or own, copy=False)
+
+
+@tool(title="Save Copy", destructive=True)
+async def save_copy(context: RequestContext, path: FilePath) -> Written:
+    """Save a copy of the open file, which stays what it is. Only into folders that the user named; overwriting asks
+    the user.
+
+    path: a .blend, absolute or relative to the first of those folders.
+    """
+    return await _saved(context, path, copy=True)
+
+
+@tool(title="Open File", destructive=True)
+async def open_file(context: RequestContext, path: FilePath) -> Opened:
+    """Open another .blend in place of the open one, with scripts off, after the user's yes. Only from folders that
+    the user named.
+
+    path: absolute, or relative to the first of those folders.
+    """
+    source = places.existing(path, _folders(), _BLEND)
+    while True:
+        open_now, unsaved, number = await _on_main_thread(context, _what_is_open)
+        lost = f"Unsaved changes in {open_now} will be lost." if unsaved else f"{open_now} will be closed."
+        await confirming.confirm(
+            context,
+            _key("open", str(source), open_now, unsaved, number),
+            f"Open {source}? {lost}",
+            title=f"Open {source.name}",
+            otherwise="Opening another file needs the user's yes, which this client can't ask for.",
+        )
+        _note("file_opened", context, source)
+        opened = await _on_main_thread(context, partial(_open, source, (open_now, unsaved, number)))
+        if opened is not None:
+            return opened
+
+
+async def _saved(context: RequestContext, path: str, *, copy: bool) -> Written:
+    to = await _target(context, path, _BLEND)
+    number = await _on_main_thread(context, events.loads)
+    agreed = bool(await _agreed_to_overwrite(context, [to]))
+    _note("file_saved", context, to)
+    await _on_main_thread(context, partial(_save, to, copy=copy, number=number, overwrite=agreed))
+    return {"status": "success", "path": str(to), "files": [str(to)], "bytes": to.stat().st_size}
+
+
+# --- asking ---------------------------------------------------------------------------------------------------
+
+
+async def _agreed_to_overwrite(context: RequestContext, files: Collection[Path]) -> frozenset[Path]:
+    """Those of the files that are there, once the user has agreed to lose them. Raises PolicyError."""
+    there = frozenset(file for file in files if file.exists() or file.is_symlink())
+    if there:
+        names = ", ".join(sorted(map(str, there)))
+        await confirming.confirm(
+            context,
+            _key("overwrite", *sorted(map(str, there))),
+            f"Overwrite {names}?",
+            title=f"Overwrite {min(there).name}",
+            otherwise=f"{names}: there already, and overwriting needs the user's yes, which this client can't ask "
+            "for. Choose another name.",
+        )
+    return there
+
+
+def _key(what: str, *facts: object) -> str:
+    """Names a question by all that it is about: a yes to another one is none to this."""
+    return f"{what}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
+
+
+def _folders() -> Sequence[Path]:
+    return settings.current().file_folders or ()
+
+
+async def _target(context: RequestContext, path: str, suffixes: Collection[str]) -> Path:
+    to = places.target(path, _folders(), suffixes)
+    own = await _on_main_thread(context, lambda: Path(bpy.utils.resource_path("USER")))
+    if to.is_relative_to(own.resolve()):
+        raise PolicyError(
+            f"{to} is among Blender's own settings, where assistants may not write.", code="files"
+        )
+    return to
+
+
+def _note(event: str, context: RequestContext, path: Path) -> None:
+    journal.current().write(event, requester=context.client.name, path=str(path))
+
+
+# --- on Blender's main thread ---------------------------------------------------------------------------------
+
+
+async def _on_main_thread(context: RequestContext, do: Callable[[], T]) -> T:
+    work = main_thread.run(do, cancelled=context.cancelled, label="the file")
+    return await asyncio.wrap_future(work)
+
+
+def _export(to: Path, *, animation: bool, **choice: Any) -> int:
+    items = exporting.chosen(**choice)
+    exporting.export(to, items, animation=animation)
+    return len(items)
+
+
+def _save(to: Path, *, copy: bool, number: int, overwrite: bool) -> None:
+    if events.loads() != number:
+        raise PolicyError("Another file was opened meanwhile, so nothing was saved.", code="files")
+    if to.exists() and not overwrite:
+        raise PolicyError(f"{to} has come into being meanwhile: nothing was saved.", code="overwrite")
+    with exporting.in_window():
+        try:
+            _ops.wm.save_as_mainfile(filepath=str(to), copy=copy, check_existing=False)
+        except RuntimeError as error:
+            raise ExternalServiceError(f"Blender could not save: {error}") from None
+
+
+def _what_is_open() -> tuple[str, bool, int]:
+    return bpy.data.filepath or "the unnamed file", bpy.data.is_dirty, events.loads()
+
+
+def _open(source: Path, agreed: tuple[str, bool, int]) -> Opened | None:
+    """Open the file; None where what is open is no longer what the user agreed to lose."""
+    if _what_is_open() != agreed:
+        return None
+    with exporting.in_window():
+        try:
+            _ops.wm.open_mainfile(filepath=str(source), load_ui=False, use_scripts=False)
+        except RuntimeError as error:
+            raise ExternalServiceError(f"Blender could not open {source}: {error}") from None
+    opened: Opened = {"status": "success", "path": str(source), "objects": len(bpy.data.objects)}
+    blocked = str(bpy.app.autoexec_fail_message) if bpy.app.autoexec_fail else ""
+    return {**opened, "blocked": blocked} if blocked else opened
