@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -77,9 +78,10 @@ def thumbnail(work: Work, entry: Entry, folder: Path) -> Path | None:
         return None
     suffix = Path(urlsplit(entry.thumbnail_url).path).suffix or ".png"
     path = folder / f"{hashlib.sha256(entry.thumbnail_url.encode()).hexdigest()[:32]}{suffix}"
-    if path.exists():
-        return path
     try:
+        if path.exists():
+            os.utime(path)  # used now: the cache drops what was not for longest
+            return path
         answer = download.request(
             _SITES[entry.service], entry.thumbnail_url, cancelled=work.cancelled, most=_MOST_THUMBNAIL
         )

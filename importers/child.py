@@ -82,12 +82,15 @@ def _convert(job: Job, path: Path, result: Path) -> Report:
     collection = _data.collections.new(job["title"][:_NAME_LENGTH] or "Asset")
     bpy.context.scene.collection.children.link(collection)
     for item in _IMPORTERS[job["format"]](job, path):
+        if item.library is not None:
+            continue  # of a further file: it goes with its library
         for parent in item.users_collection:
             parent.objects.unlink(item)
         collection.objects.link(item)
+    foreign = {*_used(collection), *_data.texts, *_data.libraries} - {bpy.context.scene}
+    removed = strip(foreign, path.parent)
     if not collection.objects:
         raise _Refused("There are no objects in it.")
-    removed = strip({*_used(collection), *_data.texts})
     if job["unwrap"]:
         _unwrap(collection)
     dimensions = _arrange(collection, job)
@@ -101,7 +104,7 @@ def _convert(job: Job, path: Path, result: Path) -> Report:
 
 
 def _used(collection: Any) -> list[Any]:
-    """The collection and every data-block that it needs, however indirectly."""
+    """The collection and every data-block that it needs, however indirectly. Scenes are dropped: not by way of them."""
     users = _data.user_map()
     needs: dict[Any, list[Any]] = {}
     for item, by in users.items():
@@ -112,7 +115,8 @@ def _used(collection: Any) -> list[Any]:
         for item in needs.get(left.pop(), ()):
             if item not in found:
                 found.add(item)
-                left.append(item)
+                if not isinstance(item, bpy.types.Scene):
+                    left.append(item)
     return list(found)
 
 

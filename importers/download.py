@@ -25,7 +25,7 @@ from typing import IO, Any, TypeVar
 from urllib.parse import urlencode
 
 from ..errors import ExternalServiceError
-from .transport import POLL_S, Broken, Cancelled, Flag, HttpError, Site, opened, shown
+from .transport import POLL_S, Broken, Cancelled, Flag, HttpError, Site, ascii_url, opened, shown
 
 __all__ = (
     "Answer",
@@ -124,7 +124,7 @@ def request(
     if credentials and not url.startswith(site.base + "/"):
         raise ExternalServiceError(f"{site.name}: the key is not sent to {shown(url)}.")
     site.admit(url)
-    asked = urllib.request.Request(url, data=body, method=method, headers=dict(headers or {}))  # noqa: S310 - see Site.admit
+    asked = urllib.request.Request(ascii_url(url), data=body, method=method, headers=dict(headers or {}))  # noqa: S310 - see Site.admit
     for name, value in (credentials or {}).items():
         asked.add_unredirected_header(name, value)
 
@@ -135,7 +135,7 @@ def request(
                 raise ExternalServiceError(
                     f"{site.name} answered {shown(url)} with more than {megabytes(most)}."
                 )
-            _check_whole(response, len(data))
+            _check_whole(site, response, len(data))
             named = {name.lower(): value for name, value in response.headers.items()}
             return Answer(site, url, response.status, named, data)
 
@@ -285,7 +285,7 @@ def _transfer(
             headers["If-Range"] = part.validator
     else:
         part.restart()
-    asked = urllib.request.Request(remote.url, headers=headers)  # noqa: S310 - see Site.admit
+    asked = urllib.request.Request(ascii_url(remote.url), headers=headers)  # noqa: S310 - see Site.admit
     try:
         with opened(site, asked, cancelled, until - time.monotonic()) as response:
             if response.status == 206 and _continues(response, part.length):
@@ -301,7 +301,7 @@ def _transfer(
                 received += len(chunk)
                 if progress is not None:
                     progress(part.length, total)
-            _check_whole(response, received)
+            _check_whole(site, response, received)
     except HttpError as error:
         if error.status == 416:  # more is there than the service has: not the same file
             part.restart()
@@ -321,13 +321,13 @@ def _total(response: http.client.HTTPResponse, length: int, size: int | None) ->
 
 def _announced(response: http.client.HTTPResponse) -> int | None:
     text = response.headers.get("Content-Length") or ""
-    return int(text) if text.isdecimal() else None
+    return int(text) if text.isdecimal() and len(text) < 20 else None
 
 
-def _check_whole(response: http.client.HTTPResponse, received: int) -> None:
+def _check_whole(site: Site, response: http.client.HTTPResponse, received: int) -> None:
     announced = _announced(response)
     if announced is not None and received < announced:
-        raise Broken(f"the connection ended after {received} of {announced} bytes")
+        raise Broken(f"{site.name}: the connection ended after {received} of {announced} bytes")
 
 
 # ------------------------------------------------------------------------------------------------ tried again

@@ -16,7 +16,7 @@ from ..sandbox import supervisor
 from . import confined
 from .download import Flag
 
-__all__ = ("Clean", "opened")
+__all__ = ("Clean", "opened", "scratch")
 
 #: All that the child has of the extension, as a package of its own name, and what starts it.
 _PROGRAM = (
@@ -47,6 +47,16 @@ class Clean:
 
 
 @contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder for the files of one import. What a Blender that was killed leaves there, the next one removes."""
+    folder = supervisor.current().new_folder()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
 def opened(
     job: Mapping[str, Any], files: Mapping[PurePosixPath, Path], cancelled: Flag | None = None
 ) -> Iterator[Clean]:
@@ -55,16 +65,13 @@ def opened(
     `job` as in `child.Job`. Raises ExternalServiceError when the child could not read them or was stopped, or where
     nothing confines it; Cancelled.
     """
-    folder = supervisor.current().new_folder()
-    try:
+    with scratch() as folder:
         try:
             _lay_out(folder, job, files)
         except OSError as error:
             raise ExternalServiceError(f"The files can't be laid out: {error.strerror or error}.") from error
         confined.run("main.py", folder, cancelled)
         yield _read(folder, str(job["title"]))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _lay_out(folder: Path, job: Mapping[str, Any], files: Mapping[PurePosixPath, Path]) -> None:

@@ -27,8 +27,8 @@ def asset_cache() -> Cache:
 
 
 def thumbnails() -> Path:
-    """Where the panel's thumbnails are kept."""
-    return _folder / "thumbnails"
+    """Where the panel's thumbnails are kept: among the cached files, so that its quota is theirs too."""
+    return _folder / "files" / "thumbnails"
 
 
 def register() -> None:

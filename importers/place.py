@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +19,7 @@ from . import scrub
 from .credit import PROPERTY, Credit
 from .foreign import Clean
 
-__all__ = ("Imported", "append", "credits_of", "mark", "one_step", "stamp")
+__all__ = ("Imported", "append", "credits_of", "mark", "one_step", "stamp", "timed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Imported:
     world: str | None = None
     dimensions: tuple[float, ...] = ()
     removed: Mapping[str, int] | None = None
+    #: Seconds for which Blender was held up to take it over.
+    held_up: float = 0.0
 
 
 @contextmanager
@@ -60,7 +63,7 @@ def append(clean: Clean, credit: Credit, location: Sequence[float] | None = None
         collection = _append_collection(clean)
         new = [item for item in scrub.all_ids() if item.session_uid not in before]
         # The child is trusted with foreign files, not with our scene: nothing that runs may come in.
-        again = scrub.strip(item for item in new if item.session_uid != collection.session_uid)
+        again = scrub.strip(new)
         _place(collection, clean, location)
         removed = dict(clean.removed) | again
         if removed:
@@ -78,6 +81,17 @@ def append(clean: Clean, credit: Credit, location: Sequence[float] | None = None
             dimensions=clean.dimensions,
             removed=removed,
         )
+
+
+def timed(add: Callable[[], Imported]) -> Callable[[], Imported]:
+    """`add`, with the time that it took noted in what it gives."""
+
+    def run() -> Imported:
+        begin = time.perf_counter()
+        found = add()
+        return replace(found, held_up=time.perf_counter() - begin)
+
+    return run
 
 
 def stamp(item: Any, credit: Credit) -> None:
@@ -106,7 +120,7 @@ def credits_of() -> list[Credit]:
 def _append_collection(clean: Clean) -> Any:
     libraries: Any = bpy.data.libraries
     with libraries.load(str(clean.blend), link=False) as (there, taken):
-        if list(there.collections) != [clean.collection]:
+        if clean.collection not in there.collections:  # those that objects instance may be there too
             raise ExternalServiceError(
                 "The file that was read for the import holds something else: nothing was imported."
             )

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any, Protocol
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from ..errors import BridgeError, ExternalServiceError
 from . import identity
@@ -36,6 +36,7 @@ __all__ = (
     "HttpError",
     "Site",
     "TooSlow",
+    "ascii_url",
     "opened",
     "shown",
 )
@@ -44,6 +45,11 @@ __all__ = (
 SILENCE_S = 20.0
 #: How often somebody who waits looks whether the transfer was cancelled.
 POLL_S = 0.05
+
+#: Networks of IPv6 that lead to addresses of IPv4: RFC 6052, RFC 4291.
+_NAT64, _COMPATIBLE = ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96")
+#: What may stand in an address as it is; a service's file name may have letters that may not.
+_URL_SIGNS = "!#$%&'()*+,/:;=?@[]~"
 
 
 class Cancelled(BridgeError):
@@ -245,11 +251,11 @@ def _retry_after(text: str | None) -> float | None:
     """Seconds from a Retry-After header, which holds seconds or a date."""
     if not text:
         return None
-    if text.strip().isdecimal():
-        return float(text)
     try:
+        if text.strip().isdecimal():
+            return float(text)
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
@@ -305,9 +311,22 @@ def _opener(site: Site, leash: _Leash) -> urllib.request.OpenerDirector:
 def _check_public(connected: socket.socket, site: Site) -> None:
     """Raise ExternalServiceError when a public name led into a private network; nothing was sent yet."""
     address = ipaddress.ip_address(connected.getpeername()[0].partition("%")[0])
-    if not address.is_global:
+    if not _is_public(address):
         connected.close()
         raise ExternalServiceError(f"{site.name} leads to the private address {address}: refused.")
+
+
+def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether this is on the internet; an IPv4 address inside of an IPv6 one counts as itself."""
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour
+        if address in _NAT64 or address in _COMPATIBLE:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            return _is_public(inner)
+        if address.is_site_local:
+            return False
+    return address.is_global and not address.is_multicast
 
 
 @cache
@@ -325,6 +344,11 @@ def _host(url: str) -> str:
         return (urlsplit(url).hostname or "").lower()
     except ValueError:  # such as "http://["
         return ""
+
+
+def ascii_url(url: str) -> str:
+    """The address as it goes over the wire: other letters than ASCII's, and spaces, are escaped."""
+    return quote(url, safe=_URL_SIGNS)
 
 
 def shown(url: str) -> str:

@@ -77,6 +77,8 @@ class View:
     done: str = ""
     job: jobs.Job | None = None
     question: Question | None = None
+    #: What is left on the account that generates, as far as it is told.
+    balance: str = ""
     #: What a service said of a key.
     key_said: str = ""
     #: What enumerates Poly Haven's categories: (path, name, description).

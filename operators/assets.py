@@ -41,7 +41,9 @@ def _categories(self: Any, context: Any) -> tuple[tuple[str, str, str], ...]:
 def _start_over(self: Any, context: Any) -> None:
     everything = (asset_view.ALL,)
     asset_view.change(entries=(), cursors=("",), next_cursor="", error="", done="", categories=everything)
-    if getattr(self, f"{PREFIX}service") != "hyper3d":
+    if getattr(self, f"{PREFIX}service") == "hyper3d":
+        _ask_balance()
+    else:
         bpy.ops.mcp_bridge.search_assets()  # type: ignore[attr-defined]
 
 
@@ -208,7 +210,12 @@ class MCP_BRIDGE_OT_generate_asset(bpy.types.Operator):
 
     def draw(self, context: bpy.types.Context) -> None:
         self.layout.label(text=Options(context).prompt, translate=False)
-        self.layout.label(text="Costs 0.5 credit or more of your account", icon="FUND")
+        left = asset_view.view.balance
+        self.layout.label(
+            text=f"Costs 0.5 credit or more of your account{', which has ' + left if left else ''}",
+            icon="FUND",
+            translate=False,
+        )
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         chosen = Options(context)
@@ -258,7 +265,8 @@ class MCP_BRIDGE_OT_test_key(bpy.types.Operator):
     bl_options = {"INTERNAL"}
 
     service: EnumProperty(
-        items=(("sketchfab", "Sketchfab", ""), ("hyper3d", "Hyper3D", "")), options={"SKIP_SAVE"}
+        items=(("sketchfab", "Sketchfab", ""), ("hyper3d", "Hyper3D", ""), ("fal", "fal.ai", "")),
+        options={"SKIP_SAVE"},
     )
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
@@ -275,6 +283,18 @@ def _show_categories(found: list[tuple[str, str]]) -> None:
     asset_view.change(categories=(asset_view.ALL, *((path, name, "") for path, name in found)))
 
 
+def _ask_balance() -> None:
+    """Show what is left on the account; without a key, or when it is not told, nothing."""
+    from ..importers.hyper3d import importing
+
+    asset_view.change(balance="")
+    asset_view.ask(
+        lambda work: importing.balance(importing.choose(None), work.cancelled),
+        lambda left: asset_view.change(balance=f"{left} left" if left else ""),
+        failed=lambda _message: None,
+    )
+
+
 def _show_key(text: str) -> None:
     asset_view.change(key_said=text)
 
@@ -286,7 +306,10 @@ def _try_key(work: "Work", service: str) -> str:
         return f"Accepted: {Sketchfab(settings.current().sketchfab_token, work.cancelled).account()}"
     from ..importers.hyper3d import importing
 
-    return f"Accepted: {importing.balance('hyper3d', work.cancelled):g} credits left"
+    left = importing.balance("hyper3d" if service == "hyper3d" else "fal", work.cancelled)
+    if left is None:
+        return "fal.ai tells only administrators' keys what is left; any other shows with the first order"
+    return f"Accepted: {left} left"
 
 
 def _import_polyhaven(work: "Work", entry: "Entry", agreed: bool, resolution: str, size: float | None) -> str:

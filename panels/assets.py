@@ -51,7 +51,7 @@ class MCP_BRIDGE_PT_assets(bpy.types.Panel):
         if view.done:
             paragraph(layout, view.done, context, icon="CHECKMARK")
         if chosen.service == "hyper3d":
-            _draw_generator(layout, chosen)
+            _draw_generator(layout, chosen, view.balance)
         else:
             _draw_search(layout, chosen)
             _draw_grid(layout, view, context)
@@ -91,10 +91,12 @@ def _draw_search(layout: Any, chosen: Any) -> None:
         layout.prop(chosen.owner, PREFIX + "size")
 
 
-def _draw_generator(layout: Any, chosen: Any) -> None:
+def _draw_generator(layout: Any, chosen: Any, balance: str) -> None:
     layout.prop(chosen.owner, PREFIX + "prompt", text="", icon="TEXT")
     layout.prop(chosen.owner, PREFIX + "size")
     layout.operator("mcp_bridge.generate_asset", text="Generate…", icon="SHADERFX")
+    if balance:
+        layout.label(text=balance, icon="FUND", translate=False)
 
 
 def _draw_grid(layout: Any, view: asset_view.View, context: bpy.types.Context) -> None:

@@ -63,11 +63,10 @@ def draw(layout: bpy.types.UILayout, preferences: Any) -> None:
 
 
 def _draw_keys(layout: bpy.types.UILayout, preferences: Any) -> None:
-    for name, service in (("sketchfab_token", "sketchfab"), ("hyper3d_key", "hyper3d"), ("fal_key", "")):
+    for name, service in (("sketchfab_token", "sketchfab"), ("hyper3d_key", "hyper3d"), ("fal_key", "fal")):
         row = layout.row()
         setting.draw(row, preferences, name)
-        if service:
-            row.operator("mcp_bridge.test_key", text="Test").service = service
+        row.operator("mcp_bridge.test_key", text="Test").service = service
     if asset_view.view.key_said:
         layout.label(text=asset_view.view.key_said, icon="INFO", translate=False)
 

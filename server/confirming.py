@@ -30,6 +30,7 @@ __all__ = (
     "desk",
     "has_window",
     "require_somebody",
+    "somebody",
     "submit",
     "why_not",
     "working_on",
@@ -166,6 +167,11 @@ def require_somebody(context: RequestContext, tool: Tool) -> Asks:
     if not _can_be_asked(context, asks):
         raise PolicyError(_CANNOT_ASK_HERE if asks == "panel" else _CANNOT_ASK_CLIENT, code="confirm")
     return asks
+
+
+def somebody(context: RequestContext) -> bool:
+    """Whether there is anybody who can be asked a question."""
+    return _can_be_asked(context, _asked_at(context, "question"))
 
 
 async def answer(context: RequestContext, entry: Entry, question: str, *, key: str) -> Entry:

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from ... import folders, settings
@@ -13,10 +12,10 @@ from ...errors import ExternalServiceError, InvalidParamsError, PolicyError
 from .. import download, foreign, keys
 from ..credit import Credit
 from ..download import Flag, RemoteFile, Site
-from ..place import Imported, append
+from ..place import Imported, append, timed
 from ..transport import Broken, TooSlow
 from ..work import Work
-from .api import FAL, MAIN, Fal, MainSite, Order, Progress, Provider, ProviderName, Ticket
+from .api import FAL, MAIN, Balance, Fal, MainSite, Order, Progress, Provider, ProviderName, Ticket
 from .orders import Orders, Placed
 
 __all__ = ("balance", "choose", "orders", "place_order", "progress", "run", "wait_until_done")
@@ -45,8 +44,8 @@ def choose(provider: ProviderName | None) -> ProviderName:
     return found
 
 
-def balance(provider: ProviderName, cancelled: Flag | None = None) -> float | None:
-    """The credits left, None where the provider does not tell."""
+def balance(provider: ProviderName, cancelled: Flag | None = None) -> Balance | None:
+    """What is left on the account, None where the provider does not tell it to this key."""
     return _provider(provider, cancelled).balance()
 
 
@@ -92,8 +91,8 @@ def run(
     if found.state != "done":
         raise InvalidParamsError(f"The order is {found.state}, not done. {found.message}".strip())
     remote = _model(provider.files(placed.ticket))
-    with tempfile.TemporaryDirectory(prefix="mcp-bridge-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder, "model.glb")
+    with foreign.scratch() as folder:
+        path = folder / "model.glb"
         download.fetch(
             _site(placed.ticket.provider), remote, path, progress=work.downloaded(), cancelled=work.cancelled
         )
@@ -101,7 +100,7 @@ def run(
         job |= {"size": size, "ground": True, "unwrap": True}
         work.opening()
         with foreign.opened(job, {PurePosixPath(path.name): path}, work.cancelled) as clean:
-            return work.in_blender(lambda: append(clean, _credit(placed, name), location))
+            return work.in_blender(timed(lambda: append(clean, _credit(placed, name), location)))
 
 
 def _model(files: dict[str, RemoteFile]) -> RemoteFile:

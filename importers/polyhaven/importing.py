@@ -107,9 +107,9 @@ def run(
         (path,) = _pictures(work, [what.hdri])
         md5 = what.hdri.md5 or ""
         add = partial(scene.add_world, what.asset, what.resolution, path, md5, choices.suffix(what.hdri))
-        return work.in_blender(add)
+        return work.in_blender(place.timed(add))
     if what.maps:
-        return work.in_blender(partial(scene.add_material, what.asset, _maps(work, what)))
+        return work.in_blender(place.timed(partial(scene.add_material, what.asset, _maps(work, what))))
     return _model(work, what, lod, location)
 
 
@@ -136,7 +136,7 @@ def texture_object(
 ) -> Imported:
     """Put a texture on an object; `what` is None when its material is in the file already."""
     maps = None if what is None else _maps(work, what)
-    return work.in_blender(partial(scene.assign, asset, object_name, slot, maps))
+    return work.in_blender(place.timed(partial(scene.assign, asset, object_name, slot, maps)))
 
 
 def _pictures(work: Work, files: Sequence[RemoteFile]) -> list[Path]:
@@ -188,7 +188,7 @@ def _open_model(
             scene.mark_images(asset, added.collection or "")
             return added
 
-        return work.in_blender(add)
+        return work.in_blender(place.timed(add))
 
 
 def _switch(work: Work, what: Plan) -> Imported:

@@ -6,6 +6,7 @@ Source: docs.sketchfab.com/data-api/v3.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -122,11 +123,12 @@ class Page:
 
 
 class Sketchfab:
-    """The service. `token` is the user's API token, which searching does not need."""
+    """The service. `token` is the user's API token, which searching does not need; `password` that of a model."""
 
-    def __init__(self, token: str | None, cancelled: Flag | None = None) -> None:
+    def __init__(self, token: str | None, cancelled: Flag | None = None, password: str | None = None) -> None:
         self._token = token
         self._cancelled = cancelled
+        self._password = password
 
     def account(self) -> str:
         """The name of the account that the token belongs to. Raises PolicyError without a token that is accepted."""
@@ -176,6 +178,8 @@ class Sketchfab:
         self, path: str, query: Mapping[str, str] | None = None, token: str | None = None
     ) -> Mapping[str, Any]:
         credentials = {"Authorization": f"Token {token}"} if token else {}
+        if self._password and path.startswith("/models/"):
+            credentials["x-skfb-model-pwd"] = base64.b64encode(self._password.encode()).decode()
         try:
             answer = download.request(
                 SITE, path, query=query, credentials=credentials, cancelled=self._cancelled
@@ -197,7 +201,9 @@ def _explained(error: HttpError, path: str) -> Exception:
             code="bad_key",
         )
     if error.status == 403:
-        return ExternalServiceError(f"{SITE.name} does not let this account have it: {error}")
+        return ExternalServiceError(
+            f"{SITE.name} does not let this account have it: {error} A model that is protected needs its password."
+        )
     if error.status == 404 and path.startswith("/models/"):
         return InvalidParamsError(f"{SITE.name} has no model {path.split('/')[2]!r}, or it was taken down.")
     return error

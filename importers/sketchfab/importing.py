@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -12,7 +11,7 @@ from ... import settings
 from ...errors import PolicyError
 from .. import download, foreign
 from ..download import HttpError
-from ..place import Imported, append
+from ..place import Imported, append, timed
 from ..work import Work
 from .api import SITE, Model, Sketchfab
 
@@ -35,25 +34,32 @@ def check_licence(model: Model, accepted: str | None) -> None:
         )
 
 
-def run(work: Work, model: Model, *, size: float | None, location: Sequence[float] | None) -> Imported:
+def run(
+    work: Work,
+    model: Model,
+    *,
+    size: float | None,
+    location: Sequence[float] | None,
+    password: str | None = None,
+) -> Imported:
     """Fetch, open and append; `size` is the longest side in metres, None keeps the author's.
 
     Raises PolicyError without a token, ExternalServiceError, Cancelled.
     """
-    with tempfile.TemporaryDirectory(prefix="mcp-bridge-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder, "model")
-        file_format = _fetch(work, model.uid, path)
+    with foreign.scratch() as folder:
+        path = folder / "model"
+        file_format = _fetch(work, model.uid, path, password)
         file = "model.zip" if file_format == "zip" else "model.glb"
         job: dict[str, Any] = {"format": file_format, "file": file, "title": model.name, "collections": []}
         job |= {"size": size, "ground": True, "unwrap": True}
         work.opening()
         with foreign.opened(job, {PurePosixPath(file): path}, work.cancelled) as clean:
-            return work.in_blender(lambda: append(clean, model.credit, location))
+            return work.in_blender(timed(lambda: append(clean, model.credit, location)))
 
 
-def _fetch(work: Work, uid: str, path: Path) -> str:
+def _fetch(work: Work, uid: str, path: Path, password: str | None) -> str:
     """Download at once: the link lives for minutes. One that has expired all the same is asked for once more."""
-    service = Sketchfab(settings.current().sketchfab_token, work.cancelled)
+    service = Sketchfab(settings.current().sketchfab_token, work.cancelled, password)
     for attempt in range(2):
         remote, file_format = service.archive(uid)
         try:

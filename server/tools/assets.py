@@ -65,6 +65,8 @@ class ImportResult(TypedDict):
     dimensions_m: NotRequired[list[float]]
     #: What was taken out of a foreign file, because it could run code or read files, and how much of it.
     left_out: NotRequired[dict[str, int]]
+    #: Milliseconds for which Blender was held up to take it over.
+    append_ms: NotRequired[float]
     credit: NotRequired[dict[str, str]]
     job_id: NotRequired[str]
     message: NotRequired[str]
@@ -96,6 +98,7 @@ def result_of(imported: Imported) -> ImportResult:
         "world": imported.world,
         "dimensions_m": [round(length, 4) for length in imported.dimensions],
         "left_out": dict(imported.removed or {}),
+        "append_ms": round(imported.held_up * 1000, 1),
     }
     told = {name: value for name, value in found.items() if value}
     return {"status": "success", **told, "credit": credit_info(imported.credit)}  # type: ignore[typeddict-item]

@@ -11,6 +11,7 @@ from ... import main_thread, settings
 from ...importers.hyper3d import importing, scene
 from ...importers.hyper3d.api import Order, Picture, ProviderName, Tier
 from ...importers.hyper3d.pictures import decode
+from .. import confirming
 from ..mcp.context import RequestContext
 from .assets import ImportResult, Location, ask_user, in_background, in_thread, result_of
 from .registry import tool
@@ -37,6 +38,8 @@ class OrderStatus(TypedDict):
 class Balance(TypedDict):
     provider: ProviderName
     credits: float | None
+    #: What they are counted in: "credits", or a currency.
+    unit: NotRequired[str]
     message: NotRequired[str]
 
 
@@ -74,7 +77,7 @@ async def create_rodin_job(
     t_pose: a person in T or A pose.
     high_pack: textures of 4K and more faces, for more credits.
     provider: whose key to use; without it the one there is a key for.
-    confirm_cost: true once the user has agreed to the cost.
+    confirm_cost: true once the user has agreed to the cost; counts only where MCP Bridge can't ask the user itself.
     """
     chosen = importing.choose(provider)
     order = Order(
@@ -91,8 +94,8 @@ async def create_rodin_job(
         high_pack=high_pack,
     )
     order.check()
-    if not confirm_cost and settings.current().confirm != "auto":
-        await _ask_for_cost(context, chosen, order)
+    if settings.current().confirm != "auto":
+        await _ask_for_cost(context, chosen, order, agreed=confirm_cost)
     # Shielded: whether an order that is broken off was taken, nobody knows.
     ticket = await asyncio.shield(asyncio.to_thread(importing.place_order, chosen, order))
     message = "Ordered. Ask poll_rodin_job_status with this order_id every 10 seconds."
@@ -139,10 +142,12 @@ async def check_rodin_balance(context: RequestContext, provider: ProviderName | 
     """
     chosen = importing.choose(provider)
     left = await in_thread(context, lambda work: importing.balance(chosen, work.cancelled))
-    told: Balance = {"provider": chosen, "credits": left}
     if left is None:
-        told["message"] = "fal.ai does not tell the balance; it is shown on its site."
-    return told
+        message = (
+            "fal.ai tells the balance only to a key with administrator's rights; it is shown on its site."
+        )
+        return {"provider": chosen, "credits": None, "message": message}
+    return {"provider": chosen, "credits": left.amount, "unit": left.unit}
 
 
 async def _pictures(context: RequestContext, names: list[str], encoded: list[str]) -> tuple[Picture, ...]:
@@ -155,10 +160,14 @@ async def _pictures(context: RequestContext, names: list[str], encoded: list[str
     return tuple(pictures)
 
 
-async def _ask_for_cost(context: RequestContext, provider: ProviderName, order: Order) -> None:
-    """Show the cost and ask. Raises PolicyError."""
+async def _ask_for_cost(
+    context: RequestContext, provider: ProviderName, order: Order, *, agreed: bool
+) -> None:
+    """Show the cost and ask; where nobody can be asked, `agreed` counts. Raises PolicyError."""
+    if agreed and not confirming.somebody(context):
+        return
     left = await in_thread(context, lambda work: importing.balance(provider, work.cancelled))
-    has = f" The account has {left:g} credits." if left is not None else ""
+    has = f" The account has {left}." if left is not None else ""
     cost = "0.5 credit or more" if provider == "hyper3d" else "what fal.ai charges for a run"
     more = ", with High Pack more" if order.high_pack else ""
     question = f"Generate a model with Rodin ({order.tier})? It costs {cost}{more}.{has}"

@@ -94,6 +94,7 @@ async def download_sketchfab_model(
     target_size: Annotated[float | None, Bounds(0.0001, 100_000)] = None,
     location: Location = None,
     accept_licence: Annotated[str | None, Bounds(longest=100)] = None,
+    password: Annotated[str | None, Bounds(shortest=1, longest=200)] = None,
 ) -> ImportResult:
     """Bring a model of Sketchfab into the scene, as a collection of its own and one undo step, standing at the 3D
     cursor. The author has to be credited wherever the licence says so; get_asset_credits gives the text.
@@ -102,13 +103,13 @@ async def download_sketchfab_model(
     target_size: length of the longest side in metres; without it as the author made it, which may be any size.
     location: where it stands, in metres, instead of the 3D cursor.
     accept_licence: the licence's name, once the user agreed to one that limits what the model may be used for.
+    password: of a model that its author has protected by one.
     """
-    model = await in_thread(
-        context, lambda work: Sketchfab(settings.current().sketchfab_token, work.cancelled).model(uid)
-    )
+    token = settings.current().sketchfab_token
+    model = await in_thread(context, lambda work: Sketchfab(token, work.cancelled, password).model(uid))
     importing.check_licence(model, accept_licence)
     await check_size(context, model.name, model.size or 0)
-    run = partial(importing.run, model=model, size=target_size, location=location)
+    run = partial(importing.run, model=model, size=target_size, location=location, password=password)
     return result_of(await in_background(context, f"Import {model.name}", run))
 
 

@@ -123,3 +123,13 @@ def test_damaged_contents_are_refused(tmp_path: Path) -> None:
         return data[:40] + bytes(b ^ 0xFF for b in data[40:60]) + data[60:]
 
     refused(tmp_path, zipped(tmp_path, {"a": bytes(range(256)) * 9}, damage), "damaged or of an unknown kind")
+
+
+def test_other_ways_of_packing_are_refused(tmp_path: Path) -> None:
+    """Those with dictionaries of gigabytes among them."""
+    for kind in (zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2):
+        path = tmp_path / f"{kind}.zip"
+        with zipfile.ZipFile(path, "w", kind) as made:
+            made.writestr("scene.gltf", "{}")
+        with pytest.raises(ExternalServiceError, match="packed in a way that models are not"):
+            archive.unpack(path, tmp_path / "out")

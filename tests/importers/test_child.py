@@ -34,10 +34,12 @@ def convert(folder: Path, files: Path, **changes: Any) -> dict[str, Any]:
 
 def _contents(path: Path, collection: str) -> dict[str, Any]:
     bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
+    before = set(scrub.all_ids())
     with bpy.data.libraries.load(str(path)) as (there, taken):
         assert list(there.collections) == [collection]
         taken.collections = [collection]
-    again = scrub.strip(list(scrub.all_ids()))
+    taken_over = [item for item in scrub.all_ids() if item not in before]
+    again = scrub.strip(taken_over)
     bpy.context.scene.collection.children.link(taken.collections[0])
     bpy.context.view_layer.update()
     return {
@@ -62,6 +64,10 @@ def _contents(path: Path, collection: str) -> dict[str, Any]:
             {node.bl_idname for material in bpy.data.materials for node in material.node_tree.nodes}
         ),
         "modifiers": [modifier.type for item in bpy.data.objects for modifier in item.modifiers],
+        "caches": [s.point_cache.filepath for item in bpy.data.objects for s in item.particle_systems],
+        "own": [item.name for item in scrub.all_ids() if "asset_credit" in item],
+        "scenes": len(bpy.data.scenes),
+        "libraries": [item.name for item in bpy.data.libraries if item.users_id],
         "collections": sorted(bpy.data.collections.keys()),
         "actions": len(bpy.data.actions),
         "again": again,
@@ -134,16 +140,21 @@ def test_nothing_that_runs_or_reads_files_comes_through(tmp_path: Path, made: Pa
     report = convert(tmp_path, made, format="blend", file="chair_hostile.blend", collections=["chair_LOD0"])
     assert report["removed"] == {
         "scripted drivers": 2,
-        "text blocks": 1,
+        "text blocks": 4,
         "nodes that run scripts or read files": 2,
-        "pictures whose file is missing": 1,
-        "modifiers that read files": 1,
+        "pictures whose file is missing": 2,
+        "modifiers that read files": 2,
         "folders of baked data": 1,
+        "simulations cached in files": 1,
+        "libraries": 1,
+        "scenes": 1,
     }
     found = report["found"]
-    assert (found["drivers"], found["texts"], found["modifiers"]) == (0, 0, ["NODES"])
+    assert sorted(found["objects"]) == ["Thing", "chair_LOD0"], "and what the driven one is placed by"
+    assert (found["drivers"], found["texts"], found["modifiers"]) == (1, 0, ["NODES", "PARTICLE_SYSTEM"])
     assert "ShaderNodeScript" not in found["nodes"]
-    assert found["images"]["spy"] == (False, "GENERATED", "")
+    assert found["images"]["spy"] == found["images"]["own.png"] == (False, "GENERATED", "")
+    assert (found["caches"], found["own"], found["scenes"], found["libraries"]) == ([""], [], 1, [])
     assert found["again"] == {}
     assert not (made / "ran").exists()
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import resource
 import threading
 import time
@@ -63,6 +64,23 @@ def test_a_transfer_that_breaks_goes_on_where_it_stopped(
     assert fetch(site, web, folder) == MD5
     assert (folder / "file").read_bytes() == DATA
     assert web.seen[1].headers.get("range") == (f"bytes={cut}-" if cut else None)
+
+
+def test_a_cut_at_any_byte_is_mended(site: Site, web: Web, folder: Path) -> None:
+    data = DATA[:24]
+    for cut in range(len(data)):
+        web.routes["/file"] = [Reply(data, cut=cut, ranges=True), Reply(data, ranges=True)]
+        assert fetch(site, web, folder, md5=hashlib.md5(data).hexdigest(), size=24)
+        assert (folder / "file").read_bytes() == data
+
+
+def test_a_cut_at_any_byte_that_stays_leaves_nothing(
+    site: Site, web: Web, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "ATTEMPTS", 1)
+    for cut in range(24):
+        web.routes["/file"] = Reply(DATA[:24], cut=cut)
+        fails(site, web, folder, f"ended after {cut} of 24 bytes", md5=None, size=24)
 
 
 def test_a_server_without_parts_is_asked_again_from_the_start(site: Site, web: Web, folder: Path) -> None:
@@ -269,6 +287,59 @@ def test_a_public_name_that_leads_into_a_private_network_is_refused(
         with pytest.raises(ExternalServiceError, match=r"Warehouse leads to the private address 127.0.0.1"):
             opener.open(f"http://127.0.0.1:{port}/x", timeout=5)
         assert inside.seen == []
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1::1", True),
+        ("127.0.0.1", False),
+        ("169.254.169.254", False),
+        ("100.64.0.1", False),
+        ("0.0.0.0", False),
+        ("224.0.0.1", False),
+        ("::1", False),
+        ("fe80::1", False),
+        ("fec0::1", False),
+        ("fd00::1", False),
+        ("ff02::1", False),
+        ("::ffff:10.0.0.1", False),
+        ("::ffff:93.184.216.34", True),
+        ("::127.0.0.1", False),
+        ("64:ff9b::10.0.0.1", False),
+        ("64:ff9b::93.184.216.34", True),
+        ("2002:7f00:1::", False),
+    ],
+)
+def test_private_addresses_in_every_dress(address: str, public: bool) -> None:
+    assert transport._is_public(ipaddress.ip_address(address)) is public
+
+
+def test_a_long_chain_of_redirects_is_followed_only_within_the_service(site: Site, web: Web) -> None:
+    for step in range(3):
+        web.routes[f"/{step}"] = Reply(b"", 302, headers={"Location": f"/{step + 1}"})
+    web.routes["/3"] = Reply(b"", 302, headers={"Location": "http://169.254.169.254/latest"})
+    with pytest.raises(ExternalServiceError, match=r"169.254.169.254/latest, which is not https: refused"):
+        download.request(site, "/0")
+    assert web.paths() == ["/0", "/1", "/2", "/3"]
+
+
+def test_letters_of_any_language_in_an_address(site: Site, web: Web, folder: Path) -> None:
+    web.routes["/mod%C3%A8le%20%E6%A4%85%E5%AD%90.zip"] = Reply(DATA)
+    assert fetch(site, web, folder, url=web.url + "/modèle 椅子.zip?Signature=a%2Fb") == MD5
+    assert web.seen[0].query == {"Signature": "a/b"}, "what is escaped already stays as it is"
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "\xb3", "-1", "1e3", "Thu, 99 Foo 0001 99:99:99 GMT"])
+def test_odd_numbers_in_headers_are_told_and_not_stumbled_over(
+    site: Site, web: Web, folder: Path, value: str
+) -> None:
+    web.routes["/file"] = Reply(b"", 429, headers={"Retry-After": value})
+    with pytest.raises(ExternalServiceError, match="wants fewer requests"):
+        fetch(site, web, folder)
+    web.routes["/file"] = Reply(b"", 206, headers={"Content-Range": f"bytes {value}-", "ETag": value})
+    fails(site, web, folder, "damaged: it has 0 bytes")
 
 
 def test_redirects_within_the_service_are_followed_but_keys_are_not_sent_along(site: Site, web: Web) -> None:

@@ -17,6 +17,7 @@ from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
 from bl_ext.user_default.mcp_bridge.sandbox import supervisor
 
 from support import assets
+from support.traces import work_folders
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +28,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def runs() -> Iterator[Path]:
     """The folder that the supervisor's processes work in; it must be empty in the end."""
-    supervisor.current().means()  # tried once, which leaves a file behind
-    folder = supervisor.current().new_folder()
-    folder.rmdir()
-    before = set(folder.parent.iterdir())
-    yield folder.parent
-    assert set(folder.parent.iterdir()) == before
+    folder = work_folders()
+    before = set(folder.iterdir())
+    yield folder
+    assert set(folder.iterdir()) == before
 
 
 def job(**changes: Any) -> dict[str, Any]:

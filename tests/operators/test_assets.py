@@ -238,6 +238,7 @@ def test_generating(
         monkeypatch.setenv("BLENDER_MCP_HYPER3D_KEY", KEY)
         choose(service="hyper3d")
         assert "mcp_bridge.generate_asset" in shown().operators()
+        assert "12.5 credits left" in shown().labels
         assert not bpy.ops.mcp_bridge.generate_asset.poll()
         choose(prompt="a lamp")
         bpy.ops.mcp_bridge.generate_asset()
@@ -247,6 +248,11 @@ def test_generating(
         bpy.ops.mcp_bridge.test_key(service="hyper3d")
         settle()
         assert asset_view.view.key_said == "Accepted: 12.5 credits left"
+        monkeypatch.setenv("BLENDER_MCP_FAL_API", server.url)
+        monkeypatch.setenv("BLENDER_MCP_FAL_KEY", KEY)
+        bpy.ops.mcp_bridge.test_key(service="fal")
+        settle()
+        assert asset_view.view.key_said == "Accepted: 24.5 USD left"
 
 
 def _run_in_fork(_program: str, folder: Path, _cancelled: Any) -> None:

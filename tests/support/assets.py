@@ -50,6 +50,7 @@ def blend(folder: Path, slug: str, *, hostile: bool = False) -> Path:
             collection.objects.link(box)
             if hostile:
                 _poison(box, folder)
+                collection.objects.link(_linked(folder))
         scene.collection.objects.link(_box("stray", image))
         scene.collection.objects.link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
         bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=True, relative_remap=False, compress=True)
@@ -57,6 +58,9 @@ def blend(folder: Path, slug: str, *, hostile: bool = False) -> Path:
     path = folder / f"{slug}{'_hostile' if hostile else ''}.blend"
     textures = folder / "textures"
     textures.mkdir(exist_ok=True)
+    private = picture_outside(folder)
+    private.parent.mkdir(exist_ok=True)
+    picture(private.parent, private.stem, (0.2, 0.2, 0.2), "PNG")
     texture = picture(textures, f"{slug}_diff_1k", (0.8, 0.1, 0.1))
     return _made(make, path)
 
@@ -151,3 +155,37 @@ def _poison(box: Any, folder: Path) -> None:
     nodes = box.modifiers.new("nodes", "NODES")
     nodes.bake_directory = "/home/user/secret"
     tree.driver_add('nodes["Principled BSDF"].inputs["Alpha"].default_value').driver.expression = "1 + 0"
+    peek = tree.nodes.new("ShaderNodeTexImage")
+    peek.image = bpy.data.images.load(str(picture_outside(folder)))
+    box.modifiers.new("waves", "OCEAN").filepath = "/home/user/secret"
+    cache = box.modifiers.new("hair", "PARTICLE_SYSTEM").particle_system.point_cache
+    cache.use_external, cache.filepath = True, "/home/user/secret"
+    box["asset_credit"] = {"service": "Poly Haven", "id": "x", "title": "Not Mine", "licence": "CC0"}
+    _bring_the_scene(box)
+
+
+def picture_outside(folder: Path) -> Path:
+    """A picture of the user's own, which no file has a right to."""
+    return folder.with_name(f"{folder.name}-private") / "own.png"
+
+
+def _bring_the_scene(box: Any) -> None:
+    """A driver that runs nothing, but points to a scene that has a script."""
+    script = bpy.data.texts.new("freestyle.py")
+    bpy.context.view_layer.freestyle_settings.modules.new().script = script
+    driver = box.driver_add("location", 1).driver
+    driver.type = "AVERAGE"
+    target = driver.variables.new().targets[0]
+    target.id_type, target.id, target.data_path = "SCENE", bpy.context.scene, "frame_current"
+
+
+def _linked(folder: Path) -> Any:
+    """An object that lies in a further file, outside of what was downloaded."""
+    further = folder.with_name(f"{folder.name}-private") / "further.blend"
+    if not further.exists():
+        own = bpy.data.objects.new("from another file", bpy.data.meshes.new("own"))
+        bpy.data.libraries.write(str(further), {own})
+        bpy.data.objects.remove(own)
+    with bpy.data.libraries.load(str(further), link=True) as (_there, taken):
+        taken.objects = ["from another file"]
+    return taken.objects[0]

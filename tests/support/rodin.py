@@ -52,6 +52,9 @@ class RodinServer(Web):
             ),
             "/api/v2/download": self._keyed("Bearer", Reply({"list": files}, 201)),
             "/api/v2/check_balance": self._keyed("Bearer", Reply({"balance": 12.5})),
+            "/v1/account/billing": self._keyed(
+                "Key", Reply({"username": "ada", "credits": {"current_balance": 24.5, "currency": "USD"}})
+            ),
             "/files/model.glb": Reply(self.model),
             **{
                 _FAL + version: self._keyed(

@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing
-from bl_ext.user_default.mcp_bridge.importers.hyper3d.api import Fal, MainSite, Order, Picture, Ticket
+from bl_ext.user_default.mcp_bridge.importers.hyper3d.api import (
+    MAIN,
+    Balance,
+    Fal,
+    MainSite,
+    Order,
+    Picture,
+    Ticket,
+)
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.pictures import decode
 
 from support.rodin import KEY, ORDER, RodinServer, form
@@ -182,6 +190,29 @@ def test_the_key_goes_only_to_fals_own_addresses(server: RodinServer) -> None:
         Fal(KEY).submit(Order("a lamp"))
 
 
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [
+        ("file.hyper3d.com", True),
+        ("hyperhuman-file.deemos.com", True),
+        ("bucket.s3.amazonaws.com", False),
+        ("someone.r2.cloudflarestorage.com", False),
+        ("other.deemos.com", False),
+    ],
+)
+def test_results_come_from_the_services_own_hosts(host: str, own: bool) -> None:
+    if own:
+        MAIN.admit(f"https://{host}/a.glb")
+    else:
+        with pytest.raises(ExternalServiceError, match="which is not one of its own"):
+            MAIN.admit(f"https://{host}/a.glb")
+
+
+def test_an_error_that_says_ok_is_none(server: RodinServer) -> None:
+    server.routes["/api/v2/status"] = Reply({"error": "OK", "jobs": [{"uuid": "1", "status": "Done"}]}, 201)
+    assert MainSite(KEY).progress(MAIN_TICKET).state == "done"
+
+
 def test_files_have_plain_names(server: RodinServer) -> None:
     assert sorted(MainSite(KEY).files(MAIN_TICKET)) == [
         "base_basic_pbr.glb",
@@ -192,8 +223,18 @@ def test_files_have_plain_names(server: RodinServer) -> None:
 
 
 def test_balance(server: RodinServer) -> None:
-    assert MainSite(KEY).balance() == 12.5
-    assert Fal(KEY).balance() is None
+    assert (MainSite(KEY).balance(), str(MainSite(KEY).balance())) == (
+        Balance(12.5, "credits"),
+        "12.5 credits",
+    )
+    assert Fal(KEY).balance() == Balance(24.5, "USD")
+    assert server.seen[-1].query == {"expand": "credits"}
+    for refused in (401, 403):
+        server.routes["/v1/account/billing"] = Reply({"error": {"type": "authorization_error"}}, refused)
+        assert Fal(KEY).balance() is None, "only an administrator's key may see it"
+    server.routes["/v1/account/billing"] = Reply({"username": "ada"})
+    with pytest.raises(ExternalServiceError, match=r"fal.ai answered the balance in a way"):
+        Fal(KEY).balance()
     server.routes["/api/v2/check_balance"] = Reply({})
     with pytest.raises(ExternalServiceError, match="answered the balance in a way"):
         MainSite(KEY).balance()

@@ -2,16 +2,20 @@
 from __future__ import annotations
 
 import stat
+import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import bpy
 import pytest
+from bl_ext.user_default.mcp_bridge import main_thread
 from bl_ext.user_default.mcp_bridge.errors import (
     ExternalServiceError,
     InvalidParamsError,
     PolicyError,
 )
+from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing, scene
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.api import Order
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
@@ -20,6 +24,7 @@ from bl_ext.user_default.mcp_bridge.importers.work import Work
 
 from support.rodin import KEY, ORDER, RodinServer
 from support.tool_calls import on_worker
+from support.traces import traces
 from support.web import Reply
 
 pytestmark = pytest.mark.usefixtures("empty_scene", "server", "_quick_child")
@@ -91,9 +96,41 @@ def test_odd_results_are_told(work: Work, server: RodinServer, reply: Reply, tex
 def test_a_model_that_is_none_leaves_nothing(work: Work, server: RodinServer) -> None:
     importing.place_order("hyper3d", Order("a lamp"))
     server.routes["/files/model.glb"] = Reply(b"glTF\x02")
+    before = traces()
     with pytest.raises(ExternalServiceError, match="“My Lamp” can't be opened"):
         imported(work)
-    assert [list(bpy.data.objects), list(bpy.data.collections)] == [[], []]
+    assert traces() == before
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply("gone", 404), Reply("<Error/>", 403), Reply(b"x" * 99, cut=9), Reply(b"", 500)]
+)
+def test_a_failed_download_leaves_nothing(work: Work, server: RodinServer, reply: Reply) -> None:
+    importing.place_order("hyper3d", Order("a lamp"))
+    server.routes["/files/model.glb"] = reply
+    before = traces()
+    with pytest.raises(ExternalServiceError, match="Hyper3D Rodin"):
+        imported(work)
+    assert traces() == before
+
+
+@pytest.mark.parametrize("stage", ["Downloading", "Opening", "Adding"])
+def test_cancel_at_each_stage_leaves_nothing(work: Work, stage: str) -> None:
+    importing.place_order("hyper3d", Order("a lamp"))
+    cancelled = threading.Event()
+
+    def report(_percent: float, message: str) -> None:
+        if message.startswith(stage):
+            cancelled.set()
+
+    before = traces()
+    with pytest.raises((Cancelled, main_thread.Cancelled)):
+        on_worker(
+            lambda: importing.run(
+                replace(work, cancelled=cancelled, report=report), ORDER, name="x", size=None, location=None
+            )
+        )
+    assert traces() == before
 
 
 def test_without_a_key_nothing_is_asked(server: RodinServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from bl_ext.user_default.mcp_bridge.importers.work import Work
 
 from support.polyhaven import BRICK, CHAIR, SKY, PolyHavenServer
 from support.tool_calls import on_worker
+from support.traces import traces
 from support.web import Reply
 
 pytestmark = pytest.mark.usefixtures("empty_scene", "server", "_quick_child")
@@ -283,12 +284,12 @@ def test_switching_what_is_not_there_says_so(work: Work) -> None:
 def test_a_failed_download_leaves_nothing(
     work: Work, server: PolyHavenServer, tmp_path: Path, asset_id: str, reply: Reply
 ) -> None:
-    before = names()
+    before = traces()
     for path in [path for path in server.routes if path.startswith("/dl/")]:
         server.routes[path] = reply
     with pytest.raises(ExternalServiceError):
         imported(work, asset_id, resolution="1k")
-    assert names() == before
+    assert traces() == before
     left = [path for path in tmp_path.rglob("*") if path.is_file() and "documents" not in path.parts]
     assert [path for path in left if path.suffix != ".lock"] == []
 
@@ -297,10 +298,10 @@ def test_a_failed_download_leaves_nothing(
 def test_what_is_no_picture_is_told(work: Work, server: PolyHavenServer, asset_id: str) -> None:
     junk = server.add_file("/dl/junk", b"<html>sorry</html>")
     server.files[asset_id] = {"hdri": {"1k": {"hdr": junk}}, "Diffuse": {"1k": {"jpg": junk}}}
-    before = names()
+    before = traces()
     with pytest.raises(ExternalServiceError, match="Poly Haven sent something that is no picture"):
         imported(work, asset_id)
-    assert names() == before
+    assert traces() == before
 
 
 def test_cancel_while_downloading_leaves_nothing(work: Work, server: PolyHavenServer) -> None:
@@ -311,11 +312,11 @@ def test_cancel_while_downloading_leaves_nothing(work: Work, server: PolyHavenSe
         reports.append(message)
         cancelled.set()
 
-    before = names()
+    before = traces()
     stopped = replace(work, cancelled=cancelled, report=report)
     with pytest.raises(Cancelled):
         imported(stopped, BRICK)
-    assert names() == before
+    assert traces() == before
     assert len(reports) == 1
 
 
