@@ -19,7 +19,18 @@ from bpy.app.handlers import persistent
 from ..listeners import Listeners
 from .census import census
 
-__all__ = ("Changes", "listen", "loads", "register", "revision", "settled", "take", "unregister", "watching")
+__all__ = (
+    "Changes",
+    "listen",
+    "loads",
+    "register",
+    "revision",
+    "settled",
+    "take",
+    "unregister",
+    "unsaved",
+    "watching",
+)
 
 #: More changed data-blocks than this between two looks only count as "everything".
 _MOST = 500
@@ -43,6 +54,7 @@ _lock = threading.Lock()
 _pending = Changes()
 _revision = 0
 _loads = 0
+_saved = -1
 _selection: tuple[str | None, int] = (None, 0)
 _listeners: Listeners[[]] = Listeners()
 _census = b""
@@ -71,6 +83,14 @@ def settled() -> int:
 def loads() -> int:
     """Grows whenever another file is open: what was agreed to about the one before is void."""
     return _loads
+
+
+def unsaved() -> bool:
+    """Whether something would be lost if another file were opened now. Main thread.
+
+    Without a window Blender does not note every change by itself.
+    """
+    return bool(bpy.data.is_dirty) or settled() != _saved
 
 
 def watching() -> bool:
@@ -151,9 +171,17 @@ def _on_everything(*_: Any) -> None:
 
 @persistent
 def _on_load(*arguments: Any) -> None:
-    global _loads
+    global _loads, _saved
     _loads += 1
     _on_everything(*arguments)
+    _saved = _revision
+
+
+@persistent
+def _on_save(*_: Any) -> None:
+    global _saved
+    if bpy.data.filepath:
+        _saved = settled()
 
 
 _HANDLERS = (
@@ -161,6 +189,7 @@ _HANDLERS = (
     ("undo_post", _on_everything),
     ("redo_post", _on_everything),
     ("load_post", _on_load),
+    ("save_post", _on_save),
 )
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Blender that renders a picture of a copy of the scene, beside the one that the user works in.
+"""The Blender that renders a copy of the scene, a picture or many, beside the one that the user works in.
 
-Started by server/render.py with the facts of what to render; says how far it is, one JSON object a line, and leaves
-the picture in its folder.
+Started by server/render.py and server/animation.py with the facts of what to render; says how far it is, one JSON
+object a line, and leaves the pictures in its folder.
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ def main(facts: dict[str, Any]) -> None:
     try:
         _open(facts["scene"], facts["pixels"])
         _set(facts)
-        _watch(say)
-        say(**_render(facts["picture"]))
+        if "frames" in facts:
+            _render_frames(facts, say)
+        else:
+            _watch(say)
+            say(**_render(facts["picture"]))
     except Exception as error:
         say(error=f"{type(error).__name__}: {error}"[:2000])
     os._exit(0)
@@ -73,7 +76,22 @@ def _set(facts: dict[str, Any]) -> None:
         scene.camera = bpy.data.objects[facts["camera"]]
     if facts["samples"]:
         scene.cycles.samples = facts["samples"]
-    scene.frame_set(facts["frame"])
+    if "frame" in facts:
+        scene.frame_set(facts["frame"])
+
+
+def _render_frames(facts: dict[str, Any], say: Any) -> None:
+    """Say so of each frame once its picture is there, named by its number."""
+    import bpy
+
+    scene: Any = bpy.context.scene
+    scene.render.use_persistent_data = True  # what does not move is not prepared again
+    for frame in facts["frames"]:
+        scene.frame_set(frame)
+        scene.render.filepath = f"{facts['picture']}{frame}"
+        answer = _render(scene.render.filepath)
+        say(frame=frame, file=answer["done"], seconds=answer["seconds"], note=answer["note"])
+    say(done="")
 
 
 def _watch(say: Any) -> None:

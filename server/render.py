@@ -11,7 +11,8 @@ import os
 import secrets
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
@@ -25,7 +26,7 @@ from ..sandbox.rehearsal import program, snapshot
 from ..sandbox.supervisor.process import Spec
 from ..scene.describe import find
 
-__all__ = ("Cancelled", "Engine", "Picture", "Plan", "prepare", "run")
+__all__ = ("CHILD", "Cancelled", "Engine", "Picture", "Plan", "answers", "facts", "prepare", "run", "slot")
 
 #: Longer renders than this (seconds) are given up.
 _LONGEST_S = 4 * 3600
@@ -33,7 +34,7 @@ _LONGEST_S = 4 * 3600
 _POLL_S = 0.1
 #: Renders at once; each takes all cores and much memory.
 _AT_ONCE = 2
-_CHILD = "mcp_bridge.scene.render_child"
+CHILD = "mcp_bridge.scene.render_child"
 _PICTURE = "render"
 
 Engine = Literal["CYCLES", "EEVEE", "WORKBENCH"]
@@ -83,6 +84,19 @@ def prepare(
     Raises InvalidParamsError for a camera or an engine that is not there, ExternalServiceError where the scene
     cannot be copied.
     """
+    found = facts(camera=camera, engine=engine, resolution=resolution, samples=samples)
+    scene: Any = bpy.context.scene
+    found["frame"] = scene.frame_current if frame is None else frame
+    return Plan(program.find(), _own_copy(), found, f"Render of {scene.name}")
+
+
+def facts(
+    *, camera: str | None, engine: Engine, resolution: Sequence[int] | None, samples: int | None
+) -> dict[str, Any]:
+    """What to render, as the child is told it; what is None is as the scene has it. Main thread.
+
+    Raises InvalidParamsError for a camera or an engine that is not there.
+    """
     scene: Any = bpy.context.scene
     settings = scene.render
     chosen = _camera(scene, camera)
@@ -90,15 +104,13 @@ def prepare(
         max(4, settings.resolution_x * settings.resolution_percentage // 100),
         max(4, settings.resolution_y * settings.resolution_percentage // 100),
     )
-    facts = {
+    return {
         "scene_name": scene.name,
         "camera": chosen,
         "engine": _engine(scene, engine),
         "resolution": [width, height],
         "samples": samples,
-        "frame": scene.frame_current if frame is None else frame,
     }
-    return Plan(program.find(), _own_copy(), facts, f"Render of {scene.name}")
 
 
 def run(plan: Plan, report: Report, cancelled: Event) -> Picture:
@@ -106,13 +118,21 @@ def run(plan: Plan, report: Report, cancelled: Event) -> Picture:
 
     Raises Cancelled, or ExternalServiceError that says why there is no picture.
     """
-    if not _slots.acquire(blocking=False):
-        plan.copy.remove()
-        raise ExternalServiceError(f"{_AT_ONCE} renders are under way: wait for one of them, or cancel it.")
     try:
-        return _run(plan, report, cancelled)
+        with slot():
+            return _run(plan, report, cancelled)
     finally:
         plan.copy.remove()
+
+
+@contextmanager
+def slot() -> Iterator[None]:
+    """One of the few renders at once. Raises ExternalServiceError where all are taken."""
+    if not _slots.acquire(blocking=False):
+        raise ExternalServiceError(f"{_AT_ONCE} renders are under way: wait for one of them, or cancel it.")
+    try:
+        yield
+    finally:
         _slots.release()
 
 
@@ -134,6 +154,20 @@ def _run(plan: Plan, report: Report, cancelled: Event) -> Picture:
 
 def _follow(running: Any, handle: Any, report: Report, cancelled: Event) -> dict[str, Any]:
     """Pass on how far it is, until it is done."""
+    told = answers(running, handle, cancelled)
+    while True:
+        try:
+            answer = next(told)
+        except StopIteration as done:
+            return dict(done.value)
+        report(answer["progress"], answer["total"])
+
+
+def answers(running: Any, handle: Any, cancelled: Event) -> Generator[dict[str, Any], None, dict[str, Any]]:
+    """What the child says, one after the other; the last one, with `done`, is returned.
+
+    Raises Cancelled, and ExternalServiceError where it failed or has ended.
+    """
     while True:
         if cancelled.is_set():
             raise Cancelled
@@ -150,7 +184,7 @@ def _follow(running: Any, handle: Any, report: Report, cancelled: Event) -> dict
             )
         if "done" in answer:
             return dict(answer)
-        report(answer["progress"], answer["total"])
+        yield answer
 
 
 def _what_became_of_it(running: Any, handle: Any) -> str:
@@ -169,7 +203,7 @@ def _spec(plan: Plan, folder: Path) -> Spec:
         "picture": str(folder / _PICTURE),
     }
     return Spec(
-        plan.program.command(main=_CHILD, **facts),
+        plan.program.command(main=CHILD, **facts),
         folder,
         timeout_sec=_LONGEST_S,
         mem_limit_mb=4 * sandbox.blender_mem_mb + 16 * size_mb,

@@ -21,7 +21,7 @@ from typing import Any
 
 from ...errors import ExternalServiceError
 
-__all__ = ("Snapshot", "release", "take")
+__all__ = ("Snapshot", "copy_into", "release", "take")
 
 #: Saving calls these, and taking a copy is no saving that anybody should hear of.
 _SILENCED = ("save_pre", "save_post", "save_post_fail", "depsgraph_update_pre", "depsgraph_update_post")
@@ -77,6 +77,11 @@ def take(folder: Path) -> Snapshot:
     if taken.seconds > _WORTH_KEEPING_S:
         _keep(taken)
     return taken
+
+
+def copy_into(folder: Path) -> Snapshot:
+    """A copy in `folder` for whoever asks alone, who removes it. Raises as `take`."""
+    return _write(folder, -1)
 
 
 def _write(folder: Path, revision: int) -> Snapshot:

@@ -66,6 +66,7 @@ FURTHER: tuple[Callable[..., Any], ...] = (
     files.save_file,
     files.save_copy,
     files.open_file,
+    render_tools.render_animation,
     knowledge.search_api_docs,
     knowledge.get_api_docs,
     knowledge.list_operators,

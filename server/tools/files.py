@@ -20,10 +20,21 @@ from ..mcp.context import RequestContext
 from .registry import tool
 from .schema import Bounds
 
-__all__ = ("export_file", "open_file", "save_copy", "save_file")
+__all__ = (
+    "agreed_to_overwrite",
+    "export_file",
+    "note",
+    "on_main_thread",
+    "open_file",
+    "save_copy",
+    "save_file",
+    "target",
+)
 
 T = TypeVar("T")
 
+#: So many files are named in a question.
+_MOST_NAMED = 10
 _BLEND = frozenset({".blend"})
 _ops: Any = bpy.ops
 
@@ -71,9 +82,9 @@ async def export_file(
     objects: only these, by name; without any choice all that are visible.
     collection: only the objects in it and below.
     """
-    to = await _target(context, path, exporting.SUFFIXES)
+    to = await target(context, path, exporting.SUFFIXES)
     with places.staging(to.parent) as folder:
-        count = await _on_main_thread(
+        count = await on_main_thread(
             context,
             partial(
                 _export,
@@ -86,8 +97,8 @@ async def export_file(
         )
         made = sorted(found for found in folder.rglob("*") if found.is_file())
         goes_to = {source: to.parent / source.relative_to(folder) for source in made}
-        agreed = await _agreed_to_overwrite(context, list(goes_to.values()))
-        _note("file_exported", context, to)
+        agreed = await agreed_to_overwrite(context, list(goes_to.values()))
+        note("file_exported", context, to)
         size = sum(source.stat().st_size for source in made)
         for source, place in goes_to.items():
             places.folder_below(to.parent, place.parent)
@@ -103,7 +114,7 @@ async def save_file(context: RequestContext, path: FilePath | None = None) -> Wr
 
     path: a .blend, absolute or relative to the first of those folders; without it the file's own.
     """
-    own = await _on_main_thread(context, lambda: bpy.data.filepath)
+    own = await on_main_thread(context, lambda: bpy.data.filepath)
     if path is None and not own:
         raise InvalidParamsError("The open file has no name yet: give a path.")
     return await _saved(context, path or own, copy=False)
@@ -128,8 +139,12 @@ async def open_file(context: RequestContext, path: FilePath) -> Opened:
     """
     source = places.existing(path, _folders(), _BLEND)
     while True:
-        open_now, unsaved, number = await _on_main_thread(context, _what_is_open)
-        lost = f"Unsaved changes in {open_now} will be lost." if unsaved else f"{open_now} will be closed."
+        open_now, unsaved, number = await on_main_thread(context, _what_is_open)
+        lost = (
+            f"Unsaved changes in {open_now} will be lost."
+            if unsaved
+            else f"This closes {open_now}, which has no unsaved changes."
+        )
         await confirming.confirm(
             context,
             _key("open", str(source), open_now, unsaved, number),
@@ -137,29 +152,29 @@ async def open_file(context: RequestContext, path: FilePath) -> Opened:
             title=f"Open {source.name}",
             otherwise="Opening another file needs the user's yes, which this client can't ask for.",
         )
-        _note("file_opened", context, source)
-        opened = await _on_main_thread(context, partial(_open, source, (open_now, unsaved, number)))
+        note("file_opened", context, source)
+        opened = await on_main_thread(context, partial(_open, source, (open_now, unsaved, number)))
         if opened is not None:
             return opened
 
 
 async def _saved(context: RequestContext, path: str, *, copy: bool) -> Written:
-    to = await _target(context, path, _BLEND)
-    number = await _on_main_thread(context, events.loads)
-    agreed = bool(await _agreed_to_overwrite(context, [to]))
-    _note("file_saved", context, to)
-    await _on_main_thread(context, partial(_save, to, copy=copy, number=number, overwrite=agreed))
+    to = await target(context, path, _BLEND)
+    number = await on_main_thread(context, events.loads)
+    agreed = bool(await agreed_to_overwrite(context, [to]))
+    note("file_saved", context, to)
+    await on_main_thread(context, partial(_save, to, copy=copy, number=number, overwrite=agreed))
     return {"status": "success", "path": str(to), "files": [str(to)], "bytes": to.stat().st_size}
 
 
 # --- asking ---------------------------------------------------------------------------------------------------
 
 
-async def _agreed_to_overwrite(context: RequestContext, files: Collection[Path]) -> frozenset[Path]:
+async def agreed_to_overwrite(context: RequestContext, files: Collection[Path]) -> frozenset[Path]:
     """Those of the files that are there, once the user has agreed to lose them. Raises PolicyError."""
     there = frozenset(file for file in files if file.exists() or file.is_symlink())
     if there:
-        names = ", ".join(sorted(map(str, there)))
+        names = _named(there)
         await confirming.confirm(
             context,
             _key("overwrite", *sorted(map(str, there))),
@@ -171,6 +186,12 @@ async def _agreed_to_overwrite(context: RequestContext, files: Collection[Path])
     return there
 
 
+def _named(files: Collection[Path]) -> str:
+    names = sorted(map(str, files))
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
 def _key(what: str, *facts: object) -> str:
     """Names a question by all that it is about: a yes to another one is none to this."""
     return f"{what}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
@@ -180,9 +201,10 @@ def _folders() -> Sequence[Path]:
     return settings.current().file_folders or ()
 
 
-async def _target(context: RequestContext, path: str, suffixes: Collection[str]) -> Path:
+async def target(context: RequestContext, path: str, suffixes: Collection[str]) -> Path:
+    """The file that `path` names, for writing. Raises as `places.target`."""
     to = places.target(path, _folders(), suffixes)
-    own = await _on_main_thread(context, lambda: Path(bpy.utils.resource_path("USER")))
+    own = await on_main_thread(context, lambda: Path(bpy.utils.resource_path("USER")))
     if to.is_relative_to(own.resolve()):
         raise PolicyError(
             f"{to} is among Blender's own settings, where assistants may not write.", code="files"
@@ -190,14 +212,16 @@ async def _target(context: RequestContext, path: str, suffixes: Collection[str])
     return to
 
 
-def _note(event: str, context: RequestContext, path: Path) -> None:
+def note(event: str, context: RequestContext, path: Path) -> None:
+    """Keep in the journal what is about to happen to a file."""
     journal.current().write(event, requester=context.client.name, path=str(path))
 
 
 # --- on Blender's main thread ---------------------------------------------------------------------------------
 
 
-async def _on_main_thread(context: RequestContext, do: Callable[[], T]) -> T:
+async def on_main_thread(context: RequestContext, do: Callable[[], T]) -> T:
+    """Do it on Blender's main thread, once the user is not in the middle of something."""
     work = main_thread.run(do, cancelled=context.cancelled, label="the file")
     return await asyncio.wrap_future(work)
 
@@ -221,7 +245,7 @@ def _save(to: Path, *, copy: bool, number: int, overwrite: bool) -> None:
 
 
 def _what_is_open() -> tuple[str, bool, int]:
-    return bpy.data.filepath or "the unnamed file", bpy.data.is_dirty, events.loads()
+    return bpy.data.filepath or "the unnamed file", events.unsaved(), events.loads()
 
 
 def _open(source: Path, agreed: tuple[str, bool, int]) -> Opened | None:

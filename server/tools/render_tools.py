@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Literal, NotRequired, TypedDict
+from pathlib import Path
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from ... import main_thread
-from .. import render, resources
+import bpy
+
+from ... import folders, main_thread
+from ...sandbox.rehearsal import program
+from .. import animation, render, resources
 from ..mcp import content
 from ..mcp.content import ToolResult
 from ..mcp.context import WAIT_SECONDS, RequestContext
+from . import files
 from .registry import tool
 from .schema import Bounds
 
@@ -93,3 +99,117 @@ def _result(picture: render.Picture) -> ToolResult:
     if picture.note:
         note += f", {picture.note}"
     return ToolResult([shown, content.text(note)], facts)
+
+
+class AnimationResult(TypedDict):
+    """Where the frames are, or the job that makes them."""
+
+    status: Literal["success", "pending"]
+    folder: NotRequired[str]
+    first: NotRequired[str]
+    last: NotRequired[str]
+    frames: NotRequired[int]
+    #: Frames that were there before this call.
+    frames_before: NotRequired[int]
+    note: NotRequired[str]
+    render_id: NotRequired[str]
+    job_id: NotRequired[str]
+    message: NotRequired[str]
+
+
+@tool(title="Render Animation", destructive=True, output=AnimationResult)
+async def render_animation(
+    context: RequestContext,
+    path: Annotated[str, Bounds(longest=1000)] = "",
+    start: Annotated[int, Bounds(0, 1_048_574)] | None = None,
+    end: Annotated[int, Bounds(0, 1_048_574)] | None = None,
+    step: Annotated[int, Bounds(1, 10_000)] = 1,
+    camera: str | None = None,
+    engine: render.Engine = "CYCLES",
+    resolution: tuple[Side, Side] | None = None,
+    samples: Annotated[int, Bounds(1, 65536)] | None = None,
+    resume: str | None = None,
+    wait_seconds: Annotated[float, Bounds(0, WAIT_SECONDS)] = 5,
+) -> ToolResult:
+    """Render frames as PNG pictures beside the open Blender, which stays usable, into a folder that the user named.
+    A job: get_job tells how far it is, cancel_job stops it, and resume goes on where it was.
+
+    path: such as `shots/turn.png`, which gives turn_0001.png and so on; overwriting asks the user.
+    start: first frame; start and end default to the scene's.
+    engine: CYCLES works everywhere; the others need a graphics card.
+    resume: the render_id of a render that ended early; it goes on with the scene as it was then.
+    """
+    if resume is None:
+        ordered, blender = await _ordered(
+            context,
+            path,
+            (start, end, step),
+            {"camera": camera, "engine": engine, "resolution": resolution, "samples": samples},
+        )
+    else:
+        ordered, blender = await _resumed(context, resume)
+    before = len(ordered.frames) - len(ordered.left)
+    title = f"Render of {len(ordered.frames)} Frames"
+    job = await context.background("render", title, wait_seconds=wait_seconds, render_id=ordered.id)
+    try:
+        done, note = await asyncio.to_thread(
+            animation.run, _home(), ordered, blender, context.report_progress, job.cancelled
+        )
+    except render.Cancelled:
+        raise asyncio.CancelledError from None
+    facts: AnimationResult = {
+        "status": "success",
+        "folder": done.folder,
+        "first": done.place(done.frames[0]).name,
+        "last": done.place(done.frames[-1]).name,
+        "frames": len(done.frames),
+        "frames_before": before,
+        "render_id": done.id,
+    }
+    if note:
+        facts["note"] = note
+    return ToolResult(structured=facts)
+
+
+async def _ordered(
+    context: RequestContext, path: str, span: tuple[int | None, int | None, int], choice: dict[str, Any]
+) -> tuple[animation.Order, program.Program]:
+    to = await files.target(context, path, {".png"})
+    start, end, step = span
+
+    def frames() -> tuple[int, ...]:
+        scene: Any = bpy.context.scene
+        return animation.frames_of(
+            scene.frame_start if start is None else start, scene.frame_end if end is None else end, step
+        )
+
+    chosen = await files.on_main_thread(context, frames)
+    there = await files.agreed_to_overwrite(
+        context, [to.with_name(animation.frame_name(to.stem, frame)) for frame in chosen]
+    )
+    files.note("animation_rendered", context, to)
+
+    def order() -> tuple[animation.Order, program.Program]:
+        made = animation.order(
+            _home(), to, owner=context.client.id, frames=chosen, overwrite=bool(there), **choice
+        )
+        return made, program.find()
+
+    return await files.on_main_thread(context, order)
+
+
+async def _resumed(context: RequestContext, render_id: str) -> tuple[animation.Order, program.Program]:
+    ordered = await asyncio.to_thread(animation.load, _home(), render_id, context.client.id)
+    to = await files.target(context, str(ordered.place(ordered.frames[0])), {".png"})
+    if not ordered.overwrite:
+        done = set(ordered.done)
+        places = [ordered.place(frame) for frame in ordered.left if frame not in done]
+        there = await files.agreed_to_overwrite(context, places)
+        ordered = replace(ordered, overwrite=bool(there))
+    files.note("animation_resumed", context, to)
+    return ordered, await files.on_main_thread(context, program.find)
+
+
+def _home() -> Path:
+    """Where renders that are not finished are kept."""
+    return folders.user_folder() / "renders"
