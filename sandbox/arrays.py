@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from .array_sizes import MADE, SECTIONS, width
 from .modules import View
 
 if TYPE_CHECKING:
@@ -29,17 +30,18 @@ _FUNCTIONS: Final = """abs absolute add all allclose amax amin any append arccos
     arctanh argmax argmin argsort argwhere around array array_equal asarray atleast_1d atleast_2d average bincount
     cbrt ceil clip column_stack concatenate conj copy copysign corrcoef cos cosh count_nonzero cov cross cumprod cumsum
     deg2rad degrees delete diff digitize divide dstack empty_like equal exp exp2 expand_dims expm1 fabs flip fliplr
-    flipud floor floor_divide fmax fmin fmod full_like gradient greater greater_equal heaviside hsplit hstack hypot
+    flipud floor floor_divide fmax fmin fmod full_like gradient greater greater_equal heaviside hstack hypot
     imag insert interp intersect1d invert isclose isfinite isin isinf isnan less less_equal log log10 log1p log2
     logical_and logical_not logical_or logical_xor max maximum mean median min minimum mod moveaxis multiply nan_to_num
     nanmax nanmean nanmin nansum nanstd ndim negative nonzero not_equal ones_like percentile polyval positive power
     prod ptp quantile rad2deg radians ravel real reciprocal remainder reshape roll rot90 round rint searchsorted
-    setdiff1d shape sign sin sinc sinh size sort split sqrt square squeeze stack std subtract sum swapaxes take tan
-    tanh trace transpose trapezoid tril triu true_divide trunc union1d unique unravel_index vdot var vsplit vstack
+    setdiff1d shape sign sin sinc sinh size sort sqrt square squeeze stack std subtract sum swapaxes take tan
+    tanh trace transpose trapezoid tril triu true_divide trunc union1d unique unravel_index vdot var vstack
     where zeros_like""".split()
 """Functions whose results are no bigger than their arguments together, broadcast."""
 _COUNTED: Final = ("linspace", "logspace", "geomspace")
 _PRODUCTS: Final = ("dot", "matmul", "inner", "convolve", "correlate", "tensordot")
+_SPLITTING: Final = ("split", "hsplit", "vsplit")
 _LINALG: Final = (
     "cond",
     "det",
@@ -97,6 +99,7 @@ class _Arrays:
         self.np = np
         self.array_type: Any = np.ndarray
         self.limit = guard.meter.limits.sequence
+        self._width = 1.0
 
     def views(self) -> dict[str, object]:
         """The views, having told the guards about numpy's types."""
@@ -112,6 +115,7 @@ class _Arrays:
             **{name: self._wrapped(getattr(np, name), check) for name, check in self._creators().items()},
             **{name: self._wrapped(getattr(np, name), self._count_argument) for name in _COUNTED},
             **{name: self._wrapped(getattr(np, name), self._product) for name in _PRODUCTS},
+            **{name: self._wrapped(getattr(np, name), self._sections) for name in _SPLITTING},
             **{name: getattr(np, name) for name in _CONSTANTS},
             **{name: getattr(np, name) for name in (*_SCALARS, *_ABSTRACT) if hasattr(np, name)},
             **self._special(),
@@ -194,11 +198,18 @@ class _Arrays:
             self.guard.meter.tick()
             arguments = tuple(map(self.inward, arguments))
             named = {name: self.inward(value) for name, value in named.items()}
+            self._width = width(self.np, (*arguments, *named.values()))
+            self.size(1)
+            if "shape" in named:
+                self.size(_product_of(named["shape"]))
             if check is not None:
                 check(*arguments, **named)
+            if made is not None:
+                self.size(made(self.np, *arguments, **named))
             self._broadcast((*arguments, *named.values()))
             return self.outward(function(*arguments, **named))
 
+        made = MADE.get(getattr(function, "__name__", ""))
         call.__name__ = call.__qualname__ = getattr(function, "__name__", "function")
         return call
 
@@ -225,8 +236,8 @@ class _Arrays:
 
     def size(self, count: float) -> None:
         """Stop the run if an array would have too many items."""
-        if count > self.limit:
-            self.guard.operators.length(int(min(count, 1e18)), "numpy array")
+        if count * self._width > self.limit:
+            self.guard.operators.length(int(min(count * self._width, 1e18)), "numpy array")
 
     def work(self, count: float) -> None:
         """Stop the run if a product would take too long."""
@@ -258,6 +269,7 @@ class _Arrays:
         if type(left) is not self.array_type and type(right) is not self.array_type:
             return
         left, right = self.inward(left), self.inward(right)
+        self._width = width(self.np, (left, right))
         if sign == "@":
             self._product(left, right)
             return
@@ -271,9 +283,11 @@ class _Arrays:
         """`zeros(shape)`."""
         self.size(_product_of(named.get("shape", shape)))
 
-    def _square(self, rows: Any, columns: Any = None, *_rest: Any, **_named: Any) -> None:
-        """`eye(rows, columns)`."""
-        self.size(float(rows) * float(rows if columns is None else columns))
+    def _square(self, *sides: Any, **named: Any) -> None:
+        """`eye(N, M)`, `identity(n)`."""
+        given = [*sides[:2], *(named[name] for name in ("n", "N", "M") if named.get(name) is not None)]
+        sizes = [float(side) for side in given if side is not None]
+        self.size(sizes[0] * sizes[-1] if sizes else 0.0)
 
     def _target(self, _value: Any, shape: Any, **_named: Any) -> None:
         """`broadcast_to(array, shape)`."""
@@ -304,6 +318,12 @@ class _Arrays:
             )
             self.size(rows * columns if shared > 1 or 1 in (left.ndim, right.ndim) else sizes[0] * sizes[1])
         self.size(0)
+
+    def _sections(self, _value: Any, sections: Any, *_rest: Any, **_named: Any) -> None:
+        """`split(array, sections)`: each part is an array of its own."""
+        count = self._size(sections) if self.np.ndim(sections) else operator.index(sections)
+        if count > SECTIONS:
+            self.size(float(count) * 1000.0)
 
     def _repeat(self, value: Any, count: Any, *_rest: Any, **_named: Any) -> None:
         total = sum(map(int, count)) if isinstance(count, list | tuple) else self.np.sum(count)
@@ -363,10 +383,10 @@ class _Arrays:
             self.size(abs((float(stop) - float(start)) / (float(step) or 1.0)))
             return self._wrapped(np.arange)(*arguments, **named)
 
-        def tile(value: Any, repeats: Any) -> Any:
-            times = math.prod(map(int, repeats)) if isinstance(repeats, list | tuple) else int(repeats)
-            self.size(float(times) * self._size(value) * _deep(value))
-            return self._wrapped(np.tile)(value, repeats)
+        def tile(A: Any, reps: Any) -> Any:  # noqa: N803
+            times = math.prod(map(int, reps)) if isinstance(reps, list | tuple) else int(reps)
+            self.size(float(times) * self._size(A) * _deep(A))
+            return self._wrapped(np.tile)(A, reps)
 
         def meshgrid(*axes: Any, **named: Any) -> Any:
             self.size(math.prod(float(self._size(axis)) for axis in axes) * len(axes))
@@ -386,7 +406,11 @@ class _Arrays:
             return self._wrapped(np.pad)(array, width, **named)
 
         def histogram(value: Any, bins: Any = 10, **named: Any) -> Any:
-            self.size(bins if isinstance(bins, int) else 0)
+            if isinstance(bins, str):
+                raise TypeError("histogram() takes a number of bins here, or their edges")
+            self.size(
+                float(operator.index(bins)) if hasattr(type(bins), "__index__") and not np.ndim(bins) else 0
+            )
             return self._wrapped(np.histogram)(value, bins, **named)
 
         def polyfit(x: Any, y: Any, degree: Any) -> Any:
@@ -428,7 +452,7 @@ class _Arrays:
             def check(*arguments: Any, size: Any = None, **_named: Any) -> None:
                 if name in ("rand", "randn"):
                     size = arguments
-                elif name in ("permutation", "choice") and arguments and isinstance(arguments[0], int):
+                elif name in ("permutation", "choice") and arguments and np.ndim(arguments[0]) == 0:
                     self.size(float(arguments[0]))
                 position = _SIZE_POSITION.get(name, 2)
                 if size is None and len(arguments) > position:

@@ -32,14 +32,12 @@ _PLAIN: Final = (
         chr,
         sturdy.classmethod,
         complex,
-        dict,
         float,
-        frozenset,
         hex,
         id,
         len,
     ),
-    *(list, object, oct, ord, sturdy.property, set, sturdy.staticmethod, tuple, next, super),
+    *(list, object, oct, ord, sturdy.property, sturdy.staticmethod, tuple, next, super),
 )
 """As Python has them: what they make is no bigger than what they are given, and iterators tick."""
 
@@ -97,6 +95,7 @@ class Builtins:
             self.range: range,
             self.type: type,
             self.slice: slice,
+            **{guard.hashing.function(kind): kind for kind in (dict, frozenset, set)},
         }
         self._alive: weakref.WeakSet[Iterator[Any]] = weakref.WeakSet()
         self._known_kinds: dict[Any, Any] = {}
@@ -260,6 +259,8 @@ class Builtins:
         """`isinstance(value, kinds)`, where kinds may be `int`, `str`, … as scripts see them."""
         if type(value) in _STANDING_IN:
             value = self.real(value)
+        if type(kinds) is tuple:
+            self._guard.hashing.key(kinds)
         try:
             return isinstance(value, self._known_kinds[kinds])
         except KeyError:
@@ -268,7 +269,7 @@ class Builtins:
 
     def issubclass(self, kind: Any, kinds: Any) -> bool:
         """`issubclass(kind, kinds)`."""
-        return issubclass(self.real(kind), self._kinds(kinds))
+        return issubclass(self.real(kind), self._kinds(self._guard.hashing.key(kinds)))
 
     def _kinds(self, kinds: Any) -> Any:
         if type(kinds) is tuple:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import hooks, names
 from .watchdog import ScriptStopped
+from .weight import TooHeavy, weigh
 
 if TYPE_CHECKING:
     from .guards import Guard
@@ -70,6 +71,10 @@ class _EnumType(enum.EnumType):
     def __call__(cls, value: Any, *more: Any, **named: Any) -> Any:
         if more or named:
             raise TypeError(f"{cls.__name__}() takes one value: write a class statement to make an Enum")
+        try:
+            weigh(value, _HEAVIEST)
+        except TooHeavy:
+            raise ValueError(f"{cls.__name__}() takes a smaller value") from None
         return super().__call__(value)
 
 
@@ -79,9 +84,11 @@ def _enum(base: Any) -> Any:
     return _EnumType(base.__name__, (base,), body)
 
 
+_HEAVIEST: Final = 100_000
 ENUMS: Final = tuple(map(_enum, (enum.Enum, enum.IntEnum, enum.Flag, enum.IntFlag, enum.StrEnum)))
 """Enum, IntEnum, … as scripts may derive from them."""
 _BASES: Final = frozenset({object, list, dict, set, abc.ABC, collections.OrderedDict, *EXCEPTIONS, *ENUMS})
+_TABLES: Final = frozenset({set, dict, collections.OrderedDict})
 _MIXINS: Final = frozenset({str, int, float})
 """Allowed beside an Enum, where their own methods stay as they are."""
 _COMPILERS: Final = frozenset(
@@ -169,7 +176,7 @@ class ClassHook:
             self._guard.meter.refuse(
                 f"class {name} cannot derive from {what}: {self._instead(kind)}", code="class"
             )
-        return tuple(kinds), is_tuple
+        return tuple(self._guard.hashing.base(kind) if kind in _TABLES else kind for kind in kinds), is_tuple
 
     def _instead(self, kind: object) -> str:
         if kind in (str, int, float, bytes, tuple, bool):

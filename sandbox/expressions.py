@@ -18,16 +18,10 @@ from . import hooks, names
 from .inference import CONTAINERS, TEXT, Kind, is_number
 from .nodes import LOAD, are_small, is_small
 from .operations import Operations
-from .plain import PLAIN_METHODS
+from .plain import HASHING, HASHING_ALL, PLAIN_METHODS
 
 __all__ = ("Expressions",)
 
-_HASHING: Final = frozenset({"add", "discard", "get", "pop", "remove", "setdefault"})
-"""Methods of sets and dicts that hash their argument."""
-_HASHING_ALL: Final = frozenset(
-    {"fromkeys", "update", "union", "intersection", "difference", "symmetric_difference"}
-)
-"""Methods that hash the items of their argument (those of Blender's values take none that matter)."""
 _MAKES_HASHED: Final = frozenset({"set", "frozenset", "dict"})
 
 
@@ -73,9 +67,15 @@ class Expressions(Operations):
             return self._special(node)
         kind = self.kind(node.value)
         node.value = self.visit(node.value)
+        if node.attr in HASHING or node.attr in HASHING_ALL:  # not called here: whoever does is looked at
+            return self._asked(node.value, node)
         if self._needs_no_guard(kind, node.attr):
             return node
         return self._read(node.value, node)
+
+    def _asked(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
+        """`value.attr` by the guards, value being rewritten already."""
+        return self.call(hooks.GETATTR, node, value, self.constant(self._mangled(node.attr), node))
 
     def _needs_no_guard(self, kind: Kind, attribute: str) -> bool:
         if attribute.startswith("_"):
@@ -201,8 +201,12 @@ class Expressions(Operations):
         for position, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
             if key is not None:
                 node.keys[position] = self.keyed(key)
-            node.values[position] = self.visit(value)
+            node.values[position] = self.visit(value) if key is not None else self._spread(value)
         return node
+
+    def _spread(self, node: ast.expr) -> ast.expr:
+        """`**node`: the keys of a mapping of the script's own are hashed."""
+        return self.call(hooks.KEYS, node, self.visit(node))
 
     def visit_Slice(self, node: ast.Slice) -> ast.AST:
         """`a:b:c` between brackets."""
@@ -220,10 +224,11 @@ class Expressions(Operations):
             and function.id in _MAKES_HASHED
             and function.id not in self.kinds.names
         ):
-            made = self._hashed_arguments("update", node.args)
-            node.args = made if made is not None else self.visit_all(node.args)
-            node.keywords = self.visit_all(node.keywords)
-            return node
+            made = self._hashed_arguments("update", node)
+            place = {"lineno": node.lineno, "col_offset": node.col_offset}
+            native = function if made is None else self.name(hooks.TYPES.format(function.id), node)
+            args = self.visit_all(node.args) if made is None else made
+            return ast.Call(native, args, self.visit_all(node.keywords), **place)
         if isinstance(function, ast.Name) and (rewritten := self._isinstance(node)):
             return rewritten
         if not isinstance(function, ast.Attribute) or not isinstance(function.ctx, ast.Load):
@@ -232,8 +237,13 @@ class Expressions(Operations):
             return self.node_contents_visit(node)
         kind = self.kind(function.value)
         function.value = self.visit(function.value)
-        node.args = self._hashed_arguments(function.attr, node.args) or self.visit_all(node.args)
+        hashing = function.attr in HASHING or function.attr in HASHING_ALL
+        made = self._hashed_arguments(function.attr, node) if hashing else None
+        node.args = self.visit_all(node.args) if made is None else made
         node.keywords = self.visit_all(node.keywords)
+        if hashing and made is None:
+            node.func = self._asked(function.value, function)
+            return node
         if self._needs_no_guard(kind, function.attr):
             return node
         guarded = self._read(function.value, function)
@@ -242,15 +252,19 @@ class Expressions(Operations):
         node.func = guarded
         return node
 
-    def _hashed_arguments(self, name: str, args: list[ast.expr]) -> list[ast.expr] | None:
-        """The arguments of `table.get(key)`, `set.update(items)`, …, checked where they will be hashed."""
-        if not args or isinstance(args[0], ast.Starred) or name not in _HASHING | _HASHING_ALL:
+    def _hashed_arguments(self, name: str, node: ast.Call) -> list[ast.expr] | None:
+        """The arguments of `table.get(key)`, `set.update(items)`, …, looked at where they will be hashed.
+
+        None where it cannot be told here which they are.
+        """
+        if any(isinstance(part, ast.Starred) for part in node.args):
             return None
-        first, *rest = args
-        if name in _HASHING:
-            return [self.keyed(first), *self.visit_all(rest)]
-        new = self.visit(first)
-        return [self.call(hooks.KEYS, new, new), *self.visit_all(rest)]
+        if name in HASHING:
+            if node.keywords:
+                return None
+            return [self.keyed(part) for part in node.args[:1]] + self.visit_all(node.args[1:])
+        found = self.visit_all(node.args)
+        return [self.call(hooks.KEYS, part, part) for part in found]
 
     def _both_ways(self, node: ast.Call, guarded: ast.IfExp) -> ast.expr:
         """`a.f(x) if … else <getattr>(a, 'f')(x)`: spares the plain way a bound method."""
@@ -288,6 +302,9 @@ class Expressions(Operations):
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST:
         """`name=value` in a call."""
+        if node.arg is None:
+            node.value = self._spread(node.value)
+            return node
         return self.node_contents_visit(node)
 
     def visit_TemplateStr(self, node: ast.AST) -> ast.AST:

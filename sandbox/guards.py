@@ -20,11 +20,22 @@ from . import hooks, names, sturdy
 from .builtins import Builtins, StandIn, stand_in
 from .classes import EXCEPTIONS, ClassHook, Marker
 from .compile import Compiled
+from .hashing import Hashing
 from .host import Host
 from .methods import guarded_method
 from .modules import View, import_problem, views
 from .operators import Operators
-from .plain import FLOATY_TYPES, ITEM_TYPES, PLAIN_TYPES, SCALAR_TYPES, SET_ITEM_TYPES, SIMPLE_TYPES
+from .plain import (
+    FLOATY_TYPES,
+    HASHING,
+    HASHING_ALL,
+    ITEM_TYPES,
+    PLAIN_TYPES,
+    SCALAR_TYPES,
+    SET_ITEM_TYPES,
+    SIMPLE_TYPES,
+    TABLE_TYPES,
+)
 from .policy import Policy
 from .text import Text
 from .watchdog import Watchdog
@@ -43,14 +54,12 @@ def build_namespace(compiled: Compiled, policy: Policy, host: Host | None, meter
 
 _GENERATOR: Final = frozenset({"send", "throw", "close"})
 _PROPERTY: Final = frozenset({"getter", "setter", "deleter"})
-_CACHED: Final = frozenset({"cache_clear", "cache_info", "cache_parameters"})
 _EXCEPTION: Final = frozenset(
     {"args", "errno", "strerror", "msg", "name", "value", "reason", "start", "end", "lineno", "add_note"}
 )
 _OTHER_TYPES: Final[dict[type, frozenset[str]]] = {
     types.GeneratorType: _GENERATOR,
     sturdy.property: _PROPERTY,
-    functools._lru_cache_wrapper: _CACHED,
 }
 
 
@@ -74,10 +83,12 @@ class Guard:
         self.item_readers: dict[type, Callable[[Any, Any], Any]] = {}
         self._owned: dict[type, bool] = {}
         self.operators = Operators(meter)
+        self.hashing = Hashing(self.operators, self.own)
         self.text = Text(self)
         self.builtins = Builtins(self)
+        self.operators.real = self.builtins.real
         self.namespace: dict[str, Any] = {
-            **{hooks.reads(name): set() for name in compiled.attributes_read},
+            **{hooks.reads(name): _tables(name) for name in compiled.attributes_read},
             **{hooks.writes(name): set() for name in compiled.attributes_written},
         }
         wanted = {each.module.partition(".")[0] for each in compiled.imports}
@@ -92,8 +103,8 @@ class Guard:
             hooks.TYPE: type,
             hooks.SLICE: slice,
             hooks.EXCEPTION: Exception,
-            hooks.KEY: self.operators.key,
-            hooks.KEYS: self.operators.keys,
+            hooks.KEY: self.hashing.key,
+            hooks.KEYS: self.hashing.keys,
             hooks.SIMPLE: self.simple,
             hooks.FLOATY: self.floaty,
             hooks.SCALAR: self.scalar,
@@ -227,7 +238,7 @@ class Guard:
             and isinstance(kind, type)
             and (kind in self.own or kind in EXCEPTIONS or kind in _INITIALISED)
         ):
-            return kind.__init__  # type: ignore[misc]
+            return (self.hashing.base(kind) if kind in (dict, set) else kind).__init__  # type: ignore[misc]
         if name == "__members__" and isinstance(kind, type) and issubclass(kind, enum.Enum):
             return dict(kind.__members__)
         raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
@@ -470,6 +481,12 @@ class Guard:
         """`<class 'int'>` for what stands for a class."""
         real = self.builtins.real(value)
         return repr(real) if real is not value and isinstance(real, type) else None
+
+
+def _tables(name: str) -> set[type]:
+    """The types of tables whose method a call may use as it is: the transformer has its arguments looked at."""
+    hashes = name in HASHING or name in HASHING_ALL
+    return {kind for kind in PLAIN_TYPES if hashes and issubclass(kind, TABLE_TYPES) and hasattr(kind, name)}
 
 
 _INITIALISED: Final = frozenset({object, list, dict, set})

@@ -61,8 +61,8 @@ KEYS = "<keys>"
 """(iterable) -> the iterable, its items checked as KEY does."""
 EXCEPTION = "<exception>"
 """The real `Exception`: what a bare `except` catches."""
-FACADES = frozenset({"bytearray", "bytes", "int", "range", "str"})
-"""Builtin types that scripts see as guarded functions: their constructors can make big values."""
+FACADES = frozenset({"bytearray", "bytes", "dict", "frozenset", "int", "range", "set", "str"})
+"""Builtin types that scripts see as guarded functions: their constructors can make big values, or hash many."""
 BUILTIN_TYPES = FACADES | {"bool", "complex", "dict", "float", "frozenset", "list", "set", "tuple"}
 """Builtin types whose real class `TYPES` names."""
 RAW = {name: f"<raw {name}>" for name in ("enumerate", "map", "reversed", "zip")}

@@ -9,6 +9,7 @@ import collections
 import dataclasses
 import datetime
 import enum
+import fractions
 import functools
 import hashlib
 import itertools
@@ -17,6 +18,7 @@ import math
 import operator
 import random
 import re
+import statistics
 import sys
 import textwrap
 import time
@@ -29,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Final
 from . import sturdy
 from .classes import ENUMS, Marker
 from .patterns import pattern_members
+from .plain import SCALAR_TYPES
 from .value_library import bisect_members, copy_members, fraction, heapq_members, operator_members
 
 if TYPE_CHECKING:
@@ -50,6 +53,7 @@ def guarded_members(guard: Guard) -> dict[str, Members]:
         time.struct_time: frozenset(name for name in dir(time.struct_time) if name.startswith("tm_")),
         type(hashlib.sha256()): frozenset({"hexdigest", "digest", "update", "name"}),
         _Chain: frozenset({"from_iterable"}),
+        _Cached: frozenset({"cache_clear", "cache_info", "cache_parameters"}),
         array.array: frozenset(
             {
                 "append",
@@ -72,7 +76,11 @@ def guarded_members(guard: Guard) -> dict[str, Members]:
     guard.items |= {array.array, time.struct_time}
     guard.set_items.add(array.array)
     special = type(typing.ClassVar)
-    guard.item_readers |= {special: operator.getitem, Marker: operator.getitem, re.Match: operator.getitem}
+    guard.item_readers |= {
+        special: lambda value, _key: value,
+        Marker: operator.getitem,
+        re.Match: operator.getitem,
+    }
     return {
         "math": _math(guard),
         "random": _random(guard),
@@ -81,6 +89,11 @@ def guarded_members(guard: Guard) -> dict[str, Members]:
         "collections": {
             "namedtuple": _namedtuple(guard),
             "deque": sturdy.deque,
+            **{
+                kind.__name__: guard.builtins.add_facade(guard.hashing.function(kind), kind)
+                for kind in (collections.Counter, collections.OrderedDict)
+            },
+            "defaultdict": guard.builtins.add_facade(_default_dict(guard), collections.defaultdict),
             "UserDict": dict,
             "UserList": list,
         },
@@ -90,6 +103,7 @@ def guarded_members(guard: Guard) -> dict[str, Members]:
         "json": _json(guard),
         "textwrap": _textwrap(guard),
         "typing": _typing(),
+        "statistics": _statistics(guard),
         "copy": copy_members(guard),
         "operator": operator_members(guard),
         "bisect": bisect_members(guard),
@@ -280,7 +294,9 @@ def _itertools(guard: Guard) -> Members:
         return tuple(ticked(part) for part in itertools.tee(items, operator.index(n)))
 
     def groupby(items: Any, key: Any = None) -> Iterator[Any]:
-        for name, group in itertools.groupby(ticked(iter(items)), ticking(key)):
+        made = ticking(key) or (lambda item: item)
+        keyed = itertools.groupby(ticked(iter(items)), lambda item: guard.hashing.key(made(item)))
+        for name, group in keyed:
             yield name, ticked(group)
 
     names = "accumulate batched count cycle combinations combinations_with_replacement pairwise permutations repeat"
@@ -320,7 +336,7 @@ def _functools(guard: Guard) -> Members:
         return lambda function: cached(function, maxsize, typed)
 
     def cached(function: Any, maxsize: Any, typed: Any) -> Any:
-        return functools.lru_cache(maxsize, bool(typed))(lambda *a, **k: function(*a, **k))
+        return _Cached(guard, functools.lru_cache(maxsize, bool(typed))(lambda *a, **k: function(*a, **k)))
 
     return {
         "cmp_to_key": sturdy.cmp_to_key,
@@ -333,6 +349,51 @@ def _functools(guard: Guard) -> Members:
     }
 
 
+class _Cached:
+    """What `functools.lru_cache` gives: the arguments are looked at before they are hashed."""
+
+    def __init__(self, guard: Guard, cached: Any) -> None:
+        self._key, self._cached = guard.hashing.key, cached
+        self.cache_clear, self.cache_info = cached.cache_clear, cached.cache_info
+        self.cache_parameters = cached.cache_parameters
+
+    def __get__(self, instance: Any, _owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if not SCALAR_TYPES.issuperset(map(type, arguments)):
+            self._key(arguments)
+        if named:
+            self._key(tuple(named.values()))
+        return self._cached(*arguments, **named)
+
+
+def _statistics(guard: Guard) -> Members:
+    """Functions that hash all values, or compute with fractions of any length."""
+
+    def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            arguments = tuple(map(look, arguments))
+            return function(*arguments, **{name: look(value) for name, value in named.items()})
+
+        return call
+
+    def look(values: Any) -> Any:
+        if not hasattr(type(values), "__iter__") or isinstance(values, str):
+            return values
+        values = guard.hashing.keys(values)
+        values = values if isinstance(values, list | tuple) else list(values)
+        long = sum(each.denominator.bit_length() for each in values if type(each) is fractions.Fraction)
+        guard.operators.bits(long)
+        return values
+
+    return {name: bounded(getattr(statistics, name)) for name in _OF_VALUES.split()}
+
+
+_OF_VALUES: Final = """correlation covariance fmean geometric_mean harmonic_mean linear_regression mean median
+    median_grouped median_high median_low mode multimode pstdev pvariance quantiles stdev variance"""
+
+
 def _abstract(guard: Guard) -> Callable[[Any], Any]:
     def abstractmethod(function: Any) -> Any:
         if not isinstance(function, types.FunctionType) or function.__globals__ is not guard.namespace:
@@ -340,6 +401,13 @@ def _abstract(guard: Guard) -> Callable[[Any], Any]:
         return abc.abstractmethod(function)
 
     return abstractmethod
+
+
+def _default_dict(guard: Guard) -> Callable[..., Any]:
+    def defaultdict(factory: Any = None, *items: Any, **named: Any) -> Any:
+        return collections.defaultdict(factory, *map(guard.hashing.keys, items), **named)
+
+    return defaultdict
 
 
 def _namedtuple(guard: Guard) -> Callable[..., type]:

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .plain import GUARDED
+from .plain import GUARDED, TABLE_TYPES
 
 if TYPE_CHECKING:
     from .guards import Guard
@@ -21,7 +21,8 @@ def guarded_method(guard: Guard, kind: type, name: str) -> Method | None:
     """`kind.name` as a function of the value and the arguments, None if the plain one needs no guard."""
     for base in kind.__mro__:
         if name in GUARDED.get(base, ()):
-            maker = _MAKERS.get(name, _linear)
+            maker = _hashing if issubclass(base, TABLE_TYPES) else _MAKERS.get(name, _linear)
+            maker = _OF_COUNTER.get(name, maker)
             return maker(guard, getattr(base, name), base)
     return None
 
@@ -177,12 +178,24 @@ def _elements(guard: Guard, plain: Method, _kind: type) -> Method:
     return method
 
 
-def _from_keys(guard: Guard, _plain: Method, kind: type) -> Method:
-    def method(*arguments: Any) -> Any:
-        guard.meter.tick()
-        return kind.fromkeys(*arguments)  # type: ignore[attr-defined]
+def _most_common(guard: Guard, plain: Method, _kind: type) -> Method:
+    def method(value: Any, *count: Any) -> Any:
+        guard.operators.sortable(list(value.values()))
+        return plain(value, *count)
 
     return method
+
+
+def _hashing(guard: Guard, plain: Method, _kind: type) -> Method:
+    """A method of a set or dict that hashes its arguments."""
+    if plain.__name__ != "fromkeys":
+        return guard.hashing.method(plain)
+
+    def from_keys(keys: Any, *value: Any) -> Any:
+        guard.meter.tick()
+        return plain(guard.hashing.keys(keys), *value)
+
+    return from_keys
 
 
 _MAKERS: dict[str, Callable[[Guard, Method, type], Method]] = {
@@ -196,9 +209,11 @@ _MAKERS: dict[str, Callable[[Guard, Method, type], Method]] = {
     "extend": _extend,
     "extendleft": _extend,
     "sort": _sort,
-    "elements": _elements,
     **dict.fromkeys(("encode", "decode"), _coding),
     "to_bytes": _to_bytes,
     "from_bytes": _from_bytes,
-    "fromkeys": _from_keys,
+}
+_OF_COUNTER: dict[str, Callable[[Guard, Method, type], Method]] = {
+    "elements": _elements,
+    "most_common": _most_common,
 }

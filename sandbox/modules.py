@@ -62,15 +62,13 @@ PLAIN_MEMBERS: Final[Mapping[str, str]] = {
         time time_ns""",
     "abc": "ABC",
     "contextlib": "contextmanager nullcontext suppress",
-    "collections": "Counter OrderedDict defaultdict",
     "collections.abc": """Callable Collection Container Generator Hashable ItemsView Iterable Iterator KeysView
         Mapping MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView""",
     "dataclasses": "FrozenInstanceError InitVar KW_ONLY MISSING field is_dataclass replace",
     "enum": "auto unique",
     "functools": "cached_property partial",
     "numbers": "Complex Integral Number Rational Real",
-    "statistics": """StatisticsError correlation covariance fmean geometric_mean harmonic_mean linear_regression mean
-        median median_grouped median_high median_low mode multimode pstdev pvariance quantiles stdev variance""",
+    "statistics": "StatisticsError",
     "array": "array",
     "types": "SimpleNamespace",
 }

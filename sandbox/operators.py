@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from . import hooks
-from .plain import SCALAR_TYPES
+from .plain import SCALAR_TYPES, TABLE_TYPES
 from .watchdog import Watchdog
 from .weight import TooHeavy, has_containers, weigh
 
@@ -37,6 +37,8 @@ class Operators:
     def __init__(self, meter: Watchdog) -> None:
         self.meter = meter
         self.limits = meter.limits
+        self.real: Callable[[Any], Any] = lambda value: value
+        """The type behind what stands for it in scripts."""
         self._check_arrays: Callable[[str, Any, Any], None] = lambda _operator, _left, _right: None
 
     def watch_arrays(self, check: Callable[[str, Any, Any], None]) -> None:
@@ -62,7 +64,14 @@ class Operators:
             self._check_arrays(sign, left, right)
             return function(left, right)
 
-        return checked
+        def of_tables(left: Any, right: Any) -> Any:
+            """Sets, and views of dicts, compare what hashes alike."""
+            for table in filter(_is_table, (left, right)):
+                if isinstance(table, dict) or not SCALAR_TYPES.issuperset(map(type, table)):
+                    self.weight(table)
+            return checked(self.real(left), self.real(right))  # `int | None`
+
+        return of_tables if sign in _OF_TABLES else checked
 
     # Sizes
 
@@ -209,29 +218,6 @@ class Operators:
         if has_containers(value):
             self.length(self.weight(value) * times // 10, "comparison")
 
-    def key(self, value: Any) -> Any:
-        """`value`, once hashing it is known to be little work: tuples of tuples hash all that they unfold to."""
-        kind = type(value)
-        if kind is tuple and SCALAR_TYPES.issuperset(map(type, value)):
-            return value
-        if (
-            kind is tuple
-            or kind is frozenset
-            or (kind.__hash__ is not _PLAIN_HASH and kind not in SCALAR_TYPES)
-        ):
-            self.weight(value)
-        return value
-
-    def keys(self, values: Any) -> Any:
-        """`values`, once hashing its items is known to be little work."""
-        if hasattr(type(values), "__next__"):
-            values = list(values)
-        if type(values) not in (list, tuple):
-            return values  # a set or dict, which hold hashed items, or nothing of Python's
-        if not SCALAR_TYPES.issuperset(map(type, values)):
-            self.weight(values)
-        return values
-
     def sortable(self, items: Any) -> None:
         """Check what will be compared with one another."""
         if not SCALAR_TYPES.issuperset(map(type, items)):
@@ -271,7 +257,7 @@ class Operators:
             self.width(digits)
 
 
-_PLAIN_HASH: Final[object] = object.__hash__
+_OF_TABLES: Final = frozenset("-&|^")
 _SMALL: Final = 1 << 64
 _MODULAR_WORK: Final = 1 << 36
 _PLAIN: Final[tuple[tuple[str, Binary, Binary], ...]] = (
@@ -296,6 +282,10 @@ _COMPARE: Final[dict[str, Binary]] = {
     "in": lambda left, right: left in right,
     "not in": lambda left, right: left not in right,
 }
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, TABLE_TYPES)
 
 
 def _bits(value: Any) -> int:

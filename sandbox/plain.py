@@ -18,13 +18,27 @@ from . import sturdy
 
 __all__ = (
     "FLOATY_TYPES",
+    "HASHING",
+    "HASHING_ALL",
     "ITEM_TYPES",
     "PLAIN_METHODS",
     "PLAIN_TYPES",
     "SCALAR_TYPES",
     "SET_ITEM_TYPES",
     "SIMPLE_TYPES",
+    "TABLE_TYPES",
 )
+
+TABLE_TYPES: Final[tuple[type, ...]] = (set, frozenset, dict, type({}.keys()), type({}.items()))
+"""What holds hashed items, subclasses too."""
+HASHING: Final = frozenset({"add", "discard", "get", "move_to_end", "pop", "remove", "setdefault"})
+"""Methods of tables that hash their first argument."""
+HASHING_ALL: Final = frozenset(
+    {"fromkeys", "isdisjoint", "issubset", "issuperset", "subtract", "update", "union", "intersection"}
+    | {"difference", "symmetric_difference", "intersection_update", "difference_update"}
+    | {"symmetric_difference_update"}
+)
+"""Methods of tables that hash the items of their arguments."""
 
 GUARDED: Final[dict[type, frozenset[str]]] = {
     str: frozenset(
@@ -49,8 +63,11 @@ GUARDED: Final[dict[type, frozenset[str]]] = {
     tuple: frozenset({"count", "index"}),
     int: frozenset({"to_bytes", "from_bytes"}),
     **dict.fromkeys((datetime.date, datetime.datetime, datetime.time), frozenset({"strftime"})),
-    dict: frozenset({"fromkeys"}),
-    collections.Counter: frozenset({"elements"}),
+    collections.Counter: frozenset({"elements", "most_common", "subtract"}),
+    **{
+        kind: frozenset(name for name in (HASHING | HASHING_ALL) if hasattr(kind, name))
+        for kind in (*TABLE_TYPES, collections.OrderedDict)
+    },
     collections.deque: frozenset({"extend", "extendleft", "count", "index", "remove"}),
     array.array: frozenset({"extend", "count", "index", "remove"}),
 }
@@ -80,9 +97,9 @@ PLAIN_TYPES: Final[dict[type, frozenset[str]]] = {kind: _allowed(kind) for kind 
 """The attributes that need no guard, by exact type."""
 
 PLAIN_METHODS: Final[dict[str, frozenset[str]]] = {
-    kind.__name__: PLAIN_TYPES[kind] for kind in (str, int, float, list, tuple, dict, set)
-}
-"""The same by the names that inference gives to kinds."""
+    kind.__name__: PLAIN_TYPES[kind] for kind in (str, int, float, list, tuple)
+} | {kind.__name__: PLAIN_TYPES[kind] | GUARDED[kind] for kind in (dict, set)}
+"""The same by the names that inference gives to kinds; of tables also what the transformer looks at in a call."""
 
 SCALAR_TYPES: Final = frozenset(
     {int, float, bool, complex, str, bytes, type(None), range, datetime.date, datetime.datetime}

@@ -81,9 +81,17 @@ def operator_members(guard: Guard) -> Members:
         members[name] = functools.partial(guard.operators.compare, sign)
 
     def itemgetter(*keys: Any) -> Callable[[Any], Any]:
+        for key in keys:
+            guard.hashing.key(key)
         if len(keys) == 1:
             return lambda value: guard.getitem(value, keys[0])
         return lambda value: tuple(guard.getitem(value, key) for key in keys)
+
+    def getitem(value: Any, key: Any) -> Any:
+        return guard.getitem(value, guard.hashing.key(key))
+
+    def contains(items: Any, value: Any) -> Any:
+        return guard.operators.compare("in", guard.hashing.key(value), items)
 
     def follow(value: Any, path: Any) -> Any:
         for name in path.split(".") if type(path) is str else (path,):
@@ -95,9 +103,16 @@ def operator_members(guard: Guard) -> Members:
             return lambda value: follow(value, paths[0])
         return lambda value: tuple(follow(value, path) for path in paths)
 
-    plain = "abs contains index invert is_ is_not neg not_ pos truth"
+    plain = "abs index invert is_ is_not neg not_ pos truth"
     members |= {name: getattr(operator, name) for name in plain.split()}
-    return members | {"itemgetter": itemgetter, "attrgetter": attrgetter, "getitem": guard.getitem}
+    return (
+        members
+        | {"itemgetter": itemgetter, "attrgetter": attrgetter}
+        | {
+            "getitem": getitem,
+            "contains": contains,
+        }
+    )
 
 
 def bisect_members(guard: Guard) -> Members:
@@ -136,15 +151,57 @@ def heapq_members(guard: Guard) -> Members:
     def nsmallest(n: Any, items: Any, key: Any = None) -> list[Any]:
         return guard.builtins.sorted(items, key=key)[: operator.index(n)]
 
-    members: Members = {
-        name: with_item(getattr(heapq, name)) for name in ("heappush", "heapreplace", "heappushpop")
-    }
-    return members | {
+    def less(first: Any, second: Any) -> Any:
+        return guard.operators.compare("<", first, second)
+
+    def heappop(heap: Any) -> Any:
+        last = heap.pop()
+        return replaced(heap, last) if heap else last
+
+    def replaced(heap: Any, item: Any) -> Any:
+        smallest, heap[0] = heap[0], item
+        _sift_up(heap, less)
+        return smallest
+
+    def heapreplace(heap: Any, item: Any) -> Any:
+        return replaced(_list(heap), item)
+
+    def heappushpop(heap: Any, item: Any) -> Any:
+        return replaced(heap, item) if _list(heap) and less(heap[0], item) else item
+
+    return {
+        "heappush": with_item(heapq.heappush),
+        "heapreplace": heapreplace,
+        "heappushpop": heappushpop,
         "heapify": heapify,
-        "heappop": heapq.heappop,
+        "heappop": lambda heap: heappop(_list(heap)),
         "nlargest": nlargest,
         "nsmallest": nsmallest,
     }
+
+
+def _list(heap: Any) -> Any:
+    if not isinstance(heap, list):
+        raise TypeError(f"heap argument must be a list, not {type(heap).__name__}")
+    return heap
+
+
+def _sift_up(heap: list[Any], less: Callable[[Any, Any], Any]) -> None:
+    """Put the first item where it belongs, comparing as Python's heapq does: equal items keep its order."""
+    end, place, item = len(heap), 0, heap[0]
+    while (child := 2 * place + 1) < end:
+        if child + 1 < end and not less(heap[child], heap[child + 1]):
+            child += 1
+        heap[place] = heap[child]
+        place = child
+    heap[place] = item
+    while place:
+        parent = (place - 1) >> 1
+        if not less(item, heap[parent]):
+            break
+        heap[place] = heap[parent]
+        place = parent
+    heap[place] = item
 
 
 _FRACTION: Final = re.compile(r"\s*[-+]?[\d_]{0,400}(/[\d_]{1,400}|\.?[\d_]{0,400}([eE][-+]?\d{1,3})?)\s*")

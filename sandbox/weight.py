@@ -6,7 +6,11 @@ A few lists inside lists can stand for 2**50 comparisons, and no tick stops thos
 
 from __future__ import annotations
 
+import abc
 import collections
+import contextlib
+import functools
+import types
 from itertools import chain
 from typing import Final
 
@@ -42,7 +46,7 @@ def weigh(value: object, budget: int) -> int:
                 total += len(each)  # type: ignore[arg-type]
             elif kind not in SCALAR_TYPES:
                 parts = _parts(each)
-                total += len(parts)
+                total += len(parts) if isinstance(each, list | tuple) else len(parts) + _INSTANCE
                 if total > budget:
                     raise TooHeavy
                 if not _ONLY_SMALL.issuperset(map(type, parts)):
@@ -55,6 +59,8 @@ def weigh(value: object, budget: int) -> int:
     raise TooHeavy
 
 
+_INSTANCE: Final = 20
+"""What it costs to look into anything but a list."""
 _ONLY_SMALL: Final = SCALAR_TYPES - {str, bytes}
 
 
@@ -69,5 +75,18 @@ def _parts(value: object) -> list[object] | tuple[object, ...]:
         return list(value)
     if isinstance(value, BaseException):
         return value.args
-    own = getattr(value, "__dict__", None) if type(type(value)) is type else None
-    return list(own.values()) if type(own) is dict else ()
+    if isinstance(value, functools.partial):
+        return [value.func, *value.args, *value.keywords.values()]
+    return _attributes(value) if type(type(value)) in (type, abc.ABCMeta) else ()
+
+
+def _attributes(value: object) -> list[object]:
+    """What an instance holds in its `__dict__` and in the slots of classes of the script."""
+    own = getattr(value, "__dict__", None)
+    found = list(own.values()) if type(own) is dict else []
+    for kind in type(value).__mro__:
+        if kind.__module__ == "<script>" and "__slots__" in vars(kind):
+            slots = [each for each in vars(kind).values() if type(each) is types.MemberDescriptorType]
+            with contextlib.suppress(AttributeError):  # a slot that nothing was put in
+                found += [slot.__get__(value) for slot in slots]
+    return found

@@ -305,3 +305,59 @@ def test_what_modules_give_leads_to_no_module_frame_or_code() -> None:
         assert not (isinstance(value, type) and issubclass(value, type)), value
         assert value is not types.FunctionType
         assert not isinstance(value, StandIn) or value.kind is not None
+
+
+def test_tables_stay_python() -> None:
+    """Sets and dicts look at what they hash, and are otherwise Python's own."""
+    names = run(
+        """
+from collections import Counter, OrderedDict, defaultdict
+from dataclasses import dataclass, field
+from functools import lru_cache
+import heapq, itertools, operator
+
+@dataclass
+class A:
+    x: dict | None = None
+    n: int | str = 1
+    y: set = field(default_factory=set)
+
+class D(dict):
+    def __init__(self, *args, **named):
+        super().__init__(*args, **named)
+        self.count = len(self)
+    def __missing__(self, key):
+        return 0
+
+@lru_cache(maxsize=None)
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+d = D({'a': 1}, b=2)
+order = OrderedDict([(1, 2), (3, 4)])
+order.move_to_end(1)
+heap = []
+for position, number in enumerate([5, 3, 8, 3, 9, 2]):
+    heapq.heappush(heap, (number, position, {'n': number}))
+result = [
+    A().x, A(y={1}).y | {2}, d['c'], d.get('a'), d.count, {**d}, dict(d), list(order), fibonacci(60),
+    [heapq.heappop(heap)[:2] for _ in range(6)], sorted({'a': 2, 'b': 1}, key={'a': 2, 'b': 1}.get),
+    set().union([1], [2]), dict.fromkeys('ab', 0), dict(zip('ab', [1, 2])), Counter('hello').most_common(1),
+    type({}) is dict, type(Counter()) is Counter, isinstance(set(), int | set), dict.get({1: 2}, 1),
+    [key for key, _ in itertools.groupby([1, 1, 2])], operator.contains([1], 1), len({(i, i) for i in range(9000)}),
+    len(set([(i % 3, 0) for i in range(30_000)])),
+]
+"""
+    )
+    assert names["result"] == [
+        *(None, {1, 2}, 0, 1, 2, {"a": 1, "b": 2}, {"a": 1, "b": 2}, [3, 1], 1548008755920),
+        [(2, 5), (3, 1), (3, 3), (5, 0), (8, 2), (9, 4)],
+        ["b", "a"],
+        *({1, 2}, {"a": 0, "b": 0}, {"a": 1, "b": 2}, [("l", 2)]),
+        *(True, True, True, 2, [1, 2], True, 9000, 3),
+    ]
+
+
+def test_values_that_hash_alike() -> None:
+    error = refusal("s = set([i * (2**61 - 1) for i in range(100_000)])")
+    assert "more than 64 different values with the same hash are over the limit" in str(error)
