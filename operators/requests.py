@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The user's decisions: review a request, apply it, deny it, trust a client."""
 
+import textwrap
 from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
 
+from .. import journal
 from ..errors import BridgeError
 from ..sandbox import review, undo
 from ..sandbox.review.request import Entry
@@ -17,7 +19,8 @@ __all__ = ("LINES", "ROWS", "SUMMARY", "picture", "register", "unregister")
 #: Names of collections on WindowManager, for the lists that a panel or a dialog scrolls through.
 ROWS, LINES, SUMMARY = "mcp_bridge_requests", "mcp_bridge_script_lines", "mcp_bridge_summary_lines"
 _LISTS = (ROWS, LINES, SUMMARY)
-_WIDTH = 640
+#: The dialog's width in pixels at a scale of 1, and the letters that fit into a line of it.
+_WIDTH, _COLUMNS = 720, 104
 _MOST_LINES = 5000
 _BY = "the user in the panel"
 
@@ -67,7 +70,7 @@ class MCP_BRIDGE_OT_review_request(bpy.types.Operator):
         self.sha256, self.revision = entry.sha256, entry.revision or 0  # what is shown is what is agreed to
         manager = context.window_manager
         _fill(getattr(manager, LINES), entry.script.splitlines()[:_MOST_LINES])
-        _fill(getattr(manager, SUMMARY), [line for line in entry.summary.splitlines() if line.strip()])
+        _fill(getattr(manager, SUMMARY), _wrapped(entry.summary))
         _load_pictures(entry.id)
         return context.window_manager.invoke_props_dialog(
             self,
@@ -182,6 +185,27 @@ class MCP_BRIDGE_OT_note_alert(bpy.types.Operator):
         return {"FINISHED"}
 
 
+class MCP_BRIDGE_OT_verify_journal(bpy.types.Operator):
+    """Check that no record of the journal is missing or was altered"""
+
+    bl_idname = "mcp_bridge.verify_journal"
+    bl_label = "Verify Journal"
+    bl_options = {"INTERNAL"}
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        try:
+            findings = journal.verify_folder(journal.current().folder)
+        except (BridgeError, OSError) as error:
+            self.report({"ERROR"}, f"The journal cannot be read: {error}")
+            return {"CANCELLED"}
+        for finding in findings[:20]:
+            self.report({"ERROR"}, finding)
+        if findings:
+            return {"CANCELLED"}
+        self.report({"INFO"}, "The journal is whole")
+        return {"FINISHED"}
+
+
 class MCP_BRIDGE_OT_open_script(bpy.types.Operator):
     """Read the script in a text editor, in a window of its own. What you change there is not what runs"""
 
@@ -283,6 +307,17 @@ def _remove_texts() -> None:
                 bpy.data.texts.remove(text)
 
 
+def _wrapped(text: str) -> list[str]:
+    """The lines of a text that are not empty, broken where the dialog ends; labels do not wrap."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        lines += textwrap.wrap(
+            line, _COLUMNS, subsequent_indent=f"{indent}    ", break_on_hyphens=False, drop_whitespace=True
+        )
+    return lines
+
+
 def _fill(rows: Any, names: list[str]) -> None:
     rows.clear()
     for name in names:
@@ -295,6 +330,7 @@ _CLASSES = (
     MCP_BRIDGE_OT_deny_request,
     MCP_BRIDGE_OT_undo_request,
     MCP_BRIDGE_OT_note_alert,
+    MCP_BRIDGE_OT_verify_journal,
     MCP_BRIDGE_OT_open_script,
     MCP_BRIDGE_OT_copy_script,
     MCP_BRIDGE_OT_ask_again,

@@ -56,6 +56,8 @@ def draw(layout: bpy.types.UILayout, preferences: Any) -> None:
                 setting.draw(body, preferences, prop)
             if name == "assets":
                 _draw_keys(body, preferences)
+            if name == "records":
+                body.operator("mcp_bridge.verify_journal", icon="CHECKMARK")
     header, body = layout.panel("mcp_bridge_clients")
     header.label(text="Clients")
     if body:

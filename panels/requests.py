@@ -40,6 +40,8 @@ _SAID = {
 }
 #: A longer summary gets a list of its own that scrolls.
 _MOST_SUMMARY = 12
+#: As high as the two pictures beside it.
+_ROWS = 11
 
 
 class MCP_BRIDGE_UL_requests(bpy.types.UIList):
@@ -219,10 +221,15 @@ def draw_review(layout: Any, entry: Entry, operator: Any) -> None:
     row = layout.row()
     row.label(text=_about(entry), icon="USER", translate=False)
     if entry.request.tool != "question":
-        row.operator("mcp_bridge.open_script", icon="TEXT").request_id = entry.id
-        row.operator("mcp_bridge.copy_script", text="", icon="COPYDOWN").request_id = entry.id
-        _draw_script(layout, entry)
-    _draw_pictures(layout, entry)
+        buttons = row.row()
+        buttons.ui_units_x = 8
+        buttons.operator("mcp_bridge.open_script", icon="TEXT").request_id = entry.id
+        buttons.operator("mcp_bridge.copy_script", text="", icon="COPYDOWN").request_id = entry.id
+        pictures = [(when, icon) for when in ("before", "after") if (icon := picture(entry.id, when))]
+        split = layout.split(factor=0.7 if pictures else 1.0)
+        _draw_script(split.column(), entry)
+        if pictures:
+            _draw_pictures(split.column(align=True), pictures)
     _draw_summary(layout)
     row = layout.row()
     row.prop(operator, "reason", text="", placeholder="Why not, for the assistant")
@@ -247,7 +254,14 @@ def _about(entry: Entry) -> str:
 def _draw_script(layout: Any, entry: Entry) -> None:
     manager = bpy.context.window_manager
     layout.template_list(
-        MCP_BRIDGE_UL_script.bl_idname, "", manager, LINES, manager, f"{LINES}_index", rows=8, maxrows=8
+        MCP_BRIDGE_UL_script.bl_idname,
+        "",
+        manager,
+        LINES,
+        manager,
+        f"{LINES}_index",
+        rows=_ROWS,
+        maxrows=_ROWS,
     )
     if entry.alert:
         row = layout.row()
@@ -258,16 +272,12 @@ def _draw_script(layout: Any, entry: Entry) -> None:
         layout.label(text=f"Line {warning['line']}: {warning['message']}", icon="ERROR", translate=False)
 
 
-def _draw_pictures(layout: Any, entry: Entry) -> None:
-    shown = [(when, icon) for when in ("before", "after") if (icon := picture(entry.id, when))]
-    row = layout.row()
-    for when, icon in shown:
-        column = row.column(align=True)
-        column.template_icon(icon_value=icon, scale=9.0)
+def _draw_pictures(column: Any, pictures: list[tuple[str, int]]) -> None:
+    for when, icon in pictures:
         label = column.row()
-        label.alignment = "CENTER"
         label.active = False
         label.label(text=when.title())
+        column.template_icon(icon_value=icon, scale=5.5)
 
 
 def _draw_summary(layout: Any) -> None:

@@ -31,7 +31,7 @@ _TELLING = {
 }
 _WITH_CUSTOM_PROPERTIES = (bpy.types.ID, bpy.types.Bone, bpy.types.PoseBone)
 #: Keys that look like custom properties and are not the user's.
-_NOT_CUSTOM = frozenset(("cycles", "cycles_curves", "_RNA_UI"))
+_NOT_CUSTOM = frozenset(("cycles", "cycles_curves", "_RNA_UI", "mcp_bridge_undo"))
 _MOST = 4000
 _MOST_SETTINGS = 8
 _DEPTH = 7

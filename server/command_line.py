@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Serve from a Blender without a window: `blender -b [FILE] -c mcp_bridge [--host H] [--port P]`.
 
-Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 wrong arguments, 3 the server ended by itself.
+Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 wrong arguments, 3 the server ended by itself,
+4 the journal is not whole (`--verify-journal`, which serves nothing).
 
 What serving needs is imported when it begins: every start of a Blender with this extension registers the command.
 """
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ("COMMAND", "greeting", "register", "run", "unregister")
 
 COMMAND = "mcp_bridge"
-STOPPED, NOT_STARTED, WRONG_ARGUMENTS, ENDED = range(4)
+STOPPED, NOT_STARTED, WRONG_ARGUMENTS, ENDED, NOT_WHOLE = range(5)
 
 #: The client whose configuration the greeting shows: its form is the one that most others read too.
 _EXAMPLE = "cursor"
@@ -55,6 +56,8 @@ def run(arguments: list[str]) -> int:
         options = _parser().parse_args(arguments)
     except SystemExit as done:  # argparse has printed the help, or what is wrong
         return WRONG_ARGUMENTS if done.code else STOPPED
+    if vars(options).pop("verify_journal"):
+        return _verify_journal()
     settings.set_arguments({name: value for name, value in vars(options).items() if value is not None})
     with _signals() as stopped:
         try:
@@ -97,6 +100,18 @@ def greeting(running: Bridge) -> str:
     )
 
 
+def _verify_journal() -> int:
+    """Print what is wrong with the journal, and return the exit code."""
+    from .. import journal
+
+    folder = journal.current().folder
+    findings = journal.verify_folder(folder)
+    for finding in findings:
+        print(finding, file=sys.stderr)
+    print(f"The journal in {folder} is {'not ' if findings else ''}whole.", flush=True)
+    return NOT_WHOLE if findings else STOPPED
+
+
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
@@ -106,6 +121,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--host", help="address to listen on (BLENDER_HOST, 127.0.0.1)")
     parser.add_argument("--port", help="port to listen on (BLENDER_PORT, 9876)")
+    parser.add_argument(
+        "--verify-journal",
+        action="store_true",
+        help="check the audit journal, serve nothing (exit code 4: not whole)",
+    )
     return parser
 
 

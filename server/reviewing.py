@@ -13,8 +13,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar
 
-import bpy
-
 from .. import main_thread, settings
 from ..errors import BridgeError, ExternalServiceError, PolicyError
 from ..sandbox import execute, review, rna
@@ -260,12 +258,6 @@ def _prepare() -> tuple[int, rehearse.Prepared]:
     return events.revision(), prepared
 
 
-def _revision_after() -> int:
-    """The revision that a run has led to."""
-    bpy.context.view_layer.update()
-    return events.revision()
-
-
 def _run_live(request_id: str, cancelled: Callable[[], bool]) -> dict[str, Any]:
     """The one run of a request; whatever becomes of it is on the desk, also when nobody waits for it any more."""
     now = desk()
@@ -288,5 +280,5 @@ def _run_live(request_id: str, cancelled: Callable[[], bool]) -> dict[str, Any]:
     except BridgeError as error:
         now.failed(request_id, str(error))
         raise
-    now.applied(request_id, result, revision=_revision_after())
+    now.applied(request_id, result, revision=events.settled())
     return result

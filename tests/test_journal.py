@@ -8,7 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from bl_ext.user_default.mcp_bridge.journal import FILE_NAME, Journal, JournalError, verify
+from bl_ext.user_default.mcp_bridge.journal import (
+    ANCHORS,
+    FILE_NAME,
+    HEADS,
+    Journal,
+    JournalError,
+    verify,
+    verify_folder,
+)
 
 
 def _lines(folder: Path) -> list[str]:
@@ -74,8 +82,82 @@ def test_a_new_day_begins_a_new_file_and_old_ones_go(tmp_path: Path) -> None:
     tomorrow = Journal(tmp_path, keep_days=2, clock=lambda: now.timestamp() + 86400)
     tomorrow.write("today")
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == [FILE_NAME, f"{FILE_NAME}.{now.date().isoformat()}"]
+    assert names == [FILE_NAME, f"{FILE_NAME}.{now.date().isoformat()}", HEADS]
     assert json.loads(_lines(tmp_path)[0])["event"] == "today"
+
+
+def _written(folder: Path, count: int) -> Journal:
+    journal = Journal(folder)
+    for number in range(count):
+        journal.write("step", number=number)
+    return journal
+
+
+def test_a_tail_that_was_cut_off_shows(tmp_path: Path) -> None:
+    journal = _written(tmp_path, 4)
+    assert verify_folder(tmp_path) == []
+    lines = (tmp_path / FILE_NAME).read_text().splitlines(keepends=True)
+    (tmp_path / FILE_NAME).write_text("".join(lines[:2]))
+    assert verify_folder(tmp_path) == [f"chain {journal.chain} ends with record 2 of 4: the rest is missing"]
+    (tmp_path / FILE_NAME).unlink()
+    assert verify_folder(tmp_path) == [f"chain {journal.chain} ends with record 0 of 4: the rest is missing"]
+
+
+def test_a_beginning_that_was_cut_off_and_a_head_that_was_removed_show(tmp_path: Path) -> None:
+    journal = _written(tmp_path, 4)
+    lines = (tmp_path / FILE_NAME).read_text().splitlines(keepends=True)
+    (tmp_path / FILE_NAME).write_text("".join(lines[2:]))
+    assert verify_folder(tmp_path) == [f"{FILE_NAME}, line 1: chain {journal.chain} goes from record 0 to 3"]
+    (tmp_path / FILE_NAME).write_text("".join(lines))
+    (tmp_path / HEADS / f"{journal.chain}.json").unlink()
+    assert verify_folder(tmp_path) == [
+        f"chain {journal.chain} has no head in heads: whether its end is there cannot be told"
+    ]
+
+
+def test_a_record_that_came_after_the_head_was_read_is_no_finding(tmp_path: Path) -> None:
+    journal = _written(tmp_path, 2)
+    head = tmp_path / HEADS / f"{journal.chain}.json"
+    before = head.read_text()
+    journal.write("step")
+    head.write_text(before)
+    assert verify_folder(tmp_path) == []
+
+
+def test_what_expires_leaves_an_anchor_by_which_the_rest_is_still_whole(tmp_path: Path) -> None:
+    days = [datetime.now(UTC).timestamp()]
+    long_lived = Journal(tmp_path, keep_days=1, clock=lambda: days[-1])
+    over = _written(tmp_path, 3)
+    long_lived.write("first day")
+    first = tmp_path / f"{FILE_NAME}.{datetime.fromtimestamp(days[0], UTC).date().isoformat()}"
+    (tmp_path / FILE_NAME).rename(first)
+    days.append(days[0] + 86400)
+    long_lived.write("second day")
+    assert (verify_folder(tmp_path), first.exists()) == ([], True)
+    # The newest file was written today by the system's clock; as if it were of the second day:
+    os.utime(tmp_path / FILE_NAME, (days[-1], days[-1]))
+    days.append(days[0] + 3 * 86400)
+    long_lived.write("fourth day")
+    assert not first.exists()
+    anchors = [json.loads(line) for line in (tmp_path / ANCHORS).read_text().splitlines()]
+    assert [(anchor["chain"], anchor["n"]) for anchor in anchors] == [
+        (over.chain, 3),
+        (long_lived.chain, 1),
+        (long_lived.chain, 2),
+    ]
+    assert not (tmp_path / HEADS / f"{over.chain}.json").exists()
+    assert verify_folder(tmp_path) == []
+    (tmp_path / ANCHORS).unlink()
+    assert [finding.partition(": ")[2] for finding in verify_folder(tmp_path)] == [
+        f"chain {long_lived.chain} goes from record 0 to 3"
+    ]
+
+
+def test_a_full_disk_stops_what_would_have_to_be_recorded(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).symlink_to("/dev/full")
+    full = Path("/dev/full").stat().st_mtime
+    with pytest.raises(JournalError, match=r"No space left on device.*so nothing is run"):
+        Journal(tmp_path, clock=lambda: full).write("received")
 
 
 def test_a_journal_that_cannot_be_written_stops_what_it_would_record(tmp_path: Path) -> None:

@@ -75,6 +75,28 @@ def test_argument_wins_over_the_environment(tmp_path: Path) -> None:
             assert json.load(answer)["product"] == "mcp_bridge"
 
 
+def test_the_journal_is_verified_and_the_exit_code_says_how_it_is(tmp_path: Path) -> None:
+    code = f"""
+import sys
+from pathlib import Path
+from {blender.EXTENSION} import journal
+from {blender.EXTENSION}.server import command_line
+kept = journal.configure(Path({str(tmp_path / "audit")!r}))
+for number in range(3):
+    kept.write("step", number=number)
+whole = command_line.run(["--verify-journal"])
+lines = kept.path.read_text().splitlines(keepends=True)
+kept.path.write_text("".join(lines[:-1]))
+print("codes", whole, command_line.run(["--verify-journal"]))
+"""
+    done = subprocess.run(
+        blender.command(code), env=blender.environment(tmp_path), text=True, capture_output=True, timeout=60
+    )
+    assert "audit is whole.\n" in done.stdout
+    assert "codes 0 4" in done.stdout
+    assert "ends with record 2 of 3: the rest is missing" in done.stderr
+
+
 def test_busy_port_that_was_asked_for_is_an_error(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -25,7 +25,10 @@ CHAIR = (
 TAB = (1043, 245)
 REVIEW = (838, 262)
 DENY = (960, 262)
-APPLY = (740, 655)
+#: With nothing waiting.
+ACTIVITY, UNDO = (830, 223), (1006, 250)
+APPLY = (727, 773)
+REASON, DENY_HERE = (410, 742), (790, 742)
 PORT = free_port()
 
 
@@ -109,7 +112,57 @@ def test_return_applies_nothing_and_apply_runs_it_once(bridge: Bridge) -> None:
     assert bridge.objects().count("Chair") == 1
     asking.join(30)
     assert asking.result["structuredContent"]["status"] == "success"
+    bridge.window.settle(1.0)
+    bridge.window.click(*ACTIVITY)
     bridge.picture("applied")
+    bridge.window.click(*UNDO)
+    bridge.window.settle(1.5)
+    bridge.picture("undone")
+    assert "Chair" not in bridge.objects()
+    bridge.window.click(*ACTIVITY)
+
+
+def test_a_denial_in_the_dialog_carries_its_reason(bridge: Bridge) -> None:
+    asking = Asking(CHAIR.replace("Chair", "Stool"), "A stool")
+    assert bridge.becomes("waiting")
+    bridge.window.settle(2.0)
+    bridge.window.click(*REVIEW)
+    bridge.window.settle(1.0)
+    bridge.window.click(*REASON)
+    bridge.window.settle(0.5)
+    bridge.window.press("h", "m", "Return")
+    bridge.picture("reason")
+    bridge.window.click(*DENY_HERE)
+    bridge.picture("denied-here")
+    assert bridge.becomes("denied")
+    asking.join(30)
+    assert asking.result["structuredContent"]["message"] == "The user denied it: hm"
+    bridge.window.press("Escape")
+    bridge.window.settle(0.5)
+    bridge.picture("after-denied-here")
+    assert "Stool" not in bridge.objects()
+
+
+def test_the_script_is_read_in_a_text_editor_and_still_waits(bridge: Bridge) -> None:
+    asking = Asking(CHAIR.replace("Chair", "Bench"), "A bench")
+    assert bridge.becomes("waiting")
+    bridge.window.settle(2.0)
+    bridge.run(
+        "e = import_module(f'{name}.sandbox.review').current().entries()[0]\n"
+        "bpy.ops.mcp_bridge.open_script(request_id=e.id)"
+    )
+    bridge.picture("text-editor")
+    assert bridge.state() == "waiting"
+    assert bridge.run("result = [text.name for text in bpy.data.texts]") == ["A bench.py"]
+    bridge.run(
+        "e = import_module(f'{name}.sandbox.review').current().entries()[0]\n"
+        "bpy.ops.mcp_bridge.deny_request(request_id=e.id)\n"
+        "with bpy.context.temp_override(window=bpy.context.window_manager.windows[-1]):\n"
+        "    bpy.ops.wm.window_close()"
+    )
+    asking.join(30)
+    bridge.window.settle(1.5)
+    assert bridge.run("result = [text.name for text in bpy.data.texts]") == []
 
 
 def test_a_denial_carries_its_reason_to_the_assistant(bridge: Bridge) -> None:
@@ -127,3 +180,77 @@ def test_a_denial_carries_its_reason_to_the_assistant(bridge: Bridge) -> None:
     asking.join(30)
     assert asking.result["structuredContent"]["message"] == "The user denied it: no"
     assert "Table" not in bridge.objects()
+
+
+@pytest.mark.parametrize("count", [0, 1, 200])
+def test_every_panel_looks_right_and_is_drawn_within_a_millisecond(bridge: Bridge, count: int) -> None:
+    bridge.run(_FILL.format(count=count))
+    bridge.window.settle(2.0)
+    for scale in (1.0, 2.0):
+        bridge.run(f"bpy.context.preferences.view.ui_scale = {scale}")
+        for theme, file in THEMES.items():
+            bridge.run(
+                "import os\n"
+                "folder = bpy.utils.preset_paths('interface_theme')[0]\n"
+                f"bpy.ops.script.execute_preset(filepath=os.path.join(folder, {file!r}),"
+                " menu_idname='USERPREF_MT_interface_theme_presets')"
+            )
+            bridge.picture(f"{count}-{theme}-{scale:g}x")
+    bridge.run("bpy.context.preferences.view.ui_scale = 1.0")
+    measured = bridge.run(_MEASURE)
+    assert set(measured) == {"MCP_BRIDGE_PT_requests", "MCP_BRIDGE_PT_activity"}
+    assert all(milliseconds < 1.0 for milliseconds in measured.values()), measured
+
+
+THEMES = {"dark": "Blender_Dark.xml", "light": "Blender_Light.xml"}
+
+#: A desk with `count` requests that wait and as many that have ended; none of them is anybody's.
+_FILL = """
+review = import_module(f'{{name}}.sandbox.review')
+request = import_module(f'{{name}}.sandbox.review.request')
+review.close()
+store = import_module(f'{{name}}.sandbox.review.store')
+from pathlib import Path
+import tempfile
+desk = review.open_desk(store.Store(Path(tempfile.mkdtemp()), lambda pid: False))
+desk._keep = lambda entry: None
+import time
+titles = ['Simple chair', 'Scatter a hundred rocks over the ground', 'Rename', 'Three-point light', 'A table']
+for number in range(2 * {count}):
+    asked = request.InjectScriptRequest(
+        f'r{{number}}', ['Claude Desktop', 'Cursor'][number % 2], 'contextual', f'x = {{number}}',
+        time.time() - 30 * number, f'c{{number}}', title=titles[number % 5])
+    desk.submit(asked, asks='panel')
+    desk.extracted(asked.id, 'import os' if number == 1 else f'x = {{number}}')
+    desk.validated(asked.id, {{}})
+    desk.rehearsed(asked.id, {{}}, 'The rehearsal went well.', 1)
+    desk.ask(asked.id, revision=1)
+    if number % 2:
+        desk.deny(asked.id, 'no') if number % 4 == 1 else desk.cancel(asked.id)
+import_module(f'{{name}}.operators.state').refresh()
+"""
+#: Draws each panel into a layout of Blender's own, a hundred times, from within a panel.
+_MEASURE = """
+import statistics, time
+panels = import_module(f'{name}.panels.requests')
+measured = {}
+def timed(cls, draw):
+    def run(self, context):
+        begin = time.perf_counter()
+        draw(self, context)
+        measured.setdefault(cls.__name__, []).append(1000 * (time.perf_counter() - begin))
+    return run
+classes = [panels.MCP_BRIDGE_PT_requests, panels.MCP_BRIDGE_PT_activity]
+before = {cls: cls.draw for cls in classes}
+for cls, draw in before.items():
+    cls.draw = timed(cls, draw)
+try:
+    for _ in range(10):
+        for area in bpy.context.window.screen.areas:
+            area.tag_redraw()
+        bpy.ops.wm.redraw_timer(type='DRAW_WIN', iterations=1)
+finally:
+    for cls, draw in before.items():
+        cls.draw = draw
+result = {name: statistics.median(times) for name, times in measured.items()}
+"""

@@ -19,6 +19,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.review.desk import Desk
 from bl_ext.user_default.mcp_bridge.sandbox.review.request import Entry
 from bl_ext.user_default.mcp_bridge.sandbox.review.store import Store
 from bl_ext.user_default.mcp_bridge.sandbox.supervisor.supervisor import Unconfined
+from bl_ext.user_default.mcp_bridge.scene import events
 from bl_ext.user_default.mcp_bridge.server import bridge, confirming
 from bl_ext.user_default.mcp_bridge.server.tools import inject
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
@@ -83,6 +84,7 @@ def test_a_chair_goes_through_to_a_confirmed_run(tools: Tools, desk: Desk) -> No
     question = asked["inputRequests"][the_key(asked)]["params"]["message"]
     assert "Local stdio client wants to run “Simple chair” in the open scene." in question
     assert "+ Object 'Chair'" in question
+    assert "mcp_bridge" not in question
     assert "bpy.context.object.name = 'Chair'" in question
     assert not bpy.data.objects
     [waiting] = desk.entries()
@@ -104,6 +106,7 @@ def test_a_chair_goes_through_to_a_confirmed_run(tools: Tools, desk: Desk) -> No
     assert [item.name for item in bpy.data.objects] == ["Chair"]
     [entry] = desk.entries()
     assert (entry.state, entry.record.user_confirmed) == ("applied", True)
+    assert entry.applied_revision == events.settled()
     written = events_of(desk)
     assert written.index("request_confirmed") < written.index("execute_started")
     # The next rehearsal's process may get ready, and be recorded, at any time.
