@@ -99,8 +99,9 @@ def change(**changes: Any) -> None:
     view = replace(view, **changes)
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
-            if area.type == "VIEW_3D":
-                area.tag_redraw()
+            for region in area.regions if area.type == "VIEW_3D" else ():
+                if region.type == "UI":
+                    region.tag_redraw()  # not the whole area: drawing the scene may take long
 
 
 def icon(entry: Entry) -> int:
@@ -192,8 +193,9 @@ def _tick() -> float | None:
     while not _arrived.empty():
         _busy -= 1
         _arrived.get()()
-    if view.job is not None:
-        change(job=jobs.registry.get(view.job.id, OWNER))
+    now = jobs.registry.get(view.job.id, OWNER) if view.job is not None else None
+    if now != view.job:
+        change(job=now)
     return _INTERVAL_S if _busy else None
 
 

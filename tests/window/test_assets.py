@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The panel Assets in Blender's real window: pictures at rest, searching, downloading, failed and done."""
+"""The panel Assets in Blender's real window: its pictures, and that a large download disturbs nobody."""
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from support import window as window_support
 from support.blender import EXTENSION
 from support.polyhaven import SKY, PolyHavenServer
+from support.raw_client import RawClient
 from support.web import Reply
 from support.window import Window
 
@@ -128,3 +130,89 @@ def test_every_state_of_the_panel(assets: Assets, server: PolyHavenServer) -> No
     assets.run(f"bpy.ops.mcp_bridge.import_asset(asset_id={SKY!r})")
     assets.until("view.error")
     assets.window.picture("assets-failed")
+
+
+LARGE = 500_000_000
+#: Notes how much memory (MB) is taken, and when the scene is drawn: with `busy` as often as Blender can.
+_WATCH = """
+import time
+area = next(a for a in bpy.context.window.screen.areas if a.type == 'VIEW_3D')
+space = bpy.app.driver_namespace
+space['drawn'], space['memory'], space['busy'] = [], [], False
+
+def tick():
+    status = open('/proc/self/status').read()
+    space['memory'].append(int(status.partition('VmRSS:')[2].split()[0]) / 1000)
+    if space['busy']:
+        area.tag_redraw()
+    return 0.01
+
+if 'draw' not in space:
+    note = lambda: space['drawn'].append(time.perf_counter())
+    space['draw'] = area.spaces[0].draw_handler_add(note, (), 'WINDOW', 'POST_PIXEL')
+    bpy.app.timers.register(tick)
+"""
+_SEEN = """
+space = bpy.app.driver_namespace
+drawn = space['drawn']
+result = [[b - a for a, b in zip(drawn, drawn[1:])], space['memory']]
+space['drawn'], space['memory'], space['busy'] = [], [], False
+"""
+_BUSY = "bpy.app.driver_namespace['busy'] = True"
+
+
+def test_a_large_download_leaves_the_window_the_calls_and_the_memory_alone(
+    assets: Assets, server: PolyHavenServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    large = server.add_file("/dl/large.jpg", bytes(LARGE), pause=0.012, piece=1 << 20)
+    server.files["brick_wall_02"] = {"Diffuse": {"2k": {"jpg": large}}}
+    url, token = assets.window.serve()
+    client = RawClient(int(url.rpartition(":")[2].partition("/")[0]), token)
+    assets.choose(kind="textures")
+    assets.until("len(view.entries) == 2")
+    assets.run(_WATCH)
+    _calls(client, 1.0)
+    assets.run(_BUSY)
+    time.sleep(2.0)
+    resting, memory = assets.run(_SEEN)
+    rest = statistics.median(memory)
+
+    assets.run("bpy.ops.mcp_bridge.import_asset(asset_id='brick_wall_02', size_agreed=True)")
+    begin = time.monotonic()
+    calls = _calls(client, 3.0)
+    assert assets.run("result = asset_view.view.job is not None"), "it is still on its way"
+    assets.run(_BUSY)
+    while assets.run("result = asset_view.view.job is not None"):
+        time.sleep(0.2)
+    took = time.monotonic() - begin
+    frames, memory = assets.run(_SEEN)
+    assert "sent something that is no picture" in assets.run("result = asset_view.view.error")
+    assets.run(
+        f"import shutil; shutil.rmtree(import_module('{EXTENSION}.importers.local').asset_cache()._files)"
+    )
+    client.close()
+    told = (
+        f"500 MB in {took:.1f} s; frame p50 {_ms(frames)} (at rest {_ms(resting)}), longest {max(frames) * 1e3:.0f} ms;"
+        f" call p50 {_ms(calls)}, longest {max(calls) * 1e3:.0f} ms of {len(calls)};"
+        f" memory {max(memory) - rest:+.0f} MB"
+    )
+    with capsys.disabled():
+        print(f"\n{told}")
+    assert max(memory) - rest < 100, told
+    assert statistics.median(frames) < 0.1 + 10 * statistics.median(resting), told
+    assert statistics.median(calls) < 0.1, told
+    assert max(*frames, *calls) < 5, told
+
+
+def _calls(client: RawClient, seconds: float) -> list[float]:
+    """How long each of the calls took that were made one after the other in this time."""
+    took, until = [], time.monotonic() + seconds
+    while (begin := time.monotonic()) < until:
+        client.call("get_object_info", name="Cube")
+        took.append(time.monotonic() - begin)
+        time.sleep(0.01)
+    return took
+
+
+def _ms(samples: list[float]) -> str:
+    return f"{statistics.median(samples) * 1e3:.1f} ms"
