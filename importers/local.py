@@ -15,8 +15,9 @@ from . import identity
 
 if TYPE_CHECKING:
     from .cache import Cache
+    from .shelf import Shelf
 
-__all__ = ("asset_cache", "register", "thumbnails", "unregister")
+__all__ = ("asset_cache", "register", "shelf", "thumbnails", "unregister")
 
 
 def asset_cache() -> Cache:
@@ -24,6 +25,13 @@ def asset_cache() -> Cache:
     from .cache import Cache  # late: HTTP and TLS would make Blender start later
 
     return Cache(_folder, quota=settings.current().cache_quota_mb * 1_000_000)
+
+
+def shelf() -> Shelf:
+    """The user's recent and favourite assets. Any thread."""
+    from .shelf import Shelf
+
+    return Shelf(_folder.parent / "shelf.json")
 
 
 def thumbnails() -> Path:

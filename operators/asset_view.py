@@ -77,6 +77,8 @@ class View:
     done: str = ""
     job: jobs.Job | None = None
     question: Question | None = None
+    #: Ids of the user's favourites.
+    favourites: frozenset[str] = frozenset()
     #: What is left on the account that generates, as far as it is told.
     balance: str = ""
     #: What a service said of a key.

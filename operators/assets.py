@@ -3,6 +3,7 @@
 
 # No `from __future__ import annotations` here: Blender reads the properties from the annotations.
 
+import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,12 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from .. import jobs, settings
+from ..errors import BridgeError
 from . import asset_view
 
 if TYPE_CHECKING:
-    from ..importers.browse import Entry
+    from ..importers.browse import Entry, Page
+    from ..importers.place import Imported
     from ..importers.work import Work
 
 __all__ = ("PREFIX", "Options", "register", "unregister")
@@ -30,6 +33,11 @@ _KINDS = (
     ("hdris", "HDRIs", "Pictures that light the scene"),
     ("textures", "Textures", "Materials with all their maps"),
     ("models", "Models", "Objects"),
+)
+_SHOWN = (
+    ("all", "All", "Everything that the service has", "WORLD", 0),
+    ("recent", "Recent", "What you imported last", "TIME", 1),
+    ("favourites", "Favourites", "What you marked with a star", "SOLO_ON", 2),
 )
 _RESOLUTIONS = tuple((name, name.upper(), "") for name in ("1k", "2k", "4k", "8k", "16k"))
 
@@ -66,6 +74,7 @@ def _properties() -> dict[str, Any]:
             default="textures",
             update=_start_over,
         ),
+        "shown": EnumProperty(name="Show", description="What to show", items=_SHOWN, update=_search_again),
         "query": StringProperty(
             name="Search", description="Words to look for. Empty: the most popular", update=_search_again
         ),
@@ -116,9 +125,13 @@ class MCP_BRIDGE_OT_search_assets(bpy.types.Operator):
         return {"first": "Look for assets", "next": "Next page", "previous": "Previous page"}[properties.page]
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        from ..importers import browse
+        from ..importers import browse, local
 
         chosen, view = Options(context), asset_view.view
+        asset_view.change(favourites=frozenset(entry.id for entry in local.shelf().favourites()))
+        if chosen.shown != "all":
+            asset_view.start_search(partial(_kept, service=chosen.service, shown=chosen.shown), ("",))
+            return {"FINISHED"}
         cursors = {
             "first": ("",),
             "next": (*view.cursors, view.next_cursor),
@@ -132,6 +145,30 @@ class MCP_BRIDGE_OT_search_assets(bpy.types.Operator):
             asset_view.ask(
                 lambda work: browse.categories(work, kind), _show_categories, failed=lambda _message: None
             )
+        return {"FINISHED"}
+
+
+class MCP_BRIDGE_OT_favour_asset(bpy.types.Operator):
+    """Make this asset a favourite, or no longer one"""
+
+    bl_idname = "mcp_bridge.favour_asset"
+    bl_label = "Favourite"
+    bl_options = {"INTERNAL"}
+
+    asset_id: StringProperty(options={"SKIP_SAVE"})
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        from ..importers import local
+
+        entry = _entry(self.asset_id)
+        if entry is None:
+            return {"CANCELLED"}
+        try:
+            local.shelf().toggle(entry)
+        except BridgeError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        asset_view.change(favourites=frozenset(one.id for one in local.shelf().favourites()))
         return {"FINISHED"}
 
 
@@ -279,6 +316,15 @@ def _entry(asset_id: str) -> "Entry | None":
     return next((entry for entry in asset_view.view.entries if entry.id == asset_id), None)
 
 
+def _kept(work: "Work", service: str, shown: str) -> "Page":
+    """The page of what the user imported last, or marked."""
+    from ..importers import local
+    from ..importers.browse import Page
+
+    kept = local.shelf().recent() if shown == "recent" else local.shelf().favourites()
+    return Page(tuple(entry for entry in kept if entry.service == service))
+
+
 def _show_categories(found: list[tuple[str, str]]) -> None:
     asset_view.change(categories=(asset_view.ALL, *((path, name, "") for path, name in found)))
 
@@ -317,7 +363,7 @@ def _import_polyhaven(work: "Work", entry: "Entry", agreed: bool, resolution: st
 
     plan = importing.plan(work, entry.id, usual=resolution)
     _check_size(plan.size, entry, agreed)
-    return _said(importing.run(work, plan))
+    return _said(importing.run(work, plan), entry)
 
 
 def _import_sketchfab(work: "Work", entry: "Entry", agreed: bool, resolution: str, size: float | None) -> str:
@@ -327,7 +373,7 @@ def _import_sketchfab(work: "Work", entry: "Entry", agreed: bool, resolution: st
     model = Sketchfab(settings.current().sketchfab_token, work.cancelled).model(entry.id)
     importing.check_licence(model, entry.licence)  # which the dialog has shown
     _check_size(model.size or 0, entry, agreed)
-    return _said(importing.run(work, model, size=size, location=None))
+    return _said(importing.run(work, model, size=size, location=None), entry)
 
 
 def _generate(work: "Work", prompt: str, size: float | None) -> str:
@@ -347,12 +393,20 @@ def _check_size(size: int, entry: "Entry", agreed: bool) -> None:
         raise asset_view.Asked(asset_view.Question(entry.id, f"“{entry.title}” has {megabytes(size)}."))
 
 
-def _said(imported: Any) -> str:
+def _said(imported: "Imported", entry: "Entry | None" = None) -> str:
+    from ..importers import local
+
+    if entry is not None:
+        with contextlib.suppress(
+            BridgeError
+        ):  # the import went well: a list that can't be kept is no failure
+            local.shelf().imported(entry)
     return f"Imported {imported.credit.title}"
 
 
 _CLASSES = (
     MCP_BRIDGE_OT_search_assets,
+    MCP_BRIDGE_OT_favour_asset,
     MCP_BRIDGE_OT_import_asset,
     MCP_BRIDGE_OT_generate_asset,
     MCP_BRIDGE_OT_cancel_asset,

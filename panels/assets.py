@@ -54,7 +54,7 @@ class MCP_BRIDGE_PT_assets(bpy.types.Panel):
             _draw_generator(layout, chosen, view.balance)
         else:
             _draw_search(layout, chosen)
-            _draw_grid(layout, view, context)
+            _draw_grid(layout, view, chosen.shown)
         row = layout.row()
         row.label(text=_SOURCES[chosen.service], translate=False)
         row.operator("mcp_bridge.copy_credits", text="", icon="COPYDOWN")
@@ -67,8 +67,10 @@ def _draw_offline(box: Any, context: bpy.types.Context) -> None:
 
 
 def _draw_job(box: Any, job: Any) -> None:
+    box.label(text=job.title, translate=False)
     row = box.row()
-    row.progress(factor=job.progress / (job.total or 100.0), text=job.message or job.title)
+    said = job.message.removeprefix("Downloading: ")
+    row.progress(factor=job.progress / (job.total or 100.0), text=said)
     row.operator("mcp_bridge.cancel_asset", text="", icon="X")
 
 
@@ -81,11 +83,16 @@ def _draw_question(box: Any, question: asset_view.Question, context: bpy.types.C
 
 
 def _draw_search(layout: Any, chosen: Any) -> None:
-    layout.prop(chosen.owner, PREFIX + "query", text="", icon="VIEWZOOM")
+    row = layout.row(align=True)
+    row.prop(chosen.owner, PREFIX + "query", text="", icon="VIEWZOOM")
+    row.prop(chosen.owner, PREFIX + "shown", expand=True, icon_only=True)
     if chosen.service == "polyhaven":
-        layout.row().prop(chosen.owner, PREFIX + "kind", expand=True)
+        everything = chosen.shown == "all"
+        if everything:
+            layout.row().prop(chosen.owner, PREFIX + "kind", expand=True)
         row = layout.row(align=True)
-        row.prop(chosen.owner, PREFIX + "category", text="")
+        if everything:
+            row.prop(chosen.owner, PREFIX + "category", text="")
         row.prop(chosen.owner, PREFIX + "resolution", text="")
     else:
         layout.prop(chosen.owner, PREFIX + "size")
@@ -99,14 +106,16 @@ def _draw_generator(layout: Any, chosen: Any, balance: str) -> None:
         layout.label(text=balance, icon="FUND", translate=False)
 
 
-def _draw_grid(layout: Any, view: asset_view.View, context: bpy.types.Context) -> None:
+def _draw_grid(layout: Any, view: asset_view.View, shown: str) -> None:
     if view.searching:
         layout.label(text=view.searching, icon="SORTTIME")
+    elif not view.entries and shown != "all":
+        layout.label(text="Nothing yet", icon="INFO")
     elif not view.entries:
         layout.operator("mcp_bridge.search_assets", text="Show Assets", icon="VIEWZOOM")
     grid = layout.grid_flow(row_major=True, columns=_COLUMNS, even_columns=True, even_rows=True, align=True)
     for entry in view.entries:
-        _draw_entry(grid.box().column(align=True), entry)
+        _draw_entry(grid.box().column(align=True), entry, favourite=entry.id in view.favourites)
     if len(view.cursors) > 1 or view.next_cursor:
         row = layout.row()
         back = row.row()
@@ -118,7 +127,7 @@ def _draw_grid(layout: Any, view: asset_view.View, context: bpy.types.Context) -
         on.operator("mcp_bridge.search_assets", text="", icon="TRIA_RIGHT").page = "next"
 
 
-def _draw_entry(column: Any, entry: Entry) -> None:
+def _draw_entry(column: Any, entry: Entry, *, favourite: bool) -> None:
     picture = asset_view.icon(entry)
     if picture:
         column.template_icon(icon_value=picture, scale=4.0)
@@ -126,7 +135,10 @@ def _draw_entry(column: Any, entry: Entry) -> None:
         blank = column.column()
         blank.scale_y = 4.0
         blank.label(text="", icon="IMAGE_DATA")
-    column.operator("mcp_bridge.import_asset", text=entry.title, translate=False).asset_id = entry.id
+    row = column.row(align=True)
+    row.operator("mcp_bridge.import_asset", text=entry.title, translate=False).asset_id = entry.id
+    star = "SOLO_ON" if favourite else "SOLO_OFF"
+    row.operator("mcp_bridge.favour_asset", text="", icon=star, emboss=False).asset_id = entry.id
 
 
 def register() -> None:

@@ -37,7 +37,7 @@ def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     settle()
     asset_view.unregister()
     asset_view.register()
-    for name in ("service", "kind", "query", "category", "resolution", "size", "prompt"):
+    for name in ("service", "kind", "shown", "query", "category", "resolution", "size", "prompt"):
         bpy.context.window_manager.property_unset(PREFIX + name)
     settings.set_preferences({})
     bpy.context.preferences.system.use_online_access = False
@@ -89,6 +89,7 @@ def test_at_rest_it_offers_to_show_assets_and_names_its_source() -> None:
     assert [name.removeprefix(PREFIX) for name in drawn.properties] == [
         "service",
         "query",
+        "shown",
         "kind",
         "category",
         "resolution",
@@ -148,6 +149,28 @@ def test_import_with_progress_and_credits(polyhaven: PolyHavenServer) -> None:
     assert bpy.context.scene.world.name == "Studio Sky"
     assert "Imported Studio Sky" in shown().text
     bpy.ops.mcp_bridge.copy_credits()
+
+
+def test_favourites_and_what_was_imported_last_are_shown_offline(polyhaven: PolyHavenServer) -> None:
+    choose(shown="recent")
+    assert "Nothing yet" in shown().labels
+    assert PREFIX + "kind" not in shown().properties
+    choose(shown="all", kind="textures")
+    bpy.ops.mcp_bridge.favour_asset(asset_id="brick_wall_02")
+    choose(kind="hdris")
+    bpy.ops.mcp_bridge.import_asset(asset_id=SKY)
+    settle()
+    asked = len(polyhaven.seen)
+    bpy.context.preferences.system.use_online_access = False
+    choose(shown="recent")
+    assert [entry.id for entry in asset_view.view.entries] == [SKY]
+    choose(shown="favourites")
+    assert [entry.id for entry in asset_view.view.entries] == ["brick_wall_02"]
+    assert asset_view.view.favourites == {"brick_wall_02"}
+    bpy.ops.mcp_bridge.favour_asset(asset_id="brick_wall_02")
+    assert asset_view.view.favourites == set()
+    choose(service="sketchfab")
+    assert (asset_view.view.entries, len(polyhaven.seen)) == ((), asked)
 
 
 def test_a_failure_is_shown_and_nothing_stays(polyhaven: PolyHavenServer) -> None:

@@ -32,7 +32,6 @@ COMMON = {
     "authors": {"Ada": "All"},
     "categories": ["walls"],
     "tags": ["old"],
-    "thumbnail_url": "https://cdn.polyhaven.com/asset_img/thumbs/x.png?width=256&height=256&v=1",
 }
 TAXONOMY = [
     {
@@ -71,7 +70,8 @@ class PolyHavenServer(Web):
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self.records = {slug: COMMON | record for slug, record in RECORDS.items()}
+        thumbnail = {"thumbnail_url": f"{self.url}/thumbs/x.png?width=256&height=256&v=1"}
+        self.records = {slug: COMMON | thumbnail | record for slug, record in RECORDS.items()}
         self.files: dict[str, Any] = {}
         self.routes |= {
             "/types": Reply(["hdris", "textures", "models"]),

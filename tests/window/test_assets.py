@@ -122,6 +122,14 @@ def test_every_state_of_the_panel(assets: Assets, server: PolyHavenServer) -> No
         "Brick Wall"
     ]
     assets.window.picture("assets-done")
+    assets.run("bpy.ops.mcp_bridge.favour_asset(asset_id='brick_wall_02')")
+    assets.window.settle(1.0)
+    assets.window.picture("assets-favourite")
+    assets.choose(shown="recent")
+    assets.until("len(view.entries) == 1")
+    assets.window.picture("assets-recent")
+    assets.choose(shown="all")
+    assets.until("len(view.entries) == 2")
 
     assets.choose(kind="hdris")
     for path in [path for path in server.routes if path.startswith("/dl/sky")]:

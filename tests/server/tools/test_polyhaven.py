@@ -40,7 +40,7 @@ def tools(server: PolyHavenServer) -> Iterator[Tools]:
     settings.set_preferences({})
 
 
-def test_search_page_by_page(tools: Tools) -> None:
+def test_search_page_by_page(tools: Tools, server: PolyHavenServer) -> None:
     first = tools("search_polyhaven_assets", limit=3)
     assert first["source"] == "Poly Haven (polyhaven.com)"
     assert (len(first["assets"]), first["total"], first["next_cursor"]) == (3, 4, "3")
@@ -56,7 +56,7 @@ def test_search_page_by_page(tools: Tools) -> None:
         "max_resolution": [8192, 8192],
         "downloads": 9,
         "url": "https://polyhaven.com/a/brick_wall",
-        "thumbnail_url": "https://cdn.polyhaven.com/asset_img/thumbs/x.png?width=256&height=256&v=1",
+        "thumbnail_url": f"{server.url}/thumbs/x.png?width=256&height=256&v=1",
     }
     second = tools("search_polyhaven_assets", limit=3, cursor=first["next_cursor"])
     assert (len(second["assets"]), second.get("next_cursor")) == (1, None)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The assets that the user imported last, and those marked as favourites; shared by all Blenders. No `bpy`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..errors import ExternalServiceError
+from .browse import Entry
+
+__all__ = ("MOST_RECENT", "Shelf")
+
+#: So many imported assets are remembered: two pages of the grid.
+MOST_RECENT = 24
+
+
+class Shelf:
+    """A file with both lists, the newest first. What is in it and can't be understood is left out."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def recent(self) -> tuple[Entry, ...]:
+        """What was imported last."""
+        return self._read("recent")
+
+    def favourites(self) -> tuple[Entry, ...]:
+        """What the user marked."""
+        return self._read("favourites")
+
+    def imported(self, entry: Entry) -> None:
+        """Remember an import. Raises ExternalServiceError when the disk refuses."""
+        self._change("recent", lambda kept: (entry, *_without(kept, entry))[:MOST_RECENT])
+
+    def toggle(self, entry: Entry) -> None:
+        """Make it a favourite, or no longer one. Raises ExternalServiceError when the disk refuses."""
+        self._change(
+            "favourites",
+            lambda kept: rest if len(rest := _without(kept, entry)) < len(kept) else (entry, *kept),
+        )
+
+    def _read(self, name: str) -> tuple[Entry, ...]:
+        found = self._load().get(name)
+        entries = (_entry(item) for item in found) if isinstance(found, list) else ()
+        return tuple(entry for entry in entries if entry is not None)
+
+    def _load(self) -> Mapping[str, Any]:
+        try:
+            found = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _change(self, name: str, change: Callable[[tuple[Entry, ...]], tuple[Entry, ...]]) -> None:
+        kept = {"recent": self.recent(), "favourites": self.favourites()}
+        kept[name] = change(kept[name])
+        data = {key: [asdict(entry) for entry in entries] for key, entries in kept.items()}
+        scratch = self._path.with_suffix(f".{secrets.token_hex(4)}.new")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            scratch.write_text(json.dumps(data), encoding="utf-8")
+            scratch.replace(self._path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                scratch.unlink()
+            raise ExternalServiceError(
+                f"{self._path} can't be written: {error.strerror or error}."
+            ) from error
+
+
+def _entry(item: Any) -> Entry | None:
+    try:
+        entry = Entry(**item)
+    except TypeError:
+        return None
+    texts = all(isinstance(value, str) for value in asdict(entry).values())
+    return entry if texts and entry.service in ("polyhaven", "sketchfab") else None
+
+
+def _without(entries: tuple[Entry, ...], entry: Entry) -> tuple[Entry, ...]:
+    return tuple(other for other in entries if (other.service, other.id) != (entry.service, entry.id))
