@@ -223,10 +223,11 @@ def _go_back() -> None:
     """To before the script, whose run is one undo step."""
     import bpy
 
-    from ..undo import Modes
+    from ..undo import Modes, forget_witness
 
     Modes.leave()
     bpy.ops.ed.undo()
+    forget_witness()
 
 
 def _bounded(result: Any) -> Any:
