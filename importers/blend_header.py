@@ -9,6 +9,7 @@ from pathlib import Path
 
 __all__ = ("version",)
 
+_ENOUGH = 32
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 _GZIP = b"\x1f\x8b"
 #: Up to 4.5 "BLENDER-v402", from 5.0 on "BLENDER17-01v0500".
@@ -30,7 +31,7 @@ def _unpacked(path: Path, start: bytes) -> bytes:
     if start.startswith(_GZIP):
         try:
             with gzip.open(path) as file:
-                return file.read(32)
+                return file.read(_ENOUGH)
         except (OSError, EOFError):
             return b""
     if start.startswith(_ZSTANDARD):
@@ -45,6 +46,7 @@ def _zstandard(start: bytes) -> bytes:
     except ImportError:
         return b""
     try:
-        return bytes(zstandard.ZstdDecompressor().decompressobj().decompress(start))
+        with zstandard.ZstdDecompressor().stream_reader(start) as reader:
+            return bytes(reader.read(_ENOUGH))  # no more: a kilobyte may unpack to a hundred megabytes
     except zstandard.ZstdError:
         return b""

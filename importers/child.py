@@ -88,7 +88,7 @@ def _convert(job: Job, path: Path, result: Path) -> Report:
             parent.objects.unlink(item)
         collection.objects.link(item)
     foreign = {*_used(collection), *_data.texts, *_data.libraries} - {bpy.context.scene}
-    removed = strip(foreign, path.parent)
+    removed = strip(foreign, result.parent)
     if not collection.objects:
         raise _Refused("There are no objects in it.")
     if job["unwrap"]:
@@ -135,12 +135,15 @@ def _import(operator: Any, path: Path, **wanted: Any) -> list[Any]:
 
 
 def _gltf(job: Job, path: Path) -> list[Any]:
-    return _import(_ops.import_scene.gltf, path, import_pack_images=True, disable_bone_shape=True)
+    # It would pack pictures from wherever the file says; `strip` packs those that came with the file.
+    return _import(_ops.import_scene.gltf, path, import_pack_images=False, disable_bone_shape=True)
 
 
 def _zip(job: Job, path: Path) -> list[Any]:
     """A glTF in an archive, with its pictures."""
-    files = unpack(path, path.with_name("unpacked"))
+    files = unpack(
+        path, path.parents[1] / "unpacked"
+    )  # in FOLDER: what was laid out below belongs to somebody else
     scenes = [file for file in files if file.suffix.lower() in (".gltf", ".glb")]
     if not scenes:
         raise _Refused("There is no glTF in the archive.")

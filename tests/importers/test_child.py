@@ -159,6 +159,24 @@ def test_nothing_that_runs_or_reads_files_comes_through(tmp_path: Path, made: Pa
     assert not (made / "ran").exists()
 
 
+def test_pictures_from_elsewhere_do_not_come_along(tmp_path: Path, made: Path) -> None:
+    """A glTF and an FBX that point to a picture of the user's own."""
+    assets.blend(made, "chair")
+    own = assets.picture_outside(made)
+    files = tmp_path / "files"
+    shutil.copytree(assets.gltf(made).parent, files)
+    scene = json.loads((files / "scene.gltf").read_text())
+    for number, uri in enumerate((f"../../../{made.name}-private/own.png", str(own), f"file://{own}")):
+        scene["images"][0] = {"uri": uri}
+        (files / "scene.gltf").write_text(json.dumps(scene))
+        report = convert(tmp_path / str(number), files)
+        assert [packed for packed, _, _ in report["found"]["images"].values()] == [False], uri
+        assert report["removed"] == {"pictures whose file is missing": 1}
+    assets.fbx(files / "own.fbx", own)
+    report = convert(tmp_path / "fbx", files, format="fbx", file="own.fbx")
+    assert report["found"]["images"] == {"own.png": (False, "GENERATED", "")}
+
+
 @pytest.mark.parametrize(
     ("name", "data", "kind"),
     [

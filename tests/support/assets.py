@@ -12,7 +12,7 @@ import bpy
 
 from support import fork
 
-__all__ = ("archive", "blend", "gltf", "picture")
+__all__ = ("archive", "blend", "fbx", "gltf", "picture", "picture_outside")
 
 _SUFFIXES = {"JPEG": ".jpg", "PNG": ".png", "OPEN_EXR": ".exr", "HDR": ".hdr"}
 
@@ -95,6 +95,17 @@ def gltf(folder: Path, *, wrapped: bool = False, animated: bool = False, binary:
     home.mkdir(exist_ok=True)
     texture = picture(folder, "box_diff_1k", (0.8, 0.1, 0.1), "PNG")
     path = home / ("scene.glb" if binary else "scene.gltf")
+    return _made(make, path)
+
+
+def fbx(path: Path, texture: Path) -> Path:
+    """A box as FBX that says where on this computer its texture lies."""
+
+    def make() -> None:
+        bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
+        bpy.context.scene.collection.objects.link(_box("box", bpy.data.images.load(str(texture))))
+        bpy.ops.export_scene.fbx(filepath=str(path), path_mode="ABSOLUTE")
+
     return _made(make, path)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError, PolicyError
+from bl_ext.user_default.mcp_bridge.importers import place
 from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.place import Imported
 from bl_ext.user_default.mcp_bridge.importers.sketchfab import importing
@@ -158,6 +159,16 @@ def test_cancel_at_each_stage_leaves_nothing(work: Work, server: SketchfabServer
     before = traces()
     with pytest.raises((Cancelled, Exception), match="ancelled"):
         imported(replace(work, cancelled=cancelled, report=report))
+    assert traces() == before
+
+
+def test_an_append_that_fails_half_way_leaves_nothing(
+    work: Work, server: SketchfabServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = traces()
+    monkeypatch.setattr(place, "_select", lambda _collection: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        imported(work)
     assert traces() == before
 
 
