@@ -10,7 +10,9 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import main_thread
 from bl_ext.user_default.mcp_bridge.importers import child, confined, download
+from bl_ext.user_default.mcp_bridge.importers.cache import Cache
 from bl_ext.user_default.mcp_bridge.importers.download import Site
+from bl_ext.user_default.mcp_bridge.importers.work import Work
 
 from support import fork
 from support.web import Web
@@ -59,3 +61,15 @@ def _quick_child(monkeypatch: pytest.MonkeyPatch) -> None:
             raise download.Cancelled("Cancelled.")
 
     monkeypatch.setattr(confined, "run", run)
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the services' files are, made once."""
+    return tmp_path_factory.mktemp("files")
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Work:
+    """An import with a cache of its own."""
+    return Work(Cache(tmp_path / "cache", quota=10**9))

@@ -5,17 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bl_ext.user_default.mcp_bridge.importers.cache import Cache
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
-from bl_ext.user_default.mcp_bridge.importers.work import Work
 
 from support.rodin import KEY, RodinServer
-
-
-@pytest.fixture(scope="session")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("rodin")
 
 
 @pytest.fixture
@@ -27,8 +20,3 @@ def server(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         monkeypatch.setenv("BLENDER_MCP_FAL_KEY", KEY)
         monkeypatch.setattr(importing, "orders", lambda: Orders(tmp_path / "rodin"))
         yield started
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Work:
-    return Work(Cache(tmp_path / "cache", quota=10**9))

@@ -5,16 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bl_ext.user_default.mcp_bridge.importers.cache import Cache
 from bl_ext.user_default.mcp_bridge.importers.polyhaven.api import PolyHaven
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
 from support.polyhaven import PolyHavenServer
-
-
-@pytest.fixture(scope="session")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("polyhaven")
 
 
 @pytest.fixture
@@ -22,11 +16,6 @@ def server(files: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PolyHavenSe
     with PolyHavenServer(files) as started:
         monkeypatch.setenv("BLENDER_MCP_POLYHAVEN_API", started.url)
         yield started
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Work:
-    return Work(Cache(tmp_path / "cache", quota=10**9))
 
 
 @pytest.fixture

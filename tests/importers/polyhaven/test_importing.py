@@ -10,11 +10,12 @@ from typing import Any
 
 import bpy
 import pytest
+from bl_ext.user_default.mcp_bridge import main_thread
 from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError, InvalidParamsError
 from bl_ext.user_default.mcp_bridge.importers import place
 from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.place import Imported
-from bl_ext.user_default.mcp_bridge.importers.polyhaven import importing
+from bl_ext.user_default.mcp_bridge.importers.polyhaven import importing, scene
 from bl_ext.user_default.mcp_bridge.importers.polyhaven.api import PolyHaven
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
@@ -304,20 +305,50 @@ def test_what_is_no_picture_is_told(work: Work, server: PolyHavenServer, asset_i
     assert traces() == before
 
 
-def test_cancel_while_downloading_leaves_nothing(work: Work, server: PolyHavenServer) -> None:
+@pytest.mark.parametrize(
+    ("asset_id", "stage"),
+    [(SKY, "Downloading"), (BRICK, "Downloading"), (BRICK, "Adding"), (CHAIR, "Opening"), (CHAIR, "Adding")],
+)
+def test_cancel_at_each_stage_leaves_nothing(work: Work, asset_id: str, stage: str) -> None:
     cancelled = threading.Event()
-    reports: list[str] = []
 
-    def report(percent: float, message: str) -> None:
-        reports.append(message)
-        cancelled.set()
+    def report(_percent: float, message: str) -> None:
+        if message.startswith(stage):
+            cancelled.set()
 
     before = traces()
-    stopped = replace(work, cancelled=cancelled, report=report)
-    with pytest.raises(Cancelled):
-        imported(stopped, BRICK)
+    with pytest.raises((Cancelled, main_thread.Cancelled)):
+        imported(replace(work, cancelled=cancelled, report=report), asset_id, resolution="1k")
     assert traces() == before
-    assert len(reports) == 1
+
+
+@pytest.mark.parametrize("asset_id", [SKY, BRICK, CHAIR])
+def test_progress_only_grows_and_ends_with_the_import(work: Work, asset_id: str) -> None:
+    told: list[float] = []
+    imported(replace(work, report=lambda percent, _message: told.append(percent)), asset_id, resolution="1k")
+    assert told == sorted(told)
+    assert (told[-1], told[0] > 0) == (99.0, True), "the rest is the append itself"
+
+
+def test_assets_with_similar_names_are_told_apart(work: Work) -> None:
+    found = imported(work, "brick_wall_02", resolution="1k")
+    assert found.materials == ("Brick Wall 02",)
+    assert (scene.has_material("brick_wall_02"), scene.has_material(BRICK)) == (True, False)
+    bpy.data.materials["Brick Wall 02"].name = "Brick Wall"
+    assert imported(work, BRICK, resolution="1k").materials == ("Brick Wall.001",)
+    assert [item.id for item in place.credits_of()] == [BRICK, "brick_wall_02"]
+
+
+def test_the_users_own_material_keeps_its_nodes(work: Work) -> None:
+    bpy.ops.mesh.primitive_plane_add()
+    own = bpy.data.materials.new("own")
+    own.use_nodes = True
+    own.node_tree.nodes.new("ShaderNodeTexNoise")
+    before = sorted(node.name for node in own.node_tree.nodes)
+    bpy.context.object.data.materials.append(own)
+    material = textured(work, "Plane")
+    assert material != own
+    assert sorted(node.name for node in own.node_tree.nodes) == before
 
 
 def test_the_wrong_kind_is_told(work: Work) -> None:
