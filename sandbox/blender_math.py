@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import operator
 import types
@@ -14,7 +15,7 @@ from .modules import View
 if TYPE_CHECKING:
     from .guards import Guard
 
-__all__ = ("mathutils_members",)
+__all__ = ("allow_mathutils", "mathutils_members")
 
 _TYPES: Final = ("Vector", "Matrix", "Quaternion", "Euler", "Color")
 _SIZED: Final = frozenset({"Fill", "Linspace", "Range", "Repeat"})
@@ -40,6 +41,24 @@ _LARGE_WORK: Final = frozenset(
 _LARGEST: Final[dict[str, int]] = {"points_in_planes": 64}
 
 
+def allow_mathutils(guard: Guard) -> None:
+    """Values of mathutils come from Blender, too: what may be done with them does not wait for an import."""
+    try:
+        module = importlib.import_module("mathutils")
+    except ImportError:
+        return
+    for kind in (getattr(module, name) for name in _TYPES):
+        _allow(guard, kind)
+    for kind in (
+        importlib.import_module("mathutils.bvhtree").BVHTree,
+        importlib.import_module("mathutils.kdtree").KDTree,
+    ):
+        guard.allowed[kind] = _public(kind)
+    accessors = {type(module.Matrix().row), type(module.Matrix().col)}
+    guard.items |= accessors
+    guard.set_items |= accessors
+
+
 def mathutils_members(guard: Guard) -> dict[str, object]:
     """The views `mathutils` and `mathutils.*`; none in a Python without Blender."""
     try:
@@ -51,34 +70,28 @@ def mathutils_members(guard: Guard) -> dict[str, object]:
         part = importlib.import_module(name)
         members = {member: getattr(part, member) for member in listed.split() if hasattr(part, member)}
         made[name] = View(name, {member: _bounded(guard, member, value) for member, value in members.items()})
-    for kind in (getattr(module, name) for name in _TYPES):
-        _allow(guard, kind)
-    for kind in (
-        importlib.import_module("mathutils.bvhtree").BVHTree,
-        importlib.import_module("mathutils.kdtree").KDTree,
-    ):
-        guard.allowed[kind] = _public(kind)
-    row = type(module.Matrix()[0])
-    assert row is module.Vector
-    accessors = {type(module.Matrix().row), type(module.Matrix().col)}
-    guard.items |= accessors
-    guard.set_items |= accessors
     own = {name: getattr(module, name) for name in _TYPES}
     parts = {name.partition(".")[2]: view for name, view in made.items()}
     made["mathutils"] = View("mathutils", own | parts)
     return made
 
 
+@functools.cache
 def _public(kind: type) -> frozenset[str]:
     return frozenset(name for name in dir(kind) if not name.startswith("_") and name not in _SIZED | _REFUSED)
+
+
+@functools.cache
+def _components(kind: type) -> frozenset[str]:
+    return frozenset(
+        name for name in _public(kind) if isinstance(getattr(kind, name), types.GetSetDescriptorType)
+    )
 
 
 def _allow(guard: Guard, kind: type) -> None:
     """A type of vectors: small values, whose components may be read and set natively."""
     guard.allowed[kind] = _public(kind)
-    guard.writable[kind] = frozenset(
-        name for name in _public(kind) if isinstance(getattr(kind, name), types.GetSetDescriptorType)
-    )
+    guard.writable[kind] = _components(kind)
     guard.methods[kind] = {name: _sized(guard, kind, name) for name in _SIZED if hasattr(kind, name)}
     for types_of in (guard.simple, guard.floaty, guard.items, guard.set_items):
         types_of.add(kind)

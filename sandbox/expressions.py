@@ -6,7 +6,7 @@ A guard in the hot path is a question about the type of the left-hand value, wri
 `v.co` becomes `v.co if type(v) in <r:co> else <getattr>(v, 'co')`, where `<r:co>` is a set of types that fills as the
 script runs. Nothing of the script can run between the question and the use of the value it was about: a value that is
 not a plain name is first put into a variable that no script can name. Where no such variable is possible (class
-bodies, comprehensions) the guard is called instead.
+bodies, what a comprehension draws from) the guard is called instead.
 """
 
 from __future__ import annotations
@@ -325,11 +325,12 @@ class Expressions(Operations):
         """A function that ticks when it is called."""
         self.visit_arguments(node.args)
         outer, self.scope = self.scope, self.kinds.scope_of[node]
-        held, self._no_temporaries = self._no_temporaries, 0
-        body = self.visit(node.body)
+        body = self.visit(
+            node.body
+        )  # in what a comprehension draws from, `:=` is no more allowed than outside
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         node.body = ast.BoolOp(ast.And(), [self.running(node), body], **place)
-        self.scope, self._no_temporaries = outer, held
+        self.scope = outer
         return node
 
     def visit_arguments(self, node: ast.arguments) -> ast.AST:

@@ -88,10 +88,11 @@ class Guard:
         self.builtins = Builtins(self)
         self.operators.real = self.builtins.real
         self.namespace: dict[str, Any] = {
-            **{hooks.reads(name): _tables(name) for name in compiled.attributes_read},
+            **{hooks.reads(name): {View} | _tables(name) for name in compiled.attributes_read},
             **{hooks.writes(name): set() for name in compiled.attributes_written},
         }
         wanted = {each.module.partition(".")[0] for each in compiled.imports}
+        self._imports = policy.imports
         self.views = views(self, policy.imports, wanted)
         self.namespace |= {"__builtins__": self.builtins.table(), "__name__": "<script>", **self._hooks()}
         meter.attach(self.namespace)
@@ -453,7 +454,7 @@ class Guard:
             raise ImportError(f"cannot import name {member!r} from {module!r}") from None
 
     def _refuse_import(self, name: str) -> NoReturn:
-        self.meter.refuse(import_problem(name, self.views), code="import")
+        self.meter.refuse(import_problem(name, self._imports), code="import")
 
     # The rest
 

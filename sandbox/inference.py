@@ -52,8 +52,9 @@ _RETURNS: Final = "returns "
 PURE_MODULES: Final = frozenset(
     {"math", "cmath", "random", "colorsys", "itertools", "functools", "collections", "json", "statistics"}
     | {"string", "textwrap", "datetime", "time", "bisect", "heapq", "operator", "fractions", "copy"}
+    | {"bpy", "bmesh", "mathutils", "numpy"}
 )
-"""Modules whose views hold nothing but plain members, so that `module.member` needs no guard."""
+"""Modules that are views, whose members are given out as they are: `module.member` needs no guard."""
 
 _FLOAT_MATH: Final = frozenset(
     {

@@ -25,7 +25,7 @@ import time
 import types
 import typing
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from . import sturdy
@@ -37,41 +37,16 @@ from .value_library import bisect_members, copy_members, fraction, heapq_members
 if TYPE_CHECKING:
     from .guards import Guard
 
-__all__ = ("guarded_members",)
+__all__ = ("allow_library", "guarded_members")
 
 Members = dict[str, object]
 _TEXT_LIMIT: Final = 20_000
 time.strptime("2000", "%Y")  # C code imports this module's helper when it is first used
 
 
-def guarded_members(guard: Guard) -> dict[str, Members]:
-    """The guarded members by module, for one run."""
-    guard.allowed |= {
-        random.Random: frozenset(_RANDOM.split()),
-        uuid.UUID: frozenset({"hex", "int", "bytes", "urn", "version"}),
-        dataclasses.Field: frozenset({"name", "type", "default", "default_factory"}),
-        time.struct_time: frozenset(name for name in dir(time.struct_time) if name.startswith("tm_")),
-        type(hashlib.sha256()): frozenset({"hexdigest", "digest", "update", "name"}),
-        _Chain: frozenset({"from_iterable"}),
-        _Cached: frozenset({"cache_clear", "cache_info", "cache_parameters"}),
-        array.array: frozenset(
-            {
-                "append",
-                "count",
-                "extend",
-                "fromlist",
-                "index",
-                "insert",
-                "itemsize",
-                "pop",
-                "remove",
-                "reverse",
-            }
-            | {"tobytes", "tolist", "typecode"}
-        ),
-        enum.auto: frozenset({"value"}),
-        datetime.tzinfo: frozenset(),
-    }
+def allow_library(guard: Guard) -> None:
+    """What may be done with the library's values, whether or not the script imports where they come from."""
+    guard.allowed |= _ALLOWED
     guard.own.add(types.SimpleNamespace)
     guard.items |= {array.array, time.struct_time}
     guard.set_items.add(array.array)
@@ -81,55 +56,14 @@ def guarded_members(guard: Guard) -> dict[str, Members]:
         Marker: operator.getitem,
         re.Match: operator.getitem,
     }
-    return {
-        "math": _math(guard),
-        "random": _random(guard),
-        "itertools": _itertools(guard),
-        "functools": _functools(guard),
-        "collections": {
-            "namedtuple": _namedtuple(guard),
-            "deque": sturdy.deque,
-            **{
-                kind.__name__: guard.builtins.add_facade(guard.hashing.function(kind), kind)
-                for kind in (collections.Counter, collections.OrderedDict)
-            },
-            "defaultdict": guard.builtins.add_facade(_default_dict(guard), collections.defaultdict),
-            "UserDict": dict,
-            "UserList": list,
-        },
-        "dataclasses": _dataclasses(guard),
-        "abc": {"abstractmethod": _abstract(guard)},
-        "enum": {kind.__name__: kind for kind in ENUMS},
-        "json": _json(guard),
-        "textwrap": _textwrap(guard),
-        "typing": _typing(),
-        "statistics": _statistics(guard),
-        "copy": copy_members(guard),
-        "operator": operator_members(guard),
-        "bisect": bisect_members(guard),
-        "heapq": heapq_members(guard),
-        "fractions": {"Fraction": fraction(guard)},
-        "re": pattern_members(guard),
-        "time": {"strftime": _strftime},
-        "uuid": {"uuid4": uuid.uuid4, "UUID": uuid.UUID},
-        "hashlib": {"md5": hashlib.md5, "sha1": hashlib.sha1, "sha256": hashlib.sha256},
-        "pprint": {
-            "pprint": lambda value, **_options: guard.text.print(guard.text.repr(value)),
-            "pformat": guard.text.repr,
-        },
-        "warnings": {
-            "warn": lambda message, *_rest, **_options: guard.text.print(
-                f"warning: {guard.text.show(message)}"
-            ),
-            "filterwarnings": _ignore,
-            "simplefilter": _ignore,
-        },
-        "traceback": {
-            "print_exc": lambda: guard.text.print(_current_error(guard)),
-            "format_exc": lambda: _current_error(guard),
-        },
-        "__future__": {},
-    }
+
+
+def guarded_members(guard: Guard, wanted: Collection[str]) -> dict[str, Members]:
+    """The guarded members of the `wanted` modules, for one run.
+
+    Those of `collections` are always made: they say what a script sees in place of its classes.
+    """
+    return {name: make(guard) for name, make in _MODULES.items() if name in wanted or name == "collections"}
 
 
 def _strftime(pattern: Any, *moment: Any) -> str:
@@ -137,6 +71,42 @@ def _strftime(pattern: Any, *moment: Any) -> str:
     if not isinstance(pattern, str) or len(pattern) > 1000:
         raise ValueError("strftime() takes a pattern of at most 1,000 characters here")
     return time.strftime(pattern, *moment)
+
+
+def _collections(guard: Guard) -> Members:
+    return {
+        "namedtuple": _namedtuple(guard),
+        "deque": sturdy.deque,
+        **{
+            kind.__name__: guard.builtins.add_facade(guard.hashing.function(kind), kind)
+            for kind in (collections.Counter, collections.OrderedDict)
+        },
+        "defaultdict": guard.builtins.add_facade(_default_dict(guard), collections.defaultdict),
+        "UserDict": dict,
+        "UserList": list,
+    }
+
+
+def _pprint(guard: Guard) -> Members:
+    return {
+        "pprint": lambda value, **_options: guard.text.print(guard.text.repr(value)),
+        "pformat": guard.text.repr,
+    }
+
+
+def _warnings(guard: Guard) -> Members:
+    return {
+        "warn": lambda message, *_rest, **_options: guard.text.print(f"warning: {guard.text.show(message)}"),
+        "filterwarnings": _ignore,
+        "simplefilter": _ignore,
+    }
+
+
+def _traceback(guard: Guard) -> Members:
+    return {
+        "print_exc": lambda: guard.text.print(_current_error(guard)),
+        "format_exc": lambda: _current_error(guard),
+    }
 
 
 def _ignore(*_arguments: object, **_named: object) -> None:
@@ -520,3 +490,50 @@ def _typing() -> Members:
         name: lambda name, *_rest, **_options: Marker("Any") for name in ("TypeVar", "ParamSpec", "NewType")
     }
     return members | {"ClassVar": typing.ClassVar, "TYPE_CHECKING": False, "cast": lambda _kind, value: value}
+
+
+_ARRAY: Final = (
+    "append count extend fromlist index insert itemsize pop remove reverse tobytes tolist typecode"
+)
+_ALLOWED: Final[dict[type, frozenset[str]]] = {
+    random.Random: frozenset(_RANDOM.split()),
+    uuid.UUID: frozenset({"hex", "int", "bytes", "urn", "version"}),
+    dataclasses.Field: frozenset({"name", "type", "default", "default_factory"}),
+    time.struct_time: frozenset(name for name in dir(time.struct_time) if name.startswith("tm_")),
+    type(hashlib.sha256()): frozenset({"hexdigest", "digest", "update", "name"}),
+    _Chain: frozenset({"from_iterable"}),
+    _Cached: frozenset({"cache_clear", "cache_info", "cache_parameters"}),
+    array.array: frozenset(_ARRAY.split()),
+    enum.auto: frozenset({"value"}),
+    datetime.tzinfo: frozenset(),
+}
+"""Attributes that may be read of the library's values, by type."""
+
+_MODULES: Final[dict[str, Callable[[Guard], Members]]] = {
+    "math": _math,
+    "random": _random,
+    "itertools": _itertools,
+    "functools": _functools,
+    "collections": _collections,
+    "dataclasses": _dataclasses,
+    "abc": lambda guard: {"abstractmethod": _abstract(guard)},
+    "enum": lambda _guard: {kind.__name__: kind for kind in ENUMS},
+    "json": _json,
+    "textwrap": _textwrap,
+    "typing": lambda _guard: _typing(),
+    "statistics": _statistics,
+    "copy": copy_members,
+    "operator": operator_members,
+    "bisect": bisect_members,
+    "heapq": heapq_members,
+    "fractions": lambda guard: {"Fraction": fraction(guard)},
+    "re": pattern_members,
+    "time": lambda _guard: {"strftime": _strftime},
+    "uuid": lambda _guard: {"uuid4": uuid.uuid4, "UUID": uuid.UUID},
+    "hashlib": lambda _guard: {"md5": hashlib.md5, "sha1": hashlib.sha1, "sha256": hashlib.sha256},
+    "pprint": _pprint,
+    "warnings": _warnings,
+    "traceback": _traceback,
+    "__future__": lambda _guard: {},
+}
+"""What makes the guarded members of a module."""

@@ -114,17 +114,19 @@ _MEMBER_REFUSED: Final[Mapping[str, str]] = {
 def views(guard: Guard, imports: Collection[str], wanted: Collection[str]) -> dict[str, object]:
     """What a script may import, by dotted name: our views and the host's, as far as policy allows.
 
-    `wanted` are the roots that the script does import: numpy is only loaded for those who ask.
+    `wanted` are the roots that the script does import: the rest is not made.
     """
     from .arrays import array_members
-    from .blender_math import mathutils_members
-    from .library import guarded_members
+    from .blender_math import allow_mathutils, mathutils_members
+    from .library import allow_library, guarded_members
 
-    guarded = guarded_members(guard)
-    names = set(PLAIN_MEMBERS) | set(guarded)
+    allow_library(guard)
+    guarded = guarded_members(guard, wanted)
+    names = {name for name in PLAIN_MEMBERS if name.partition(".")[0] in wanted} | set(guarded)
     made: dict[str, object] = {name: _view(guard, name, guarded.get(name, {})) for name in names}
     if guard.host is not None:
-        made |= mathutils_members(guard)
+        allow_mathutils(guard)
+        made |= mathutils_members(guard) if "mathutils" in wanted else {}
         made |= array_members(guard) if "numpy" in imports and "numpy" in wanted else {}
         made |= guard.host.modules()
     allowed = {name: view for name, view in made.items() if name in imports or name.startswith("numpy.")}

@@ -115,9 +115,16 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         """A variable of the current scope that no script can name."""
         self._temporaries += 1
         name = f"<{self._temporaries}>"
-        if self.scope.form == "module":
+        if self._home().form == "module":
             self.hooks_used.add(name)
         return name
+
+    def _home(self) -> Scope:
+        """The scope whose variables are: for a comprehension the one around it, where `:=` puts them."""
+        scope = self.scope
+        while scope.form == "comprehension" and scope.parent is not None:
+            scope = scope.parent
+        return scope
 
     def twice(self, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
         """Two expressions for one evaluated value: the first evaluates it, the second (evaluated later) reads it.
@@ -128,7 +135,7 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
             return value, ast.Name(value.id, LOAD, lineno=value.lineno, col_offset=value.col_offset)
         if isinstance(value, ast.Constant):
             return value, value
-        if self._no_temporaries or self.scope.form in ("class", "comprehension"):
+        if self._no_temporaries or self._home().form == "class":
             return None
         temporary = self.temporary()
         place: dict[str, Any] = {"lineno": value.lineno, "col_offset": value.col_offset}

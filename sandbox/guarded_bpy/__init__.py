@@ -71,10 +71,13 @@ class BlenderHost:
 
     def plain(self, kind: type, name: str, write: bool) -> bool:
         """Whether the member needs no look at each use."""
-        if not issubclass(kind, bpy.types.bpy_struct):
+        if kind in _OWN_OBJECTS:  # each guards itself
+            answer = not write
+        elif not issubclass(kind, bpy.types.bpy_struct):
             return kind in _BMESH and bmesh_sizes.plain(kind, name)
-        access = self.members.access(kind, name)
-        answer = access.plain_write if write else access.plain_read
+        else:
+            access = self.members.access(kind, name)
+            answer = access.plain_write if write else access.plain_read
         if answer:
             self.members.known[name, write].add(kind)
         return answer

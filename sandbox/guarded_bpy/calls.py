@@ -41,13 +41,17 @@ def checked(path: str) -> Reader:
     """The reader of a function: gives one that checks its arguments, calls, and looks for what it freed."""
     check = CHECKED.get(path)
     may_free = stale.frees(*path.split("."))
+    parameters: dict[type, list[str]] = {}
 
     def read(host: BlenderHost, owner: Any, name: str) -> Any:
         function = getattr(owner, name)
-        names = _parameter_names(owner, name) or _PYTHON_PARAMETERS.get(path, [])
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if check is not None:
+                names = parameters.get(type(owner))
+                if names is None:
+                    names = _parameter_names(owner, name) or _PYTHON_PARAMETERS.get(path, [])
+                    parameters[type(owner)] = names
                 args = tuple(map(settled, args))
                 kwargs = {key: settled(value) for key, value in kwargs.items()}
                 check(host, owner, {**dict(zip(names, args, strict=False)), **kwargs})

@@ -168,8 +168,8 @@ _CAPS: Mapping[str, int] = {
 
 def check_arguments(host: BlenderHost, idname: str, arguments: Mapping[str, Any]) -> None:
     """Refuse arguments that would make Blender compute for minutes or run out of memory."""
-    for name, cap in _CAPS.items():
-        value = arguments.get(name, 0)
+    for name in arguments.keys() & _CAPS.keys():
+        value, cap = arguments[name], _CAPS[name]
         if isinstance(value, (int, float)) and value > cap:
             host.exceed(
                 f"bpy.ops.{idname}({name}={value:,}) is more than the {cap:,} that a script may ask for",

@@ -17,6 +17,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import compress
 from typing import Any
 
 import bpy
@@ -117,29 +118,29 @@ class Stale:
         if self._slot is None:
             return
         now = _Now()
-        kinds = self._kinds
         for value in self._held():
-            kind = type(value)
-            if kinds.get(kind, True):
-                if kind in _VECTORS:
-                    value = value.owner
-                    kind = type(value)
-                if self._is_reference(kind):
-                    self._look_at(value, now)
+            reference = value.owner if type(value) in _VECTORS else value
+            if self._is_reference(type(reference)):
+                self._look_at(reference, now)
 
-    def _held(self) -> Iterator[Any]:
-        """All that the script holds: what the collector tracks, what that refers to, and its variables.
+    def _held(self) -> Iterable[Any]:
+        """All that the script holds and that is, or may have, a reference: what the collector tracks, what that refers
+        to, and its variables.
 
         The collector does not track collections and functions of Blender's, so these are found in what holds them.
         """
-        tracked = gc.get_objects()
-        yield from tracked
-        yield from gc.get_referents(*tracked, self._variables)
+        found = gc.get_objects()
+        found += gc.get_referents(*found, self._variables)
         frame = sys._getframe()
         while frame is not None:
             if frame.f_globals is self._variables:
-                yield from frame.f_locals.values()
+                found += frame.f_locals.values()
             frame = frame.f_back  # type: ignore[assignment]
+        kinds = set(map(type, found))
+        wanted = {kind for kind in kinds if kind in _VECTORS or self._is_reference(kind)}
+        # there may be millions, nearly all of them plain values: no line of Python is run for each
+        held = compress(found, map(wanted.__contains__, map(type, found)))
+        return {id(value): value for value in held}.values()
 
     def _is_reference(self, kind: type) -> bool:
         known = self._kinds.get(kind)

@@ -313,6 +313,29 @@ SYNTAX = {
         for m in map(str, [1]): out.append(m)
         print(out)
     """,
+    "long ways inside comprehensions": """
+        class N:
+            def __init__(self, n): self.n, self.next = n, None
+            def up(self): return self.n + 1
+        def chain(*numbers):
+            first = last = N(numbers[0])
+            for n in numbers[1:]: last.next = N(n); last = last.next
+            return first
+        items = [chain(1, 2, 3), chain(5, 6, 7)]
+        print([i.next.next.n for i in items], {i.next.n: i.next.next.up() for i in items})
+        print([x.n for x in sorted(items, key=lambda i: -i.next.next.n) if x.next.n * x.n < 40 < x.next.n * 20])
+        class Of:
+            all = [i.next.n for i in items]
+            def more(self): return [[a.next.n + b.next.n for b in items if b.next.next.n > a.next.n] for a in items]
+        print(Of.all, Of().more())
+        def late():
+            return [(i.next.n, f()) for i in items for f in [lambda: i.next.next.n]], sum(i.next.up() for i in items)
+        print(late(), (lambda: [i.next.n for i in items])(), any(i.next.n == 6 for i in items))
+        def two():
+            walk = lambda: (i.next.n for i in items)
+            return [(a, b) for a, b in zip(walk(), walk())]
+        print(two())
+    """,
     "classes with special tuples": """
         from typing import NamedTuple
         from collections import namedtuple
