@@ -82,6 +82,10 @@ class Guard:
         """Attributes of types of the library that are looked at each time; NotImplemented for those not there."""
         self.item_readers: dict[type, Callable[[Any, Any], Any]] = {}
         self._owned: dict[type, bool] = {}
+        self._routes: dict[tuple[type, str], Callable[[Any], Any]] = {}
+        """How attributes are read that always need a guard, by the value's exact type and the name."""
+        self._looked_at: set[tuple[type, str]] = set()
+        """Attributes whose new value the host always looks at."""
         self.operators = Operators(meter)
         self.hashing = Hashing(self.operators, self.own)
         self.text = Text(self)
@@ -139,11 +143,17 @@ class Guard:
     def getattr(self, value: Any, name: str) -> Any:
         """`value.name`. `name` has been checked as such: here it is what it may mean on this value."""
         kind = type(value)
+        route = self._routes.get((kind, name))
+        if route is not None:
+            return route(value)
         if self.owns(kind) or (kind is type and self.owns(value)):
             assert self.host is not None
-            if kind is not type and not name.startswith("_") and self.host.plain(kind, name, False):
-                self._learn(hooks.reads(name), kind)
-                return getattr(value, name)
+            if kind is not type:
+                if not name.startswith("_") and self.host.plain(kind, name, False):
+                    self._learn(hooks.reads(name), kind)
+                    return getattr(value, name)
+                host = self.host
+                self._routes[kind, name] = lambda value: host.getattr(value, name)
             return self.host.getattr(value, name)
         if kind in self.own:
             return self._own_member(value, kind, name)
@@ -183,6 +193,8 @@ class Guard:
             return found
         method = self.methods.get(kind, {}).get(name) or guarded_method(self, kind, name)
         if method is not None:
+            if kind in PLAIN_TYPES:
+                self._routes[kind, name] = functools.partial(functools.partial, method)
             return functools.partial(method, value)
         if kind is types.FunctionType and value.__globals__ is self.namespace:
             return getattr(value, name)
@@ -329,9 +341,13 @@ class Guard:
 
     def setattr(self, value: Any, name: str, new: Any) -> None:
         """`value.name = new`."""
-        if type(value) is StandIn:
-            value = value.kind
         kind = type(value)
+        if (kind, name) in self._looked_at:
+            self.host.setattr(value, name, new)  # type: ignore[union-attr] # it is the host's
+            return
+        if kind is StandIn:
+            value = value.kind
+            kind = type(value)
         if names.is_dunder(name):
             self.meter.refuse(f"attribute {name!r} cannot be set: it belongs to Python", code="attribute")
         if self.owns(kind) or (kind is type and self.owns(value)):
@@ -340,6 +356,8 @@ class Guard:
                 self._learn(hooks.writes(name), kind)
                 setattr(value, name, new)
             else:
+                if kind is not type:
+                    self._looked_at.add((kind, name))
                 self.host.setattr(value, name, new)
         elif self._may_write(value, kind, name):
             setattr(value, name, new)

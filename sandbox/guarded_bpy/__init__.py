@@ -92,6 +92,9 @@ class BlenderHost:
 
     def getattr(self, value: Any, name: str) -> Any:
         """`value.name`, checked."""
+        access = self.members.decided(type(value), name)
+        if access is not None and access.read is not None:
+            return access.read(self, value, name)
         if isinstance(value, _OWN_OBJECTS):
             if name.startswith("_"):
                 raise AttributeError(f"{value!r} has no attribute {name!r}")
@@ -111,6 +114,11 @@ class BlenderHost:
 
     def setattr(self, value: Any, name: str, new: Any) -> None:
         """`value.name = new`, checked."""
+        access = self.members.decided(type(value), name)
+        if access is not None and access.write is not None:
+            _check_undone(self, value)
+            access.write(self, value, name, new)
+            return
         if isinstance(value, (type, *_OWN_OBJECTS)):
             self.refuse(
                 f"{value!r} may not be changed: a script works on data, not on Blender itself", code="member"

@@ -142,6 +142,10 @@ class Members:
             found = self._structs[kind, name] = self._decide(kind, name)
         return found
 
+    def decided(self, kind: type, name: str) -> Access | None:
+        """What `access` said of it, if it was asked before: never for collections."""
+        return self._structs.get((kind, name))
+
     def collection(self, value: Any, name: str) -> Access:
         """How the member `name` of a collection is reached: all collections share one type, their struct differs."""
         if name in _PLAIN_COLLECTION_METHODS:

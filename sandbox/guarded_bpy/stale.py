@@ -200,7 +200,12 @@ _GROWING = frozenset("SplinePoints SplineBezierPoints FCurveKeyframePoints GPenc
 
 def _words(reference: Any) -> Any:
     """The memory of one of Blender's references, word by word."""
-    return (ctypes.c_size_t * (type(reference).__basicsize__ // _WORD)).from_address(id(reference))
+    return _words_type(type(reference).__basicsize__ // _WORD).from_address(id(reference))
+
+
+@cache
+def _words_type(count: int) -> Any:
+    return ctypes.c_size_t * count
 
 
 def _type_slot() -> int | None:
