@@ -118,7 +118,8 @@ class _Arrays:
             **{name: self._wrapped(getattr(np, name), self._sections) for name in _SPLITTING},
             **{name: getattr(np, name) for name in _CONSTANTS},
             **{name: getattr(np, name) for name in (*_SCALARS, *_ABSTRACT) if hasattr(np, name)},
-            **self._special(),
+            **self._filled(),
+            **self._worked_on(),
         }
         parts = {"random": View("numpy.random", self._random(), self._missing("numpy.random"))}
         linalg = {name: self._wrapped(getattr(np.linalg, name), self._matrix) for name in _LINALG}
@@ -372,8 +373,9 @@ class _Arrays:
 
     # Functions that need a closer look
 
-    def _special(self) -> dict[str, object]:
-        np, builtins = self.np, self.guard.builtins
+    def _filled(self) -> dict[str, object]:
+        """Functions whose result is bigger than what they are given, each with its own measure."""
+        np = self.np
 
         def arange(*arguments: Any, **named: Any) -> Any:
             numbers = [*arguments, *(named[name] for name in ("start", "stop", "step") if name in named)]
@@ -404,6 +406,13 @@ class _Arrays:
             if callable(named.get("mode")):
                 raise TypeError("pad() takes the name of a mode")
             return self._wrapped(np.pad)(array, width, **named)
+
+        functions = (arange, tile, meshgrid, diag, pad)
+        return {function.__name__: function for function in functions}
+
+    def _worked_on(self) -> dict[str, object]:
+        """Functions that call back, take types, or work long on little."""
+        np, builtins = self.np, self.guard.builtins
 
         def histogram(value: Any, bins: Any = 10, **named: Any) -> Any:
             if isinstance(bins, str):
@@ -436,7 +445,7 @@ class _Arrays:
                 self.refuse_objects()
             return made
 
-        functions = (arange, tile, meshgrid, diag, pad, histogram, polyfit, vectorize, fromiter)
+        functions = (histogram, polyfit, vectorize, fromiter)
         members: dict[str, object] = {function.__name__: function for function in functions}
         members["repeat"] = self._wrapped(np.repeat, self._repeat)
         members["ndarray"] = builtins.add_facade(ndarray, np.ndarray)

@@ -23,7 +23,7 @@ from .compile import Compiled
 from .hashing import Hashing
 from .host import Host
 from .methods import guarded_method
-from .modules import View, import_problem, views
+from .modules import Imports, View
 from .operators import Operators
 from .plain import (
     FLOATY_TYPES,
@@ -39,6 +39,7 @@ from .plain import (
 from .policy import Policy
 from .text import Text
 from .watchdog import Watchdog
+from .written import Written
 
 __all__ = ("Guard", "Host", "build_namespace")
 
@@ -96,8 +97,7 @@ class Guard:
             **{hooks.writes(name): set() for name in compiled.attributes_written},
         }
         wanted = {each.module.partition(".")[0] for each in compiled.imports}
-        self._imports = policy.imports
-        self.views = views(self, policy.imports, wanted)
+        self.imports = Imports(self, policy.imports, wanted)
         self.namespace |= {"__builtins__": self.builtins.table(), "__name__": "<script>", **self._hooks()}
         meter.attach(self.namespace)
 
@@ -118,11 +118,11 @@ class Guard:
             hooks.OWN: self.own,
             hooks.GETATTR: self.getattr,
             hooks.GETITEM: self.getitem,
-            hooks.WRITE: functools.partial(_Written, self),
+            hooks.WRITE: functools.partial(Written, self),
             hooks.SPECIAL: self.special,
             hooks.SUPER: self.super_member,
-            hooks.IMPORT: self.import_module,
-            hooks.IMPORT_FROM: self.import_from,
+            hooks.IMPORT: self.imports.module,
+            hooks.IMPORT_FROM: self.imports.member,
             hooks.CLASS: make_class,
             hooks.FORMAT: self.text.format_value,
             hooks.SHOW: self.text.show,
@@ -452,28 +452,6 @@ class Guard:
         else:
             raise TypeError(f"{kind.__name__!r} object does not support item deletion")
 
-    # Imports
-
-    def import_module(self, name: str, root: bool) -> Any:
-        """The view that `import name` binds; its root for `import a.b`."""
-        view = self.views.get(name)
-        if view is None:
-            self._refuse_import(name)
-        return self.views.get(name.partition(".")[0], view) if root else view
-
-    def import_from(self, module: str, member: str) -> Any:
-        """What `from module import member` binds."""
-        if f"{module}.{member}" in self.views:
-            return self.views[f"{module}.{member}"]
-        view = self.import_module(module, False)
-        try:
-            return self.get_named(view, member)
-        except AttributeError:
-            raise ImportError(f"cannot import name {member!r} from {module!r}") from None
-
-    def _refuse_import(self, name: str) -> NoReturn:
-        self.meter.refuse(import_problem(name, self._imports), code="import")
-
     # The rest
 
     def iterated(self, value: Any) -> Any:
@@ -510,35 +488,3 @@ def _tables(name: str) -> set[type]:
 
 _INITIALISED: Final = frozenset({object, list, dict, set})
 _SUBSCRIPTED: Final = frozenset({types.MappingProxyType, re.Match, Marker})
-
-
-class _Written:
-    """Stands for a value while one of its attributes or items is set, deleted or augmented."""
-
-    __slots__ = ("_guard", "_value")
-
-    def __init__(self, guard: Guard, value: Any) -> None:
-        object.__setattr__(self, "_guard", guard)
-        object.__setattr__(self, "_value", value)
-
-    def __getattribute__(self, name: str) -> Any:
-        return _guard_of(self).getattr(_value_of(self), name)
-
-    def __setattr__(self, name: str, new: Any) -> None:
-        _guard_of(self).setattr(_value_of(self), name, new)
-
-    def __delattr__(self, name: str) -> None:
-        _guard_of(self).delattr(_value_of(self), name)
-
-    def __getitem__(self, key: Any) -> Any:
-        return _guard_of(self).getitem(_value_of(self), key)
-
-    def __setitem__(self, key: Any, new: Any) -> None:
-        _guard_of(self).setitem(_value_of(self), key, new)
-
-    def __delitem__(self, key: Any) -> None:
-        _guard_of(self).delitem(_value_of(self), key)
-
-
-_guard_of: Final[Callable[[_Written], Guard]] = _Written._guard.__get__  # type: ignore[attr-defined]
-_value_of: Final[Callable[[_Written], Any]] = _Written._value.__get__  # type: ignore[attr-defined]

@@ -57,53 +57,11 @@ PURE_MODULES: Final = frozenset(
 """Modules that are views, whose members are given out as they are: `module.member` needs no guard."""
 
 _FLOAT_MATH: Final = frozenset(
-    {
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atan2",
-        "atanh",
-        "cbrt",
-        "copysign",
-        "cos",
-        "cosh",
-        "degrees",
-        "dist",
-    }
-    | {
-        "e",
-        "erf",
-        "erfc",
-        "exp",
-        "exp2",
-        "expm1",
-        "fabs",
-        "fmod",
-        "fsum",
-        "gamma",
-        "hypot",
-        "inf",
-        "ldexp",
-        "lgamma",
-    }
-    | {
-        "log",
-        "log10",
-        "log1p",
-        "log2",
-        "nan",
-        "pi",
-        "pow",
-        "radians",
-        "remainder",
-        "sin",
-        "sinh",
-        "sqrt",
-        "tan",
-    }
-    | {"tanh", "tau", "ulp"}
+    """
+    acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh degrees dist e erf erfc exp exp2 expm1
+    fabs fmod fsum gamma hypot inf ldexp lgamma log log10 log1p log2 nan pi pow radians remainder sin
+    sinh sqrt tan tanh tau ulp
+    """.split()
 )
 _FLOAT_RANDOM: Final = frozenset({"random", "uniform", "gauss", "triangular", "betavariate", "normalvariate"})
 _CONSTANTS: Final = frozenset({"e", "inf", "nan", "pi", "tau"})

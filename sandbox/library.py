@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import abc
 import array
 import collections
 import dataclasses
@@ -29,6 +28,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from . import sturdy
+from .class_library import abstract, dataclass_members, namedtuple, typing_members
 from .classes import ENUMS, Marker
 from .patterns import pattern_members
 from .plain import SCALAR_TYPES
@@ -75,7 +75,7 @@ def _strftime(pattern: Any, *moment: Any) -> str:
 
 def _collections(guard: Guard) -> Members:
     return {
-        "namedtuple": _namedtuple(guard),
+        "namedtuple": namedtuple(guard),
         "deque": sturdy.deque,
         **{
             kind.__name__: guard.builtins.add_facade(guard.hashing.function(kind), kind)
@@ -364,70 +364,11 @@ _OF_VALUES: Final = """correlation covariance fmean geometric_mean harmonic_mean
     median_grouped median_high median_low mode multimode pstdev pvariance quantiles stdev variance"""
 
 
-def _abstract(guard: Guard) -> Callable[[Any], Any]:
-    def abstractmethod(function: Any) -> Any:
-        if not isinstance(function, types.FunctionType) or function.__globals__ is not guard.namespace:
-            raise TypeError("abstractmethod() decorates functions of the script: put it below @property")
-        return abc.abstractmethod(function)
-
-    return abstractmethod
-
-
 def _default_dict(guard: Guard) -> Callable[..., Any]:
     def defaultdict(factory: Any = None, *items: Any, **named: Any) -> Any:
         return collections.defaultdict(factory, *map(guard.hashing.keys, items), **named)
 
     return defaultdict
-
-
-def _namedtuple(guard: Guard) -> Callable[..., type]:
-    def namedtuple(typename: Any, field_names: Any, *, rename: Any = False, defaults: Any = None) -> type:
-        fields = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
-        if type(typename) is not str or any(type(field) is not str for field in fields):
-            raise TypeError("namedtuple() takes plain names")
-        guard.operators.length(len(fields) * 10_000, "namedtuple")
-        make: Any = collections.namedtuple  # mypy wants literals
-        return guard.adopt(make(typename, fields, rename=bool(rename), defaults=defaults, module="<script>"))
-
-    return namedtuple
-
-
-def _dataclasses(guard: Guard) -> Members:
-    def dataclass(kind: Any = None, **options: Any) -> Any:
-        def decorate(target: Any) -> Any:
-            if not isinstance(target, type) or target not in guard.own:
-                raise TypeError("dataclass() decorates classes of the script")
-            return guard.adopt(dataclasses.dataclass(target, **options))
-
-        return decorate if kind is None else decorate(kind)
-
-    def own_fields(value: Any) -> list[str]:
-        if type(value) not in guard.own or not dataclasses.is_dataclass(value):
-            raise TypeError("asdict() and astuple() take an instance of a dataclass")
-        return [field.name for field in dataclasses.fields(value)]
-
-    def asdict(value: Any, *, dict_factory: Any = dict) -> Any:
-        return dict_factory([(name, plain(getattr(value, name), asdict)) for name in own_fields(value)])
-
-    def astuple(value: Any, *, tuple_factory: Any = tuple) -> Any:
-        return tuple_factory([plain(getattr(value, name), astuple) for name in own_fields(value)])
-
-    def plain(value: Any, convert: Callable[[Any], Any]) -> Any:
-        guard.meter.tick()
-        if type(value) in guard.own and dataclasses.is_dataclass(value):
-            return convert(value)
-        if type(value) in (list, tuple, set):
-            return type(value)([plain(part, convert) for part in value])
-        if type(value) is dict:
-            return {key: plain(part, convert) for key, part in value.items()}
-        return value
-
-    def fields(value: Any) -> tuple[Any, ...]:
-        if (value if isinstance(value, type) else type(value)) not in guard.own:
-            raise TypeError("fields() takes a dataclass of the script")
-        return dataclasses.fields(value)
-
-    return {"dataclass": dataclass, "asdict": asdict, "astuple": astuple, "fields": fields}
 
 
 def _json(guard: Guard) -> Members:
@@ -476,22 +417,6 @@ def _textwrap(guard: Guard) -> Members:
     }
 
 
-def _typing() -> Members:
-    markers = """Annotated Any Callable Collection Counter DefaultDict Deque Dict Final FrozenSet Generator Generic
-        Hashable Iterable Iterator List Literal Mapping MutableMapping MutableSequence NamedTuple NoReturn Optional
-        OrderedDict Protocol Self Sequence Set Sized SupportsFloat SupportsInt Text Tuple Type TypeAlias TypedDict
-        Union Never Required NotRequired Concatenate"""
-    members: Members = {name: Marker(name) for name in markers.split()}
-    members |= {
-        name: lambda value, *_rest: value
-        for name in ("final", "overload", "runtime_checkable", "no_type_check")
-    }
-    members |= {
-        name: lambda name, *_rest, **_options: Marker("Any") for name in ("TypeVar", "ParamSpec", "NewType")
-    }
-    return members | {"ClassVar": typing.ClassVar, "TYPE_CHECKING": False, "cast": lambda _kind, value: value}
-
-
 _ARRAY: Final = (
     "append count extend fromlist index insert itemsize pop remove reverse tobytes tolist typecode"
 )
@@ -515,12 +440,12 @@ _MODULES: Final[dict[str, Callable[[Guard], Members]]] = {
     "itertools": _itertools,
     "functools": _functools,
     "collections": _collections,
-    "dataclasses": _dataclasses,
-    "abc": lambda guard: {"abstractmethod": _abstract(guard)},
+    "dataclasses": dataclass_members,
+    "abc": lambda guard: {"abstractmethod": abstract(guard)},
     "enum": lambda _guard: {kind.__name__: kind for kind in ENUMS},
     "json": _json,
     "textwrap": _textwrap,
-    "typing": lambda _guard: _typing(),
+    "typing": lambda _guard: typing_members(),
     "statistics": _statistics,
     "copy": copy_members,
     "operator": operator_members,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 if TYPE_CHECKING:
     from .guards import Guard
 
-__all__ = ("View", "import_problem", "views")
+__all__ = ("Imports", "View", "import_problem", "views")
 
 
 class View:
@@ -109,6 +109,32 @@ _MEMBER_REFUSED: Final[Mapping[str, str]] = {
     "json.load": "a script has no files: use json.loads(text)",
     "json.dump": "a script has no files: use json.dumps(value)",
 }
+
+
+class Imports:
+    """What the import statements of one run give: `wanted` are the roots that the script names in them."""
+
+    def __init__(self, guard: Guard, allowed: Collection[str], wanted: Collection[str]) -> None:
+        self._guard = guard
+        self._allowed = allowed
+        self._views = views(guard, allowed, wanted)
+
+    def module(self, name: str, root: bool) -> Any:
+        """The view that `import name` binds; its root for `import a.b`."""
+        view = self._views.get(name)
+        if view is None:
+            self._guard.meter.refuse(import_problem(name, self._allowed), code="import")
+        return self._views.get(name.partition(".")[0], view) if root else view
+
+    def member(self, module: str, member: str) -> Any:
+        """What `from module import member` binds."""
+        if f"{module}.{member}" in self._views:
+            return self._views[f"{module}.{member}"]
+        view = self.module(module, False)
+        try:
+            return self._guard.get_named(view, member)
+        except AttributeError:
+            raise ImportError(f"cannot import name {member!r} from {module!r}") from None
 
 
 def views(guard: Guard, imports: Collection[str], wanted: Collection[str]) -> dict[str, object]:

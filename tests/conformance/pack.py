@@ -249,6 +249,17 @@ async def asks_then_works(ctx: RequestContext, _arguments: Json) -> ToolResult:
     return ToolResult([content.text(f"Hello, {answer['content']['name']}!")])
 
 
+def tool(name: str, handler: Any, /, **properties: Json) -> Tool:
+    """A tool of the suite, its arguments all required."""
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return Tool(
+        name=name,
+        description=f"Fixture of the conformance suite: {name}",
+        input_schema=schema if properties else NOTHING,
+        handler=handler,
+    )
+
+
 def tools(features: Features) -> list[Tool]:
     """Every tool of the suite; two of them change the registry that they are in."""
 
@@ -259,15 +270,6 @@ def tools(features: Features) -> list[Tool]:
     async def trigger_prompt_change(_ctx: RequestContext, _arguments: Json) -> ToolResult:
         features.add(prompts()[0])
         return ToolResult([content.text("The list of prompts changed")])
-
-    def tool(name: str, handler: Any, /, **properties: Json) -> Tool:
-        schema = {"type": "object", "properties": properties, "required": list(properties)}
-        return Tool(
-            name=name,
-            description=f"Fixture of the conformance suite: {name}",
-            input_schema=schema if properties else NOTHING,
-            handler=handler,
-        )
 
     text = {"type": "string"}
     return [

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The target of an assignment that needs a guard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .guards import Guard
+
+__all__ = ("Written",)
+
+
+class Written:
+    """Stands for a value while one of its attributes or items is set, deleted or augmented."""
+
+    __slots__ = ("_guard", "_value")
+
+    def __init__(self, guard: Guard, value: Any) -> None:
+        object.__setattr__(self, "_guard", guard)
+        object.__setattr__(self, "_value", value)
+
+    def __getattribute__(self, name: str) -> Any:
+        return _guard_of(self).getattr(_value_of(self), name)
+
+    def __setattr__(self, name: str, new: Any) -> None:
+        _guard_of(self).setattr(_value_of(self), name, new)
+
+    def __delattr__(self, name: str) -> None:
+        _guard_of(self).delattr(_value_of(self), name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return _guard_of(self).getitem(_value_of(self), key)
+
+    def __setitem__(self, key: Any, new: Any) -> None:
+        _guard_of(self).setitem(_value_of(self), key, new)
+
+    def __delitem__(self, key: Any) -> None:
+        _guard_of(self).delitem(_value_of(self), key)
+
+
+_guard_of: Final[Callable[[Written], Guard]] = Written._guard.__get__  # type: ignore[attr-defined]
+_value_of: Final[Callable[[Written], Any]] = Written._value.__get__  # type: ignore[attr-defined]
