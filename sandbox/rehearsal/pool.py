@@ -137,6 +137,7 @@ class Child:
             "timed out": "took too long and was stopped",
             "out of memory": "needed more memory than it may have and was stopped",
             "disk full": "wrote more than it may and was stopped",
+            "too many threads": "started threads without end and was stopped",
             "flooded": "printed without end and was stopped",
             "not confined": "could not be confined",
             "not started": f"could not be started: {status.detail}",

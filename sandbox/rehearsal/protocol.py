@@ -11,6 +11,7 @@ import base64
 import binascii
 import functools
 import json
+import math
 import struct
 import zlib
 from collections.abc import Callable
@@ -23,7 +24,9 @@ __all__ = ("PICTURE_SIZE", "Answer", "Garbled", "Request", "check_answer", "chec
 #: The longer side of a picture, in pixels.
 PICTURE_SIZE = 256
 _LONGEST_TEXT = 1_100_000
+_LONGEST_ANSWER = 16 * 1024 * 1024
 _MOST = 200
+_DEEPEST = 40
 
 
 class Request(TypedDict):
@@ -75,8 +78,8 @@ def _list(items: dict[str, Any], most: int = _MOST) -> dict[str, Any]:
 
 
 _TEXT = {"type": "string", "maxLength": 2000}
-_NUMBER = {"type": "number", "minimum": 0}
-_COUNT = {"type": "integer", "minimum": 0}
+_NUMBER = {"type": "number", "minimum": 0, "maximum": 1e9}
+_COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
 _CHANGE = _object({"property": _TEXT}, {"before": {}, "after": {}, "note": _TEXT})
 _BLOCK = _object({"kind": _TEXT, "name": _TEXT}, {"detail": _TEXT})
 _PICTURE = _object(
@@ -114,7 +117,7 @@ _ANSWER = _object(
     {
         "error": _object(
             {"type": _TEXT, "cause": {"type": ["string", "null"], "maxLength": 2000}, "message": _TEXT},
-            {"line": {"type": ["integer", "null"]}},
+            {"line": {"type": ["integer", "null"], "minimum": 0, "maximum": 2**31}},
         )
     },
 )
@@ -156,10 +159,32 @@ def png(picture: dict[str, Any]) -> bytes:
 
 def _checked(line: bytes, what: str) -> Any:
     try:
-        found = json.loads(line, parse_constant=_refuse_constant)
-        return _validator(what)(found)
+        if len(line) > _LONGEST_ANSWER:
+            raise ValueError(f"it has {len(line):,} bytes")
+        found = json.loads(line, parse_constant=_refuse_constant, parse_float=_finite)
+        return _validator(what)(_clean(found))
     except (ValueError, RecursionError) as error:
         raise Garbled(f"the child's {what} cannot be understood: {str(error)[:300]}") from None
+
+
+def _clean(value: Any, depth: int = 0) -> Any:
+    """The same without halves of letters, which nothing can write. Raises ValueError for what is nested too deep."""
+    if depth > _DEEPEST:
+        raise ValueError("it is nested too deep")
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_clean(part, depth + 1) for part in value]
+    if isinstance(value, dict):
+        return {_clean(key): _clean(part, depth + 1) for key, part in value.items()}
+    return value
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:20]} is too large")
+    return number
 
 
 def _refuse_constant(name: str) -> float:

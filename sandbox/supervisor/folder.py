@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import socket
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from typing import IO
 from ...errors import ExternalServiceError
 from .probe import Canary
 
-__all__ = ("RunFolder",)
+__all__ = ("RunFolder", "remove_tree")
 
 _LOCK = "lock"
 
@@ -62,10 +61,6 @@ class RunFolder:
         folder.mkdir(mode=0o700)
         return folder
 
-    def remove(self, folder: Path) -> None:
-        """Remove a folder that `new` gave, whatever a process left in it."""
-        remove_tree(folder)
-
     def canary(self) -> Canary:
         """The canary file, which everybody may read, in a folder everybody may write to, and a port that accepts."""
         file = self.path / "canary" / "canary"
@@ -86,19 +81,42 @@ class RunFolder:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder that a process nobody trusts has written to: never through a symbolic link."""
-    shutil.rmtree(folder, onerror=_open_up_and_retry)
+    """Remove a folder that a process nobody trusts has written to, once that process has ended.
 
-
-def _open_up_and_retry(function: object, path: str, _error: object) -> None:
-    """A process may have taken its own rights on a folder away."""
+    Never through a symbolic link, however deep it goes (what is inside comes up step by step, so that no path gets
+    too long), and also where the process took its own rights away. What cannot be removed is left.
+    """
     with contextlib.suppress(OSError):
-        os.chmod(os.path.dirname(path), 0o700)
-        if os.path.isdir(path) and not os.path.islink(path):
+        progress = True
+        while progress and (subfolders := _remove_files(folder)):
+            progress = sum(_bring_up(subfolder, folder) for subfolder in subfolders) > 0
+        folder.rmdir()
+
+
+def _bring_up(subfolder: Path, folder: Path) -> bool:
+    """Remove a subfolder, whose own subfolders take its place in `folder`. Whether that could be done."""
+    try:
+        for inner in _remove_files(subfolder):
+            os.rename(inner, folder / secrets.token_hex(16))
+        subfolder.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def _remove_files(folder: Path) -> list[Path]:
+    """Remove what is no folder, where that can be done, and give the folders."""
+    folders = []
+    with os.scandir(folder) as entries:
+        found = [(Path(entry.path), entry.is_dir(follow_symlinks=False)) for entry in entries]
+    for path, is_folder in found:
+        if is_folder:
             os.chmod(path, 0o700)
-            shutil.rmtree(path, ignore_errors=True)
+            folders.append(path)
         else:
-            os.unlink(path)
+            with contextlib.suppress(OSError):
+                path.unlink()
+    return folders
 
 
 def _try_lock(lock: IO[bytes]) -> bool:

@@ -18,6 +18,7 @@ Reason = Literal[
     "timed out",
     "out of memory",
     "disk full",
+    "too many threads",
     "flooded",
     "killed by signal",
     "not confined",

@@ -14,7 +14,7 @@ import logging
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -27,6 +27,7 @@ _HEAD_LIMIT = 64 * 1024
 _TIMEOUT_S = 30.0
 _MOST_CONNECTIONS = 32
 _CHUNK = 64 * 1024
+_LONGEST_HOST, _LAST_PORT = 253, 65535
 _HOST_AND_PORT = re.compile(r"(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<host>[^:\[\]]+))(?::(?P<port>\d{1,5}))?", re.I)
 
 
@@ -81,7 +82,7 @@ class EgressProxy:
             threading.Thread(target=self._answer, args=(client, free), daemon=True).start()
 
     def _answer(self, client: socket.socket, free: threading.BoundedSemaphore) -> None:
-        with client, contextlib.suppress(OSError):
+        with client, _given_back(free), contextlib.suppress(OSError):
             client.settimeout(_TIMEOUT_S)
             try:
                 server, first = self._connect(_head(client))
@@ -96,7 +97,6 @@ class EgressProxy:
                     else:
                         client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
                     _relay(client, server)
-        free.release()
 
     def _connect(self, head: bytes) -> tuple[socket.socket, bytes]:
         """The connection that was asked for, and what to send over it first."""
@@ -108,7 +108,11 @@ class EgressProxy:
         if method == "CONNECT":
             host, port = _split(target)
             return self._reach(host, port or 443), b""
-        parts = urlsplit(target)
+        try:
+            parts = urlsplit(target)
+            port = parts.port or 80
+        except ValueError:
+            raise Refusal("this is no URL") from None
         if parts.scheme != "http" or not parts.hostname:
             raise Refusal("only CONNECT and http:// URLs go through this proxy")
         path = target.split(parts.netloc, 1)[1] or "/"
@@ -119,15 +123,17 @@ class EgressProxy:
             if not field.lower().startswith((b"proxy-", b"connection:"))
         ]
         first = b"\r\n".join([f"{method} {path} {version}".encode(), b"Connection: close", *kept])
-        return self._reach(parts.hostname, parts.port or 80), first
+        return self._reach(parts.hostname, port), first
 
     def _reach(self, host: str, port: int) -> socket.socket:
+        if len(host) > _LONGEST_HOST or port > _LAST_PORT:
+            raise Refusal("this is no host and port")
         if not allows(self.allowed_hosts, host, port):
             self.refused(f"{host}:{port}")
             raise Refusal(f"{host}:{port} is not among the allowed hosts")
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         family, kind, protocol, _, address = found[0]
-        if not _is_literal(host) and not ipaddress.ip_address(address[0]).is_global:
+        if not _is_literal(host) and not _is_public(str(address[0])):
             # A listed name that points into the user's own network would open that network.
             self.refused(f"{host}:{port}")
             raise Refusal(f"{host} has an address in a private network")
@@ -135,6 +141,22 @@ class EgressProxy:
         server.settimeout(_TIMEOUT_S)
         server.connect(address)
         return server
+
+
+def _is_public(address: str) -> bool:
+    """Whether an address lies in the internet; one of IPv4 in the clothes of IPv6 is looked at as what it is."""
+    found = ipaddress.ip_address(address)
+    if isinstance(found, ipaddress.IPv6Address):
+        found = found.ipv4_mapped or found.sixtofour or found
+    return found.is_global and not found.is_multicast
+
+
+@contextlib.contextmanager
+def _given_back(taken: threading.BoundedSemaphore) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        taken.release()
 
 
 def _is_literal(host: str) -> bool:

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from .means import Means, Place, Started
-from .measure import disk_bytes, memory_bytes
+from .measure import deleted_bytes, disk_bytes, usage
 from .probe import EVERYTHING
 from .process import Confinement, ProcessStatus, Reason, Spec
 from .proxy import EgressProxy
@@ -26,7 +27,9 @@ from .streams import Answers, Tail
 __all__ = ("Running",)
 
 _MB = 1024 * 1024
-_DISK_EVERY_S = 0.25
+_DISK_EVERY_S = 0.1
+#: More than Blender starts on the largest machines; each takes kernel memory that no other limit counts.
+_MOST_THREADS = 1024
 #: How long the threads that read a dead process's pipes may take to come to the end.
 _JOIN_S = 1.0
 _MOST_CONTROL = 64 * 1024
@@ -65,6 +68,8 @@ class Running:
         self._told: dict[str, Any] = {}
         self._peak = 0
         self._next_disk = 0.0
+        #: The process in a container, which is no child of the engine's program.
+        self._inside = 0
 
     def start(self) -> None:
         """Start the process; a failure to is a status like any other."""
@@ -134,16 +139,20 @@ class Running:
         pipe.flush()
 
     def _enforce(self) -> None:
-        now = time.monotonic()
-        self._peak = max(self._peak, memory_bytes(self.status.pid))
+        now, pid = time.monotonic(), self._inside or self.status.pid
+        used = usage(pid)
+        self._peak = max(self._peak, used.memory)
         self.status = replace(self.status, peak_memory_mb=self._peak / _MB)
         if self.deadline is not None and now > self.deadline:
             self._kill("timed out")
         elif self._peak > self.spec.mem_limit_mb * _MB:
             self._kill("out of memory")
+        elif used.threads > _MOST_THREADS:
+            self._kill("too many threads")
         elif now > self._next_disk and self.deadline is not None:
             self._next_disk = now + _DISK_EVERY_S
-            if disk_bytes(self.spec.workdir) > self.spec.disk_mb * _MB:
+            most, workdir = self.spec.disk_mb * _MB, self.spec.workdir
+            if disk_bytes(workdir, most) + deleted_bytes(pid, workdir) > most:
                 self._kill("disk full")
 
     def _kill(self, reason: Reason) -> None:
@@ -215,6 +224,7 @@ class Running:
         """Take what the launcher tells; it hangs up when the command begins, or in a container when it ends."""
         try:
             with control() as connection:
+                self._inside = _process_behind(connection)
                 data = b""
                 while len(data) < _MOST_CONTROL:
                     chunk, descriptors, _, _ = socket.recv_fds(connection, 4096, 1)
@@ -251,6 +261,14 @@ class Running:
         )
         thread.start()
         return thread
+
+
+def _process_behind(connection: socket.socket) -> int:
+    """The id of the process that has connected; 0 where that is this one, which made both ends."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return 0
+    pid, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return 0 if pid == os.getpid() else int(pid)
 
 
 _KILL = getattr(signal, "SIGKILL", 9)

@@ -40,7 +40,7 @@ class Tail:
 
 
 class Answers:
-    """Lines of at most `longest` bytes, and not more than `most` that nobody has fetched.
+    """Lines of at most `longest` bytes, and not more than `most`, nor more bytes, that nobody has fetched.
 
     `flooded` is called, once, when a process writes more; the rest of its output is not read.
     """
@@ -52,13 +52,17 @@ class Answers:
         self._longest = longest
         self._most = most
         self._lines: queue.Queue[bytes | None] = queue.Queue()
+        self._waiting = 0
+        self._lock = threading.Lock()
 
     def follow(self, pipe: BinaryIO) -> None:
         """Read a pipe until it ends, or floods."""
         with pipe:
             while line := pipe.readline(self._longest):
                 cut = len(line) == self._longest and not line.endswith(b"\n")
-                if cut or self._lines.qsize() >= self._most:
+                with self._lock:
+                    self._waiting += len(line)
+                if cut or self._lines.qsize() >= self._most or self._waiting > self._longest:
                     self._flooded()
                     break
                 self._lines.put(line)
@@ -72,4 +76,7 @@ class Answers:
             raise TimeoutError from None
         if line is None:
             self._lines.put(None)
+        else:
+            with self._lock:
+                self._waiting -= len(line)
         return line

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from ...errors import BridgeError, ExternalServiceError, InvalidParamsError
 from .config import Config
-from .folder import RunFolder
+from .folder import RunFolder, remove_tree
 from .means import BOOT, Means, Place, candidates
 from .probe import EVERYTHING, Canary
 from .process import Counts, ProcessHandle, ProcessStatus, Spec
@@ -37,6 +37,7 @@ _log = logging.getLogger(__name__)
 _WATCH_S, _IDLE_S = 0.02, 0.25
 _STOP_GRACE_S = 2.0
 _KEEP_ENDED = 200
+_MOST_REFUSED = 100
 _TRIAL_S = 30.0
 _LONGEST_BACKOFF_S = 300.0
 
@@ -125,8 +126,11 @@ class Supervisor:
         return self._on_thread(self._own_folder).new()
 
     def remove_folder(self, folder: Path) -> None:
-        """Remove such a folder, whatever a process left in it."""
-        self._on_thread(self._own_folder).remove(folder)
+        """Remove such a folder, whatever a process left in it.
+
+        Not on the supervisor's thread: it may take long, and limits are kept there.
+        """
+        remove_tree(folder)
 
     def canary(self) -> Canary:
         """What a process tries to reach to find out whether it is confined."""
@@ -179,8 +183,13 @@ class Supervisor:
     def _place(self, process: str) -> Place:
         folder = self._own_folder()
 
+        told: set[str] = set()
+
         def refused(host: str) -> None:
-            self._note("host_refused", process=process, host=host)
+            """Once for each host, and no more than a journal should hold of one process."""
+            if host not in told and len(told) < _MOST_REFUSED:
+                told.add(host)
+                self._note("host_refused", process=process, host=host)
 
         return Place(folder.root, folder.control, folder.canary(), refused)
 
@@ -225,7 +234,7 @@ class Supervisor:
         while not trial.look() and time.monotonic() < deadline:
             time.sleep(0.005)
         trial.stop(gently=False)
-        self._own_folder().remove(folder)
+        remove_tree(folder)
         told = (trial.answers.next(1.0) or b"") if trial.status.exit_code == 0 else b""
         if set(told.decode(errors="replace").split()) != set(EVERYTHING):
             return trial.status.detail or trial.chatter.text().strip()[-300:] or "it did not start"

@@ -6,12 +6,14 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import struct
 
-__all__ = ("X86_64", "call", "known_machine", "libc_call", "no_new_privileges", "number")
+__all__ = ("X86_64", "become", "call", "known_machine", "libc_call", "no_new_privileges", "number")
 
 #: Call numbers that differ between the two machines that are supported; newer calls have one number everywhere.
 _NUMBERS: dict[str, tuple[int, int]] = {
     # name: (x86_64, aarch64)
+    "capget": (125, 90),
     "capset": (126, 91),
     "pivot_root": (155, 41),
     "prctl": (157, 167),
@@ -21,7 +23,10 @@ _NUMBERS: dict[str, tuple[int, int]] = {
     "landlock_add_rule": (445, 445),
     "landlock_restrict_self": (446, 446),
 }
-_PR_SET_NO_NEW_PRIVS = 38
+_PR_SET_NO_NEW_PRIVS, _PR_SET_KEEPCAPS, _PR_CAP_AMBIENT, _AMBIENT_RAISE = 38, 8, 47, 2
+_CAP_VERSION_3 = 0x20080522
+#: Rights to read in spite of files' and folders' rights: the one for that, and the one that containers have.
+_CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE = 2, 1
 
 X86_64 = platform.machine() == "x86_64"
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -50,6 +55,32 @@ def libc_call(name: str, *args: object) -> int:
 def no_new_privileges() -> None:
     """Neither this process nor what it becomes gains rights by an executable's bits. Cannot be taken back."""
     libc_call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def become(uid: int, gid: int, *, reading: bool) -> None:
+    """Stop being root. `reading`: but go on reading, also as the next program, what the folders' rights would forbid.
+
+    That is for Blenders that lie in a private folder; what may be read and written at all has to be settled before.
+    """
+    os.setgroups([])
+    os.setresgid(gid, gid, gid)
+    if reading:
+        libc_call("prctl", _PR_SET_KEEPCAPS, 1, 0, 0, 0)
+    os.setresuid(uid, uid, uid)
+    if reading:
+        _keep_reading()
+
+
+def _keep_reading() -> None:
+    """Give up every right of root's that is left but one to read, if there is one, and take that along."""
+    header, found = struct.pack("=Ii", _CAP_VERSION_3, 0), ctypes.create_string_buffer(24)
+    call("capget", header, found)
+    permitted = struct.unpack("=6I", found.raw)[1]
+    right = next((one for one in (_CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE) if permitted >> one & 1), None)
+    kept = 0 if right is None else 1 << right
+    call("capset", header, struct.pack("=6I", kept, kept, kept, 0, 0, 0))
+    if right is not None:
+        libc_call("prctl", _PR_CAP_AMBIENT, _AMBIENT_RAISE, right, 0, 0)
 
 
 def _wide(value: object) -> object:

@@ -135,10 +135,11 @@ def _confine(orders: Orders, parent: socket.socket) -> dict[str, Any]:
             port=port,
         )
     if orders["user"] is not None:
-        uid, gid = orders["user"]
-        os.setgroups([])
-        os.setresgid(gid, gid, gid)
-        os.setresuid(uid, uid, uid)
+        # Landlock has settled what may be read; of the folders above, a new root has made open ones.
+        closed = (
+            found["namespaces"] == "none" and bool(found["landlock"]) and not _all_open(orders["readable"])
+        )
+        kernel.become(*orders["user"], reading=closed)
     if orders["parent"] is not None:
         # After the change of user, which would take it back.
         kernel.libc_call("prctl", _PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
@@ -151,6 +152,12 @@ def _confine(orders: Orders, parent: socket.socket) -> dict[str, Any]:
         for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
             orders["env"][name] = f"http://127.0.0.1:{port}"
     return found
+
+
+def _all_open(paths: list[str]) -> bool:
+    """Whether everybody may get to these paths."""
+    above = {folder for path in paths for folder in Path(path).parents}
+    return all(folder.stat().st_mode & 0o001 for folder in above)
 
 
 def _limit(orders: Orders) -> None:

@@ -45,9 +45,14 @@ _DENIED = """
     process_madvise 440 440
     process_mrelease 448 448
     kcmp 312 272
+    setpgid 109 154
+    setsid 112 157
+    ioprio_set 251 30
     move_pages 279 239
     migrate_pages 256 238
 
+    truncate 76 45
+    inotify_add_watch 254 27
     chmod 90 -
     fchmod 91 52
     fchmodat 268 53
@@ -87,6 +92,8 @@ _DENIED = """
     quotactl 179 60
     quotactl_fd 443 443
 
+    memfd_create 319 279
+    memfd_secret 447 447
     shmget 29 194
     shmat 30 196
     shmctl 31 195
@@ -139,6 +146,22 @@ _EXECVEAT = ("execveat", "322", "281")
 _CLONE = ("clone", "56", "220")
 _CLONE3 = ("clone3", "435", "435")
 _TGKILL = ("tgkill", "234", "131")
+#: Whose first argument names a process: 0 is the caller, the only one whose limits and turns it may set.
+_OF_A_PROCESS = (
+    ("prlimit64", "302", "261"),
+    ("sched_setaffinity", "203", "122"),
+    ("sched_setscheduler", "144", "119"),
+    ("sched_setparam", "142", "118"),
+    ("sched_setattr", "314", "274"),
+)
+_SETPRIORITY = ("setpriority", "141", "140")
+#: Call, which argument, values that are refused: to be told by a signal is to have the kernel send one to any
+#: process of the same user; to outlive the parent; to hide from it; to type into a terminal.
+_FORBIDDEN_VALUES = (
+    (("fcntl", "72", "25"), 1, (8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
+    (("ioctl", "16", "29"), 1, (0x8901, 0x8902, 0x5412, 0x541C)),  # FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX
+    (("prctl", "157", "167"), 0, (1, 4)),  # PR_SET_PDEATHSIG, PR_SET_DUMPABLE
+)
 
 _EPERM = _ERRNO | errno.EPERM
 #: Where a script steps over the rest to refuse: filled in when the program's length is known.
@@ -146,7 +169,8 @@ _Program = list[tuple[int, int, int, int]]
 
 
 def deny(*, tcp_client: bool) -> None:
-    """Refuse, for good: processes, other processes, sockets, mounts, and files' owners, modes and times.
+    """Refuse, for good: processes, other processes, sockets, mounts, memory that nobody counts, and files'
+    owners, modes and times.
 
     `tcp_client`: IPv4 stream sockets stay allowed (what they reach is up to the network namespace).
     Call `kernel.no_new_privileges` first. Raises OSError where the kernel refuses the filter.
@@ -154,6 +178,12 @@ def deny(*, tcp_client: bool) -> None:
     program = _preamble()
     program += _only_if(_CLONE, 0, _CLONE_THREAD, _CLONE_THREAD)
     program += _only_if(_TGKILL, 0, 0xFFFFFFFF, os.getpid())
+    for of_a_process in _OF_A_PROCESS:
+        program += _only_if(of_a_process, 0, 0xFFFFFFFF, 0)
+    program += _only_if(_SETPRIORITY, 1, 0xFFFFFFFF, 0)
+    for call, argument, values in _FORBIDDEN_VALUES:
+        for value in values:
+            program += _refuse_value(call, argument, value)
     program += _refuse(
         _CLONE3, errno.ENOSYS
     )  # its flags cannot be looked at; the C library falls back to clone
@@ -199,6 +229,17 @@ def _only_if(row: tuple[str, ...], argument: int, mask: int, value: int) -> _Pro
         (_LOAD, 0, 0, _AT_ARGS + 8 * argument),  # the low half: both machines are little-endian
         (_AND, 0, 0, mask),
         (_JUMP_EQUAL, 1, 0, value),
+        (_RETURN, 0, 0, _EPERM),
+        (_LOAD, 0, 0, _AT_NUMBER),
+    ]
+
+
+def _refuse_value(row: tuple[str, ...], argument: int, value: int) -> _Program:
+    """Instructions for "this call fails with EPERM if the low half of `args[argument]` is `value`"."""
+    return [
+        (_JUMP_EQUAL, 0, 4, int(row[_COLUMN])),
+        (_LOAD, 0, 0, _AT_ARGS + 8 * argument),
+        (_JUMP_EQUAL, 0, 1, value),
         (_RETURN, 0, 0, _EPERM),
         (_LOAD, 0, 0, _AT_NUMBER),
     ]

@@ -56,11 +56,43 @@ def test_a_good_answer_is_taken() -> None:
         {"pictures": {"before": {"width": 10_000, "height": 1, "rgb": ""}}},
         {"pictures": {"meanwhile": {"width": 1, "height": 1, "rgb": "AAAA"}}},
         {"error": "boom"},
+        {"peak_memory_mb": 10**4000},
+        {"seconds": {"open": 10**400, "script": 0, "total": 0}},
+        {"error": {"type": "a", "cause": None, "message": "b", "line": 10**400}},
     ],
 )
 def test_a_bad_answer_is_not(changes: dict[str, Any]) -> None:
     with pytest.raises(Garbled, match="the child's answer cannot be understood"):
         check_answer(_line(**changes))
+
+
+def test_numbers_that_json_does_not_have_are_refused() -> None:
+    for number in (b"1e999", b"-1e999", b"NaN", b"Infinity"):
+        with pytest.raises(Garbled, match=r"is too large|is no JSON"):
+            check_answer(_line(result=0.5).replace(b"0.5", number))
+
+
+def test_a_result_may_be_nested_but_not_without_end() -> None:
+    deep: Any = 1
+    for _ in range(30):
+        deep = [deep]
+    assert check_answer(_line(result=deep))["result"] == deep
+    with pytest.raises(Garbled, match="nested too deep"):
+        check_answer(_line().replace(b'"result": null', b'"result": ' + b"[" * 500 + b"]" * 500))
+
+
+def test_an_answer_that_is_too_long_is_not_even_parsed() -> None:
+    with pytest.raises(Garbled, match="it has 17,000,000 bytes"):
+        check_answer(b"[" * 17_000_000)
+
+
+def test_halves_of_letters_become_a_question_mark() -> None:
+    """They are a file name that cannot be written and a label that cannot be drawn."""
+    assert check_answer(_line(stdout="a\ud800b \U0001f600", result={"\udfff": 1})) == {
+        **GOOD,
+        "stdout": "a?b \U0001f600",
+        "result": {"?": 1},
+    }
 
 
 def test_what_is_missing_is_noticed() -> None:

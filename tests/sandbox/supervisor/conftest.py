@@ -7,6 +7,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,14 @@ class Bench:
         """Start Python, wait for it, and return how it ended and what it printed."""
         handle = self.start(code, **changes)
         return self.supervisor.wait(handle, 30.0), self.supervisor.chatter(handle)
+
+    @contextmanager
+    def waiting(self) -> Iterator[int]:
+        """The id of a confined process that waits."""
+        handle = self.start("import time; print('ready', flush=True); time.sleep(60)")
+        assert self.wait_for(lambda: "ready" in self.supervisor.chatter(handle))
+        yield self.supervisor.status(handle).pid
+        self.supervisor.kill(handle)
 
     def events(self, name: str) -> list[dict[str, Any]]:
         return [record for record in self.records if record["event"] == name]

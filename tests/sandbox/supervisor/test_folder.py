@@ -57,3 +57,29 @@ def test_removing_never_follows_a_link_and_opens_what_was_closed(tmp_path: Path)
     remove_tree(folder)
     assert not folder.exists()
     assert (outside / "kept").read_text() == "kept"
+
+
+def test_a_tree_that_is_deeper_than_a_path_may_be_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(1000):
+        os.mkdir("deep", dir_fd=here)
+        below = os.open("deep", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    os.close(here)
+    remove_tree(folder)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pipes_and_sockets_are_removed_like_files_and_nothing_missing_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    os.mkfifo(folder / "pipe")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "socket"))
+    remove_tree(folder)
+    remove_tree(folder)
+    assert list(tmp_path.iterdir()) == []

@@ -114,6 +114,10 @@ def _tunnel(proxy: int, web: int) -> str:
         ("GET /relative HTTP/1.1", "only CONNECT and http:// URLs", False),
         ("GET ftp://allowed.example/ HTTP/1.1", "only CONNECT and http:// URLs", False),
         ("nonsense", "this is no HTTP request", False),
+        ("GET http://[::1/ HTTP/1.1", "this is no URL", False),
+        ("GET http://allowed.example:99999/ HTTP/1.1", "this is no URL", False),
+        ("CONNECT allowed.example:99999 HTTP/1.1", "this is no host and port", False),
+        (f"CONNECT {'a' * 5000}:443 HTTP/1.1", "this is no host and port", False),
         ("CONNECT a:b:c HTTP/1.1", "'a:b:c' is no host and port", False),
     ],
 )
@@ -125,8 +129,14 @@ def test_what_is_refused_is_told_and_noted(request_line: str, says: str, refused
     assert bool(proxied.refused) == refused
 
 
-def test_an_allowed_name_does_not_open_the_private_network(monkeypatch: pytest.MonkeyPatch, web: int) -> None:
-    answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", web))]
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "::ffff:127.0.0.1", "fd00::1"]
+)
+def test_an_allowed_name_does_not_open_the_private_network(
+    address: str, monkeypatch: pytest.MonkeyPatch, web: int
+) -> None:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    answer = [(family, socket.SOCK_STREAM, 6, "", (address, web))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_more: answer)
     proxied = _Proxied(f"allowed.example:{web}")
     assert "has an address in a private network" in _ask_raw(proxied, web)
@@ -139,3 +149,9 @@ def _ask_raw(proxied: _Proxied, web: int) -> str:
         client.connect(("127.0.0.1", proxied.port))
         client.sendall(f"GET http://allowed.example:{web}/ HTTP/1.1\r\n\r\n".encode())
         return client.recv(65536).decode()
+
+
+def test_what_makes_no_sense_takes_no_connection_away() -> None:
+    proxied = _Proxied("allowed.example")
+    for _ in range(40):  # more than there may be at once
+        assert "this is no URL" in proxied.ask("GET http://[::1/ HTTP/1.1\r\n\r\n")

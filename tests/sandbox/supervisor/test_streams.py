@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import io
+import os
+import threading
 
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.supervisor.streams import Answers, Tail
@@ -19,7 +21,7 @@ def test_answers_come_line_by_line_and_end_with_none() -> None:
     assert [answers.next(1.0) for _ in range(5)] == [b"one\n", b"two\n", b"cut", None, None]
 
 
-@pytest.mark.parametrize("data", [b"x" * 11, b"1\n2\n3\n4\n"], ids=["long", "many"])
+@pytest.mark.parametrize("data", [b"x" * 11, b"1\n2\n3\n4\n", b"1234567\n12\n"], ids=["long", "many", "much"])
 def test_a_flood_is_told_once_and_not_read_on(data: bytes) -> None:
     floods: list[bool] = []
     pipe = io.BufferedReader(io.BytesIO(data + b"rest\n" * 100))
@@ -27,6 +29,19 @@ def test_a_flood_is_told_once_and_not_read_on(data: bytes) -> None:
     answers.follow(pipe)
     assert floods == [True]
     assert pipe.closed
+
+
+def test_what_was_fetched_does_not_count() -> None:
+    answers = Answers(flooded=pytest.fail, longest=10)
+    reading, writing = os.pipe()
+    thread = threading.Thread(target=answers.follow, args=(os.fdopen(reading, "rb"),))
+    thread.start()
+    for _ in range(3):
+        os.write(writing, b"1234567\n")
+        assert answers.next(10.0) == b"1234567\n"
+    os.close(writing)
+    thread.join()
+    assert answers.next(10.0) is None
 
 
 def test_waiting_for_an_answer_has_an_end() -> None:

@@ -98,6 +98,52 @@ class TestEnds:
         status, _ = bench.run(code, disk_mb=16)
         assert (status.state, status.reason) == ("failed", "disk full")
 
+    @pytest.mark.parametrize(
+        "held",
+        ["kept.append(f)", "kept.append(mmap.mmap(f.fileno(), 0)); f.close()"],
+        ids=["open", "mapped"],
+    )
+    def test_removed_files_that_are_held_count_too(self, bench, held: str) -> None:
+        code = f"""
+            import mmap, os
+            kept = []
+            while True:
+                f = open("f", "wb+")
+                f.write(b"x" * 2**20)
+                f.flush()
+                os.unlink("f")
+                {held}
+        """
+        with bench.waiting() as pid:
+            try:
+                os.stat(f"/proc/{pid}/fd/1")
+            except PermissionError:
+                pytest.skip("this user may not see what its confined processes have open (no CAP_SYS_PTRACE)")
+        status, output = bench.run(code, disk_mb=16, mem_limit_mb=2048, timeout_sec=60.0)
+        assert (status.state, status.reason) == ("failed", "disk full"), output
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "n = 0\nwhile True:\n    n += 1\n    open(str(n), 'w').close()",
+            "import os\nwhile True:\n    os.mkdir('d' * 200)\n    os.chdir('d' * 200)",
+        ],
+        ids=["empty files", "a deep tree"],
+    )
+    def test_what_takes_no_bytes_has_an_end_too(self, bench, code: str) -> None:
+        status, output = bench.run(code, disk_mb=16, timeout_sec=60.0)
+        assert (status.state, status.reason) == ("failed", "disk full"), output
+
+    def test_threads_without_end_are_stopped(self, bench) -> None:
+        code = """
+            import threading, time
+            threading.stack_size(65536)
+            while True:
+                threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
+        """
+        status, _ = bench.run(code, mem_limit_mb=4096, timeout_sec=60.0)
+        assert (status.state, status.reason) == ("failed", "too many threads")
+
     def test_no_single_file_gets_longer_than_the_limit(self, bench) -> None:
         _, output = bench.run("f = open('f', 'wb')\nwhile True: f.write(b'x' * 2**20)", disk_mb=16)
         assert "File too large" in output
