@@ -18,6 +18,8 @@ from .download import Flag
 
 __all__ = ("Clean", "opened", "scratch")
 
+#: Bytes of what the child has to say.
+_LONGEST_REPORT = 16 * 1024 * 1024
 #: All that the child has of the extension, as a package of its own name, and what starts it.
 _PROGRAM = (
     "errors.py",
@@ -53,7 +55,7 @@ def scratch() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        supervisor.current().remove_folder(folder)  # however deep a foreign file made it
 
 
 @contextmanager
@@ -90,7 +92,8 @@ def _lay_out(folder: Path, job: Mapping[str, Any], files: Mapping[PurePosixPath,
 def _read(folder: Path, title: str) -> Clean:
     """What the child says; it read a foreign file, so what it says is not believed without a look."""
     try:
-        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        with (folder / "report.json").open("rb") as file:
+            report = json.loads(file.read(_LONGEST_REPORT))
         if "error" in report:
             raise ExternalServiceError(f"“{title}” can't be opened: {str(report['error'])[:500]}")
         clean = Clean(
@@ -100,7 +103,7 @@ def _read(folder: Path, title: str) -> Clean:
             dimensions=tuple(float(length) for length in report["dimensions"]),
             removed={str(name): int(count) for name, count in report["removed"].items()},
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ExternalServiceError(
             f"“{title}” can't be opened: the process that reads it left no result."
         ) from None

@@ -18,9 +18,10 @@ import bpy
 
 from .. import settings
 from ..errors import BridgeError
-from ..sandbox import review
+from ..sandbox import review, supervisor
 from ..sandbox.review.desk import WAIT_LIMIT_S
 from ..sandbox.review.request import Entry as Request
+from ..sandbox.supervisor.process import Confinement
 from ..scene import events
 from ..server import access, client_config, discovery
 
@@ -76,6 +77,10 @@ class View:
     notices: tuple[client_config.Notice, ...] = ()
     settings: settings.Settings = field(default_factory=settings.Settings)
     pasted: Pasted | None = None
+    #: What holds a rehearsal, as "out of reach" has just been proved; None as long as that is not known.
+    confinement: Confinement | None = None
+    #: Why nothing holds one here.
+    unconfined: str = ""
     #: All requests, the newest first, and how long ago each was made.
     requests: tuple[Request, ...] = ()
     ages: Mapping[str, str] = field(default_factory=dict)
@@ -182,6 +187,10 @@ def _gather() -> View:
             port=bridge.port,
             open_to_network=bridge.host not in _LOOPBACK,
         )
+        if not bpy.app.background:
+            supervisor.current().find_out()  # once; a thread of its own tries
+    held = supervisor.current()
+    shown = replace(shown, confinement=held.confinement(), unconfined=held.unconfined())
     shown = _with_requests(shown)
     try:
         clients = _store.entries()

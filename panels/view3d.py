@@ -9,7 +9,7 @@ import bpy
 
 from .. import preferences
 from ..operators import state
-from . import requests, setting
+from . import confinement, requests, setting
 from .text import paragraph
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
         layout.active = state.view.settings.execute_enabled
         for name in ("confirm", "level", "dry_run"):
             setting.draw(layout, preferences.get(), name)
+        confinement.draw(layout.column(), context)
 
 
 def _draw_pasted(box: bpy.types.UILayout, pasted: state.Pasted, context: bpy.types.Context) -> None:

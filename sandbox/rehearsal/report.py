@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, TypedDict
 
 from .protocol import Answer, png
 
-__all__ = ("Confinement", "Report", "as_text", "failed", "from_answer", "pictures_of")
+__all__ = ("Confinement", "Report", "as_text", "failed", "from_answer", "out_of_reach", "pictures_of")
 
 Outcome = Literal["success", "error", "rejected"]
 
@@ -93,6 +94,7 @@ def pictures_of(answer: Answer) -> dict[str, bytes]:
     return {when: png(picture) for when, picture in answer["pictures"].items()}
 
 
+_WORDS = {"read": "your files", "write": "your disk", "network": "the network", "process": "other programs"}
 _MOST_LINES = 60
 _MOST_OF_A_KIND = 12
 _LONGEST_VALUE = 80
@@ -187,17 +189,16 @@ def _indented(lines: list[str], mark: str = "") -> list[str]:
     return [f"  {mark}{line}" for line in lines]
 
 
+def out_of_reach(in_force: Iterable[str]) -> str:
+    """What was tried and refused, in a user's words."""
+    found = set(in_force)
+    return ", ".join(words for name, words in _WORDS.items() if name in found)
+
+
 def _cost(report: Report) -> str:
     seconds, held = report["seconds"], report["confinement"]
     parts = [f"{seconds['script']:.3g} s in the script"] if "script" in seconds else []
     parts += [f"{seconds['total']:.2g} s in all", f"{report['peak_memory_mb']:,.0f} MB at most"]
     if seconds["snapshot"] >= _NOTICEABLE_S:
         parts.append(f"Blender stood still for {seconds['snapshot']:.2g} s while the scene was copied")
-    refused = {
-        "read": "your files",
-        "write": "your disk",
-        "network": "the network",
-        "process": "other programs",
-    }
-    forbidden = ", ".join(refused[name] for name in refused if name in held["in_force"])
-    return f"Took {', '.join(parts)}. Held by {held['means']}; out of its reach: {forbidden}."
+    return f"Took {', '.join(parts)}. Held by {held['means']}; out of its reach: {out_of_reach(held['in_force'])}."

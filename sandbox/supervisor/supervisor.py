@@ -7,6 +7,7 @@ that started it is gone, and this one lives as long as the supervisor.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import secrets
@@ -24,7 +25,7 @@ from .config import Config
 from .folder import RunFolder, remove_tree
 from .means import BOOT, Means, Place, candidates
 from .probe import EVERYTHING, Canary
-from .process import Counts, ProcessHandle, ProcessStatus, Spec
+from .process import Confinement, Counts, ProcessHandle, ProcessStatus, Spec
 from .running import Running
 
 __all__ = ("Supervisor", "Unconfined")
@@ -54,6 +55,7 @@ class Supervisor:
         self._journal = journal
         self._folder: RunFolder | None = None
         self._means: Means | None = None
+        self._proved: Confinement | None = None
         self._unconfined = ""
         self._processes: dict[str, Running] = {}
         self._counts = Counts()
@@ -120,6 +122,30 @@ class Supervisor:
     def means(self) -> str:
         """The name of what confines processes here; tried once. Raises Unconfined."""
         return self._on_thread(self._chosen).name
+
+    def confinement(self) -> Confinement | None:
+        """What holds processes here and was just seen to; None where it does not, or as long as nobody has tried.
+
+        Never waits, so that a panel can ask.
+        """
+        return self._proved
+
+    def unconfined(self) -> str:
+        """Why no process can be confined here; empty where it can, or as long as nobody has tried. Never waits."""
+        return self._unconfined
+
+    def find_out(self) -> None:
+        """Try what confines processes here, if that was not done yet; does not wait for it."""
+
+        def tried() -> None:
+            with contextlib.suppress(BridgeError):  # kept, for whoever needs a process
+                self._chosen()
+
+        with self._changed:
+            if not self._closed and self._means is None and not self._unconfined:
+                self._begin_serving()
+                self._orders.append(tried)
+                self._changed.notify_all()
 
     def new_folder(self) -> Path:
         """A new folder for one process to work in; whoever asks removes it, or `close` does."""
@@ -240,6 +266,7 @@ class Supervisor:
             return trial.status.detail or trial.chatter.text().strip()[-300:] or "it did not start"
         if means.needs_namespaces and not trial.has_namespaces:
             return "namespaces are not allowed"
+        self._proved = trial.status.confinement
         return None
 
     def _serve(self) -> None:
@@ -328,12 +355,15 @@ class Supervisor:
         with self._changed:
             if self._closed:
                 raise ExternalServiceError("The supervisor is closed: no process can be started.")
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="mcp_bridge supervisor", daemon=True)
-                self._thread.start()
+            self._begin_serving()
             self._orders.append(order)
             self._changed.notify_all()
         return answer.result()
+
+    def _begin_serving(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="mcp_bridge supervisor", daemon=True)
+            self._thread.start()
 
     def _wake(self) -> None:
         with self._changed:

@@ -93,7 +93,16 @@ def test_a_program_that_fails_is_told(
 
 
 def test_what_the_child_says_is_looked_at(tmp_path: Path) -> None:
-    for report in ("", "[]", '{"collection": 1}', '{"collection": "x", "roots": 3}', '{"error": "no"}'):
+    nested, long = "[" * 100_000, '{"error": "' + "x" * (17 << 20) + '"}'
+    for report in (
+        nested,
+        long,
+        "",
+        "[]",
+        '{"collection": 1}',
+        '{"collection": "x", "roots": 3}',
+        '{"error": "no"}',
+    ):
         (tmp_path / "report.json").write_text(report)
         with pytest.raises(ExternalServiceError, match="“Thing” can't be opened"):
             foreign._read(tmp_path, "Thing")

@@ -259,6 +259,26 @@ def test_what_does_not_hold_is_not_used(
     assert bench.supervisor.counts().started == 0
 
 
+def test_a_panel_is_told_what_is_known_without_waiting(bench: Bench, make_bench: Callable) -> None:
+    assert (bench.supervisor.confinement(), bench.supervisor.unconfined()) == (None, "")
+    bench.supervisor.find_out()
+    assert bench.wait_for(lambda: bench.supervisor.confinement() is not None, 60.0)
+    found = bench.supervisor.confinement()
+    assert set(found.in_force) == set(EVERYTHING)
+    assert found.means.startswith(bench.supervisor.means())
+    bench.supervisor.find_out()
+    assert bench.supervisor.confinement() is found
+
+
+def test_a_panel_is_told_why_nothing_confines(make_bench: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor_module, "candidates", lambda mode: [])
+    bench = make_bench()
+    bench.supervisor.find_out()
+    assert bench.wait_for(lambda: bench.supervisor.unconfined() != "")
+    assert "This platform is not supported" in bench.supervisor.unconfined()
+    assert bench.supervisor.confinement() is None
+
+
 def test_a_platform_without_any_means_says_so(make_bench: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     monkeypatch.setattr(supervisor_module, "candidates", lambda mode: asked.append(mode) or [])

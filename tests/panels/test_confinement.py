@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the MCP tab says of confinement: nothing that was not proved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from bl_ext.user_default.mcp_bridge.operators import state
+from bl_ext.user_default.mcp_bridge.panels import view3d
+from bl_ext.user_default.mcp_bridge.sandbox.supervisor.process import Confinement
+
+from support.layout import Drawn, draw
+
+Show = Callable[..., Drawn]
+
+
+@pytest.fixture
+def show(monkeypatch: pytest.MonkeyPatch) -> Show:
+    def show(**fields: Any) -> Drawn:
+        monkeypatch.setattr(state, "view", state.View(**fields))
+        return draw(view3d.MCP_BRIDGE_PT_execution)
+
+    return show
+
+
+def test_nothing_is_claimed_before_it_was_tried(show: Show) -> None:
+    assert show().labels == []
+
+
+def test_what_was_proved_is_shown(show: Show) -> None:
+    proved = ("read", "write", "network", "process")
+    drawn = show(confinement=Confinement("Landlock and seccomp, in namespaces of its own", proved))
+    assert drawn.text == (
+        "Rehearsals are held by Landlock and seccomp, in namespaces of its own. "
+        "Tried, and out of their reach: your files, your disk, the network, other programs."
+    )
+    assert "LOCKED" in drawn.icons
+
+
+def test_only_what_was_proved_is_shown(show: Show) -> None:
+    assert show(confinement=Confinement("hope", ("network",))).text.endswith(
+        "out of their reach: the network."
+    )
+
+
+def test_where_nothing_confines_the_user_is_told_why(show: Show) -> None:
+    why = "Nothing on this system confines a process, so no script is rehearsed or run. Tried hope: it is not enough."
+    drawn = show(unconfined=why)
+    assert drawn.text == why
+    assert "ERROR" in drawn.icons
