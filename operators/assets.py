@@ -94,6 +94,10 @@ def _properties() -> dict[str, Any]:
             soft_max=10.0,
             unit="LENGTH",
         ),
+        "mark": BoolProperty(
+            name="Mark as Asset",
+            description="Show it in the Asset Browser too, in a catalogue of its category",
+        ),
         "prompt": StringProperty(name="Prompt", description="What to model, in English"),
     }
 
@@ -216,9 +220,8 @@ class MCP_BRIDGE_OT_import_asset(bpy.types.Operator):
             self.report({"WARNING"}, "This asset is no longer shown")
             return {"CANCELLED"}
         run = _import_polyhaven if entry.service == "polyhaven" else _import_sketchfab
-        do = partial(
-            run, entry=entry, agreed=self.size_agreed, resolution=chosen.resolution, size=chosen.size or None
-        )
+        wanted = {"resolution": chosen.resolution, "size": chosen.size or None, "mark": chosen.mark}
+        do = partial(run, entry=entry, agreed=self.size_agreed, **wanted)
         asset_view.start_job(f"Import {entry.title}", do)
         return {"FINISHED"}
 
@@ -358,15 +361,20 @@ def _try_key(work: "Work", service: str) -> str:
     return f"Accepted: {left} left"
 
 
-def _import_polyhaven(work: "Work", entry: "Entry", agreed: bool, resolution: str, size: float | None) -> str:
+def _import_polyhaven(
+    work: "Work", entry: "Entry", agreed: bool, resolution: str, mark: bool, **_others: Any
+) -> str:
     from ..importers.polyhaven import importing
 
     plan = importing.plan(work, entry.id, usual=resolution)
     _check_size(plan.size, entry, agreed)
-    return _said(importing.run(work, plan), entry)
+    found = importing.run(work, plan)
+    if mark:
+        importing.mark(work, plan, found)
+    return _said(found, entry)
 
 
-def _import_sketchfab(work: "Work", entry: "Entry", agreed: bool, resolution: str, size: float | None) -> str:
+def _import_sketchfab(work: "Work", entry: "Entry", agreed: bool, size: float | None, **_others: Any) -> str:
     from ..importers.sketchfab import importing
     from ..importers.sketchfab.api import Sketchfab
 

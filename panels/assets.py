@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 __all__ = ("register", "unregister")
 
 _COLUMNS = 3
+#: What is named as the source, and where its terms are.
 _SOURCES = {
-    "polyhaven": "Poly Haven, polyhaven.com",
-    "sketchfab": "Sketchfab, sketchfab.com",
-    "hyper3d": "Hyper3D Rodin, hyper3d.ai",
+    "polyhaven": ("Poly Haven, polyhaven.com", "https://polyhaven.com/license"),
+    "sketchfab": ("Sketchfab, sketchfab.com", "https://sketchfab.com/terms"),
+    "hyper3d": ("Hyper3D Rodin, hyper3d.ai", "https://hyper3d.ai/legal/terms"),
 }
 
 
@@ -56,7 +57,9 @@ class MCP_BRIDGE_PT_assets(bpy.types.Panel):
             _draw_search(layout, chosen)
             _draw_grid(layout, view, chosen.shown)
         row = layout.row()
-        row.label(text=_SOURCES[chosen.service], translate=False)
+        source, terms = _SOURCES[chosen.service]
+        row.label(text=source, translate=False)
+        row.operator("wm.url_open", text="Terms", icon="URL").url = terms
         row.operator("mcp_bridge.copy_credits", text="", icon="COPYDOWN")
 
 
@@ -94,6 +97,7 @@ def _draw_search(layout: Any, chosen: Any) -> None:
         if everything:
             row.prop(chosen.owner, PREFIX + "category", text="")
         row.prop(chosen.owner, PREFIX + "resolution", text="")
+        layout.prop(chosen.owner, PREFIX + "mark")
     else:
         layout.prop(chosen.owner, PREFIX + "size")
 

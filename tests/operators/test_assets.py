@@ -37,7 +37,7 @@ def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     settle()
     asset_view.unregister()
     asset_view.register()
-    for name in ("service", "kind", "shown", "query", "category", "resolution", "size", "prompt"):
+    for name in ("service", "kind", "shown", "query", "category", "resolution", "size", "mark", "prompt"):
         bpy.context.window_manager.property_unset(PREFIX + name)
     settings.set_preferences({})
     bpy.context.preferences.system.use_online_access = False
@@ -84,7 +84,7 @@ def choose(**values: Any) -> None:
 
 def test_at_rest_it_offers_to_show_assets_and_names_its_source() -> None:
     drawn = shown()
-    assert drawn.operators() == ["mcp_bridge.search_assets", "mcp_bridge.copy_credits"]
+    assert drawn.operators() == ["mcp_bridge.search_assets", "wm.url_open", "mcp_bridge.copy_credits"]
     assert drawn.labels == ["Poly Haven, polyhaven.com"]
     assert [name.removeprefix(PREFIX) for name in drawn.properties] == [
         "service",
@@ -93,6 +93,7 @@ def test_at_rest_it_offers_to_show_assets_and_names_its_source() -> None:
         "kind",
         "category",
         "resolution",
+        "mark",
     ]
 
 
@@ -139,7 +140,7 @@ def test_pages(polyhaven: PolyHavenServer) -> None:
 
 
 def test_import_with_progress_and_credits(polyhaven: PolyHavenServer) -> None:
-    choose(kind="hdris")
+    choose(kind="hdris", mark=True)
     bpy.ops.mcp_bridge.import_asset(asset_id=SKY)
     drawn = shown()
     assert any("Import Studio Sky" in label or "[" in label for label in drawn.labels)
@@ -147,6 +148,7 @@ def test_import_with_progress_and_credits(polyhaven: PolyHavenServer) -> None:
     assert not bpy.ops.mcp_bridge.import_asset.poll()
     settle()
     assert bpy.context.scene.world.name == "Studio Sky"
+    assert bpy.context.scene.world.asset_data.license == "CC0 1.0"
     assert "Imported Studio Sky" in shown().text
     bpy.ops.mcp_bridge.copy_credits()
 

@@ -11,7 +11,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge import settings
 from bl_ext.user_default.mcp_bridge.importers import local
 
-from support.polyhaven import BRICK, SKY, PolyHavenServer
+from support.polyhaven import BRICK, CHAIR, SKY, PolyHavenServer
 from support.tool_calls import ToolError, Tools
 from support.web import Reply
 
@@ -85,6 +85,17 @@ def test_download_texture_credits_and_set_texture(tools: Tools, server: PolyHave
     credits = tools("get_asset_credits")
     assert [item["title"] for item in credits["credits"]] == ["Brick Wall"]
     assert credits["text"].startswith("“Brick Wall” by Ada, CC0 1.0, from Poly Haven")
+
+
+def test_a_model_is_opened_in_confinement(tools: Tools) -> None:
+    found = tools("download_polyhaven_asset", asset_id=CHAIR, resolution="1k", location=[1, 2, 0])
+    assert (found["collection"], found["objects"]) == ("Chair", ["chair_LOD0"])
+    assert (found["dimensions_m"], found.get("left_out")) == ([2, 1, 0.5], None)
+    assert 0 < found["append_ms"] < 5000
+    [image] = [image for image in bpy.data.images if image.source == "FILE"]
+    assert image.packed_file is not None
+    found = tools("download_polyhaven_asset", asset_id=CHAIR, resolution="2k", switch_resolution=True)
+    assert [image.name for image in bpy.data.images if image.source == "FILE"] == ["chair_diff_2k.jpg"]
 
 
 def test_a_large_asset_is_asked_about(tools: Tools, server: PolyHavenServer) -> None:
