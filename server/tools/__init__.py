@@ -21,6 +21,7 @@ from . import (
     inject,
     job_tools,
     knowledge,
+    nodes,
     polyhaven,
     rehearse,
     render_tools,
@@ -70,6 +71,8 @@ FURTHER: tuple[Callable[..., Any], ...] = (
     knowledge.search_api_docs,
     knowledge.get_api_docs,
     knowledge.list_operators,
+    nodes.get_node_tree,
+    nodes.set_node_tree,
 )
 
 

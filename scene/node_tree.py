@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node tree as plain data that can be edited and built again: what differs from a new node, and the links.
+
+The shape of a tree, all parts but `type` and `nodes` optional:
+
+    {"type": "ShaderNodeTree",
+     "properties": {"color_tag": "SHADER"},
+     "interface": [{"name": "Scale", "in_out": "INPUT", "type": "NodeSocketFloat", "default_value": 2.0},
+                   {"panel": "More", "items": [...]}],
+     "nodes": [{"name": "Noise", "type": "ShaderNodeTexNoise", "location": [-200, 0], "parent": "Frame",
+                "properties": {"noise_dimensions": "2D"}, "items": {"repeat_items": [...]},
+                "inputs": {"Scale": 5.0}, "outputs": {}, "hidden": [["W"], []], "pairs_with": "Repeat Output"}],
+     "links": [["Noise", "Color", "Principled BSDF", "Base Color"]]}
+
+A socket is called by its name; `Name#2` is the second of that name, `@Value_001` one by its identifier. A data-block
+is its name, or `[name, library]`. A node that runs code or names a file says `"keep": true` and nothing of itself.
+Links come in the order in which they enter a socket that takes several.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+import bpy
+
+from ..errors import InvalidParamsError
+from .describe import find
+
+__all__ = (
+    "KINDS",
+    "PANEL",
+    "RUNS_OR_READS",
+    "Kind",
+    "Standard",
+    "find_tree",
+    "interface_standard",
+    "node_kind",
+    "node_standard",
+    "read",
+    "require_tree",
+    "scratch",
+    "socket_key",
+    "tree_properties",
+)
+
+Json = dict[str, Any]
+Kind = Literal["material", "world", "light", "linestyle", "scene", "node_group"]
+#: Where the owners of node trees are in bpy.data.
+KINDS: Mapping[Kind, str] = {
+    "material": "materials",
+    "world": "worlds",
+    "light": "lights",
+    "linestyle": "linestyles",
+    "scene": "scenes",
+    "node_group": "node_groups",
+}
+#: Read-only parts of a node that are values of their own.
+_PARTS = frozenset(
+    "ColorRamp CurveMapping ImageUser TexMapping ColorMapping ColorManagedDisplaySettings "
+    "ColorManagedViewSettings".split()
+)
+#: Told elsewhere, of the view alone, or (a Cryptomatte's `add`) a button in the guise of a value.
+_NOT_OF_NODE = frozenset(
+    "rna_type name type location location_absolute dimensions inputs outputs internal_links parent select "
+    "show_texture add remove".split()
+)
+_NOT_OF_INTERFACE = frozenset(
+    "rna_type item_type parent position index identifier in_out bl_socket_idname socket_type select interface_items "
+    "name persistent_uid".split()
+)
+_TREE_PROPERTIES = frozenset(
+    "color_tag description default_group_node_width is_modifier is_tool is_mode_edit is_mode_object is_mode_paint "
+    "is_mode_sculpt is_type_curve is_type_grease_pencil is_type_mesh is_type_point_cloud is_type_pointcloud "
+    "use_wait_for_click".split()
+)
+_PATHS = frozenset(("FILE_PATH", "DIR_PATH"))
+RUNS_OR_READS = ("ShaderNodeScript", "CompositorNodeOutputFile", "TextureNodeOutput", "GeometryNodeImport")
+
+
+def find_tree(kind: Kind, name: str) -> tuple[Any, Any]:
+    """The owner and its node tree; the tree is None where it has none yet. Raises InvalidParamsError."""
+    owner = find(getattr(bpy.data, KINDS[kind]), name, kind.replace("_", " "))
+    if kind == "node_group":
+        return owner, owner
+    if kind == "scene" and hasattr(owner, "compositing_node_group"):
+        return owner, owner.compositing_node_group
+    return owner, owner.node_tree
+
+
+def read(tree: Any) -> Json:
+    """The tree as data, see the module. Call it when Blender may be changed: it makes nodes to compare with."""
+    nodes = list(tree.nodes)
+    with scratch(tree.bl_idname) as bench:
+        found: Json = {"type": tree.bl_idname}
+        told = _different(tree_properties(tree), tree_properties(bench))
+        if told:
+            found["properties"] = told
+        if tree.interface is not None and len(tree.interface.items_tree):
+            found["interface"] = _interface(tree, bench)
+        found["nodes"] = [_node(node, bench) for node in nodes]
+    found["links"] = list(_links(tree))
+    return found
+
+
+# --- what a new one is like -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """A new node or item: its values, and its sockets' values by identifier, with the sockets' types and names."""
+
+    values: Json
+    inputs: Mapping[str, tuple[str, Any, str]]
+    outputs: Mapping[str, tuple[str, Any, str]]
+
+
+@contextmanager
+def scratch(tree_type: str) -> Iterator[Any]:
+    """An empty tree that nobody sees, for as long as it takes."""
+    tree = bpy.data.node_groups.new(".mcp_bridge_scratch", tree_type)  # type: ignore[arg-type]
+    try:
+        yield tree
+    finally:
+        bpy.data.node_groups.remove(tree)
+
+
+_standards: dict[tuple[str, str], Standard | None] = {}
+
+
+def node_standard(bench: Any, idname: str) -> Standard | None:
+    """What a new node of this type is like; None where the tree takes no such node."""
+    key = (bench.bl_idname, idname)
+    if key not in _standards:
+        _standards[key] = _make_standard(bench, idname)
+    return _standards[key]
+
+
+def node_kind(idname: str) -> Any:
+    """The class of a type of node, None where there is none."""
+    kind = getattr(bpy.types, idname, None)
+    return kind if isinstance(kind, type) and issubclass(kind, bpy.types.Node) else None
+
+
+def _make_standard(bench: Any, idname: str) -> Standard | None:
+    if node_kind(idname) is None:
+        return None
+    try:
+        node = bench.nodes.new(idname)
+    except RuntimeError:
+        return None
+    try:
+        inputs = {s.identifier: (s.bl_idname, _value(s), s.name) for s in node.inputs}
+        outputs = {s.identifier: (s.bl_idname, _value(s), s.name) for s in node.outputs}
+        return Standard(_node_values(node), inputs, outputs)
+    finally:
+        bench.nodes.remove(node)
+
+
+def interface_standard(bench: Any, socket_type: str, in_out: str) -> Json | None:
+    """What a new socket of a group is like; None where the tree takes no such socket."""
+    key = (bench.bl_idname, f"{in_out} {socket_type}")
+    if key not in _standards:
+        try:
+            item = bench.interface.new_socket("x", in_out=in_out, socket_type=socket_type)
+        except TypeError:
+            _standards[key] = None
+        else:
+            _standards[key] = Standard(_interface_values(item), {}, {})
+            bench.interface.remove(item)
+    found = _standards[key]
+    return None if found is None else found.values
+
+
+# --- values ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def _properties(kind: type, skipped: frozenset[str]) -> tuple[tuple[str, str, str, Any], ...]:
+    """Name, type and subtype of the properties that are worth telling, and the type of what they hold."""
+    told = []
+    for prop in kind.bl_rna.properties:  # type: ignore[attr-defined]
+        name = prop.identifier
+        if name in skipped or name == "rna_type" or name.startswith(("bl_", "active_")):
+            continue
+        held = getattr(prop, "fixed_type", None)
+        if prop.type == "COLLECTION":
+            functions = prop.srna.functions.keys() if prop.srna else ()
+            if "new" not in functions and kind.__name__ not in _PARTS:
+                continue
+        elif prop.type == "POINTER":
+            if prop.is_readonly and held.identifier not in _PARTS:
+                continue
+            if not prop.is_readonly and not _is_id(held):
+                continue
+        elif prop.is_readonly:
+            continue
+        subtype = prop.subtype if prop.type == "STRING" else ""
+        told.append((name, prop.type, subtype, held))
+    return tuple(told)
+
+
+def _is_id(rna: Any) -> bool:
+    while rna is not None and rna.identifier != "ID":
+        rna = rna.base
+    return rna is not None
+
+
+def _values(item: Any, skipped: frozenset[str] = frozenset()) -> Json:
+    """All that can be told of a struct, by property. Paths are left out, and so is what has no value now."""
+    found: Json = {}
+    for name, kind, subtype, held in _properties(type(item), skipped):
+        if subtype in _PATHS:
+            continue
+        value = getattr(item, name)
+        if kind == "COLLECTION":
+            found[name] = [_part(each) for each in value]
+        elif kind == "POINTER" and held.identifier in _PARTS:
+            found[name] = _part(value) if value is not None else None
+        elif kind != "ENUM" or value != "":
+            found[name] = plain(value)
+    return found
+
+
+def _part(value: Any) -> Any:
+    """A value that has parts of its own. Colour ramps and curves are told as lists of numbers."""
+    kind = value.bl_rna.identifier
+    if kind == "ColorRampElement":
+        return [short(value.position), *map(short, value.color)]
+    if kind == "CurveMap":
+        return [[*map(short, point.location), point.handle_type] for point in value.points]
+    return _values(value)
+
+
+def _node_values(node: Any) -> Json:
+    return _values(node, _NOT_OF_NODE)
+
+
+def _interface_values(item: Any) -> Json:
+    return _values(item, _NOT_OF_INTERFACE)
+
+
+def tree_properties(tree: Any) -> Json:
+    """The settings of a tree itself, where it has them."""
+    names = (p.identifier for p in tree.bl_rna.properties if p.identifier in _TREE_PROPERTIES)
+    return {name: plain(getattr(tree, name)) for name in names}
+
+
+def plain(value: Any) -> Any:
+    """A value of Blender's as JSON that gives the same value again."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return short(value)
+    if isinstance(value, bpy.types.ID):
+        return [value.name, value.library.filepath] if value.library else value.name
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    return [plain(each) for each in value]
+
+
+def short(number: float) -> Any:
+    """The shortest number that is the same to Blender, whose floats have 32 bits; what JSON lacks as a text."""
+    if not math.isfinite(number):
+        return str(number)
+    for digits in range(6, 10):
+        near = float(f"{number:.{digits}g}")
+        try:
+            if struct.pack("f", near) == struct.pack("f", number):
+                return near
+        except OverflowError:
+            continue
+    return number
+
+
+def _value(socket: Any) -> Any:
+    return plain(socket.default_value) if hasattr(socket, "default_value") else None
+
+
+def _different(now: Json, standard: Mapping[str, Any]) -> Json:
+    """What differs; of a part only what differs in it."""
+    found: Json = {}
+    for name, value in now.items():
+        usual = standard.get(name)
+        if name not in standard or value != usual or type(value) is not type(usual):
+            parts = isinstance(value, dict) and isinstance(usual, dict)
+            found[name] = _different(value, usual) if parts else value
+    return found
+
+
+# --- nodes ----------------------------------------------------------------------------------------------------
+
+
+#: Blender 4.5 crashes when it is asked what an experimental closure's input is paired with.
+_CRASH_UNPAIRED = frozenset(("GeometryNodeClosureInput",))
+
+
+def _node(node: Any, bench: Any) -> Json:
+    told: Json = {"name": node.name, "type": node.bl_idname, "location": [short(x) for x in node.location]}
+    if node.parent is not None:
+        told["parent"] = node.parent.name
+    if _is_kept(node):
+        return told | {"keep": True}
+    standard = node_standard(bench, node.bl_idname) or Standard({}, {}, {})
+    changed = _different(_node_values(node), standard.values)
+    if "is_active_output" in standard.values:
+        changed["is_active_output"] = node.is_active_output
+    collections = {name for name, kind, *_ in _properties(type(node), _NOT_OF_NODE) if kind == "COLLECTION"}
+    items = {name: changed.pop(name) for name in collections & changed.keys()}
+    paired = None if node.bl_idname in _CRASH_UNPAIRED else getattr(node, "paired_output", None)
+    if changed:
+        told["properties"] = changed
+    if items:
+        told["items"] = items
+    if paired is not None:
+        told["pairs_with"] = paired.name
+    tree = getattr(node, "node_tree", None)
+    for side, sockets, usual in (
+        ("inputs", node.inputs, standard.inputs),
+        ("outputs", node.outputs, standard.outputs),
+    ):
+        if side == "outputs" and (collections or node.bl_idname == "NodeGroupInput"):
+            continue  # made from items or from the interface, which say it all
+        values = _sockets(sockets, usual, _group_values(tree, side) if tree else {})
+        if values:
+            told[side] = values
+    for flag, name in (("hide", "hidden"), ("pin_gizmo", "pinned")):
+        keys = [
+            [socket_key(side, s) for s in side if getattr(s, flag, False)]
+            for side in (node.inputs, node.outputs)
+        ]
+        if any(keys):
+            told[name] = keys
+    return told
+
+
+def _is_kept(node: Any) -> bool:
+    """Whether a node runs code or names a file: it is told of, but never made by an assistant."""
+    return node.bl_idname.startswith(RUNS_OR_READS) or any(
+        subtype in _PATHS and getattr(node, name)
+        for name, _, subtype, _ in _properties(type(node), _NOT_OF_NODE)
+    )
+
+
+def _sockets(sockets: Any, standard: Mapping[str, Any], of_group: Mapping[str, Any]) -> Json:
+    found: Json = {}
+    for socket in sockets:
+        value = _value(socket)
+        if value is None and socket.bl_idname not in _HOLD_BLOCKS or value == "" and socket.type == "MENU":
+            continue
+        usual = (
+            (socket.bl_idname, of_group[socket.identifier])
+            if socket.identifier in of_group
+            else standard.get(socket.identifier, ("",))[:2]
+        )
+        # A menu begins with nothing where its items come later.
+        if socket.type == "MENU" or (socket.bl_idname, value) != usual:
+            found[socket_key(sockets, socket)] = value
+    return found
+
+
+_HOLD_BLOCKS = frozenset(
+    f"NodeSocket{kind}" for kind in "Object Collection Image Material Texture Font Sound Text Scene".split()
+)
+
+
+def _group_values(tree: Any, side: str) -> Json:
+    wanted = "INPUT" if side == "inputs" else "OUTPUT"
+    return {
+        item.identifier: _value(item)
+        for item in tree.interface.items_tree
+        if item.item_type == "SOCKET" and item.in_out == wanted
+    }
+
+
+def socket_key(sockets: Any, socket: Any) -> str:
+    """What a socket is called among those of its side: its name, `Name#2`, or `@identifier`."""
+    if socket.enabled:
+        same = [s for s in sockets if s.enabled and s.name == socket.name]
+        if len(same) == 1 and "#" not in socket.name and not socket.name.startswith("@"):
+            return str(socket.name)
+        if len(same) > 1:
+            return f"{socket.name}#{same.index(socket) + 1}"
+    return f"@{socket.identifier}"
+
+
+# --- links and interface --------------------------------------------------------------------------------------
+
+
+def _links(tree: Any) -> Iterator[list[Any]]:
+    """Links in their order; those that enter a socket that takes several in the order in which they enter."""
+    links = list(tree.links)
+    entering: dict[int, list[Any]] = {}
+    for link in links:
+        if link.to_socket.is_multi_input:
+            entering.setdefault(link.to_socket.as_pointer(), []).append(link)
+    for several in entering.values():
+        several.sort(key=lambda link: link.multi_input_sort_id)
+    for link in links:
+        if link.to_socket.is_multi_input:
+            link = entering[link.to_socket.as_pointer()].pop(0)
+        source, target = link.from_node, link.to_node
+        told = [
+            source.name,
+            socket_key(source.outputs, link.from_socket),
+            target.name,
+            socket_key(target.inputs, link.to_socket),
+        ]
+        yield [*told, "muted"] if link.is_muted else told
+
+
+def _interface(tree: Any, bench: Any) -> list[Json]:
+    below: dict[int, list[Any]] = {}
+    for item in tree.interface.items_tree:
+        below.setdefault(item.parent.index, []).append(item)
+
+    def told(item: Any) -> Json:
+        if item.item_type == "PANEL":
+            panel = {"panel": item.name, **_different(_interface_values(item), PANEL)}
+            inside = [told(each) for each in below.get(item.index, ())]
+            return panel | ({"items": inside} if inside else {})
+        kind = item.socket_type
+        usual = interface_standard(bench, kind, item.in_out) or {}
+        head = {"name": item.name, "in_out": item.in_out, "type": kind}
+        return head | _different(_interface_values(item), usual)
+
+    return [told(item) for item in below.get(-1, ())]
+
+
+PANEL = {"description": "", "default_closed": False}
+
+
+def require_tree(kind: Kind, name: str) -> Any:
+    """The node tree of an owner. Raises InvalidParamsError where it has none."""
+    _, tree = find_tree(kind, name)
+    if tree is None:
+        raise InvalidParamsError(
+            f"The {kind.replace('_', ' ')} {name!r} has no nodes: set_node_tree makes some."
+        )
+    return tree

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Builds the node tree that set_node_tree was given: this text runs as a script, with `PLAN` before it."""
+
+import bpy
+
+
+def block(value):
+    """A data-block is written {"block": [collection, name, library]}."""
+    if isinstance(value, dict) and "block" in value:
+        collection, name, library = value["block"]
+        blocks = getattr(bpy.data, collection)
+        return blocks[name, library] if library else blocks[name]
+    return value
+
+
+def put(owner, values):
+    """Set properties. What one allows depends on the others, so all are set twice and have to hold the second time."""
+    for last in (False, True):
+        for name, value in values.items():
+            try:
+                if isinstance(value, dict) and "block" not in value:
+                    put_part(getattr(owner, name), value)
+                else:
+                    setattr(owner, name, block(value))
+            except (TypeError, ValueError) as error:
+                if last:
+                    raise ValueError(f"{owner.name}: {name} cannot be {value!r}: {error}") from None
+
+
+def put_part(part, values):
+    """A colour ramp, curves, or a group of settings."""
+    put(part, {name: value for name, value in values.items() if name not in ("elements", "curves")})
+    if "elements" in values:
+        put_elements(part.elements, values["elements"])
+    if "curves" in values:
+        for curve, points in zip(part.curves, values["curves"]):
+            put_points(curve.points, points)
+        part.update()
+
+
+def put_elements(elements, stops):
+    while len(elements) > len(stops):
+        elements.remove(elements[len(elements) - 1])
+    while len(elements) < len(stops):
+        elements.new(1.0)
+    for index, (position, *color) in enumerate(stops):
+        elements[index].position = position
+        elements[index].color = color
+
+
+def put_points(points, wanted):
+    while len(points) > len(wanted):
+        points.remove(points[1])
+    while len(points) < len(wanted):
+        points.new(0.5, 0.5)
+    for index, (x, y, handle) in enumerate(wanted):
+        points[index].location = (x, y)
+        points[index].handle_type = handle
+
+
+def find(node, side, key):
+    """A socket by its name, Name#2 or @identifier."""
+    sockets = getattr(node, side)
+    if key.startswith("@"):
+        found = [s for s in sockets if s.identifier == key[1:]]
+    else:
+        found = [s for s in sockets if s.enabled and s.name == key]
+        name, _, number = key.rpartition("#")
+        if not found and number.isdigit():
+            found = [s for s in sockets if s.enabled and s.name == name][int(number) - 1 : int(number)]
+    if not found:
+        known = ", ".join(repr(s.name) for s in sockets if s.enabled and s.name)
+        raise ValueError(
+            f"node {node.name!r} has no socket {key!r} among its {side}; it has {known or 'none'}"
+        )
+    return found[0]
+
+
+HOLDS = {
+    "OBJECT": "objects",
+    "COLLECTION": "collections",
+    "IMAGE": "images",
+    "MATERIAL": "materials",
+    "TEXTURE": "textures",
+    "FONT": "fonts",
+    "SOUND": "sounds",
+    "SCENE": "scenes",
+    "TEXT": "texts",
+}
+
+
+def for_socket(socket, value):
+    """What only the finished socket can tell: whether a text is the name of a data-block."""
+    if isinstance(value, dict) and "any" in value:
+        if socket.type in HOLDS:
+            return block({"block": [HOLDS[socket.type], value["any"], value.get("library")]})
+        return value["any"]
+    return block(value)
+
+
+def find_tree(plan):
+    """The tree, made where there is none."""
+    collection, name = plan["owner"]
+    blocks = getattr(bpy.data, collection)
+    if plan["new"]:
+        owner = blocks.new(name, plan["type"]) if collection == "node_groups" else blocks.new(name)
+    else:
+        owner = blocks[name]
+    if collection == "node_groups":
+        return owner
+    if collection == "scenes" and hasattr(owner, "compositing_node_group"):
+        if owner.compositing_node_group is None:
+            owner.compositing_node_group = bpy.data.node_groups.new("Compositing", plan["type"])
+        return owner.compositing_node_group
+    if owner.node_tree is None:
+        owner.use_nodes = True
+    return owner.node_tree
+
+
+def build_interface(interface, wanted):
+    """Sockets and panels of a group. One that is there already stays: whoever uses the group is linked to it."""
+    spare = {}
+    for item in interface.items_tree:
+        kind = (
+            ("panel", item.name) if item.item_type == "PANEL" else (item.in_out, item.socket_type, item.name)
+        )
+        spare.setdefault(kind, []).append(item.index)
+    there = [item for item in interface.items_tree]
+    made = []
+    for item in wanted:
+        kind = ("panel", item["name"]) if item["panel"] else (item["in_out"], item["type"], item["name"])
+        if spare.get(kind):
+            made.append(there[spare[kind].pop(0)])
+        elif item["panel"]:
+            made.append(interface.new_panel(item["name"]))
+        else:
+            made.append(interface.new_socket(item["name"], in_out=item["in_out"], socket_type=item["type"]))
+    for index in sorted((i for left in spare.values() for i in left), reverse=True):
+        interface.remove(there[index], move_content_to_parent=True)
+    late = []
+    for item, new in zip(wanted, made):
+        if item["parent"] is not None:
+            interface.move_to_parent(new, made[item["parent"]], 1000000)
+        else:
+            interface.move(new, 1000000)
+        values = dict(item["values"])
+        if item.get("type") == "NodeSocketMenu" and values.get("default_value"):
+            late.append((new, values.pop("default_value")))
+        put(new, values)
+    return late
+
+
+def build_node(tree, plan):
+    if plan["keep"]:
+        return tree.nodes[plan["name"]]
+    node = tree.nodes.new(plan["type"])
+    node.name = plan["name"]
+    put(node, plan["values"])
+    for name, items in plan["items"].items():
+        collection = getattr(node, name)
+        collection.clear()
+        for item in items:
+            new = collection.new(*item["new"])
+            put(new, item["values"])
+    return node
+
+
+def put_sockets(node, side, values):
+    """Values of sockets; gives back those that have to wait until the links are there, as menus do."""
+    late = []
+    for key, value in values.items():
+        socket = find(node, side, key)
+        try:
+            socket.default_value = for_socket(socket, value)
+        except (TypeError, ValueError, KeyError):
+            late.append((socket, value))
+    return late
+
+
+def build(plan):
+    tree = find_tree(plan)
+    put(tree, plan["properties"])
+    late = build_interface(tree.interface, plan["interface"]) if plan["interface"] is not None else []
+    kept = {node["name"] for node in plan["nodes"] if node["keep"]}
+    for node in list(tree.nodes):
+        if node.name not in kept:
+            tree.nodes.remove(node)
+    tree.links.clear()
+    nodes = {node["name"]: build_node(tree, node) for node in plan["nodes"]}
+    for node in plan["nodes"]:
+        if node["pairs_with"] and not nodes[node["name"]].pair_with_output(nodes[node["pairs_with"]]):
+            raise ValueError(f"node {node['name']!r} cannot be paired with {node['pairs_with']!r}")
+    for node in plan["nodes"]:
+        nodes[node["name"]].parent = nodes[node["parent"]] if node["parent"] else None
+    for node in plan["nodes"]:
+        nodes[node["name"]].location = node["location"]
+    for node in plan["nodes"]:
+        for side in ("inputs", "outputs"):
+            late += put_sockets(nodes[node["name"]], side, node[side])
+            for key in node["hidden"][side]:
+                find(nodes[node["name"]], side, key).hide = True
+            for key in node["pinned"][side]:
+                find(nodes[node["name"]], side, key).pin_gizmo = True
+    for source, output, target, entry, *muted in plan["links"]:
+        link = tree.links.new(find(nodes[target], "inputs", entry), find(nodes[source], "outputs", output))
+        if muted:
+            link.is_muted = True
+    for owner, value in late:
+        try:
+            owner.default_value = for_socket(owner, value)
+        except (TypeError, ValueError, KeyError) as error:
+            raise ValueError(f"{owner.name!r} cannot be {value!r}: {error}") from None
+    return {"nodes": len(tree.nodes), "links": len(tree.links)}

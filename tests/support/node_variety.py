@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Node trees with every type of node that this Blender offers, and settings away from the usual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+
+__all__ = ("TREES", "every_type", "filled", "snapshot", "vary")
+
+TREES = ("ShaderNodeTree", "GeometryNodeTree", "CompositorNodeTree")
+_LEFT = frozenset(
+    "rna_type name type parent select active_index active_item show_texture location_absolute".split()
+)
+
+
+def every_type(tree_type: str) -> list[str]:
+    """The idnames of all nodes that such a tree takes."""
+    tree = bpy.data.node_groups.new("every", tree_type)
+    found = []
+    for name in dir(bpy.types):
+        kind = getattr(bpy.types, name)
+        if isinstance(kind, type) and issubclass(kind, bpy.types.Node):
+            try:
+                tree.nodes.new(name)
+            except RuntimeError:
+                continue
+            found.append(name)
+    bpy.data.node_groups.remove(tree)
+    return found
+
+
+def filled(tree_type: str, names: list[str], turn: int) -> Any:
+    """A tree with one node of each of these types, its settings varied by `turn`."""
+    tree = bpy.data.node_groups.new("filled", tree_type)
+    for number, name in enumerate(names):
+        node = tree.nodes.new(name)
+        node.location = (number * 37.5, -turn * 12.25)
+        vary(node, turn + number)
+        for socket in node.inputs:
+            _vary_socket(socket, turn + number)
+        if node.bl_idname in ("ShaderNodeValue", "ShaderNodeRGB", "ShaderNodeNormal", "CompositorNodeNormal"):
+            node.outputs[0].hide = False
+            _vary_socket(node.outputs[0], 1)
+    return tree
+
+
+def vary(item: Any, turn: int) -> None:
+    """Other settings than a new one has; those that Blender does not take stay."""
+    for prop in item.bl_rna.properties:
+        name = prop.identifier
+        if name in _LEFT or name.startswith(("bl_", "active_")):
+            continue
+        try:
+            if prop.type == "COLLECTION":
+                _vary_items(item, prop, turn)
+            elif prop.type == "POINTER":
+                if prop.is_readonly and prop.fixed_type.identifier in ("ColorRamp", "CurveMapping"):
+                    _vary_part(getattr(item, name))
+            elif not prop.is_readonly:
+                _vary_value(item, prop, turn)
+        except (TypeError, ValueError, AttributeError):
+            continue
+
+
+def _vary_value(item: Any, prop: Any, turn: int) -> None:
+    name = prop.identifier
+    if prop.type == "ENUM" and not prop.is_enum_flag:
+        items = prop.enum_items.keys()
+        if items:
+            setattr(item, name, items[turn % len(items)])
+    elif prop.type == "BOOLEAN" and not prop.is_array:
+        setattr(item, name, (not prop.default) if turn % 2 else prop.default)
+    elif prop.type in ("INT", "FLOAT") and name not in ("width", "height", "location", "color"):
+        value: Any = min(max(prop.default + 1 + turn % 3, prop.hard_min), prop.hard_max, 60)
+        setattr(item, name, [value * 0.3] * prop.array_length if prop.is_array else value)
+    elif (
+        prop.type == "STRING"
+        and prop.subtype == "NONE"
+        and name not in ("socket_idname", "script", "bytecode")
+    ):
+        setattr(item, name, f"x{turn}")
+
+
+def _vary_items(item: Any, prop: Any, turn: int) -> None:
+    new = prop.srna.functions.get("new") if prop.srna else None
+    if new is None or prop.identifier in ("inputs", "outputs") or turn % 3 == 0:
+        return
+    for number, kind in enumerate(("FLOAT", "VECTOR")):
+        wanted = [p.identifier for p in new.parameters if not p.is_output]
+        given = {"socket_type": kind, "name": f"Thing {turn}.{number}"}
+        try:
+            made = getattr(item, prop.identifier).new(*[given[w] for w in wanted])
+        except RuntimeError:  # not every list takes vectors
+            continue
+        vary_item(made, turn)
+
+
+def vary_item(made: Any, turn: int) -> None:
+    for prop in made.bl_rna.properties:
+        if prop.identifier not in ("name", "socket_type") and prop.type in ("ENUM", "BOOLEAN"):
+            try:
+                _vary_value(made, prop, turn)
+            except (TypeError, AttributeError):
+                continue
+
+
+def _vary_part(part: Any) -> None:
+    if part.bl_rna.identifier == "ColorRamp":
+        part.elements.new(0.31).color = (0.2, 0.4, 0.6, 0.5)
+        part.color_mode, part.interpolation = "HSV", "LINEAR"
+    else:
+        part.curves[0].points.new(0.41, 0.73).handle_type = "VECTOR"
+        part.update()
+
+
+def _vary_socket(socket: Any, turn: int) -> None:
+    if turn % 4 == 0:
+        socket.hide = True
+    value = getattr(socket, "default_value", None)
+    if isinstance(value, bool):
+        socket.default_value = not value
+    elif isinstance(value, int):
+        socket.default_value = value + 3
+    elif isinstance(value, float):
+        socket.default_value = value * 0.5 + 0.7
+    elif isinstance(value, str) and socket.type == "STRING":
+        socket.default_value = "text ünï"
+    elif hasattr(value, "__len__") and not isinstance(value, str):
+        socket.default_value = [part + 3 if isinstance(part, int) else part * 0.5 + 0.1 for part in value]
+
+
+def snapshot(tree: Any) -> dict[str, Any]:
+    """All that RNA says of a tree's nodes, sockets and links: made without the code that is tested."""
+    return {
+        "nodes": {node.name: _all(node, 0) for node in tree.nodes},
+        "order": [node.name for node in tree.nodes],
+        "parents": {node.name: getattr(node.parent, "name", None) for node in tree.nodes},
+        "sockets": {
+            node.name: [
+                [
+                    (s.name, s.bl_idname, s.enabled, s.hide, _plain(getattr(s, "default_value", None)))
+                    for s in side
+                ]
+                for side in (node.inputs, node.outputs)
+            ]
+            for node in tree.nodes
+        },
+        "links": sorted(_link(link) for link in tree.links),
+        "interface": [(i.item_type, i.name, i.parent.index, _all(i, 1)) for i in tree.interface.items_tree]
+        if tree.interface
+        else [],
+    }
+
+
+def _held(socket: Any) -> tuple[Any, ...]:
+    """A socket's own value; what an output shows that is made from an item or the interface says nothing."""
+    of_item = socket.is_output and socket.identifier.startswith(("Item_", "Socket_"))
+    return () if of_item else (_plain(getattr(socket, "default_value", None)),)
+
+
+def _link(link: Any) -> Any:
+    source, target = link.from_node, link.to_node
+    return (
+        (source.name, list(source.outputs).index(link.from_socket)),
+        (target.name, list(target.inputs).index(link.to_socket)),
+        link.multi_input_sort_id if link.to_socket.is_multi_input else 0,
+        link.is_muted,
+    )
+
+
+_NOT_COMPARED = frozenset(
+    "persistent_uid add remove rna_type parent inputs outputs internal_links active_item active_index select show_texture dimensions "
+    "enum_definition paired_output identifier index position bl_icon location_absolute interface_items "
+    "debug_lazy_function_graph debug_zone_body_lazy_function_graph debug_zone_lazy_function_graph".split()
+)
+
+
+def _all(item: Any, depth: int) -> dict[str, Any]:
+    return dict(_each(item, depth))
+
+
+def _each(item: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    for prop in item.bl_rna.properties:
+        name = prop.identifier
+        if name in _NOT_COMPARED or name.startswith("active_"):
+            continue
+        value = getattr(item, name)
+        if prop.type == "COLLECTION":
+            yield name, [_all(each, depth + 1) for each in value] if depth < 4 else None
+        elif prop.type == "POINTER" and value is not None and not isinstance(value, bpy.types.ID):
+            yield name, _all(value, depth + 1) if depth < 4 else None
+        else:
+            yield name, _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bpy.types.ID):
+        return value.name_full
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    return [_plain(part) for part in value]
