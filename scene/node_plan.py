@@ -246,10 +246,12 @@ class _Check:
             self.wrong.append(
                 f"{where}: there is no {held.name} {quoted(name)}.{did_you_mean(name, blocks.keys())}"
             )
-        elif isinstance(found, bpy.types.NodeTree) and self.existing is not None:
-            if found == self.existing or found.contains_tree(self.existing):
-                self.wrong.append(f"{where}: the group {quoted(name)} would contain itself")
+        elif isinstance(found, bpy.types.NodeTree) and self._contains_this(found):
+            self.wrong.append(f"{where}: the group {quoted(name)} would contain itself")
         return {"block": [collection, name, library]}
+
+    def _contains_this(self, group: Any) -> bool:
+        return self.existing is not None and (group == self.existing or group.contains_tree(self.existing))
 
     def _items(self, where: str, kind: Any, name: str, items: Any) -> list[Json]:
         prop = kind.bl_rna.properties.get(name)
@@ -407,7 +409,8 @@ def _has_items(idname: str) -> bool:
     """Whether the sockets of a node depend on its items or on what it is paired or linked with."""
     kind: Any = node_tree.node_kind(idname) or bpy.types.Node
     pairs = "paired_output" in kind.bl_rna.properties
-    own = (p for p in kind.bl_rna.properties if p.identifier not in bpy.types.Node.bl_rna.properties)  # type: ignore[attr-defined]
+    base = bpy.types.Node.bl_rna.properties
+    own = (p for p in kind.bl_rna.properties if p.identifier not in base)
     return pairs or any(p.type == "COLLECTION" and p.srna is not None for p in own)
 
 

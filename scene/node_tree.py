@@ -181,10 +181,10 @@ def interface_standard(bench: Any, socket_type: str, in_out: str) -> Json | None
 
 
 @cache
-def _properties(kind: type, skipped: frozenset[str]) -> tuple[tuple[str, str, str, Any], ...]:
+def _properties(kind: Any, skipped: frozenset[str]) -> tuple[tuple[str, str, str, Any], ...]:
     """Name, type and subtype of the properties that are worth telling, and the type of what they hold."""
     told = []
-    for prop in kind.bl_rna.properties:  # type: ignore[attr-defined]
+    for prop in kind.bl_rna.properties:
         name = prop.identifier
         if name in skipped or name == "rna_type" or name.startswith(("bl_", "active_")):
             continue
@@ -205,6 +205,10 @@ def _properties(kind: type, skipped: frozenset[str]) -> tuple[tuple[str, str, st
     return tuple(told)
 
 
+def _class_of(item: Any) -> Any:
+    return type(item)
+
+
 def _is_id(rna: Any) -> bool:
     while rna is not None and rna.identifier != "ID":
         rna = rna.base
@@ -214,7 +218,7 @@ def _is_id(rna: Any) -> bool:
 def _values(item: Any, skipped: frozenset[str] = frozenset()) -> Json:
     """All that can be told of a struct, by property. Paths are left out, and so is what has no value now."""
     found: Json = {}
-    for name, kind, subtype, held in _properties(type(item), skipped):
+    for name, kind, subtype, held in _properties(_class_of(item), skipped):
         if subtype in _PATHS:
             continue
         value = getattr(item, name)
@@ -288,8 +292,9 @@ def _different(now: Json, standard: Mapping[str, Any]) -> Json:
     for name, value in now.items():
         usual = standard.get(name)
         if name not in standard or value != usual or type(value) is not type(usual):
-            parts = isinstance(value, dict) and isinstance(usual, dict)
-            found[name] = _different(value, usual) if parts else value
+            if isinstance(value, dict) and isinstance(usual, dict):
+                value = _different(value, usual)
+            found[name] = value
     return found
 
 
@@ -310,7 +315,9 @@ def _node(node: Any, bench: Any) -> Json:
     changed = _different(_node_values(node), standard.values)
     if "is_active_output" in standard.values:
         changed["is_active_output"] = node.is_active_output
-    collections = {name for name, kind, *_ in _properties(type(node), _NOT_OF_NODE) if kind == "COLLECTION"}
+    collections = {
+        name for name, kind, *_ in _properties(_class_of(node), _NOT_OF_NODE) if kind == "COLLECTION"
+    }
     items = {name: changed.pop(name) for name in collections & changed.keys()}
     paired = None if node.bl_idname in _CRASH_UNPAIRED else getattr(node, "paired_output", None)
     if changed:
@@ -343,7 +350,7 @@ def _is_kept(node: Any) -> bool:
     """Whether a node runs code or names a file: it is told of, but never made by an assistant."""
     return node.bl_idname.startswith(RUNS_OR_READS) or any(
         subtype in _PATHS and getattr(node, name)
-        for name, _, subtype, _ in _properties(type(node), _NOT_OF_NODE)
+        for name, _, subtype, _ in _properties(_class_of(node), _NOT_OF_NODE)
     )
 
 
@@ -351,7 +358,8 @@ def _sockets(sockets: Any, standard: Mapping[str, Any], of_group: Mapping[str, A
     found: Json = {}
     for socket in sockets:
         value = _value(socket)
-        if value is None and socket.bl_idname not in _HOLD_BLOCKS or value == "" and socket.type == "MENU":
+        empty = value is None and socket.bl_idname not in _HOLD_BLOCKS
+        if empty or (value == "" and socket.type == "MENU"):
             continue
         usual = (
             (socket.bl_idname, of_group[socket.identifier])

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+# mypy: ignore-errors
 """Builds the node tree that set_node_tree was given: this text runs as a script, with `PLAN` before it."""
 
 import bpy
@@ -33,7 +34,7 @@ def put_part(part, values):
     if "elements" in values:
         put_elements(part.elements, values["elements"])
     if "curves" in values:
-        for curve, points in zip(part.curves, values["curves"]):
+        for curve, points in zip(part.curves, values["curves"], strict=False):
             put_points(curve.points, points)
         part.update()
 
@@ -125,7 +126,7 @@ def build_interface(interface, wanted):
             ("panel", item.name) if item.item_type == "PANEL" else (item.in_out, item.socket_type, item.name)
         )
         spare.setdefault(kind, []).append(item.index)
-    there = [item for item in interface.items_tree]
+    there = list(interface.items_tree)
     made = []
     for item in wanted:
         kind = ("panel", item["name"]) if item["panel"] else (item["in_out"], item["type"], item["name"])
@@ -138,7 +139,7 @@ def build_interface(interface, wanted):
     for index in sorted((i for left in spare.values() for i in left), reverse=True):
         interface.remove(there[index], move_content_to_parent=True)
     late = []
-    for item, new in zip(wanted, made):
+    for item, new in zip(wanted, made, strict=True):
         if item["parent"] is not None:
             interface.move_to_parent(new, made[item["parent"]], 1000000)
         else:

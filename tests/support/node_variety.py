@@ -172,7 +172,8 @@ def _link(link: Any) -> Any:
 
 
 _NOT_COMPARED = frozenset(
-    "persistent_uid add remove rna_type parent inputs outputs internal_links active_item active_index select show_texture dimensions "
+    "persistent_uid add remove rna_type parent inputs outputs internal_links active_item active_index select "
+    "show_texture dimensions "
     "enum_definition paired_output identifier index position bl_icon location_absolute interface_items "
     "debug_lazy_function_graph debug_zone_body_lazy_function_graph debug_zone_lazy_function_graph".split()
 )
