@@ -20,7 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from .errors import BridgeError
 
-__all__ = ("Busy", "Cancelled", "Queue", "Stopped", "pump", "run", "start", "stop", "waiting")
+__all__ = ("Busy", "Cancelled", "Queue", "Stopped", "pump", "run", "start", "stop", "waiting", "working")
 
 T = TypeVar("T")
 
@@ -72,13 +72,25 @@ class _Work(Generic[T]):
         if self.deadline is not None and time.monotonic() > self.deadline:
             self.future.set_exception(Busy(f"Blender was busy, so {self.label} was not begun in time"))
             return
+        global _working
+        _working = self.label if self.changes else ""
         try:
             result = self.do()
         except BaseException as error:
             # Whatever the work raised belongs to whoever asked for it; the main loop must go on.
+            _working = ""
             self.future.set_exception(error)
         else:
+            _working = ""
             self.future.set_result(result)
+
+
+_working = ""
+
+
+def working() -> str:
+    """The label of the work under way that may change something, or an empty text: then the user is at it."""
+    return _working
 
 
 class Queue:

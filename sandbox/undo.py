@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BridgeError, PolicyError
+from ..scene import history
 
 __all__ = (
     "Modes",
@@ -129,9 +130,13 @@ class UndoStep:
 
     def commit(self) -> None:
         """Record what the script did as one step with its title."""
+        import bpy
+
         modes = Modes.leave()
         self._push(self._title)
         modes.enter()
+        bpy.context.view_layer.update()  # or what was done here would count as the user's, later
+        history.named(self._title)
 
     def roll_back(self) -> None:
         """Bring the scene back to `begin`; raises UndoFailed if it is not as before afterwards."""

@@ -17,6 +17,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..listeners import Listeners
+from . import history
 from .census import census
 
 __all__ = (
@@ -149,6 +150,12 @@ def _on_depsgraph(scene: Any, depsgraph: Any) -> None:
         pending.everything = pending.everything or len(pending.objects) > _MOST
 
     _note(note, counts=counts)
+    history.looked(_revision, _names(names) if counts else {}, selection=selection)
+
+
+def _names(found: dict[Any, set[str]]) -> dict[str, set[str]]:
+    """By the names that clients know them by."""
+    return {f"{kind.__name__.lower()}s": names for kind, names in found.items()}
 
 
 def _current_selection() -> bool:
@@ -170,10 +177,33 @@ def _on_everything(*_: Any) -> None:
 
 
 @persistent
+def _on_undo(*arguments: Any) -> None:
+    _on_everything(*arguments)
+    history.happened("undo", _revision)
+
+
+@persistent
+def _on_redo(*arguments: Any) -> None:
+    _on_everything(*arguments)
+    history.happened("redo", _revision)
+
+
+@persistent
+def _on_frame(scene: Any, *_: Any) -> None:
+    history.happened("frame", _revision, frame=scene.frame_current)
+
+
+@persistent
+def _on_render_end(*_: Any) -> None:
+    history.happened("render", _revision)
+
+
+@persistent
 def _on_load(*arguments: Any) -> None:
     global _loads, _saved
     _loads += 1
     _on_everything(*arguments)
+    history.happened("load", _revision, file=bpy.data.filepath)
     _saved = _revision
 
 
@@ -182,14 +212,18 @@ def _on_save(*_: Any) -> None:
     global _saved
     if bpy.data.filepath:
         _saved = settled()
+        history.happened("save", _revision, file=bpy.data.filepath)
 
 
 _HANDLERS = (
     ("depsgraph_update_post", _on_depsgraph),
-    ("undo_post", _on_everything),
-    ("redo_post", _on_everything),
+    ("undo_post", _on_undo),
+    ("redo_post", _on_redo),
     ("load_post", _on_load),
     ("save_post", _on_save),
+    ("frame_change_post", _on_frame),
+    ("render_complete", _on_render_end),
+    ("render_cancel", _on_render_end),
 )
 
 
@@ -199,6 +233,7 @@ def register() -> None:
         handlers = getattr(bpy.app.handlers, name)
         if handler not in handlers:
             handlers.append(handler)
+    history.register()
 
 
 def unregister() -> None:
@@ -208,4 +243,5 @@ def unregister() -> None:
         if handler in handlers:
             handlers.remove(handler)
     _listeners.clear()
+    history.unregister()
     take()

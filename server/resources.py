@@ -11,7 +11,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ from .. import jobs, journal, main_thread
 from ..errors import InvalidParamsError
 from ..sandbox import review
 from ..sandbox.review.request import Entry, State
-from ..scene import datablocks, describe, events
+from ..scene import datablocks, describe, events, history
 from .mcp import content, wire
 from .mcp.content import Json
 from .mcp.context import RequestContext
@@ -33,12 +33,14 @@ T = TypeVar("T")
 
 SCENE, OBJECTS, SELECTION = "blender://scene", "blender://objects", "blender://selection"
 MATERIALS, JOURNAL, RENDER = "blender://materials", "blender://journal", "blender://render/last"
+EVENTS = "blender://events"
 _JSON = "application/json"
 
 #: Changes are told this long (seconds) after the first one, together.
 DEBOUNCE_S = 0.25
 #: The newest records of the journal that are shown.
 _MOST_RECORDS = 200
+_MOST_EVENTS = 200
 #: "All objects" of a scene with more than that are read by `get_scene_info`, page by page.
 _MOST_OBJECTS = 10_000
 
@@ -53,6 +55,7 @@ def install(features: Features) -> None:
         _json(
             SELECTION, "selection", "Selection", "What is selected, and the active object", _selection, 0.9
         ),
+        _json(EVENTS, "events", "Events", "What happened in Blender lately, and by whom", _events, 0.4),
         _json(MATERIALS, "materials", "Materials", "All materials of the file", datablocks.materials, 0.5),
         _resource(
             JOURNAL, "journal", "Journal", "The newest records of the audit journal about you", _journal, 0.2
@@ -118,7 +121,12 @@ class _Watcher:
         self._timer: threading.Timer | None = None
         self._requests: set[str] = set()
         self._lock = threading.Lock()
-        self._unlisten = [events.listen(self.begin), jobs.registry.listen(self._note)]
+        self._happened = False
+        self._unlisten = [
+            events.listen(self.begin),
+            history.listen(self._note_event),
+            jobs.registry.listen(self._note),
+        ]
         desk = review.current()
         if desk is not None:
             self._unlisten.append(desk.listen(self._note))
@@ -147,10 +155,17 @@ class _Watcher:
             self._requests.add(changed.id)
         self.begin()
 
+    def _note_event(self, _event: history.Event) -> None:
+        self._happened = True
+        self.begin()
+
     def _tell(self) -> None:
         with self._lock:
             self._timer = None
             requests, self._requests = self._requests, set()
+            happened, self._happened = self._happened, False
+        if happened:
+            self._features.resource_updated(EVENTS)
         for request_id in requests:
             self._features.resource_updated(f"blender://request/{request_id}")
         changes = events.take()
@@ -336,6 +351,18 @@ _JOB_STATES: Mapping[State, jobs.State] = {
 
 def _objects() -> Any:
     return describe.scene_info(limit=_MOST_OBJECTS)["objects"]
+
+
+def _events() -> Any:
+    found = history.since(0)[-_MOST_EVENTS:]
+    return [
+        {
+            **asdict(one),
+            "names": {kind: sorted(names) for kind, names in one.names.items()},
+            "facts": dict(one.facts),
+        }
+        for one in found
+    ]
 
 
 def _selection() -> Any:

@@ -77,6 +77,7 @@ def test_every_listed_resource_can_be_read(use: Any, monkeypatch: pytest.MonkeyP
         listed = {one.uri: one for one in (await client.list_resources()).resources}
         assert set(listed) == {
             "blender://scene", "blender://objects", "blender://selection", "blender://materials",
+            "blender://events",
             "blender://journal", "blender://render/last",
         }  # fmt: skip
         assert all(one.description and one.mime_type and one.annotations for one in listed.values())

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What happened in Blender lately, and by whom: the assistant, while a call of one works, else the user.
+
+Fed by the handlers of `events` on the main thread, read from any. What goes on (dragging, playing, painting) is one
+event that is renewed, so that a second of it is no hundred entries.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from .. import jobs, main_thread
+from ..listeners import Listeners
+
+__all__ = (
+    "Event",
+    "What",
+    "complete_since",
+    "happened",
+    "listen",
+    "looked",
+    "named",
+    "newest",
+    "register",
+    "since",
+    "unregister",
+)
+
+What = Literal["change", "selection", "active", "mode", "frame", "undo", "redo", "load", "save", "render"]
+Actor = Literal["assistant", "user"]
+
+_MOST = 1000
+#: Names of one kind that an event holds.
+_MOST_NAMES = 100
+#: The same by the same within so many seconds is one event.
+_TOGETHER_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`number` grows with each event and each renewal; `at` is in seconds since the epoch; `by_what` names the call."""
+
+    number: int
+    what: What
+    by: Actor
+    at: float
+    revision: int
+    by_what: str = ""
+    title: str = ""
+    names: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+_events: deque[Event] = deque(maxlen=_MOST)
+_number = 0
+_lock = threading.Lock()
+_listeners: Listeners[[Event]] = Listeners()
+_seen: dict[str, Any] = {}
+_unlisten: Callable[[], None] | None = None
+
+
+def newest() -> int:
+    """The number of the last event."""
+    return _number
+
+
+def since(number: int, whats: Collection[str] = ()) -> list[Event]:
+    """The events after this one, oldest first; of these kinds, or all."""
+    with _lock:
+        return [one for one in _events if one.number > number and (not whats or one.what in whats)]
+
+
+def complete_since(revision: int) -> bool:
+    """Whether nothing after this revision was forgotten."""
+    with _lock:
+        return len(_events) < _MOST or _events[0].revision <= revision
+
+
+def listen(listener: Callable[[Event], None]) -> Callable[[], None]:
+    """Call `listener` with each event, on the thread where it happened. Gives what ends it."""
+    return _listeners.add(listener)
+
+
+def happened(
+    what: What, revision: int, *, names: Mapping[str, Collection[str]] | None = None, **facts: Any
+) -> None:
+    """Note an event, or renew the last one of its kind."""
+    global _number
+    label = main_thread.working()
+    by: Actor = "assistant" if label else "user"
+    now = time.time()
+    with _lock:
+        _number += 1
+        new = Event(_number, what, by, now, revision, label, "", _bounded(names or {}), facts)
+        last = next((one for one in reversed(_events) if one.what == what), None)
+        if last is not None and _goes_on(last, new):
+            _events.remove(last)
+            merged = {
+                kind: last.names.get(kind, frozenset()) | new.names.get(kind, frozenset())
+                for kind in last.names.keys() | new.names.keys()
+            }
+            new = replace(new, names=_bounded(merged))
+        _events.append(new)
+    _listeners.tell(new)
+
+
+def looked(revision: int, names: Mapping[str, Collection[str]], *, selection: bool) -> None:
+    """Blender has evaluated the scene: note what changed in it, and in what the user has before them."""
+    import bpy
+
+    if any(names.values()):
+        happened("change", revision, names=names)
+    active = bpy.context.view_layer.objects.active if bpy.context.view_layer else None
+    now = {"active": active.name if active else None, "mode": bpy.context.mode}
+    before = dict(_seen)
+    _seen.update(now)
+    if selection:
+        happened("selection", revision)
+    for what, value in now.items():
+        if what in before and before[what] != value:
+            happened(what, revision, **{what: value})  # type: ignore[arg-type]
+
+
+def named(title: str) -> None:
+    """What the assistant changed just now has this title, and what comes next is another change."""
+    with _lock:
+        last = next((one for one in reversed(_events) if one.what == "change"), None)
+        if last is not None and last.by == "assistant" and not last.title and main_thread.working():
+            _events[_events.index(last)] = replace(last, title=title)
+
+
+def register() -> None:
+    """Note the end of renders too. Harmless when registered."""
+    global _unlisten
+    unregister()
+    _unlisten = jobs.registry.listen(_on_job)
+
+
+def unregister() -> None:
+    """Note nothing more; what was noted stays."""
+    global _unlisten
+    if _unlisten is not None:
+        _unlisten()
+    _unlisten = None
+    _listeners.clear()
+    _seen.clear()
+
+
+def _on_job(job: jobs.Job) -> None:
+    if job.kind == "render" and job.ended:
+        from . import events
+
+        happened("render", events.revision(), job_id=job.id, state=job.state)
+
+
+def _goes_on(last: Event, new: Event) -> bool:
+    """Whether this is still the same: another undo, load or render is another event, and so is another call."""
+    return (
+        new.what not in ("undo", "redo", "load", "save", "render")
+        and (last.by, last.by_what) == (new.by, new.by_what)
+        and not last.title
+        and new.at - last.at < _TOGETHER_S
+    )
+
+
+def _bounded(names: Mapping[str, Collection[str]]) -> dict[str, frozenset[str]]:
+    return {kind: frozenset(sorted(found)[:_MOST_NAMES]) for kind, found in names.items() if found}
