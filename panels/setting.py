@@ -10,7 +10,7 @@ from ..operators import state
 if TYPE_CHECKING:
     import bpy
 
-__all__ = ("draw", "draw_checkbox")
+__all__ = ("draw", "draw_checkbox", "locked")
 
 
 def draw(layout: bpy.types.UILayout, preferences: Any, name: str) -> None:
@@ -37,6 +37,15 @@ def draw_checkbox(layout: bpy.types.UILayout, preferences: Any, name: str) -> No
         layout.label(text="", icon="CHECKBOX_HLT" if getattr(state.view.settings, name) else "CHECKBOX_DEHLT")
     else:
         layout.prop(preferences, name, text="")
+
+
+def locked(preferences: Any) -> list[str]:
+    """What the policy file decides, by its name in the preferences, else by its own."""
+    known = preferences.bl_rna.properties
+    return [
+        known[name].name if name in known else name.replace("_", " ")
+        for name in sorted(state.view.settings.locked)
+    ]
 
 
 def _shown(definition: Any) -> str:

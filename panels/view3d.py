@@ -97,8 +97,11 @@ class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         layout.active = state.view.settings.execute_enabled
-        for name in ("confirm", "level", "dry_run"):
+        for name in ("confirm", "rehearse", "level", "dry_run"):
             setting.draw(layout, preferences.get(), name)
+        locked = setting.locked(preferences.get())
+        if locked:
+            paragraph(layout, f"Locked by the policy file: {', '.join(locked)}", context, icon="LOCKED")
         confinement.draw(layout.column(), context)
 
 

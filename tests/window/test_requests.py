@@ -132,6 +132,8 @@ def test_a_denial_in_the_dialog_carries_its_reason(bridge: Bridge) -> None:
     bridge.window.settle(0.5)
     bridge.window.press("h", "m", "Return")
     bridge.picture("reason")
+    bridge.window.move(*DENY_HERE)
+    bridge.window.settle(1.0)
     bridge.window.click(*DENY_HERE)
     bridge.picture("denied-here")
     assert bridge.becomes("denied")
