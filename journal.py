@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import secrets
 import threading
 import time
@@ -22,6 +23,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from . import settings
 from .errors import BridgeError
 
 __all__ = (
@@ -66,7 +68,8 @@ class Journal:
     def write(self, event: str, **fields: Any) -> dict[str, Any]:
         """Append one record and return it once it is on the disk.
 
-        `fields` are JSON values. Raises JournalError when the record cannot be kept.
+        `fields` are JSON values; tokens and keys in them are left out. Raises JournalError when the record cannot
+        be kept.
         """
         return self._record(event, fields, flush=True)
 
@@ -80,7 +83,7 @@ class Journal:
             record: dict[str, Any] = {
                 "time": now.isoformat(timespec="milliseconds"),
                 "event": event,
-                **fields,
+                **_redacted(fields),
                 "pid": os.getpid(),
                 "chain": self.chain,
                 "n": self._count + 1,
@@ -161,6 +164,27 @@ class Journal:
             if ends.get(chain) == end:  # nothing of it is left; a Blender that is still there writes it anew
                 (self.folder / HEADS / f"{chain}.json").unlink(missing_ok=True)
         path.unlink(missing_ok=True)
+
+
+_LEFT_OUT = "(left out)"
+#: What looks like a token or a key wherever it stands.
+_LIKE_A_KEY = re.compile(
+    r"\b(?:sk|pk|ghp|gho|glpat|hf|xox[abp])[-_][\w-]{16,}|(?<=Bearer )[\w.~+/-]{16,}|(?<=token=)[\w-]{16,}"
+)
+_SHORTEST_SECRET = 8
+
+
+def _redacted(fields: dict[str, Any]) -> dict[str, Any]:
+    """`fields` without the tokens and keys of the settings, and without what looks like one."""
+    text = json.dumps(fields, default=str)
+    clean = _LIKE_A_KEY.sub(_LEFT_OUT, text)
+    for secret in settings.secrets():
+        if len(secret) >= _SHORTEST_SECRET:
+            clean = clean.replace(json.dumps(secret)[1:-1], _LEFT_OUT)
+    if clean == text:
+        return fields
+    redacted: dict[str, Any] = json.loads(clean)
+    return redacted
 
 
 def _digest(previous: str, record: dict[str, Any]) -> str:

@@ -26,6 +26,7 @@ __all__ = (
     "Settings",
     "current",
     "load",
+    "secrets",
     "set_arguments",
     "set_preferences",
 )
@@ -311,6 +312,15 @@ def _read_policy_file(path: Path) -> dict[str, Any]:
             f"BLENDER_MCP_POLICY_FILE names {path}, which cannot be used: {error}. "
             "Nothing is allowed until the policy can be read."
         ) from None
+
+
+def secrets() -> tuple[str, ...]:
+    """The tokens and keys that are set now: what may stand in no record. Nothing while the settings are unusable."""
+    try:
+        now = current()
+    except SettingsError:
+        return ()
+    return tuple(value for name in sorted(_SECRET) if (value := getattr(now, name)))
 
 
 _preferences: Mapping[str, Any] = MappingProxyType({})

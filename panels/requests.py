@@ -64,7 +64,7 @@ class MCP_BRIDGE_UL_requests(bpy.types.UIList):
         entry = state.request(item.name)
         if entry is None:
             return
-        split = layout.split(factor=0.5)
+        split = layout.split(factor=0.6)
         split.label(text=entry.title, icon=_ICONS[entry.state], translate=False)
         right = split.row()
         right.active = False
@@ -191,12 +191,9 @@ def _draw_done(row: Any, entry: Entry) -> None:
 def _draw_alert(box: Any, entry: Entry, context: bpy.types.Context) -> None:
     box.alert = True
     row = box.row()
-    paragraph(
-        row,
-        f"“{entry.title}” of {entry.request.requester} tries to use {entry.alert}, outside of Blender.",
-        context,
-        icon="ERROR",
-    )
+    row.label(text="Reaching out of Blender", icon="ERROR")
+    said = f"“{entry.title}” of {entry.request.requester} tries to use {entry.alert}, outside of Blender."
+    paragraph(box, said, context)
     row.operator("mcp_bridge.note_alert", text="", icon="X", emboss=False).request_id = entry.id
 
 

@@ -160,6 +160,17 @@ def test_a_full_disk_stops_what_would_have_to_be_recorded(tmp_path: Path) -> Non
         Journal(tmp_path, clock=lambda: full).write("received")
 
 
+def test_tokens_and_keys_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLENDER_MCP_TOKEN", "a-token-for-tests-alone")
+    journal = Journal(tmp_path)
+    script = "key = 'a-token-for-tests-alone'\nother = 'sk-abcdefghijklmnop1234'\nsketch = 'sk-short'"
+    journal.write("received", script=script, header="Bearer abcdefghijklmnopqrst", n_objects=3)
+    [record] = (json.loads(line) for line in _lines(tmp_path))
+    assert record["script"] == "key = '(left out)'\nother = '(left out)'\nsketch = 'sk-short'"
+    assert (record["header"], record["n_objects"]) == ("Bearer (left out)", 3)
+    assert verify(iter(_lines(tmp_path))) == []
+
+
 def test_a_journal_that_cannot_be_written_stops_what_it_would_record(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(

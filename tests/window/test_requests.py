@@ -199,8 +199,15 @@ def test_every_panel_looks_right_and_is_drawn_within_a_millisecond(bridge: Bridg
             )
             bridge.picture(f"{count}-{theme}-{scale:g}x")
     bridge.run("bpy.context.preferences.view.ui_scale = 1.0")
-    measured = bridge.run(_MEASURE)
-    assert set(measured) == {"MCP_BRIDGE_PT_requests", "MCP_BRIDGE_PT_activity"}
+    bridge.run(_BEGIN_MEASURING)
+    for _ in range(8):
+        bridge.run(_REDRAW)
+        bridge.window.settle(0.3)
+    bridge.picture(f"{count}-activity")
+    measured = bridge.run(_END_MEASURING)
+    # As long as nobody has asked for anything the panel is hidden.
+    assert set(measured) == ({"MCP_BRIDGE_PT_requests", "MCP_BRIDGE_PT_activity"} if count else set())
+    print(count, measured)
     assert all(milliseconds < 1.0 for milliseconds in measured.values()), measured
 
 
@@ -231,28 +238,30 @@ for number in range(2 * {count}):
         desk.deny(asked.id, 'no') if number % 4 == 1 else desk.cancel(asked.id)
 import_module(f'{{name}}.operators.state').refresh()
 """
-#: Draws each panel into a layout of Blender's own, a hundred times, from within a panel.
-_MEASURE = """
-import statistics, time
+#: Wraps a panel's draw, so that Blender's own drawing is measured, and takes the wrapping off again. Activity, which is
+#: closed, is drawn into it as well.
+_BEGIN_MEASURING = """
+import time
 panels = import_module(f'{name}.panels.requests')
-measured = {}
-def timed(cls, draw):
-    def run(self, context):
+panels.measured = {}
+panels.unwrapped = panels.MCP_BRIDGE_PT_requests.draw
+def draw(self, context):
+    for name, part in (
+        ('MCP_BRIDGE_PT_requests', panels.unwrapped),
+        ('MCP_BRIDGE_PT_activity', panels.MCP_BRIDGE_PT_activity.draw),
+    ):
         begin = time.perf_counter()
-        draw(self, context)
-        measured.setdefault(cls.__name__, []).append(1000 * (time.perf_counter() - begin))
-    return run
-classes = [panels.MCP_BRIDGE_PT_requests, panels.MCP_BRIDGE_PT_activity]
-before = {cls: cls.draw for cls in classes}
-for cls, draw in before.items():
-    cls.draw = timed(cls, draw)
-try:
-    for _ in range(10):
-        for area in bpy.context.window.screen.areas:
-            area.tag_redraw()
-        bpy.ops.wm.redraw_timer(type='DRAW_WIN', iterations=1)
-finally:
-    for cls, draw in before.items():
-        cls.draw = draw
-result = {name: statistics.median(times) for name, times in measured.items()}
+        part(self, context)
+        panels.measured.setdefault(name, []).append(1000 * (time.perf_counter() - begin))
+panels.MCP_BRIDGE_PT_requests.draw = draw
+"""
+_REDRAW = """
+for area in bpy.context.window_manager.windows[0].screen.areas:
+    area.tag_redraw()
+"""
+_END_MEASURING = """
+import statistics
+panels = import_module(f'{name}.panels.requests')
+panels.MCP_BRIDGE_PT_requests.draw = panels.unwrapped
+result = {name: statistics.median(times) for name, times in panels.measured.items() if len(times) >= 5}
 """
