@@ -11,13 +11,11 @@ from pathlib import Path
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.sandbox import supervisor
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse, snapshot
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.pool import RehearsalCancelled
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.report import as_text
 from bl_ext.user_default.mcp_bridge.sandbox.supervisor.probe import EVERYTHING
-from bl_ext.user_default.mcp_bridge.scene import events
 
 from support.rehearsing import rehearsals, report_of
 
@@ -198,75 +196,3 @@ def test_a_warm_child_waits_for_the_next_one() -> None:
     report_of("result = 2")
     assert first is not pool._warm
     assert supervisor.current().wait(first.handle, 10.0).state == "exited"
-
-
-class TestSnapshot:
-    def test_nobody_notices(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Neither file name, nor "unsaved changes", nor undo, nor preferences, nor other add-ons' handlers."""
-        monkeypatch.setattr(snapshot, "_WORTH_KEEPING_S", 60.0)
-        called: list[str] = []
-
-        def handler(*_: object) -> None:
-            called.append("save")
-
-        for name in ("save_pre", "save_post", "depsgraph_update_post"):
-            getattr(bpy.app.handlers, name).append(handler)
-        preferences = bpy.context.preferences
-        preferences.filepaths.file_preview_type = "AUTO"
-        preferences.is_dirty = False
-        bpy.data.use_autopack = True
-        bpy.data.objects["Cube"].location.x = 7
-        bpy.context.view_layer.update()
-        called.clear()
-        before = (bpy.data.filepath, bpy.data.is_dirty, bpy.data.is_saved)
-        try:
-            snapshot.release(snapshot.take(tmp_path))
-            handlers = [
-                handler in getattr(bpy.app.handlers, name)
-                for name in ("save_pre", "save_post", "depsgraph_update_post")
-            ]
-        finally:
-            for name in ("save_pre", "save_post", "depsgraph_update_post"):
-                getattr(bpy.app.handlers, name).remove(handler)
-        assert called == []
-        assert handlers == [True] * 3
-        assert (bpy.data.filepath, bpy.data.is_dirty, bpy.data.is_saved) == before
-        assert (preferences.filepaths.file_preview_type, preferences.is_dirty) == ("AUTO", False)
-        assert bpy.data.use_autopack
-        bpy.data.use_autopack = False
-        assert list(tmp_path.iterdir()) == []
-
-    def test_a_slow_copy_is_used_again_until_something_changes(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(snapshot, "_WORTH_KEEPING_S", 0.0)
-        events.register()
-        try:
-            first = snapshot.take(tmp_path)
-            assert snapshot.take(tmp_path) is first
-            bpy.data.objects["Cube"].location.x += 1
-            bpy.context.view_layer.update()
-            second = snapshot.take(tmp_path)
-        finally:
-            events.unregister()
-        assert second is not first
-        snapshot.release(first)
-        assert first.path.exists(), "it was taken twice"
-        snapshot.release(first)
-        assert not first.path.exists()
-        assert snapshot.take(tmp_path) is not second, (
-            "without handlers nobody knows whether something changed"
-        )
-
-    def test_a_quick_copy_goes_when_nobody_needs_it(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(snapshot, "_WORTH_KEEPING_S", 60.0)
-        copy = snapshot.take(tmp_path)
-        assert copy.path.exists()
-        snapshot.release(copy)
-        assert list(tmp_path.iterdir()) == []
-
-    def test_a_copy_that_cannot_be_written_says_so(self, tmp_path: Path) -> None:
-        with pytest.raises(ExternalServiceError, match=r"Blender could not copy the scene for a rehearsal: "):
-            snapshot.take(tmp_path / "missing")

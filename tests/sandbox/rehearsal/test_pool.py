@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who gets which child, and what becomes of it: with children that only note what is asked of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, get_args
+
+import pytest
+from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import pool as pool_module
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.pool import (
+    Child,
+    ChildFailed,
+    Needs,
+    Pool,
+    RehearsalCancelled,
+)
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.program import Program
+from bl_ext.user_default.mcp_bridge.sandbox.supervisor.process import ProcessStatus, Reason
+
+NEEDS = Needs(Program(("blender",), (), ()), frozenset((Path("/a"),)), memory_mb=1000, disk_mb=100)
+
+
+class _Child:
+    """What a pool sees of a child."""
+
+    def __init__(self, _supervisor: object, needs: Needs, *, warm_up: bool) -> None:
+        self.needs, self.warm_up = needs, warm_up
+        self.living, self.made_ready, self.failure = True, False, None
+        made.append(self)
+
+    def ready(self, cancelled: Callable[[], bool]) -> None:
+        self.made_ready = True
+        if failure is not None:
+            raise failure
+
+    def alive(self) -> bool:
+        return self.living
+
+    def end(self) -> None:
+        self.living = False
+
+
+made: list[_Child] = []
+failure: Exception | None = None
+
+
+@pytest.fixture
+def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
+    monkeypatch.setattr(pool_module, "Child", _Child)
+    made.clear()
+    found = Pool(SimpleNamespace(), at_once=2)  # type: ignore[arg-type]
+    yield found
+    found.close()
+
+
+def _settled(pool: Pool, count: int) -> list[_Child]:
+    """All children, once `count` of them were made and the pool has ended what it was done with."""
+    until = time.monotonic() + 10
+    while (len(made) < count or sum(child.living for child in made) > 1) and time.monotonic() < until:
+        time.sleep(0.005)
+    assert len(made) == count
+    return made
+
+
+class TestNeeds:
+    @pytest.mark.parametrize(
+        ("has", "serves"),
+        [
+            ({}, True),
+            ({"memory_mb": 2000, "disk_mb": 200, "readable": frozenset((Path("/a"), Path("/b")))}, True),
+            ({"memory_mb": 999}, False),
+            ({"disk_mb": 99}, False),
+            ({"readable": frozenset()}, False),
+            ({"program": Program(("other",), (), ())}, False),
+        ],
+    )
+    def test_what_has_more_serves_what_needs_less(self, has: dict[str, Any], serves: bool) -> None:
+        assert replace(NEEDS, **has).serves(NEEDS) == serves
+
+
+class TestPool:
+    def test_the_first_child_is_cold_and_the_next_one_was_waiting(self, pool: Pool) -> None:
+        with pool.child(NEEDS) as first:
+            assert (first.warm_up, first.made_ready) == (False, True)
+        first, warm = _settled(pool, 2)
+        assert (first.living, warm.living, warm.warm_up) == (False, True, True)
+        with pool.child(NEEDS) as second:
+            assert second is warm
+
+    def test_a_child_that_does_not_fit_is_ended_for_one_that_does(self, pool: Pool) -> None:
+        pool.warm(NEEDS)
+        with pool.child(replace(NEEDS, memory_mb=5000)) as child:
+            assert child.needs.memory_mb == 5000
+            assert [one.living for one in made] == [False, True]
+
+    def test_a_child_that_died_while_it_waited_is_replaced(self, pool: Pool) -> None:
+        pool.warm(NEEDS)
+        made[0].living = False
+        with pool.child(NEEDS) as child:
+            assert child is made[1]
+
+    def test_a_child_that_waits_is_not_made_twice(self, pool: Pool) -> None:
+        pool.warm(NEEDS)
+        pool.warm(NEEDS)
+        assert len(made) == 1
+        pool.warm(replace(NEEDS, disk_mb=500))
+        assert [one.living for one in made] == [False, True]
+
+    def test_a_rehearsal_that_fails_gives_its_place_back(
+        self, pool: Pool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for _ in range(5):  # more than there are places
+            with pytest.raises(ChildFailed, match="no"), pool.child(NEEDS):
+                raise ChildFailed("no")
+
+    def test_a_child_that_does_not_get_ready_is_ended(
+        self, pool: Pool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(globals(), "failure", ChildFailed("it is not confined"))
+        with pytest.raises(ChildFailed, match="it is not confined"), pool.child(NEEDS):
+            pytest.fail("there is no child to use")
+        assert _settled(pool, 2)[0].living is False
+
+    def test_two_at_once_and_a_third_one_waits(self, pool: Pool) -> None:
+        go_on, inside = threading.Event(), threading.Semaphore(0)
+
+        def rehearse() -> None:
+            with pool.child(NEEDS):
+                inside.release()
+                go_on.wait(10)
+
+        threads = [threading.Thread(target=rehearse) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        assert inside.acquire(timeout=10)
+        assert inside.acquire(timeout=10)
+        assert not inside.acquire(timeout=0.2)
+        go_on.set()
+        assert inside.acquire(timeout=10)
+        for thread in threads:
+            thread.join()
+
+    def test_closed_it_keeps_no_child(self, pool: Pool) -> None:
+        pool.warm(NEEDS)
+        pool.close()
+        assert not made[0].living
+        pool.warm(NEEDS)
+        assert len(made) == 1
+
+    def test_what_cannot_be_confined_leaves_the_pool_usable(
+        self, pool: Pool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object, **__: object) -> None:
+            raise ExternalServiceError("nothing confines a process here")
+
+        monkeypatch.setattr(pool_module, "Child", refuse)
+        for _ in range(5):
+            with pytest.raises(ExternalServiceError, match="nothing confines"), pool.child(NEEDS):
+                pytest.fail("there is no child to use")
+
+
+class _Supervisor:
+    """A supervisor whose one process is as the test says."""
+
+    def __init__(self, status: ProcessStatus, answers: list[bytes | None]) -> None:
+        self._status, self._answers = status, answers
+        self.removed: list[Path] = []
+
+    def new_folder(self) -> Path:
+        return Path("/work")
+
+    def shared_folder(self) -> Path:
+        return Path("/shared")
+
+    def canary(self) -> dict[str, Any]:
+        return {"file": "/canary", "port": 1}
+
+    def start(self, spec: Any) -> str:
+        self.spec = spec
+        return "handle"
+
+    def receive(self, _handle: str, _timeout: float) -> bytes | None:
+        if not self._answers:
+            raise TimeoutError
+        return self._answers.pop(0)
+
+    def wait(self, _handle: str, _timeout: float) -> ProcessStatus:
+        return self._status
+
+    status = kill = lambda self, _handle: self._status
+
+    def limit_time(self, _handle: str, _seconds: float) -> None: ...
+
+    def send(self, _handle: str, _line: bytes) -> None: ...
+
+    def chatter(self, _handle: str) -> str:
+        return ""
+
+    def remove_folder(self, folder: Path) -> None:
+        self.removed.append(folder)
+
+
+def _child(reason: Reason | None, answers: list[bytes | None], **status: Any) -> tuple[Child, _Supervisor]:
+    state = status.pop("state", "failed")
+    facts = ProcessStatus(1, state, status.pop("exit_code", None), 0.0, reason=reason, **status)
+    supervisor = _Supervisor(facts, answers)
+    return Child(supervisor, NEEDS, warm_up=False), supervisor  # type: ignore[arg-type]
+
+
+class TestChild:
+    def test_it_may_read_what_it_needs_and_reach_nobody(self) -> None:
+        child, supervisor = _child(None, [])
+        assert supervisor.spec.net_policy == "deny"
+        assert set(supervisor.spec.readable) == {Path("/shared"), Path("/a")}
+        assert (supervisor.spec.mem_limit_mb, supervisor.spec.disk_mb) == (1000, 100)
+        child.end()
+        assert supervisor.removed == [Path("/work")]
+
+    def test_only_what_holds_everything_is_ready(self) -> None:
+        child, _ = _child(None, [b'{"ready": true, "blender": "4.2", "in_force": ["read", "network"]}'])
+        with pytest.raises(ChildFailed, match="the confinement does not hold: only read, network is refused"):
+            child.ready()
+
+    @pytest.mark.parametrize("reason", [*get_args(Reason), None])
+    def test_every_end_has_its_words(self, reason: Reason | None) -> None:
+        child, _ = _child(reason, [None], exit_code=7, signal=11, detail="no such file")
+        with pytest.raises(ChildFailed, match=r"^the confined Blender .{10}"):
+            child.ask({}, 1.0, lambda: False)  # type: ignore[typeddict-item]
+
+    def test_one_that_says_nothing_is_told_of(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        child, _ = _child(None, [], state="running")
+        with pytest.raises(ChildFailed, match="did not answer in time"):
+            child._receive(0.05, lambda: False)
+
+    def test_waiting_can_be_cancelled(self) -> None:
+        child, _ = _child(None, [], state="running")
+        with pytest.raises(RehearsalCancelled):
+            child.ready(lambda: True)
