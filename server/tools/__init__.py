@@ -29,6 +29,7 @@ from . import (
     rodin,
     scene,
     sketchfab,
+    timeline,
     viewport,
 )
 from .registry import make
@@ -77,6 +78,9 @@ FURTHER: tuple[Callable[..., Any], ...] = (
     knowledge.list_operators,
     nodes.get_node_tree,
     nodes.set_node_tree,
+    timeline.get_animation,
+    timeline.set_frame,
+    timeline.set_keyframes,
 )
 
 

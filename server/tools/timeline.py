@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tools for the timeline: the frame, the range and rate, and what is animated."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import bpy
+
+from ... import main_thread
+from ...errors import BridgeError, InvalidParamsError
+from ...sandbox import paths
+from ...scene import animation
+from ...scene.animation import Kind
+from ...scene.describe import find
+from ..mcp.content import ToolResult
+from ..mcp.context import RequestContext
+from . import scripts
+from .code import CodeResult, failure
+from .registry import tool
+from .schema import Bounds
+
+_SCRIPT = Path(__file__).parent.parent.parent / "scene" / "scripts" / "set_timeline.py"
+Name = Annotated[str, Bounds(shortest=1, longest=255)]
+Frame = Annotated[int, Bounds(-1048574, 1048574)]
+Interpolation = Literal[
+    "CONSTANT", "LINEAR", "BEZIER", "SINE", "QUAD", "CUBIC", "QUART", "QUINT", "EXPO", "CIRC", "BACK", "BOUNCE",
+    "ELASTIC",
+]  # fmt: skip
+
+
+@tool(title="Get Animation", read_only=True)
+def get_animation(
+    context: RequestContext, kind: Kind, name: Name, limit: Annotated[int, Bounds(1, 20000)] = 1000
+) -> dict[str, Any]:
+    """What is animated of an object, material, world, light, camera, scene or node group: the curves with keys as
+    [frame, value, interpolation], drivers, NLA tracks; and the scene's frame, range and rate.
+
+    name: of the object, material, …
+    limit: keys in all.
+    """
+    return animation.animation(kind, name, limit=limit)
+
+
+@tool(title="Set Frame", idempotent=True, output=CodeResult)
+async def set_frame(
+    context: RequestContext,
+    frame: Frame | None = None,
+    start: Annotated[int, Bounds(0, 1048574)] | None = None,
+    end: Annotated[int, Bounds(0, 1048574)] | None = None,
+    rate: Annotated[float, Bounds(0.1, 1000)] | None = None,
+) -> ToolResult:
+    """Go to a frame, and set the scene's frame range and rate, as one undo step. The user may be asked, as for a
+    script.
+
+    start: first frame of the range.
+    end: last frame of the range.
+    rate: frames per second.
+    """
+    if start is not None and end is not None and start > end:
+        return failure(InvalidParamsError(f"the range begins at {start}, after its end at {end}"))
+    plan = {"frame": frame, "start": start, "end": end, "rate": rate}
+    return await scripts.run(
+        context, scripts.with_data(_script(), "PLAN", plan, "set_frame"), "Frame and range"
+    )
+
+
+@tool(title="Set Keyframes", output=CodeResult)
+async def set_keyframes(
+    context: RequestContext,
+    kind: Kind,
+    name: Name,
+    data_path: Annotated[str, Bounds(shortest=1, longest=500)],
+    keys: Annotated[list[list[Any]], Bounds(shortest=1, longest=2000)],
+    interpolation: Interpolation = "BEZIER",
+) -> ToolResult:
+    """Animate a property: set keys on it, as one undo step. The user may be asked, as for a script.
+
+    name: of the object, material, …
+    data_path: such as location, rotation_euler, data.energy, modifiers["Wave"].height, ["custom"].
+    keys: each [frame, value]; a value of several numbers is a list.
+    """
+    try:
+        wrong = next((key for key in keys if not _is_key(key)), None)
+        if wrong is not None:
+            raise InvalidParamsError(f"a key is [frame, value], not {str(wrong)[:80]!r}")
+        if reason := paths.bad_data_path(data_path):
+            raise InvalidParamsError(reason)
+        look = main_thread.run(
+            lambda: find(getattr(bpy.data, animation.KINDS[kind]), name, kind.replace("_", " ")).name,
+            changes=False,
+            cancelled=context.cancelled,
+            label="set_keyframes",
+        )
+        await asyncio.wrap_future(look)
+    except BridgeError as error:
+        return failure(error)
+    plan = {
+        "collection": animation.KINDS[kind],
+        "name": name,
+        "data_path": data_path,
+        "keys": keys,
+        "interpolation": interpolation,
+    }
+    script = scripts.with_data(_script(), "PLAN", plan, "set_keyframes")
+    return await scripts.run(context, script, f"Animate {name}")
+
+
+def _is_key(key: list[Any]) -> bool:
+    return len(key) == 2 and isinstance(key[0], (int, float)) and not isinstance(key[0], bool)
+
+
+@cache
+def _script() -> str:
+    return _SCRIPT.read_text(encoding="utf-8")
