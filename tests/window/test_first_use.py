@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the README tells a new user to do, by mouse and keys: from a fresh Blender to the first confirmed script."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from blenders import BUILD, ROOT
+from support import window as window_support
+from support.blender import EXTENSION
+from support.ports import free_port
+from support.scripted_bridge import ShimClient
+from support.window import Window
+
+_MINUTES = 2.0
+
+#: Where things are in the factory start-up file's window at a scale of 1.
+VIEWPORT, TAB, START = (400, 450), (1043, 245), (900, 130)
+COPY, FIRST_CLIENT = (900, 217), (857, 241)
+REVIEW, APPLY = (838, 262), (727, 773)
+CHAIR = (
+    "Here is your chair:\n\n"
+    "```python\nimport bpy\nbpy.ops.mesh.primitive_cube_add(size=1)\nbpy.context.object.name = 'Chair'\n```"
+)
+
+
+def test_from_the_readme_to_the_first_confirmed_script_in_two_minutes() -> None:
+    with window_support.start("first-use", env={"BLENDER_PORT": str(free_port())}) as window:
+        began = time.monotonic()
+        window.click(*VIEWPORT)
+        window.press("n")
+        _then(window, TAB)
+        _then(window, START)
+        _then(window, COPY)
+        _then(window, FIRST_CLIENT)
+        window.picture("first-use-copied")
+        server = json.loads(window.run("result = bpy.context.window_manager.clipboard"))["mcpServers"][
+            "blender"
+        ]
+        environ = {**server["env"], "XDG_RUNTIME_DIR": str(BUILD / "window" / "first-use" / "run")}
+        with ShimClient(ROOT / "server" / "stdio_shim.py", environ=environ) as client:
+            client.initialize()
+            arguments = {"script": CHAIR, "title": "Simple chair"}
+            client.request(1, "tools/call", {"name": "inject_bpy_script", "arguments": arguments})
+            assert _waits(window)
+            window.settle(2.0)
+            window.picture("first-use-waiting")
+            _then(window, REVIEW)
+            window.picture("first-use-review")
+            _then(window, APPLY)
+            while "result" not in (answer := client.next(timeout=30.0)):
+                pass  # news of lists and resources
+            window.picture("first-use-applied")
+        took = time.monotonic() - began
+        assert answer["result"]["structuredContent"]["status"] == "success"
+        assert window.run("result = 'Chair' in bpy.data.objects")
+        assert took < 60 * _MINUTES
+
+
+def _then(window: Window, place: tuple[int, int]) -> None:
+    window.settle(1.5)
+    window.click(*place)
+    window.settle(1.5)
+
+
+def _waits(window: Window) -> Any:
+    """Whether a request waits for the user within a minute; a rehearsal takes seconds."""
+    until = time.monotonic() + 60.0
+    while time.monotonic() < until:
+        if window.run(
+            "from importlib import import_module\n"
+            f"result = import_module('{EXTENSION}.operators.state').view.waiting"
+        ):
+            return True
+        time.sleep(0.2)
+    return False
