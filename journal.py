@@ -23,7 +23,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from . import settings
+from . import settings, tracing
 from .errors import BridgeError
 
 __all__ = (
@@ -84,6 +84,7 @@ class Journal:
                 "time": now.isoformat(timespec="milliseconds"),
                 "event": event,
                 **_redacted(fields),
+                **tracing.fields(),
                 "pid": os.getpid(),
                 "chain": self.chain,
                 "n": self._count + 1,

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from . import tracing
 from .errors import SettingsError
 from .settings import Settings
 
@@ -29,6 +30,8 @@ class _JsonFormatter(logging.Formatter):
             "level": record.levelname,
             "logger": record.name.removeprefix(f"{ROOT}."),
             "message": record.getMessage(),
+            **tracing.fields(),
+            **({} if tracing.rpc_id() is None else {"request_id": tracing.rpc_id()}),
             **getattr(record, "fields", {}),
         }
         if record.exc_info:

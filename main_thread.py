@@ -14,13 +14,27 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
 from .errors import BridgeError
+from .listeners import Listeners
 
-__all__ = ("Busy", "Cancelled", "Queue", "Stopped", "pump", "run", "start", "stop", "waiting", "working")
+__all__ = (
+    "Busy",
+    "Cancelled",
+    "Queue",
+    "Stopped",
+    "pump",
+    "run",
+    "start",
+    "stop",
+    "timed",
+    "waiting",
+    "working",
+)
 
 T = TypeVar("T")
 
@@ -61,6 +75,8 @@ class _Work(Generic[T]):
     cancelled: Flag | None
     label: str
     future: Future[T] = field(default_factory=Future)
+    #: That of whoever asked: the trace of a request goes along.
+    context: Context = field(default_factory=copy_context)
 
     def perform(self) -> None:
         """Do the work now, or say why not; never raises."""
@@ -74,18 +90,26 @@ class _Work(Generic[T]):
             return
         global _working
         _working = self.label if self.changes else ""
+        begin = time.perf_counter()
         try:
-            result = self.do()
+            result = self.context.run(self.do)
         except BaseException as error:
             # Whatever the work raised belongs to whoever asked for it; the main loop must go on.
-            _working = ""
+            self._finish(begin)
             self.future.set_exception(error)
         else:
-            _working = ""
+            self._finish(begin)
             self.future.set_result(result)
+
+    def _finish(self, begin: float) -> None:
+        global _working
+        _working = ""
+        timed.tell(self.label, time.perf_counter() - begin)
 
 
 _working = ""
+#: Told of each piece of work, by its label, and for how many seconds it had the main thread.
+timed: Listeners[[str, float]] = Listeners()
 
 
 def working() -> str:

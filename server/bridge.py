@@ -245,6 +245,8 @@ def _app(chosen: Settings, features: Features, door: access.Access, instance_id:
     metrics = Metrics(
         queue_depth=main_thread.waiting, connections=lambda: app.connections, processes=_processes
     )
+    main_thread.timed.clear()
+    main_thread.timed.add(metrics.on_main_thread)
     features.add(*(_metered(tool, metrics) for tool in features.tools.values()))
     core = Core(
         features=features,
@@ -309,7 +311,15 @@ def _metered(tool: Tool, metrics: Metrics) -> Tool:
             failed = result.is_error
             return result
         finally:
-            metrics.tool_called(tool.name, time.perf_counter() - begin, failed=failed)
+            seconds = time.perf_counter() - begin
+            metrics.tool_called(tool.name, seconds, failed=failed)
+            facts = {
+                "tool": tool.name,
+                "client": context.client.id,
+                "seconds": round(seconds, 6),
+                "failed": failed,
+            }
+            _log.debug("%s took %.4f s", tool.name, seconds, extra={"fields": facts})
 
     return replace(tool, handler=handler)
 
@@ -364,6 +374,7 @@ def _tidy_up(bridge: Bridge | None = None) -> None:
             handlers.remove(function)
     discovery.withdraw()
     main_thread.stop()
+    main_thread.timed.clear()
     desk = review.current()
     if desk is not None:
         desk.expire("the bridge was stopped")

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from .. import tracing
 from .mcp import content, tasks
 from .mcp.actions import Action, Answered, Send, Start, Stop
 from .mcp.context import Call, Era, InputRequired, Principal, RequestContext
@@ -195,6 +196,7 @@ class Connection:
 
     async def _run(self, start: Start) -> None:
         call = start.call
+        tracing.begin(call.meta.get("traceparent"), call.request_id)
         link = Link(self, call)
         try:
             result = await start.run(RequestContext(call, link))

@@ -38,6 +38,13 @@ class Metrics:
         self._refused = Counter(
             "mcp_bridge_refused", "Requests turned away at the door", ("status",), registry=self._registry
         )
+        self._main_thread = Histogram(
+            "mcp_bridge_main_thread_seconds",
+            "For how long a piece of work had Blender's main thread",
+            ("work",),
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
         depth = Gauge(
             "mcp_bridge_queue_depth", "Calls waiting for Blender's main thread", registry=self._registry
         )
@@ -57,6 +64,10 @@ class Metrics:
         """Count one finished call; `tool` must be the name of a tool that exists."""
         self._calls.labels(tool, "error" if failed else "success").inc()
         self._seconds.labels(tool).observe(seconds)
+
+    def on_main_thread(self, work: str, seconds: float) -> None:
+        """Count one piece of work of the main thread, by its label. Any thread."""
+        self._main_thread.labels(work).observe(seconds)
 
     def refused(self, status: int) -> None:
         """Count one request that was turned away, by its HTTP status."""

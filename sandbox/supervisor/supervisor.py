@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -345,10 +346,11 @@ class Supervisor:
         if threading.current_thread() is self._thread:
             return work()
         answer: Future[T] = Future()
+        context = copy_context()  # the trace of whoever asks goes along into the journal
 
         def order() -> None:
             try:
-                answer.set_result(work())
+                answer.set_result(context.run(work))
             except BaseException as error:
                 answer.set_exception(error)
 

@@ -214,7 +214,7 @@ async def target(context: RequestContext, path: str, suffixes: Collection[str]) 
 
 def note(event: str, context: RequestContext, path: Path) -> None:
     """Keep in the journal what is about to happen to a file."""
-    journal.current().write(event, requester=context.client.name, path=str(path))
+    journal.current().write(event, requester=context.client.name, client=context.client.id, path=str(path))
 
 
 # --- on Blender's main thread ---------------------------------------------------------------------------------

@@ -51,6 +51,8 @@ class Tools:
     def __init__(self, **capabilities: Any) -> None:
         self._bridge = bridge.start(settings.current())
         self.capabilities = capabilities
+        #: More members of each call's `_meta`.
+        self.meta: dict[str, Any] = {}
 
     def stop(self) -> None:
         bridge.stop()
@@ -67,6 +69,7 @@ class Tools:
         meta = {
             "io.modelcontextprotocol/protocolVersion": VERSION,
             "io.modelcontextprotocol/clientCapabilities": self.capabilities,
+            **self.meta,
         }
         params = {"name": tool, "arguments": arguments, "_meta": meta, **more}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
