@@ -16,7 +16,7 @@ from mathutils import Vector
 
 from ..errors import ExternalServiceError
 
-__all__ = ("Format", "Picture", "render", "viewport")
+__all__ = ("Format", "Picture", "encode", "render", "through", "viewport")
 
 Format = Literal["png", "jpeg"]
 _QUALITY = 85
@@ -49,7 +49,7 @@ def viewport(*, max_size: int, picture_format: Format) -> Picture:
     width, height = max(1, round(region.width * scale)), max(1, round(region.height * scale))
     pixels = _draw(area.spaces.active, region, width, height)
     return Picture(
-        _encode(pixels, width, height, picture_format), f"image/{picture_format}", width, height, "viewport"
+        encode(pixels, width, height, picture_format), f"image/{picture_format}", width, height, "viewport"
     )
 
 
@@ -83,6 +83,47 @@ def render(*, max_size: int, picture_format: Format | Literal["bmp"]) -> Picture
         return Picture(written.read_bytes(), f"image/{picture_format}", size[0], size[1], "render")
 
 
+def through(camera: Any, side: int) -> Any:
+    """A square picture through this camera as an array of RGBA floats (side, side, 4), rows from the bottom up.
+
+    With a window as its largest 3D viewport shades it, without one by Cycles. Raises ExternalServiceError.
+    """
+    import numpy as np
+
+    found = None if bpy.app.background else _largest_viewport()
+    if found is not None:
+        area, region = found
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        projection = camera.calc_matrix_camera(depsgraph, x=side, y=side)
+        views = camera.matrix_world.inverted(), projection
+        flat = np.array(_draw(area.spaces.active, region, side, side, views), dtype=np.float32)
+        return flat.reshape(side, side, 4)
+    scene: Any = bpy.context.scene
+    before = scene.camera, scene.render.resolution_x, scene.render.resolution_y
+    try:
+        scene.camera, scene.render.resolution_x, scene.render.resolution_y = camera, side, side
+        shot = render(max_size=side, picture_format="png")
+    finally:
+        scene.camera, scene.render.resolution_x, scene.render.resolution_y = before
+    return _decoded(shot.data, side)
+
+
+def _decoded(data: bytes, side: int) -> Any:
+    """The pixels of an encoded picture, by Blender's own reader."""
+    import numpy as np
+
+    with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
+        path = Path(folder) / "tile.png"
+        path.write_bytes(data)
+        image: Any = bpy.data.images.load(str(path))
+        try:
+            flat = np.empty(side * side * 4, dtype=np.float32)
+            image.pixels.foreach_get(flat)
+        finally:
+            bpy.data.images.remove(image)
+    return flat.reshape(side, side, 4)
+
+
 def _largest_viewport() -> tuple[Any, Any] | None:
     areas = [
         area
@@ -96,8 +137,8 @@ def _largest_viewport() -> tuple[Any, Any] | None:
     return area, next(region for region in area.regions if region.type == "WINDOW")
 
 
-def _draw(space: Any, region: Any, width: int, height: int) -> Any:
-    """The viewport drawn off screen: its pixels as a flat buffer of RGBA floats."""
+def _draw(space: Any, region: Any, width: int, height: int, views: tuple[Any, Any] | None = None) -> Any:
+    """The viewport drawn off screen, through its own view or these matrices: a flat buffer of RGBA floats."""
     import gpu
 
     context: Any = bpy.context
@@ -109,8 +150,7 @@ def _draw(space: Any, region: Any, width: int, height: int) -> Any:
             context.view_layer,
             space,
             region,
-            space.region_3d.view_matrix,
-            space.region_3d.window_matrix,
+            *(views or (space.region_3d.view_matrix, space.region_3d.window_matrix)),
             do_color_management=True,
         )
         with offscreen.bind():
@@ -121,7 +161,7 @@ def _draw(space: Any, region: Any, width: int, height: int) -> Any:
     return pixels
 
 
-def _encode(pixels: Any, width: int, height: int, picture_format: Format) -> bytes:
+def encode(pixels: Any, width: int, height: int, picture_format: Format) -> bytes:
     """Bytes of a picture from a flat buffer of RGBA floats, by Blender's own writer."""
     image: Any = bpy.data.images.new(".mcp_bridge_picture", width, height, alpha=False)
     try:

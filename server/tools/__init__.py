@@ -22,6 +22,7 @@ from . import (
     inject,
     job_tools,
     knowledge,
+    looking,
     nodes,
     polyhaven,
     rehearse,
@@ -81,6 +82,8 @@ FURTHER: tuple[Callable[..., Any], ...] = (
     timeline.get_animation,
     timeline.set_frame,
     timeline.set_keyframes,
+    looking.look,
+    looking.compare_views,
 )
 
 

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Small letters for pictures, three pixels wide and five high: Blender's own need a graphics card."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ("HEIGHT", "draw")
+
+HEIGHT = 5
+#: Five rows of three bits each, from the top, as octal digits.
+_GLYPHS = {
+    **dict(zip("0123456789", "75557 26227 71747 71717 55711 74717 74757 71222 75757 75717".split(), strict=True)),
+    **dict(
+        zip(
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+            "25755 65656 34443 65556 74647 74644 34553 55755 72227 11152 55655 44447 57755 65555 25552 65644 "
+            "25573 65655 34216 72222 55557 55552 55775 55255 55222 71247".split(),
+            strict=True,
+        )
+    ),
+    ".": "00002", "-": "00700", "_": "00007", ":": "02020", "/": "11244", " ": "00000",
+}  # fmt: skip
+_UNKNOWN = "77777"
+
+
+def draw(pixels: Any, text: str, x: int, y: int, size: int) -> None:
+    """Write a text into RGBA floats (rows from the bottom up), its lower left corner at x, y; cut at the edge."""
+    height, width = pixels.shape[:2]
+    for character in text.upper():
+        if x + 4 * size > width or y + HEIGHT * size > height:
+            return
+        rows = _GLYPHS.get(character, _UNKNOWN)
+        bits = np.array([[int(row) >> (2 - column) & 1 for column in range(3)] for row in reversed(rows)])
+        shape = np.kron(bits, np.ones((size, size), dtype=int)).astype(bool)
+        pixels[y : y + shape.shape[0], x : x + shape.shape[1]][shape] = (1.0, 1.0, 1.0, 1.0)
+        x += 4 * size

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tools that look at objects from several sides, and at what has changed since."""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from typing import Annotated, Any
+
+from ...errors import InvalidParamsError
+from ...scene import sheet
+from ...scene.sheet import Shading, Sheet, View
+from ..mcp import content
+from ..mcp.content import ToolResult
+from ..mcp.context import RequestContext
+from .registry import tool
+from .schema import Bounds
+
+#: Sheets that compare_views can still go back to.
+_MOST_KEPT = 8
+_kept: OrderedDict[str, tuple[str, dict[str, Any], Sheet]] = OrderedDict()
+
+
+@tool(title="Look", read_only=True)
+def look(
+    context: RequestContext,
+    objects: Annotated[list[str], Bounds(longest=100)] | None = None,
+    views: Annotated[list[View], Bounds(longest=16)] | None = None,
+    turntable: Annotated[int, Bounds(0, 16)] = 0,
+    frames: Annotated[list[int], Bounds(longest=16)] | None = None,
+    shading: Shading = "solid",
+    max_size: Annotated[int, Bounds(128, 2048)] = 640,
+) -> ToolResult:
+    """See objects from several sides as one picture: front, right, top and perspective, or other views, or a turntable,
+    or frames of an animation. Each is named; views along an axis have a scale bar in Blender units.
+
+    objects: what to frame; without it all that is visible.
+    turntable: this many views from around instead.
+    frames: one perspective view at each of these frames instead.
+    shading: solid adds a light, rendered takes the scene's own.
+    max_size: the longer side in pixels.
+    """
+    asked: dict[str, Any] = {
+        "objects": objects or (),
+        "views": views or (),
+        "turntable": turntable,
+        "frames": frames or (),
+        "shading": shading,
+        "max_size": max_size,
+    }
+    made = sheet.make(**asked)
+    view_id = secrets.token_hex(4)
+    _kept[view_id] = (context.client.id, asked, made)
+    while len(_kept) > _MOST_KEPT:
+        _kept.popitem(last=False)
+    note = f"{made.note}. view_id {view_id}: compare_views shows what has changed since."
+    return ToolResult([content.image(made.encoded()), content.text(note)])
+
+
+@tool(title="Compare Views", read_only=True)
+def compare_views(context: RequestContext, view_id: Annotated[str, Bounds(longest=32)]) -> ToolResult:
+    """Look again as an earlier `look` did: before, after, and what differs, side by side.
+
+    view_id: from the answer of look; the last few are kept.
+    """
+    client, asked, before = _kept.get(view_id, ("", {}, None))
+    if before is None or client != context.client.id:
+        raise InvalidParamsError(
+            f"there is no view {view_id!r} any more: call look, change things, then compare"
+        )
+    both, share = sheet.difference(before, sheet.make(**asked))
+    note = f"Left before, middle after, right what differs: {100 * share:.1f} % of the pixels."
+    return ToolResult([content.image(both.encoded()), content.text(note)])
