@@ -9,7 +9,10 @@ rewrites the rest (see `expressions` for how). The code only runs in a namespace
 from __future__ import annotations
 
 import ast
+import contextlib
+import gc
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any, Final
@@ -65,9 +68,21 @@ def compile_script(source: str, *, filename: str = "<script>", source_limit: int
     Raises:
         ScriptRefused: with every finding; codes are `syntax`, `name`, `attribute`, `import`, `size`.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _collector_off():
         warnings.simplefilter("ignore")  # SyntaxWarnings (`1[0]`) would go to the host's console
         return _compile(source, filename, source_limit)
+
+
+@contextlib.contextmanager
+def _collector_off() -> Iterator[None]:
+    """Trees are many objects and no garbage: each search among them would go through all of the host's, too."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _compile(source: str, filename: str, source_limit: int) -> Compiled:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import builtins
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 __all__ = (
     "FLOAT",
@@ -216,8 +216,14 @@ class Kinds:
                 _bind(scope, name, UNKNOWN)
             case ast.MatchMapping(rest=str(name)):
                 _bind(scope, name, UNKNOWN)
-        for child in ast.iter_child_nodes(node):
-            self._collect(child, scope)
+        for field_name in node._fields:
+            inside: Any = getattr(node, field_name, None)
+            if isinstance(inside, list):
+                for child in inside:
+                    if isinstance(child, ast.AST):
+                        self._collect(child, scope)
+            elif isinstance(inside, ast.AST) and inside._fields:  # not what says "load" or "+"
+                self._collect(inside, scope)
 
     def _collect_function(
         self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, scope: Scope
