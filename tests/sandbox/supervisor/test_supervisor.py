@@ -264,7 +264,12 @@ time.sleep(60)
         with parent:
             assert parent.stdout is not None
             assert any(line.startswith("STARTED") for line in parent.stdout)
-            assert with_last_argument(sleep)
+            until = time.monotonic() + 10.0
+            while not with_last_argument(
+                sleep
+            ):  # the launcher has told that it holds, and becomes the command
+                assert time.monotonic() < until
+                time.sleep(0.01)
             os.kill(parent.pid, signal.SIGKILL)
         until = time.monotonic() + 10.0
         while with_last_argument(sleep) and time.monotonic() < until:
