@@ -179,11 +179,12 @@ def _camera(tile: _Tile, objects: Sequence[str]) -> Iterator[tuple[Any, float]]:
         if tile.orthographic:
             data.type = "ORTHO"
         width = data.ortho_scale = 2.1 * radius
-        distance = 3 * radius if tile.orthographic else 1.05 * radius / math.sin(data.angle / 2)
+        distance = 3 * radius if tile.orthographic else 1.15 * radius / math.sin(data.angle / 2)
         data.clip_start, data.clip_end = distance / 1000, distance + 4 * radius
         camera.location = center + tile.direction * distance
         camera.rotation_euler = (-tile.direction).to_track_quat("-Z", "Y").to_euler()
         bpy.context.view_layer.update()
+        camera.hide_viewport = not bpy.app.background  # a viewport would draw its outline
         yield camera, width
     finally:
         bpy.data.objects.remove(camera)
@@ -193,7 +194,7 @@ def _camera(tile: _Tile, objects: Sequence[str]) -> Iterator[tuple[Any, float]]:
 @contextlib.contextmanager
 def _lit(shading: Shading, camera: Any) -> Iterator[None]:
     """For solid shading, a light from over the camera's shoulder: a scene without lights is black."""
-    if shading == "rendered":
+    if shading == "rendered" or not bpy.app.background:  # a viewport is shaded as the user has it
         yield
         return
     data: Any = bpy.data.lights.new(".mcp_bridge_look", "SUN")

@@ -84,6 +84,7 @@ FURTHER: tuple[Callable[..., Any], ...] = (
     timeline.set_keyframes,
     looking.look,
     looking.compare_views,
+    scene.get_file_info,
 )
 
 

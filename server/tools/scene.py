@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from ...scene import describe
+from ...scene import describe, file_info
 from ...scene.describe import ObjectField, ObjectInfo, SceneInfo
 from ..mcp.context import RequestContext
 from .registry import tool
@@ -55,3 +55,13 @@ def get_object_info(context: RequestContext, name: str) -> ObjectInfo:
     name: the object's name, as get_scene_info gives it.
     """
     return describe.object_info(name)
+
+
+@tool(title="Get File Info", read_only=True)
+def get_file_info(context: RequestContext, unused_only: bool = False) -> dict[str, Any]:
+    """What the open file holds and leans on: counts of all kinds of data-blocks, those that nobody uses, linked
+    libraries, files that are missing, images with unsaved changes.
+
+    unused_only: tell only the data-blocks that nobody uses.
+    """
+    return file_info.file_info(unused_only=unused_only)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a .blend file holds and leans on: data-blocks and who uses them, libraries, files that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+__all__ = ("file_info",)
+
+#: Kinds that belong to the program or the window rather than to the user's work.
+_NOT_TOLD = frozenset("screens workspaces window_managers brushes palettes libraries".split())
+_WITH_FILES = ("images", "sounds", "movieclips", "fonts", "volumes", "cache_files", "libraries")
+_MOST = 200
+
+
+def file_info(*, unused_only: bool = False) -> dict[str, Any]:
+    """Counts of all kinds of data-blocks, those that nobody uses, linked libraries and missing files."""
+    kinds = [p.identifier for p in bpy.data.bl_rna.properties if p.type == "COLLECTION"]
+    counts: dict[str, int] = {}
+    unused: dict[str, list[str]] = {}
+    for kind in kinds:
+        blocks = getattr(bpy.data, kind)
+        if kind in _NOT_TOLD or not len(blocks):
+            continue
+        counts[kind] = len(blocks)
+        idle = [block.name for block in blocks if block.users == 0]
+        if idle:
+            unused[kind] = idle[:_MOST]
+    told: dict[str, Any] = {"unused": unused}
+    if not unused_only:
+        told |= {
+            "file": bpy.data.filepath,
+            "counts": counts,
+            "missing_files": list(_missing())[:_MOST],
+            "libraries": [
+                {"name": library.name, "path": library.filepath, "linked": len(library.users_id)}
+                for library in bpy.data.libraries
+            ],
+            "modified_images": [image.name for image in bpy.data.images if image.is_dirty][:_MOST],
+        }
+    return told
+
+
+def _missing() -> Iterator[dict[str, str]]:
+    """Files that are named and not there. A network path is not asked after: that could take a minute."""
+    for kind in _WITH_FILES:
+        for block in getattr(bpy.data, kind, ()):
+            named = block.filepath
+            if (
+                not named
+                or named.startswith(("<", "\\\\"))
+                or getattr(block, "packed_file", None) is not None
+            ):
+                continue
+            if getattr(block, "source", "FILE") != "FILE":  # sequences and tiles name no single file
+                continue
+            path = bpy.path.abspath(named, library=block.library)
+            if not path.startswith(("\\\\", "//")) and not Path(path).exists():
+                yield {"kind": kind, "name": block.name, "path": named}
