@@ -298,12 +298,15 @@ class Builtins:
         return call
 
     def ticked(self, iterator: Iterator[Any]) -> Iterator[Any]:
-        """The iterator, with a tick for each item.
+        """The iterator, with a tick for each item."""
+        return self.born(self._ticking(iterator))
+
+    def born(self, made: Iterator[Any]) -> Iterator[Any]:
+        """A generator, counted while it is alive.
 
         Iterators inside iterators are freed by recursion in C, which overflows the stack from Python 3.12 on when
         they are many; so only so many may be alive at once.
         """
-        made = self._ticking(iterator)
         self._alive.add(made)
         if len(self._alive) > _MOST_ITERATORS:
             self._guard.meter.exceed(f"more than {_MOST_ITERATORS:,} iterators at once", limit="sequence")

@@ -13,6 +13,8 @@ from itertools import compress, repeat
 from operator import contains
 from typing import Any
 
+from .pixels import KeptPixels
+
 __all__ = ("Snapshot",)
 
 #: Types whose registered subclasses are compared, by name in bpy.types.
@@ -57,7 +59,7 @@ class Snapshot:
         self._properties = {name: len(getattr(bpy.types, name).bl_rna.properties) for name in _EXTENDED}
         self._manuals = list(bpy.utils._manual_map)
         self._expressions = {d.driver.expression for d in _drivers()}
-        self._modules = {text.name for text in bpy.data.texts if text.use_module}
+        self._modules = {text.name: text.as_string() for text in bpy.data.texts if text.use_module}
         self._paths = {key: getattr(owner, name) for key, owner, name in _path_properties()}
         self._preferences = dict(_preference_values())
         self._dirty = bpy.context.preferences.is_dirty
@@ -65,6 +67,11 @@ class Snapshot:
         self._keys = {keymap: len(items) for keymap, items in _keymaps()}
         self._view = [(owner, dict(_plain_values(owner))) for owner in _view_structs()]
         self._session = {path: dict(_plain_values(owner)) for path, owner in _scene_structs()}
+        self._pixels = KeptPixels()
+
+    def keep_pixels(self, image: Any) -> None:
+        """Note the pixels of an image that is about to be changed, for `restore_session`."""
+        self._pixels.keep(image)
 
     def remove_left_behind(self) -> list[str]:
         """Undo what the script left outside the scene; returns a sentence for each thing undone."""
@@ -82,7 +89,7 @@ class Snapshot:
         return [sentence for step in steps for sentence in step()]
 
     def restore_session(self) -> list[str]:
-        """Write back what Blender's undo does not bring back: cursor, tool settings, viewports.
+        """Write back what Blender's undo does not bring back: cursor, tool settings, viewports, pixels of images.
 
         Call it after a roll-back. Returns a sentence for each value that could not be restored.
         """
@@ -93,7 +100,7 @@ class Snapshot:
         for path, values in self._session.items():
             if path in now:
                 failed += _write_back(now[path], values)
-        return failed
+        return failed + self._pixels.restore()
 
     # --- one kind each --------------------------------------------------------------------------------------
 
@@ -155,6 +162,9 @@ class Snapshot:
             if text.use_module and text.name not in self._modules:
                 text.use_module = False
                 yield f"the text {text.name!r} would have run when the file is opened; its flag is off again"
+            elif text.use_module and text.as_string() != self._modules[text.name]:
+                text.from_string(self._modules[text.name])
+                yield f"the text {text.name!r}, which runs when the file is opened, was changed and is as before"
 
     def _restore_paths(self) -> Iterator[str]:
         for key, owner, name in _path_properties():

@@ -21,7 +21,7 @@ from ..errors import PolicyError
 from . import hooks, names
 from .inference import Kinds, is_number
 from .matching import Matching
-from .nodes import LOAD, STORE, Finding, is_small
+from .nodes import LOAD, STORE, Finding, is_small, yields
 from .operations import OPERATORS
 
 __all__ = ("Compiled", "Finding", "Import", "ScriptRefused", "compile_script")
@@ -324,11 +324,37 @@ class _Transformer(Matching):
         outer, self.scope = self.scope, self.kinds.scope_of[node]
         held, self._no_temporaries = self._no_temporaries, 0
         documented = ast.get_docstring(node, clean=False) is not None
+        generates = yields(node.body)
         body = self.visit_all(node.body)
         body.insert(1 if documented else 0, self.tick(node))
-        node.body = body
+        node.body = self._generator(node, body) if generates else body
         self.scope, self._no_temporaries = outer, held
         return node
+
+    def _generator(self, node: ast.FunctionDef, body: list[ast.stmt]) -> list[ast.stmt]:
+        """`def f(x): …yield…` as `def f(x): def <body>(x): …; return <born>(<body>(x))`."""
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        given = node.args
+        documentation = body[:1] if ast.get_docstring(node, clean=False) is not None else []
+
+        def name(argument: ast.arg) -> ast.expr:
+            return ast.Name(argument.arg, LOAD, **place)
+
+        same = ast.arguments(
+            given.posonlyargs, given.args, given.vararg, given.kwonlyargs, [None] * len(given.kwonlyargs),
+            given.kwarg, [],
+        )  # fmt: skip
+        inner = ast.FunctionDef(hooks.BODY, same, body, [], **place)
+        if hasattr(node, "type_params"):
+            inner.type_params = []  # type: ignore[attr-defined] # from Python 3.12 on
+        passed: list[ast.expr] = [name(each) for each in (*given.posonlyargs, *given.args)]
+        if given.vararg is not None:
+            passed.append(ast.Starred(name(given.vararg), LOAD, **place))
+        keywords = [ast.keyword(each.arg, name(each), **place) for each in given.kwonlyargs]
+        if given.kwarg is not None:
+            keywords.append(ast.keyword(None, name(given.kwarg), **place))
+        made = ast.Call(ast.Name(hooks.BODY, LOAD, **place), passed, keywords, **place)
+        return [*documentation, inner, ast.Return(self.call(hooks.BORN, node, made), **place)]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         """A class made by the guards' hook."""

@@ -31,6 +31,7 @@ from . import hooks
 from .compile import Compiled, compile_script
 from .policy import LEVELS, Level, Policy, policy
 from .result import to_json
+from .told import told
 from .watchdog import Limits, ScriptStopped, Watchdog
 
 if TYPE_CHECKING:
@@ -250,7 +251,7 @@ def _execute(
     before = Snapshot()
     began = time.perf_counter()
     try:
-        result, stdout = _run_guarded(compiled, rules, Watchdog(_limits(now), cancelled))
+        result, stdout = _run_guarded(compiled, rules, Watchdog(_limits(now), cancelled), before.keep_pixels)
         removed = before.remove_left_behind()
         step.commit()
     except BaseException as error:
@@ -274,17 +275,25 @@ def _roll_back(before: Snapshot, step: UndoStep) -> None:
             before.restore_session()
 
 
-def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog) -> tuple[Any, str]:
+def _run_guarded(
+    compiled: Compiled, rules: Policy, meter: Watchdog, keep_pixels: Callable[[Any], None]
+) -> tuple[Any, str]:
     with meter:
-        namespace, running = prepare(compiled, rules, meter)
+        namespace, running = prepare(compiled, rules, meter, keep_pixels)
         with running:
-            exec(compiled.code, namespace)  # noqa: S102 - the transformer compiled it, which is what the sandbox is
+            try:
+                exec(compiled.code, namespace)  # noqa: S102 - the transformer compiled it, which is what the sandbox is
+            except Exception as error:
+                raise told(error, namespace[hooks.SHOW]) from None
             # Converted while the run is alive: a script's own classes answer only then.
             return to_json(namespace.get("result")), meter.output()
 
 
 def prepare(
-    compiled: Compiled, rules: Policy, meter: Watchdog
+    compiled: Compiled,
+    rules: Policy,
+    meter: Watchdog,
+    keep_pixels: Callable[[Any], None] = lambda _image: None,
 ) -> tuple[dict[str, Any], contextlib.AbstractContextManager[None]]:
     """The globals that `compiled.code` runs in, and the context in which it has to run."""
     from .guards import build_namespace
@@ -293,7 +302,7 @@ def prepare(
         return build_namespace(compiled, rules, None, meter), contextlib.nullcontext()
     from .guarded_bpy import BlenderHost
 
-    host = BlenderHost(rules, meter)
+    host = BlenderHost(rules, meter, keep_pixels)
     namespace = build_namespace(compiled, rules, host, meter)
     _recall(namespace, compiled, host)
     return namespace, host.running(namespace)

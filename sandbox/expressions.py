@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from . import hooks, names
 from .inference import CONTAINERS, TEXT, Kind, is_number
-from .nodes import LOAD, are_small, is_small
+from .nodes import LOAD, are_small, is_small, yields
 from .operations import Operations
 from .plain import HASHING, HASHING_ALL, PLAIN_METHODS
 
@@ -323,6 +323,8 @@ class Expressions(Operations):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         """A function that ticks when it is called."""
+        if yields([node.body]):
+            self.refuse(node, "syntax", "a lambda may not yield", "write a function")
         self.visit_arguments(node.args)
         outer, self.scope = self.scope, self.kinds.scope_of[node]
         body = self.visit(
@@ -363,7 +365,11 @@ class Expressions(Operations):
         self.scope = outer
         return node
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension_parts
+    visit_ListComp = visit_SetComp = visit_DictComp = _visit_comprehension_parts
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        """Generators are counted while they are alive."""
+        return self.call(hooks.BORN, node, self._visit_comprehension_parts(node))  # type: ignore[arg-type]
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
         """`name := value`."""

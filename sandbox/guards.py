@@ -136,6 +136,7 @@ class Guard:
         }
         table |= {hooks.RAW[function.__name__]: function for function in (enumerate, map, reversed, zip)}
         table[hooks.ISINSTANCE] = isinstance
+        table[hooks.BORN] = self.builtins.born
         return table | self.operators.table()
 
     # Reading attributes

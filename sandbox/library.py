@@ -81,7 +81,7 @@ def _collections(guard: Guard) -> Members:
             kind.__name__: guard.builtins.add_facade(guard.hashing.function(kind), kind)
             for kind in (collections.Counter, collections.OrderedDict)
         },
-        "defaultdict": guard.builtins.add_facade(_default_dict(guard), collections.defaultdict),
+        "defaultdict": guard.builtins.add_facade(_default_dict(guard), sturdy.defaultdict),
         "UserDict": dict,
         "UserList": list,
     }
@@ -366,7 +366,7 @@ _OF_VALUES: Final = """correlation covariance fmean geometric_mean harmonic_mean
 
 def _default_dict(guard: Guard) -> Callable[..., Any]:
     def defaultdict(factory: Any = None, *items: Any, **named: Any) -> Any:
-        return collections.defaultdict(factory, *map(guard.hashing.keys, items), **named)
+        return sturdy.defaultdict(factory, *map(guard.hashing.keys, items), **named)
 
     return defaultdict
 

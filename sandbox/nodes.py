@@ -14,7 +14,7 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 from . import hooks, names
 from .inference import Kind, Kinds, Scope
 
-__all__ = ("LOAD", "STORE", "Finding", "Nodes", "are_small", "is_small")
+__all__ = ("LOAD", "STORE", "Finding", "Nodes", "are_small", "is_small", "yields")
 
 LOAD: Final = ast.Load()
 STORE: Final = ast.Store()
@@ -209,3 +209,15 @@ _REFUSED_FORMS: Final[dict[str, tuple[str, str]]] = {
     "TemplateStr": ("template strings are not supported", "write an f-string"),
     "Interpolation": ("template strings are not supported", "write an f-string"),
 }
+
+
+def yields(body: Sequence[ast.AST]) -> bool:
+    """Whether a function of this body is a generator."""
+    waiting = list(body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)
+    return False

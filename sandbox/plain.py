@@ -76,7 +76,7 @@ GUARDED: Final[dict[type, frozenset[str]]] = {
 _TYPES: Final[tuple[type, ...]] = (
     *(str, bytes, int, float, bool, complex, type(None), list, tuple, dict, set, frozenset, range, slice),
     *(type({}.keys()), type({}.values()), type({}.items())),
-    *(sturdy.deque, collections.OrderedDict, collections.defaultdict, collections.Counter),
+    *(sturdy.deque, collections.OrderedDict, sturdy.defaultdict, collections.Counter),
     *(
         datetime.date,
         datetime.datetime,
@@ -108,8 +108,8 @@ SIMPLE_TYPES: Final = frozenset({int, float, bool, complex, type(None)})
 FLOATY_TYPES: Final = frozenset({float, complex, type(None)})
 ITEM_TYPES: Final = frozenset(
     {list, tuple, dict, str, bytes, range, types.MappingProxyType, sturdy.deque, collections.OrderedDict}
-    | {collections.defaultdict, collections.Counter}
+    | {sturdy.defaultdict, collections.Counter}
 )
 SET_ITEM_TYPES: Final = frozenset(
-    {list, dict, sturdy.deque, collections.OrderedDict, collections.defaultdict, collections.Counter}
+    {list, dict, sturdy.deque, collections.OrderedDict, sturdy.defaultdict, collections.Counter}
 )

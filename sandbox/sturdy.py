@@ -13,11 +13,17 @@ import collections
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ("classmethod", "cmp_to_key", "deque", "property", "staticmethod")
+__all__ = ("classmethod", "cmp_to_key", "defaultdict", "deque", "property", "staticmethod")
 
 
 class deque(collections.deque):  # type: ignore[type-arg]
     """`collections.deque`."""
+
+    __slots__ = ()
+
+
+class defaultdict(collections.defaultdict):  # type: ignore[type-arg]
+    """`collections.defaultdict`."""
 
     __slots__ = ()
 

@@ -50,7 +50,7 @@ def copy_members(guard: Guard) -> Members:
             seen[id(value)] = (value, made)
             for part in list(value):
                 (made.add if kind is set else made.append)(walk(part, seen))
-        elif kind in (dict, collections.OrderedDict, collections.defaultdict, collections.Counter):
+        elif kind in (dict, collections.OrderedDict, sturdy.defaultdict, collections.Counter):
             made = value.copy()
             made.clear()
             seen[id(value)] = (value, made)

@@ -59,6 +59,8 @@ def weigh(value: object, budget: int) -> int:
     raise TooHeavy
 
 
+_arguments: Final = BaseException.args.__get__  # type: ignore[attr-defined]
+"""`error.args`, whatever the script's class says that is."""
 _INSTANCE: Final = 20
 """What it costs to look into anything but a list."""
 _ONLY_SMALL: Final = SCALAR_TYPES - {str, bytes}
@@ -74,7 +76,7 @@ def _parts(value: object) -> list[object] | tuple[object, ...]:
     if isinstance(value, type({}.keys()) | type({}.values()) | type({}.items())):
         return list(value)
     if isinstance(value, BaseException):
-        return value.args
+        return _arguments(value)  # type: ignore[no-any-return]
     if isinstance(value, functools.partial):
         return [value.func, *value.args, *value.keywords.values()]
     return _attributes(value) if type(type(value)) in (type, abc.ABCMeta) else ()

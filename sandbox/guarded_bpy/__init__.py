@@ -36,9 +36,13 @@ _BMESH = tuple(kind for kind in vars(bmesh.types).values() if isinstance(kind, t
 class BlenderHost:
     """Guards Blender's values for one run; the seam is `guards.Host`."""
 
-    def __init__(self, policy: Policy, meter: Watchdog) -> None:
+    def __init__(
+        self, policy: Policy, meter: Watchdog, keep_pixels: Callable[[Any], None] = lambda _image: None
+    ) -> None:
         self.policy = policy
         self.meter = meter
+        self.keep_pixels = keep_pixels
+        """Called with an image before anything may change its pixels, which undo does not bring back."""
         self.members = members(policy.level)
         self.geometry = Geometry(self, policy.geometry)
         self.stale = Stale()

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import bpy
+
 from .. import paths
 from ..weight import TooHeavy, weigh
 from . import stale
@@ -31,6 +33,7 @@ __all__ = (
     "keyframe",
     "path_resolve",
     "property_unset",
+    "text_line",
 )
 
 Arguments = Mapping[str, Any]
@@ -139,14 +142,38 @@ def _remap(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
         host.refuse(f"user_remap(): {new.name!r} would hold itself")
 
 
-def _pydata(_host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+def _pydata(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
     vertices, edges, faces = (arguments.get(name, ()) for name in ("vertices", "edges", "faces"))
+    corners = sum(map(len, faces)) if len(faces) else 0
+    host.geometry.amount(max(len(vertices), len(edges) / 2, corners / 4), "from_pydata()")
     for part in (edges, faces):
         last = max((max(each, default=0) for each in part), default=-1) if len(part) else -1
         if last >= len(vertices):
             raise IndexError(
                 f"from_pydata(): index {last} is not below {len(vertices)}, the number of vertices"
             )
+
+
+def _text(host: BlenderHost, owner: Any, _arguments: Arguments) -> None:
+    """A text that Blender runs by itself is code: what a script wrote there would run outside the sandbox."""
+    if owner.use_module:
+        host.refuse(f"the text {owner.name!r} runs when the file is opened: write another")
+    find_users: Any = bpy.data.user_map
+    users = find_users(subset=[owner]).get(owner, ()) if owner.users else ()
+    for user in users:
+        if not isinstance(user, (bpy.types.Screen, bpy.types.WorkSpace, bpy.types.WindowManager)):
+            host.refuse(f"the text {owner.name!r} is used by {user.name!r}, which may run it: write another")
+
+
+def text_line(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """`TextLine.body`."""
+    _text(host, value.id_data, {})
+    setattr(value, name, settled(new))
+
+
+def _pixels(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    _image_size(host, owner, arguments)
+    host.keep_pixels(owner)
 
 
 def _frames(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
@@ -204,7 +231,11 @@ CHECKED: dict[str, Check] = {
     "GreasePencilDrawing.resize_strokes": _sizes,
     "BlendDataImages.new": _image_size,
     "UDIMTiles.new": _image_size,
-    "Image.scale": _image_size,
+    "Image.scale": _pixels,
+    "Image.update": _pixels,
+    "Text.clear": _text,
+    "Text.write": _text,
+    "Text.from_string": _text,
     "Image.pack": _pack,
     "ActionFCurves.new": _data_path,
     "ActionChannelbagFCurves.new": _data_path,

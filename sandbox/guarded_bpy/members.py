@@ -217,7 +217,7 @@ class Members:
         plain = read is _get
         if not writable:
             return Access(read=read, plain_read=plain, why=_reason([struct], name))
-        check = values.writer(path, struct, name)
+        check = calls.text_line if path == "TextLine.body" else values.writer(path, struct, name)
         return Access(
             read=read,
             write=check or _set,

@@ -98,6 +98,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _index
     if path in ("Image.generated_width", "Image.generated_height"):
         return _generated
+    if struct in ("Image", "ColorManagedInputColorspaceSettings"):
+        return _image
     if path in _CAPS:
         return _capped(path, _CAPS[path])
     if path == "RenderSettings.engine":
@@ -219,7 +221,14 @@ def _generated(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     other = value.generated_height if name == "generated_width" else value.generated_width
     if isinstance(new, int) and new * other > _MAX_PIXELS // (4 if value.use_generated_float else 1):
         host.exceed(f"an image of {new} x {other} pixels is too large for a script", limit="memory")
+    host.keep_pixels(value)
     setattr(value, name, new)
+
+
+def _image(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """A property of an image: Blender may make or read its pixels anew."""
+    host.keep_pixels(value.id_data)
+    setattr(value, name, settled(new))
 
 
 def _pixels(host: BlenderHost, value: Any, name: str) -> Any:
@@ -230,6 +239,7 @@ def _pixels(host: BlenderHost, value: Any, name: str) -> Any:
             f"an image of {value.size[0]} x {value.size[1]} pixels is too large for a script",
             limit="memory",
         )
+    host.keep_pixels(value)  # what is read can be written item by item
     return getattr(value, name)
 
 

@@ -279,3 +279,84 @@ def test_nothing_runs_where_the_journal_cannot_be_written(monkeypatch: pytest.Mo
     with pytest.raises(journal.JournalError):
         call("import bpy\nbpy.data.objects['Cube'].location.x = 5")
     assert bpy.data.objects["Cube"].location.x == 0
+
+
+# --- what a failed script says, and leaves ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("class A:\n    def __repr__(self): return 'mine'\nraise ValueError(A())", "ValueError: mine"),
+        ("raise KeyError('k')", "KeyError: 'k'"),
+        ("raise ValueError([1, 2])", "ValueError: [1, 2]"),
+        (
+            "class E(Exception):\n    def __str__(self): return f'{self.n} lost'\ne = E()\ne.n = 3\nraise e",
+            "E: 3 lost",
+        ),
+        (
+            "class E(Exception):\n    args = property(lambda self: 1 / 0)\nraise E([2])",
+            "E: [2]",
+        ),
+        ("raise ValueError('x' * 1_000_000)", "xx… (1,000,000 characters)"),
+        (
+            "class A:\n    def __repr__(self): raise OSError\nraise ValueError(A())",
+            "could not be made: OSError",
+        ),
+    ],
+)
+def test_error_is_told_while_the_run_lives(code: str, said: str) -> None:
+    with pytest.raises(HandlerError) as caught:
+        call(code)
+    assert said in str(caught.value)
+    assert len(str(caught.value)) < 5000
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "t = ()\nfor _ in range(60): t = (t, t)\nraise ValueError(t)",
+        "t = ()\nfor _ in range(60): t = (t, t)\nraise OSError(1, t)",
+        "class A:\n    def __repr__(self):\n        while True: pass\nraise ValueError(A())",
+    ],
+)
+def test_error_that_cannot_be_told_in_time(code: str) -> None:
+    settings.set_preferences({"time_limit_s": 0.5})
+    with pytest.raises(LimitExceeded):
+        call(code)
+
+
+def test_failed_script_leaves_pixels() -> None:
+    """Blender's undo does not bring back what a buffer held."""
+    image = bpy.data.images.new("painted", 4, 4)
+    image.pixels = [0.25, 0.5, 0.75, 1.0] * 16
+    bpy.ops.ed.undo_push(message="painted")
+    before = list(image.pixels)
+    for change in (
+        "i.pixels = [0.0] * 64",
+        "i.pixels.foreach_set([0.0] * 64)",
+        "i.pixels[0] = 0.0",
+        "i.scale(2, 2)",
+        "i.generated_color = (1, 0, 0, 1)",
+        "i.generated_width = 8",
+    ):
+        with pytest.raises(HandlerError):
+            call(f"import bpy\ni = bpy.data.images['painted']\n{change}\nraise ValueError")
+        kept = bpy.data.images["painted"]
+        assert tuple(kept.size) == (4, 4), change
+        assert list(kept.pixels) == before, change
+
+
+@pytest.mark.parametrize(
+    "change", ["t.write('import os')", "t.clear()", "t.from_string('x')", "t.lines[0].body = 'import os'"]
+)
+def test_text_that_runs_by_itself_is_not_written(change: str) -> None:
+    text = bpy.data.texts.new("startup.py")
+    text.write("print('the user')")
+    text.use_module = True
+    bpy.ops.ed.undo_push(message="text")
+    with pytest.raises(PolicyError, match="runs when the file is opened"):
+        call(f"import bpy\nt = bpy.data.texts['startup.py']\n{change}")
+    assert bpy.data.texts["startup.py"].as_string().strip() == "print('the user')"
+    call("import bpy\nt = bpy.data.texts.new('notes')\nt.write('hello')\nt.lines[0].body = 'bye'")
+    assert bpy.data.texts["notes"].as_string().strip() == "bye"
