@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-__all__ = ("MADE", "SECTIONS", "width")
+__all__ = ("MADE", "SECTIONS", "broadcast_size", "deep", "product_of", "width")
 
 SECTIONS: Final = 10_000
 """Most parts that an array is split into."""
@@ -110,3 +111,27 @@ MADE: Final[dict[str, Callable[..., float]]] = {
     "unravel_index": _unravelled,
 }
 """Items of the result of `function(np, arguments…)`."""
+
+
+def product_of(shape: Any) -> float:
+    """Items of a shape: an integer or a sequence of integers."""
+    if isinstance(shape, tuple | list):
+        return math.prod(max(float(side), 1.0) for side in shape)
+    return float(operator.index(shape)) if hasattr(type(shape), "__index__") else 1.0
+
+
+def broadcast_size(shapes: list[tuple[int, ...]]) -> float:
+    """Items of the arrays' broadcast, 0 if they do not fit (numpy then says so)."""
+    total = 1.0
+    for position in range(1, max(map(len, shapes), default=0) + 1):
+        total *= max((shape[-position] for shape in shapes if len(shape) >= position), default=1)
+    return total
+
+
+def deep(value: Any) -> int:
+    """How much a list of lists may hold beyond its length."""
+    return (
+        max((len(part) for part in value if isinstance(part, list | tuple)), default=1)
+        if isinstance(value, list)
+        else 1
+    )

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from .array_sizes import MADE, SECTIONS, width
+from .array_sizes import MADE, SECTIONS, broadcast_size, deep, product_of, width
 from .modules import View
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class _Arrays:
             self._width = width(self.np, (*arguments, *named.values()))
             self.size(1)
             if "shape" in named:
-                self.size(_product_of(named["shape"]))
+                self.size(product_of(named["shape"]))
             if check is not None:
                 check(*arguments, **named)
             if made is not None:
@@ -263,7 +263,7 @@ class _Arrays:
         if not arrays:
             return
         self.size(sum(array.size for array in arrays))
-        self.size(_broadcast_size([array.shape for array in arrays[:32]]))
+        self.size(broadcast_size([array.shape for array in arrays[:32]]))
 
     def check_operator(self, sign: str, left: Any, right: Any) -> None:
         """Check `left sign right` before numpy computes it."""
@@ -278,11 +278,11 @@ class _Arrays:
             self.np.shape(part) if isinstance(part, self.array_type | list | tuple) else ()
             for part in (left, right)
         ]
-        self.size(_broadcast_size(shapes))
+        self.size(broadcast_size(shapes))
 
     def _shape(self, shape: Any = 1, *_rest: Any, **named: Any) -> None:
         """`zeros(shape)`."""
-        self.size(_product_of(named.get("shape", shape)))
+        self.size(product_of(named.get("shape", shape)))
 
     def _square(self, *sides: Any, **named: Any) -> None:
         """`eye(N, M)`, `identity(n)`."""
@@ -292,11 +292,11 @@ class _Arrays:
 
     def _target(self, _value: Any, shape: Any, **_named: Any) -> None:
         """`broadcast_to(array, shape)`."""
-        self.size(_product_of(shape))
+        self.size(product_of(shape))
 
     def _grid_of(self, shape: Any, **_named: Any) -> None:
         """`indices(shape)`."""
-        self.size(_product_of(shape) * len(shape))
+        self.size(product_of(shape) * len(shape))
 
     def _count_argument(self, *arguments: Any, **named: Any) -> None:
         counts = [named.get("num", 50), *arguments[2:3]]
@@ -347,7 +347,7 @@ class _Arrays:
         keys = key if isinstance(key, tuple) else (key,)
         fancy: list[Any] = [part for part in keys if isinstance(part, self.array_type | list)]
         if fancy:
-            chosen = _broadcast_size([self.np.shape(part) for part in fancy])
+            chosen = broadcast_size([self.np.shape(part) for part in fancy])
             plain = len(keys) - len(fancy)
             rest = math.prod(value.shape[len(fancy) :]) if not plain else value.size
             if any(type(part) is self.array_type and part.dtype.kind == "b" for part in fancy):
@@ -387,7 +387,7 @@ class _Arrays:
 
         def tile(A: Any, reps: Any) -> Any:  # noqa: N803
             times = math.prod(map(int, reps)) if isinstance(reps, list | tuple) else int(reps)
-            self.size(float(times) * self._size(A) * _deep(A))
+            self.size(float(times) * self._size(A) * deep(A))
             return self._wrapped(np.tile)(A, reps)
 
         def meshgrid(*axes: Any, **named: Any) -> Any:
@@ -466,7 +466,7 @@ class _Arrays:
                 position = _SIZE_POSITION.get(name, 2)
                 if size is None and len(arguments) > position:
                     size = arguments[position]
-                self.size(_product_of(size) if size is not None else 1)
+                self.size(product_of(size) if size is not None else 1)
 
             return self._wrapped(function, check)
 
@@ -487,27 +487,3 @@ _SIZE_POSITION: Final = {
     "triangular": 3,
 }
 """Where `size` stands among the positional arguments, if not third."""
-
-
-def _product_of(shape: Any) -> float:
-    """Items of a shape: an integer or a sequence of integers."""
-    if isinstance(shape, tuple | list):
-        return math.prod(max(float(side), 1.0) for side in shape)
-    return float(operator.index(shape)) if hasattr(type(shape), "__index__") else 1.0
-
-
-def _broadcast_size(shapes: list[tuple[int, ...]]) -> float:
-    """Items of the arrays' broadcast, 0 if they do not fit (numpy then says so)."""
-    total = 1.0
-    for position in range(1, max(map(len, shapes), default=0) + 1):
-        total *= max((shape[-position] for shape in shapes if len(shape) >= position), default=1)
-    return total
-
-
-def _deep(value: Any) -> int:
-    """How much a list of lists may hold beyond its length."""
-    return (
-        max((len(part) for part in value if isinstance(part, list | tuple)), default=1)
-        if isinstance(value, list)
-        else 1
-    )

@@ -164,10 +164,12 @@ class BlenderHost:
                     f"[{key!r}] of {value!r} belongs to an add-on: use the attribute .{key}", code="item"
                 )
             _check_undone(self, value)
+            calls.let_go(self, value, key)
             value[key] = new
             if isinstance(value, bpy.types.Modifier):
                 self.geometry.check(value.id_data)
             return
+        calls.let_go(self, value, key)
         value[key] = new
 
     def delitem(self, value: Any, key: Any) -> None:
@@ -176,6 +178,7 @@ class BlenderHost:
             isinstance(value, bpy.types.bpy_struct) and calls.is_registered(value, key)
         ):
             self.refuse(f"[{key!r}] of {value!r} may not be deleted", code="item")
+        calls.let_go(self, value, key)
         del value[key]
 
     def iterated(self, value: Any) -> Any:

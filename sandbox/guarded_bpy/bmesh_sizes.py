@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ("member", "operator", "plain", "write")
 
-#: Functions that write a mesh, and so move what references point to.
-_WRAPPED = frozenset({"to_mesh"})
+#: Functions that write a mesh, and so move what references point to, or free one.
+_WRAPPED = frozenset({"free", "to_mesh"})
 
 
 def plain(kind: type, name: str) -> bool:
@@ -30,6 +30,8 @@ def member(host: BlenderHost, value: Any, name: str) -> Any:
     if name.startswith("_"):
         host.refuse(f"{type(value).__name__}.{name} may not be used by a script", code="member")
     found = getattr(value, name)
+    if name == "free":
+        return lambda: host.stale.free(value)
     return _then_sweep(host, found) if name in _WRAPPED else found
 
 

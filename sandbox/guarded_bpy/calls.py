@@ -29,8 +29,10 @@ __all__ = (
     "custom_values",
     "driver",
     "foreach_set",
+    "group_removal",
     "group_update",
     "keyframe",
+    "let_go",
     "path_resolve",
     "property_unset",
     "text_line",
@@ -357,12 +359,40 @@ def check_depth(host: BlenderHost, new: Any) -> None:
             )
 
 
+_GROUPS = frozenset({"IDPropertyGroup", "IDPropertyArray"})
+
+
+def let_go(host: BlenderHost, owner: Any, key: Any) -> None:
+    """Before a custom property is replaced or removed: a reference to a part of it would point at freed memory."""
+    if not (hasattr(type(owner), "get") and isinstance(key, str)):
+        return
+    if type(owner.get(key)).__name__ in _GROUPS and host.stale.holds_properties():
+        host.refuse(
+            f"[{key!r}] has parts that the script still holds: read them by .to_dict() or .to_list(), "
+            "or del the variable first",
+            code="item",
+        )
+
+
 def group_update(host: BlenderHost, owner: Any, _name: str) -> Any:
     """`update` of a group of custom properties."""
 
     def call(values: Any) -> None:
         check_depth(host, values)
+        for key in list(owner.keys()):
+            let_go(host, owner, key)
         owner.update(values)
+
+    return call
+
+
+def group_removal(host: BlenderHost, owner: Any, name: str) -> Any:
+    """`pop` and `clear` of a group of custom properties."""
+
+    def call(*arguments: Any) -> Any:
+        for key in arguments[:1] if name == "pop" else list(owner.keys()):
+            let_go(host, owner, key)
+        return getattr(owner, name)(*arguments)
 
     return call
 
@@ -391,6 +421,7 @@ def custom_pop(host: BlenderHost, owner: Any, _name: str) -> Any:
     def call(key: str, *default: Any) -> Any:
         if is_registered(owner, key):
             host.refuse(f"[{key!r}] belongs to an add-on")
+        let_go(host, owner, key)
         return owner.pop(key, *default)
 
     return call

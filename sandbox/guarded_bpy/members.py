@@ -170,6 +170,8 @@ class Members:
         allowed = _C_TYPES.get(kind.__name__)
         if kind.__name__ == "IDPropertyGroup" and name == "update":
             return Access(read=calls.group_update)
+        if kind.__name__ == "IDPropertyGroup" and name in ("pop", "clear"):
+            return Access(read=calls.group_removal)
         if allowed is not None:
             return PLAIN if name in allowed else _refused(kind, name)
         return _refused(kind, name)

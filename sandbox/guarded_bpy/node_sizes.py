@@ -15,6 +15,7 @@ __all__ = ("modifier_size",)
 
 _UNKNOWN = 10.0
 _HUGE = 1e15
+_TEXTS = frozenset({"FunctionNodeReplaceString", "GeometryNodeStringJoin", "GeometryNodeStringToCurves"})
 _DEPTH = 40
 
 
@@ -62,7 +63,38 @@ class _Tree:
         for node in self.tree.nodes:
             if node.bl_idname == "GeometryNodeBlurAttribute":  # a hundred visits take as long as a new point
                 sizes.append(max(*sizes, self.size) * self.number(node, "Iterations") / 100.0)
+            elif node.bl_idname in _TEXTS:  # a hundred letters take as long as a new point
+                sizes.append(self.text(node.outputs[0], 0) / 100.0)
         return max(sizes)
+
+    def text(self, output: Any, level: int) -> float:
+        """Letters that a node gives."""
+        node = output.node
+        known = ("text " + node.name, output.identifier)
+        if known not in self._known and level < _DEPTH:
+            self._known[known] = 1.0  # a cycle through a zone
+            self._known[known] = min(self._letters(node, level + 1), _HUGE)
+        return self._known.get(known, _HUGE)
+
+    def _letters(self, node: Any, level: int) -> float:
+        if node.bl_idname == "FunctionNodeInputString":
+            return float(len(node.string))
+        given = [self._given_text(s, level) for s in node.inputs if s.type == "STRING"]
+        if node.bl_idname == "FunctionNodeReplaceString":
+            return given[0] * max(given[-1], 1.0)
+        total = sum(given) + 100.0
+        if node.bl_idname == "GeometryNodeRepeatOutput":
+            for other in self.tree.nodes:
+                if other.bl_idname == "GeometryNodeRepeatInput" and other.paired_output == node:
+                    return total * 2.0 ** min(self.number(other, "Iterations"), 100.0)
+        return total
+
+    def _given_text(self, socket: Any, level: int) -> float:
+        if socket.is_linked:
+            links = socket.links
+            between = self._given_text(socket.node.inputs[0], level) if socket.is_multi_input else 0.0
+            return sum(self.text(link.from_socket, level) + between for link in links)
+        return float(len(getattr(socket, "default_value", "")))
 
     def number(self, node: Any, name: str, default: float = 1.0) -> float:
         """The size of a number input of a node."""

@@ -20,6 +20,7 @@ from functools import cache
 from itertools import compress
 from typing import Any
 
+import bmesh
 import bpy
 import mathutils
 
@@ -71,6 +72,7 @@ class Stale:
         self._variables: dict[str, Any] = {}
         self._pending = False
         self._aliased = False
+        self._spared: list[Any] = []
 
     def _find_donors(self) -> None:
         manager = bpy.context.window_manager
@@ -92,6 +94,7 @@ class Stale:
     def close(self) -> None:
         """Give the collector everything back."""
         gc.unfreeze()
+        self._spared.clear()
 
     def read_fragile(self, *, aliases: bool) -> None:
         """An element of a growing array is about to be used; `aliases`: the script gets a view of its memory."""
@@ -118,14 +121,27 @@ class Stale:
         if self._slot is None:
             return
         now = _Now()
-        for value in self._held():
+        for value in self._held(self._may_refer):
             reference = value.owner if type(value) in _VECTORS else value
             if self._is_reference(type(reference)):
                 self._look_at(reference, now)
 
-    def _held(self) -> Iterable[Any]:
-        """All that the script holds and that is, or may have, a reference: what the collector tracks, what that refers
-        to, and its variables.
+    def free(self, mesh: Any) -> None:
+        """`mesh.free()`, where the script holds nothing of its layers: such a pointer nothing invalidates.
+
+        Else the mesh lives as long as the run.
+        """
+        if any(map(_is_loose, self._held(_may_be_loose))):
+            self._spared.append(mesh)
+        else:
+            mesh.free()
+
+    def holds_properties(self) -> bool:
+        """Whether the script holds a group or array of custom properties, or a view of one."""
+        return bool(self._held(lambda kind: kind.__name__.startswith("IDProperty")))
+
+    def _held(self, wanted_kind: Callable[[type], bool]) -> Iterable[Any]:
+        """All that the script holds of some kinds: what the collector tracks, what that refers to, and its variables.
 
         The collector does not track collections and functions of Blender's, so these are found in what holds them.
         """
@@ -137,10 +153,13 @@ class Stale:
                 found += frame.f_locals.values()
             frame = frame.f_back  # type: ignore[assignment]
         kinds = set(map(type, found))
-        wanted = {kind for kind in kinds if kind in _VECTORS or self._is_reference(kind)}
+        wanted = set(filter(wanted_kind, kinds))
         # there may be millions, nearly all of them plain values: no line of Python is run for each
         held = compress(found, map(wanted.__contains__, map(type, found)))
         return {id(value): value for value in held}.values()
+
+    def _may_refer(self, kind: type) -> bool:
+        return kind in _VECTORS or self._is_reference(kind)
 
     def _is_reference(self, kind: type) -> bool:
         known = self._kinds.get(kind)
@@ -189,6 +208,18 @@ def _roots() -> dict[int, str]:
             if root is not None:
                 found[kind.bl_rna.as_pointer()] = root
     return found
+
+
+_LAYER_DATA = (bmesh.types.BMLoopUV, bmesh.types.BMDeformVert)
+
+
+def _may_be_loose(kind: type) -> bool:
+    return kind in _VECTORS or kind in _LAYER_DATA
+
+
+def _is_loose(value: Any) -> bool:
+    """Whether this points into memory that it does not know the owner of."""
+    return type(value) in _LAYER_DATA or (value.is_wrapped and value.owner is None)
 
 
 def _kind(owner: Any) -> str:
