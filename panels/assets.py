@@ -59,7 +59,7 @@ class MCP_BRIDGE_PT_assets(bpy.types.Panel):
         row = layout.row()
         source, terms = _SOURCES[chosen.service]
         row.label(text=source, translate=False)
-        row.operator("wm.url_open", text="Terms", icon="URL").url = terms
+        row.operator("wm.url_open", text="", icon="URL").url = terms
         row.operator("mcp_bridge.copy_credits", text="", icon="COPYDOWN")
 
 
