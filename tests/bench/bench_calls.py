@@ -72,6 +72,11 @@ def rows() -> Iterator[Row]:
         calls = samples(lambda: client.call("get_object_info", name="Cube"), 5000)
         yield Row("get_object_info back to back, p50", percentile(calls, 0.5) * 1e3, "ms", "≤ 0.5")
         yield Row("get_object_info back to back, p99", percentile(calls, 0.99) * 1e3, "ms", "≤ 3")
+        hundred = [{"tool": "get_object_info", "arguments": {"name": "Cube"}}] * 100
+        batches = samples(lambda: client.call("batch", calls=hundred), 100)
+        yield Row("batch of 100 get_object_info, p50", percentile(batches, 0.5) * 1e3, "ms")
+        finds = samples(lambda: client.call("find_tools", query="export objects as glTF"), 300)
+        yield Row("find_tools, p50", percentile(finds, 0.5) * 1e3, "ms")
         yield Row("8 clients at once", clients_at_once(port, token, 8, 4.0), "calls/s")
         for size in (1, 4, 16, 32):
             text = "x" * (size * MIB)

@@ -44,6 +44,8 @@ class RawClient:
         self._id += 1
         self.send(json.dumps({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}).encode())
         answer = json.loads(self.receive())
+        while "id" not in answer:  # a notification, such as that the list of tools has changed
+            answer = json.loads(self.receive())
         if "error" in answer:
             raise RuntimeError(answer["error"])
         return answer["result"]
