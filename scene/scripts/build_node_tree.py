@@ -16,7 +16,7 @@ def block(value):
 
 def put(owner, values):
     """Set properties. What one allows depends on the others, so all are set twice and have to hold the second time."""
-    for last in (False, True):
+    for last in (False, True) if values else ():
         for name, value in values.items():
             try:
                 if isinstance(value, dict) and "block" not in value:
@@ -192,7 +192,8 @@ def build(plan):
         if node["pairs_with"] and not nodes[node["name"]].pair_with_output(nodes[node["pairs_with"]]):
             raise ValueError(f"node {node['name']!r} cannot be paired with {node['pairs_with']!r}")
     for node in plan["nodes"]:
-        nodes[node["name"]].parent = nodes[node["parent"]] if node["parent"] else None
+        if node["parent"] or node["keep"]:
+            nodes[node["name"]].parent = nodes[node["parent"]] if node["parent"] else None
     for node in plan["nodes"]:
         nodes[node["name"]].location = node["location"]
     for node in plan["nodes"]:
