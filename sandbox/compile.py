@@ -21,7 +21,7 @@ from ..errors import PolicyError
 from . import hooks, names
 from .inference import Kinds, is_number
 from .matching import Matching
-from .nodes import LOAD, STORE, Finding, is_small, yields
+from .nodes import LOAD, STORE, Finding, is_small, uncounted, yields
 from .operations import OPERATORS
 
 __all__ = ("Compiled", "Finding", "Import", "ScriptRefused", "compile_script")
@@ -171,7 +171,10 @@ class _Transformer(Matching):
     def tick(self, at: ast.AST) -> ast.If:
         """`if not <running>: <stop>()`."""
         place: dict[str, Any] = {"lineno": at.lineno, "col_offset": at.col_offset}  # type: ignore[attr-defined]
-        test = ast.UnaryOp(ast.Not(), self.name(hooks.RUNNING, at), **place)
+        test: ast.expr = self.name(hooks.RUNNING, at)
+        if isinstance(at, ast.FunctionDef) and uncounted(at.args):
+            test = ast.BoolOp(ast.And(), [test, self.call(hooks.DEEPER, at)], **place)
+        test = ast.UnaryOp(ast.Not(), test, **place)
         return ast.If(test, [ast.Expr(self.call(hooks.STOP, at), **place)], [], **place)
 
     # Assignments

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from . import hooks, names
 from .inference import CONTAINERS, TEXT, Kind, is_number
-from .nodes import LOAD, are_small, is_small, yields
+from .nodes import LOAD, are_small, is_small, uncounted, yields
 from .operations import Operations
 from .plain import HASHING, HASHING_ALL, PLAIN_METHODS
 
@@ -331,7 +331,8 @@ class Expressions(Operations):
             node.body
         )  # in what a comprehension draws from, `:=` is no more allowed than outside
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
-        node.body = ast.BoolOp(ast.And(), [self.running(node), body], **place)
+        deeper = [self.call(hooks.DEEPER, node)] if uncounted(node.args) else []
+        node.body = ast.BoolOp(ast.And(), [self.running(node), *deeper, body], **place)
         self.scope = outer
         return node
 

@@ -105,6 +105,7 @@ class Guard:
         make_class = ClassHook(self, self.builtins.real)
         table: dict[str, object] = {
             hooks.STOP: self.meter.stop,
+            hooks.DEEPER: _deeper,
             hooks.TYPE: type,
             hooks.SLICE: slice,
             hooks.EXCEPTION: Exception,
@@ -479,6 +480,10 @@ class Guard:
         """`<class 'int'>` for what stands for a class."""
         real = self.builtins.real(value)
         return repr(real) if real is not value and isinstance(real, type) else None
+
+
+def _deeper() -> bool:
+    return True
 
 
 def _tables(name: str) -> set[type]:

@@ -11,6 +11,8 @@ RUNNING = "<running>"
 """bool: the run goes on. The only thing that a tick reads."""
 STOP = "<stop>"
 """() -> raises the reason why the run does not go on."""
+DEEPER = "<deeper>"
+"""() -> True, or raises RecursionError: a call that Python counts, in functions whose own calls it does not."""
 TYPE = "<type>"
 """The real `type`."""
 

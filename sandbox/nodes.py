@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,7 +15,7 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 from . import hooks, names
 from .inference import Kind, Kinds, Scope
 
-__all__ = ("LOAD", "STORE", "Finding", "Nodes", "are_small", "is_small", "yields")
+__all__ = ("LOAD", "STORE", "Finding", "Nodes", "are_small", "is_small", "uncounted", "yields")
 
 LOAD: Final = ast.Load()
 STORE: Final = ast.Store()
@@ -209,6 +210,17 @@ _REFUSED_FORMS: Final[dict[str, tuple[str, str]]] = {
     "TemplateStr": ("template strings are not supported", "write an f-string"),
     "Interpolation": ("template strings are not supported", "write an f-string"),
 }
+
+
+def uncounted(args: ast.arguments) -> bool:
+    """Whether calls of a function with these parameters escape Python's limit of recursion: such a function that calls
+    itself takes all memory, and Blender with it.
+
+    From 3.13 on the interpreter's quick way to call a function that is not given exactly its positional parameters
+    leaves the check out (seen in 3.13.5: `CALL_PY_GENERAL`).
+    """
+    inexact = args.defaults or args.kwonlyargs or args.vararg or args.kwarg
+    return sys.version_info >= (3, 13) and bool(inexact)
 
 
 def yields(body: Sequence[ast.AST]) -> bool:
