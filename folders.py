@@ -7,9 +7,11 @@ from pathlib import Path
 
 import bpy
 
-from . import journal
+from . import journal, settings
 
-__all__ = ("register", "unregister", "user_folder")
+__all__ = ("register", "system_policy", "unregister", "user_folder")
+
+_POLICY = "mcp_bridge_policy.toml"
 
 
 def user_folder() -> Path:
@@ -17,9 +19,18 @@ def user_folder() -> Path:
     return Path(bpy.utils.extension_path_user(__package__, create=True))
 
 
+def system_policy() -> Path:
+    """Where a studio's policy file lies: in the `extensions` folder of Blender's installation, or in the one that
+    BLENDER_SYSTEM_EXTENSIONS names.
+    """
+    folder = bpy.utils.system_resource("EXTENSIONS")  # type: ignore[attr-defined] # the stubs lack it
+    return Path(folder or Path(bpy.utils.resource_path("SYSTEM")) / "extensions") / _POLICY
+
+
 def register() -> None:
-    """Tell the rooms without `bpy` where they keep what they keep."""
+    """Tell the rooms without `bpy` where they keep, and find, what they need."""
     journal.configure(user_folder() / "audit")
+    settings.set_system_policy(system_policy())
 
 
 def unregister() -> None:

@@ -3,7 +3,9 @@
 
 Sources, the later one winning:
 defaults < preferences < `.env` file < environment < command line < policy file.
-What the policy file names is locked. A new setting is a field of `Settings` and a row of `_FIELDS`.
+What a policy file names is locked. There may be two: the one that BLENDER_MCP_POLICY_FILE names, and, stronger, the
+one in Blender's system folder of extensions, which an artist's environment does not reach.
+A new setting is a field of `Settings` and a row of `_FIELDS`.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ __all__ = (
     "secrets",
     "set_arguments",
     "set_preferences",
+    "set_system_policy",
 )
 
 DEFAULT_PORT = 9876
@@ -237,10 +240,12 @@ def load(
     environ: Mapping[str, str],
     preferences: Mapping[str, Any] = MappingProxyType({}),
     arguments: Mapping[str, Any] = MappingProxyType({}),
+    system_policy: Path | None = None,
 ) -> Settings:
     """The settings that these sources give together.
 
     `preferences` and `arguments` map field names to values; a field that is left out keeps what came before.
+    `system_policy`: a policy file that counts if it is there.
     Raises SettingsError naming the setting, the value and its source.
     """
     env_file = environ.get("BLENDER_MCP_ENV_FILE")
@@ -255,6 +260,11 @@ def load(
         ("environment", _by_field(environ), "{variable}"),
         ("command line", arguments, "--{name}"),
         ("policy file", _read_policy_file(Path(policy_file).expanduser()) if policy_file else {}, "{name}"),
+        (
+            "policy file",
+            _read_policy_file(system_policy) if system_policy and os.path.lexists(system_policy) else {},
+            "{name}",
+        ),
     )
     values: dict[str, Any] = {}
     origins: dict[str, Source] = {}
@@ -309,7 +319,7 @@ def _read_policy_file(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(
-            f"BLENDER_MCP_POLICY_FILE names {path}, which cannot be used: {error}. "
+            f"The policy file {path} cannot be used: {error}. "
             "Nothing is allowed until the policy can be read."
         ) from None
 
@@ -325,6 +335,7 @@ def secrets() -> tuple[str, ...]:
 
 _preferences: Mapping[str, Any] = MappingProxyType({})
 _arguments: Mapping[str, Any] = MappingProxyType({})
+_system_policy: Path | None = None
 
 
 def set_preferences(preferences: Mapping[str, Any]) -> None:
@@ -339,9 +350,17 @@ def set_arguments(arguments: Mapping[str, Any]) -> None:
     _arguments = MappingProxyType(dict(arguments))
 
 
+def set_system_policy(path: Path) -> None:
+    """Where a studio may put a policy file that nothing of the user's own overrides."""
+    global _system_policy
+    _system_policy = path
+
+
 def current() -> Settings:
     """The settings as they are now. Cheap (about 20 µs): the environment is read at each call.
 
     Raises SettingsError as `load` does.
     """
-    return load(environ=os.environ, preferences=_preferences, arguments=_arguments)
+    return load(
+        environ=os.environ, preferences=_preferences, arguments=_arguments, system_policy=_system_policy
+    )

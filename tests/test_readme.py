@@ -32,4 +32,5 @@ def test_the_table_names_every_tool_once() -> None:
 def test_the_table_of_settings_names_variables_that_are_read() -> None:
     named = set(re.findall(r"`(BLENDER_\w+)`", _section("Settings")))
     read = {variable for variable, _ in settings._FIELDS.values() if variable}
-    assert named - {"BLENDER_MCP_ENV_FILE", "BLENDER_MCP_POLICY_FILE"} <= read
+    files = {"BLENDER_MCP_ENV_FILE", "BLENDER_MCP_POLICY_FILE", "BLENDER_SYSTEM_EXTENSIONS"}
+    assert named - files <= read

@@ -7,6 +7,8 @@ import pytest
 from bl_ext.user_default.mcp_bridge import settings
 from bl_ext.user_default.mcp_bridge.errors import SettingsError
 
+from support import blender
+
 
 def test_defaults_without_any_source() -> None:
     found = settings.load(environ={})
@@ -79,6 +81,28 @@ def test_an_empty_variable_counts_as_not_set() -> None:
 def test_a_policy_that_cannot_be_read_allows_nothing(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="Nothing is allowed until the policy can be read"):
         settings.load(environ={"BLENDER_MCP_POLICY_FILE": str(tmp_path / "gone.toml")})
+
+
+def test_the_systems_policy_is_the_strongest_and_counts_once_it_is_there(tmp_path: Path) -> None:
+    system, own = tmp_path / "system.toml", tmp_path / "own.toml"
+    own.write_text("execute_enabled = true\nrate_limit = 5\n")
+    environ = {"BLENDER_MCP_POLICY_FILE": str(own)}
+    assert settings.load(environ=environ, system_policy=system).execute_enabled
+    system.write_text("execute_enabled = false\n")
+    found = settings.load(environ=environ, system_policy=system)
+    assert (found.execute_enabled, found.rate_limit) == (False, 5)
+    assert found.locked == {"execute_enabled", "rate_limit"}
+    system.write_text("execute_enabled = ")
+    with pytest.raises(SettingsError, match=r"system\.toml cannot be used: .* Nothing is allowed until"):
+        settings.load(environ={}, system_policy=system)
+
+
+def test_the_systems_policy_lies_in_blenders_system_folder(tmp_path: Path) -> None:
+    code = "from bl_ext.user_default.mcp_bridge import settings\nprint(settings.current().locked)"
+    (tmp_path / "mcp_bridge_policy.toml").write_text("dry_run = true\n")
+    (tmp_path / "home").mkdir()
+    environ = blender.environment(tmp_path / "home", BLENDER_SYSTEM_EXTENSIONS=str(tmp_path))
+    assert "frozenset({'dry_run'})" in blender.run(code, environ)
 
 
 def test_an_unknown_name_in_the_policy_is_an_error_not_ignored(tmp_path: Path) -> None:
