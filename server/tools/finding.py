@@ -40,7 +40,7 @@ async def find_tools(
     limit: Annotated[int, Bounds(1, 50)] = 5,
 ) -> FoundTools:
     """Find further tools, best first, by what they do: batches, exporting, opening and saving files, animation,
-    node trees, views, API documentation, history, events, transfers. Call them by name.
+    node trees, views, API documentation, history, events. Call them by name.
     """
     from . import all_tools  # which has this one too
 
