@@ -19,6 +19,8 @@ from ..errors import BridgeError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import h11
+
     from .asgi import App
 
 #: A connection that has not sent a whole request head by then is dropped, in seconds.
@@ -172,6 +174,11 @@ class Listener:
                     self.transport.abort()
                 else:
                     super().timeout_keep_alive_handler()
+
+            def handle_websocket_upgrade(self, event: h11.Request) -> None:
+                # From here on the connection is another protocol's, which this one must not outlive.
+                self._head_timer.cancel()
+                super().handle_websocket_upgrade(event)
 
             def connection_lost(self, exc: Exception | None) -> None:
                 timer = getattr(self, "_head_timer", None)
