@@ -15,7 +15,7 @@ from ...scene.node_tree import Kind
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
 from . import scripts
-from .code import CodeResult, failure
+from .code import CodeResult, execute_blender_code, failure
 from .registry import tool
 from .schema import Bounds
 
@@ -61,7 +61,7 @@ async def set_node_tree(
         plan = await asyncio.wrap_future(work)
     except BridgeError as error:
         return failure(error)
-    return await scripts.run(
+    return await execute_blender_code(
         context, scripts.with_data(_builder(), "PLAN", plan, "build"), f"Nodes of {name}"
     )
 

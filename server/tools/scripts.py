@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Changes that a tool makes through a script of ours: rehearsed, asked about, run and rolled back like any other.
+"""Scripts of ours through which tools change the scene: `execute_blender_code` rehearses, asks about, runs and rolls
+them back like any other.
 
 What the assistant gave is data in the script, never a part of its text.
 """
@@ -9,14 +10,7 @@ from __future__ import annotations
 import pprint
 from typing import Any
 
-from ... import settings
-from ...errors import BridgeError
-from .. import reviewing
-from ..mcp.content import ToolResult
-from ..mcp.context import WAIT_SECONDS, RequestContext
-from .code import failure
-
-__all__ = ("run", "with_data")
+__all__ = ("with_data",)
 
 
 def with_data(source: str, name: str, data: Any, function: str) -> str:
@@ -39,19 +33,3 @@ def _check_plain(data: Any) -> None:
             _check_plain(value)
     elif type(data) not in (str, int, float, bool, type(None)):
         raise TypeError(f"{data!r} is no JSON")
-
-
-async def run(context: RequestContext, script: str, title: str) -> ToolResult:
-    """Run a script as `execute_blender_code` does: the same gates, the same yes."""
-    try:
-        if settings.current().dry_run:
-            return ToolResult(structured=await reviewing.dry_run(context, script, title))
-        entry = reviewing.request_for(context, "execute_blender_code", script, title=title)
-        with reviewing.working_on(entry) as mine:
-            if not mine:
-                return ToolResult(structured=reviewing.pending(entry))
-            if entry.state == "received":
-                entry = reviewing.script_of(entry, script)
-            return ToolResult(structured=await reviewing.run(context, entry, wait_seconds=WAIT_SECONDS))
-    except BridgeError as error:
-        return failure(error)

@@ -19,7 +19,7 @@ from ...scene.describe import find
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
 from . import scripts
-from .code import CodeResult, failure
+from .code import CodeResult, execute_blender_code, failure
 from .registry import tool
 from .schema import Bounds
 
@@ -63,7 +63,7 @@ async def set_frame(
     if start is not None and end is not None and start > end:
         return failure(InvalidParamsError(f"the range begins at {start}, after its end at {end}"))
     plan = {"frame": frame, "start": start, "end": end, "rate": rate}
-    return await scripts.run(
+    return await execute_blender_code(
         context, scripts.with_data(_script(), "PLAN", plan, "set_frame"), "Frame and range"
     )
 
@@ -106,7 +106,7 @@ async def set_keyframes(
         "interpolation": interpolation,
     }
     script = scripts.with_data(_script(), "PLAN", plan, "set_keyframes")
-    return await scripts.run(context, script, f"Animate {name}")
+    return await execute_blender_code(context, script, f"Animate {name}")
 
 
 def _is_key(key: list[Any]) -> bool:
