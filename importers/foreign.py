@@ -51,11 +51,12 @@ class Clean:
 @contextmanager
 def scratch() -> Iterator[Path]:
     """A folder for the files of one import. What a Blender that was killed leaves there, the next one removes."""
-    folder = supervisor.current().new_folder()
+    here = supervisor.current()
+    folder = here.new_folder()
     try:
         yield folder
     finally:
-        supervisor.current().remove_folder(folder)  # however deep a foreign file made it
+        here.remove_folder(folder)  # however deep a foreign file made it
 
 
 @contextmanager

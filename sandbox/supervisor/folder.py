@@ -9,6 +9,7 @@ import secrets
 import socket
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import IO
 
@@ -30,6 +31,8 @@ class RunFolder:
         for folder in (self.root, self.control, self.shared):
             folder.mkdir(mode=0o711)
         self._listener: socket.socket | None = None
+        #: Two that remove one tree get into each other's way, and something of it would stay.
+        self._changing = threading.Lock()
 
     @classmethod
     def make(cls, base: Path) -> RunFolder:
@@ -56,10 +59,19 @@ class RunFolder:
             ) from None
 
     def new(self) -> Path:
-        """A new empty folder for one process."""
+        """A new empty folder for one process. Raises ExternalServiceError where none can be made any more."""
         folder = self.path / secrets.token_hex(8)
-        folder.mkdir(mode=0o700)
+        try:
+            with self._changing:
+                folder.mkdir(mode=0o700)
+        except OSError as error:
+            raise ExternalServiceError(f"No folder for a confined process could be made: {error}") from None
         return folder
+
+    def remove(self, folder: Path) -> None:
+        """Remove such a folder, whatever a process left in it."""
+        with self._changing:
+            remove_tree(folder)
 
     def canary(self) -> Canary:
         """The canary file, which everybody may read, in a folder everybody may write to, and a port that accepts."""
@@ -76,8 +88,9 @@ class RunFolder:
         """Remove everything."""
         if self._listener is not None:
             self._listener.close()
-        self._lock.close()
-        remove_tree(self.path)
+        with self._changing:
+            self._lock.close()
+            remove_tree(self.path)
 
 
 def remove_tree(folder: Path) -> None:

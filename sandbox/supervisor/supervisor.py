@@ -157,7 +157,8 @@ class Supervisor:
 
         Not on the supervisor's thread: it may take long, and limits are kept there.
         """
-        remove_tree(folder)
+        if self._folder is not None:
+            self._folder.remove(folder)
 
     def canary(self) -> Canary:
         """What a process tries to reach to find out whether it is confined."""

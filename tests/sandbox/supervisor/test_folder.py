@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,25 @@ def test_pipes_and_sockets_are_removed_like_files_and_nothing_missing_is_an_erro
     remove_tree(folder)
     remove_tree(folder)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_process_left_is_removed_while_everything_is_closed(tmp_path: Path) -> None:
+    """A rehearsal's folder goes on a thread of its own, which Blender's end does not wait for."""
+    for _ in range(20):
+        run = RunFolder.make(tmp_path / "runs")
+        work = run.new()
+        for number in range(20):
+            (work / str(number) / "below").mkdir(parents=True)
+        removing = threading.Thread(target=run.remove, args=(work,))
+        removing.start()
+        run.close()
+        removing.join()
+        assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_after_the_end_there_is_no_folder_to_work_in(tmp_path: Path) -> None:
+    run = RunFolder.make(tmp_path / "runs")
+    run.close()
+    with pytest.raises(ExternalServiceError, match="No folder for a confined process could be made"):
+        run.new()
+    assert list((tmp_path / "runs").iterdir()) == []
