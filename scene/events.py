@@ -16,6 +16,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
+from .. import jobs
 from ..listeners import Listeners
 from . import history
 from .census import census
@@ -58,6 +59,7 @@ _loads = 0
 _saved = -1
 _selection: tuple[str | None, int] = (None, 0)
 _listeners: Listeners[[]] = Listeners()
+_unlisten: Callable[[], None] | None = None
 _census = b""
 
 
@@ -215,6 +217,12 @@ def _on_save(*_: Any) -> None:
         history.happened("save", _revision, file=bpy.data.filepath)
 
 
+def _on_job(job: jobs.Job) -> None:
+    """A render beside the open Blender, of which no handler hears."""
+    if job.kind == "render" and job.ended:
+        history.happened("render", _revision, job_id=job.id, state=job.state)
+
+
 _HANDLERS = (
     ("depsgraph_update_post", _on_depsgraph),
     ("undo_post", _on_undo),
@@ -229,19 +237,25 @@ _HANDLERS = (
 
 def register() -> None:
     """Begin to watch. Harmless when already watching."""
+    global _unlisten
+    if _unlisten is None:
+        _unlisten = jobs.registry.listen(_on_job)
     for name, handler in _HANDLERS:
         handlers = getattr(bpy.app.handlers, name)
         if handler not in handlers:
             handlers.append(handler)
-    history.register()
 
 
 def unregister() -> None:
     """Watch no more; whoever still listens is forgotten."""
+    global _unlisten
+    if _unlisten is not None:
+        _unlisten()
+        _unlisten = None
     for name, handler in _HANDLERS:
         handlers = getattr(bpy.app.handlers, name)
         if handler in handlers:
             handlers.remove(handler)
     _listeners.clear()
-    history.unregister()
+    history.forget_listeners()
     take()

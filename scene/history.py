@@ -14,21 +14,20 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from .. import jobs, main_thread
+from .. import main_thread
 from ..listeners import Listeners
 
 __all__ = (
     "Event",
     "What",
     "complete_since",
+    "forget_listeners",
     "happened",
     "listen",
     "looked",
     "named",
     "newest",
-    "register",
     "since",
-    "unregister",
 )
 
 What = Literal["change", "selection", "active", "mode", "frame", "undo", "redo", "load", "save", "render"]
@@ -61,7 +60,6 @@ _number = 0
 _lock = threading.Lock()
 _listeners: Listeners[[Event]] = Listeners()
 _seen: dict[str, Any] = {}
-_unlisten: Callable[[], None] | None = None
 
 
 def newest() -> int:
@@ -134,28 +132,10 @@ def named(title: str) -> None:
             _events[_events.index(last)] = replace(last, title=title)
 
 
-def register() -> None:
-    """Note the end of renders too. Harmless when registered."""
-    global _unlisten
-    unregister()
-    _unlisten = jobs.registry.listen(_on_job)
-
-
-def unregister() -> None:
-    """Note nothing more; what was noted stays."""
-    global _unlisten
-    if _unlisten is not None:
-        _unlisten()
-    _unlisten = None
+def forget_listeners() -> None:
+    """Tell nobody any more; what was noted stays."""
     _listeners.clear()
     _seen.clear()
-
-
-def _on_job(job: jobs.Job) -> None:
-    if job.kind == "render" and job.ended:
-        from . import events
-
-        happened("render", events.revision(), job_id=job.id, state=job.state)
 
 
 def _goes_on(last: Event, new: Event) -> bool:
