@@ -10,7 +10,7 @@ import bpy
 
 from .describe import find
 
-__all__ = ("KINDS", "Kind", "animation", "curves_of")
+__all__ = ("KINDS", "Kind", "animation", "blocks_of", "curves_of")
 
 Kind = Literal["object", "material", "world", "light", "camera", "scene", "node_group"]
 KINDS: dict[Kind, str] = {
@@ -55,7 +55,7 @@ def animation(kind: Kind, name: str, *, limit: int) -> dict[str, Any]:
         "animated": [],
     }
     left = limit
-    for block in _blocks(owner):
+    for block in blocks_of(owner):
         data = block.animation_data
         if data is None:
             continue
@@ -66,7 +66,8 @@ def animation(kind: Kind, name: str, *, limit: int) -> dict[str, Any]:
     return told
 
 
-def _blocks(owner: Any) -> Iterator[Any]:
+def blocks_of(owner: Any) -> Iterator[Any]:
+    """A data-block, and what below it has an animation of its own: data, shape keys, nodes."""
     yield owner
     data = getattr(owner, "data", None)
     for part in (data, getattr(data, "shape_keys", None), getattr(owner, "node_tree", None)):

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import base64
 import json
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict, get_args
 
 import bpy
@@ -15,7 +16,17 @@ from mathutils import Vector
 from ..errors import InvalidParamsError
 from ..names import did_you_mean, quoted
 
-__all__ = ("ObjectField", "ObjectInfo", "SceneInfo", "find", "object_info", "scene_info")
+__all__ = (
+    "DEFAULT_FIELDS",
+    "More",
+    "ObjectField",
+    "ObjectInfo",
+    "SceneInfo",
+    "find",
+    "object_info",
+    "properties_of",
+    "scene_info",
+)
 
 Vec3 = tuple[float, float, float]
 ObjectField = Literal[
@@ -27,26 +38,26 @@ DEFAULT_FIELDS: tuple[ObjectField, ...] = ("type", "location", "dimensions", "vi
 _MOST_COLLECTIONS = 500
 
 
-class Units(TypedDict):
+class Units(TypedDict, total=False):
     system: str
     length_unit: str
     scale_length: float
 
 
-class Frames(TypedDict):
+class Frames(TypedDict, total=False):
     start: int
     end: int
     current: int
     rate: float
 
 
-class Render(TypedDict):
+class Render(TypedDict, total=False):
     engine: str
     resolution: tuple[int, int]
     resolution_percentage: int
 
 
-class CollectionInfo(TypedDict):
+class CollectionInfo(TypedDict, total=False):
     name: str
     parent: str | None
     objects: int
@@ -58,6 +69,7 @@ class Page(TypedDict):
     name: str
     objects: list[dict[str, Any]]
     matching: int
+    described: NotRequired[dict[str, Any]]
     next_cursor: NotRequired[str]
 
 
@@ -82,7 +94,7 @@ class SceneInfo(Page, total=False):
 
 
 #: `min`, `max`, `size` and `center` of a box along the world's axes.
-Bounds = dict[str, Vec3]
+Bounds = dict[str, Any]
 
 
 class ObjectInfo(TypedDict):
@@ -115,6 +127,11 @@ class ObjectInfo(TypedDict):
     custom_properties: dict[str, Any]
     animated: bool
     library: str | None
+    described: NotRequired[dict[str, Any]]
+
+
+#: What is to be told besides: of a scene (None: of one object alone), and objects of it. `aspects.told` is one.
+More = Callable[[Any, Sequence[Any]], dict[str, Any]]
 
 
 def find(collection: Any, name: str, kind: str) -> Any:
@@ -137,35 +154,40 @@ def scene_info(
     fields: Iterable[ObjectField] = DEFAULT_FIELDS,
     limit: int = 100,
     cursor: str | None = None,
+    more: More | None = None,
 ) -> SceneInfo:
     """The scene `name` (None: the active one) and the page of its objects that comes after `cursor`.
 
-    Objects are in the order of their names; `matching` counts all that fit the filters. Raises InvalidParamsError
-    for a name or a cursor that fits nothing.
+    Objects are in the order of their names; `matching` counts all that fit the filters. `more` tells more of the
+    page's objects, and on the first page of the scene. Raises InvalidParamsError for a name or a cursor that fits
+    nothing.
     """
     scene = find(bpy.data.scenes, name, "scene") if name else bpy.context.scene
     view_layer = scene.view_layers[0] if scene != bpy.context.scene else bpy.context.view_layer
     view_layer.update()
-    names = _matching(scene, view_layer, set(types), collection, name_contains.lower(), selected_only)
+    every = list(scene.objects)
+    found = _matching(every, view_layer, set(types), collection, name_contains.lower(), selected_only)
+    names = sorted(found)
     after = _decode_cursor(cursor)
-    begin = 0 if after is None else next((i for i, item in enumerate(names) if item > after), len(names))
-    page = names[begin : begin + limit]
+    begin = 0 if after is None else bisect_right(names, after)
+    page = [found[item] for item in names[begin : begin + limit]]
     readers = [(field, _READERS[field]) for field in dict.fromkeys(fields)]
-    objects = scene.objects
     info: SceneInfo = {
         "name": scene.name,
-        **(_overview(scene, view_layer) if after is None else {}),  # type: ignore[typeddict-item]
-        "objects": [{"name": item, **{f: read(objects[item]) for f, read in readers}} for item in page],
+        **(_overview(scene, view_layer, every) if after is None else {}),  # type: ignore[typeddict-item]
+        "objects": [{"name": item.name, **{f: read(item) for f, read in readers}} for item in page],
         "matching": len(names),
     }
+    if more is not None:
+        info["described"] = more(scene if after is None else None, page)
     if begin + limit < len(names):
-        info["next_cursor"] = _encode_cursor(page[-1])
+        info["next_cursor"] = _encode_cursor(page[-1].name)
     return info
 
 
-def _overview(scene: Any, view_layer: Any) -> dict[str, Any]:
+def _overview(scene: Any, view_layer: Any, every: Sequence[Any]) -> dict[str, Any]:
     collections = list(_collections(scene.collection, None))
-    statistics, object_types = _statistics(scene)
+    statistics, object_types = _statistics(every)
     return {
         "scenes": bpy.data.scenes.keys(),
         "file": bpy.data.filepath,
@@ -198,8 +220,8 @@ def _overview(scene: Any, view_layer: Any) -> dict[str, Any]:
     }
 
 
-def object_info(name: str) -> ObjectInfo:
-    """The object `name` in full. Raises InvalidParamsError when there is none."""
+def object_info(name: str, more: More | None = None) -> ObjectInfo:
+    """The object `name` in full, and what `more` tells of it. Raises InvalidParamsError when there is none."""
     obj = find(bpy.data.objects, name, "object")
     bpy.context.view_layer.update()
     info: ObjectInfo = {
@@ -222,8 +244,8 @@ def object_info(name: str) -> ObjectInfo:
         "hide_viewport": obj.hide_viewport,
         "hide_render": obj.hide_render,
         "materials": [_name(slot.material) for slot in obj.material_slots],
-        "modifiers": [_properties(modifier) for modifier in obj.modifiers],
-        "constraints": [_properties(constraint) for constraint in obj.constraints],
+        "modifiers": [properties_of(modifier) for modifier in obj.modifiers],
+        "constraints": [properties_of(constraint) for constraint in obj.constraints],
         "custom_properties": {key: _plain(obj[key]) for key in obj.keys() if not key.startswith("_")},  # noqa: SIM118
         "animated": obj.animation_data is not None and obj.animation_data.action is not None,
         "library": obj.library.name if obj.library else None,
@@ -231,23 +253,27 @@ def object_info(name: str) -> ObjectInfo:
     if obj.type in _DATA_READERS and obj.data is not None:
         key, read = _DATA_READERS[obj.type]
         info[key] = read(obj)  # type: ignore[literal-required]
+    if more is not None:
+        info["described"] = more(None, [obj])
     return info
 
 
 def _matching(
-    scene: Any, view_layer: Any, types: set[str], collection: str | None, part: str, selected: bool
-) -> list[str]:
-    if collection is None:
-        pool: Iterable[Any] = scene.objects
-    else:
+    every: Sequence[Any], view_layer: Any, types: set[str], collection: str | None, part: str, selected: bool
+) -> dict[str, Any]:
+    """The objects that fit, by name: asking Blender for one by its name goes through all of them each time."""
+    pool: Iterable[Any] = every
+    if collection is not None:
         pool = find(bpy.data.collections, collection, "collection").all_objects
     if selected:
         chosen = {obj.name for obj in view_layer.objects.selected}
         pool = (obj for obj in pool if obj.name in chosen)
     if types:
         pool = (obj for obj in pool if obj.type in types)
-    names = (obj.name for obj in pool)
-    return sorted({item for item in names if part in item.lower()} if part else set(names))
+    found: dict[str, Any] = {}
+    for obj in pool:
+        found.setdefault(obj.name, obj)
+    return {name: obj for name, obj in found.items() if part in name.lower()} if part else found
 
 
 def _collections(collection: Any, parent: str | None) -> Iterable[CollectionInfo]:
@@ -256,19 +282,15 @@ def _collections(collection: Any, parent: str | None) -> Iterable[CollectionInfo
         yield from _collections(child, collection.name)
 
 
-def _statistics(scene: Any) -> tuple[dict[str, int], dict[str, int]]:
+def _statistics(objects: Sequence[Any]) -> tuple[dict[str, int], dict[str, int]]:
     """How much there is in the scene and the file, and how many objects of which type."""
-    types: Counter[str] = Counter()
-    meshes: Counter[Any] = Counter()
-    for obj in scene.objects:
-        kind = obj.type
-        types[kind] += 1
-        if kind == "MESH":
-            meshes[obj.data] += 1
+    kinds = [obj.type for obj in objects]
+    types = Counter(kinds)
+    meshes = Counter([obj.data for obj, kind in zip(objects, kinds, strict=True) if kind == "MESH"])
     vertices = sum(len(mesh.vertices) * users for mesh, users in meshes.items())
     faces = sum(len(mesh.polygons) * users for mesh, users in meshes.items())
     statistics = {
-        "objects": sum(types.values()),
+        "objects": len(objects),
         "vertices": vertices,
         "faces": faces,
         "meshes": len(bpy.data.meshes),
@@ -382,7 +404,7 @@ def _camera(obj: Any) -> dict[str, Any]:
     }
 
 
-def _properties(item: Any) -> dict[str, Any]:
+def properties_of(item: Any) -> dict[str, Any]:
     """A modifier or constraint: its name, its type, and what differs from the defaults."""
     changed: dict[str, Any] = {}
     for prop in item.bl_rna.properties:

@@ -45,6 +45,7 @@ __all__ = (
     "read",
     "require_tree",
     "scratch",
+    "short",
     "socket_key",
     "tree_properties",
 )
@@ -270,6 +271,8 @@ def plain(value: Any) -> Any:
 
 def short(number: float) -> Any:
     """The shortest number that is the same to Blender, whose floats have 32 bits; what JSON lacks as a text."""
+    if number.is_integer() and -1e6 < number < 1e6:
+        return number
     if not math.isfinite(number):
         return str(number)
     for digits in range(6, 10):

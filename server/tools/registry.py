@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, get_type_hints
 
@@ -35,8 +35,12 @@ def tool(
     idempotent: bool = False,
     open_world: bool = False,
     output: Any = None,
+    disturbs: Callable[[Mapping[str, Any]], bool] | None = None,
 ) -> Callable[[Function], Function]:
     """Mark a function as a tool. The flags become MCP's annotations.
+
+    `disturbs`: whether a read-only tool, with these arguments, changes something in Blender for a moment, and so has
+    to wait while the user is in the middle of something.
 
     `output`: the type of the structured result where the function's return type (a ToolResult) does not say it.
     """
@@ -51,6 +55,7 @@ def tool(
                 "openWorldHint": open_world,
             },
             "output": output,
+            "disturbs": disturbs,
         }
         return function
 
@@ -60,6 +65,7 @@ def tool(
 def make(function: Function, *, listed: bool = True) -> Tool:
     """The tool that a function marked with `tool` stands for; `listed` as in `Tool`."""
     facts = dict(function.__tool__)  # type: ignore[attr-defined]
+    disturbs = facts.pop("disturbs")
     output = facts.pop("output") or get_type_hints(function).get("return")
     changes = not facts["annotations"]["readOnlyHint"]
     return Tool(
@@ -67,20 +73,20 @@ def make(function: Function, *, listed: bool = True) -> Tool:
         description=describe(function)[0],
         input_schema=input_schema(function),
         output_schema=None if output in (None, ToolResult) else of_type(output),
-        handler=_handler(_caller(function, changes=changes), whole_numbers(function)),
+        handler=_handler(_caller(function, changes, disturbs), whole_numbers(function)),
         listed=listed,
         **facts,
     )
 
 
-def _caller(function: Function, *, changes: bool) -> Call:
+def _caller(function: Function, changes: bool, disturbs: Callable[[Mapping[str, Any]], bool] | None) -> Call:
     if inspect.iscoroutinefunction(function):
         return lambda context, arguments: function(context, **arguments)
 
     def call(context: RequestContext, arguments: dict[str, Any]) -> Awaitable[Any]:
         work = main_thread.run(
             partial(function, context, **arguments),
-            changes=changes,
+            changes=changes or (disturbs is not None and disturbs(arguments)),
             cancelled=context.cancelled,
             label=function.__name__,
         )

@@ -3,16 +3,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
-from ...scene import describe, file_info
-from ...scene.describe import ObjectField, ObjectInfo, SceneInfo
+from ...scene import aspects, file_info
+from ...scene.aspects import Aspect, ObjectAspect
+from ...scene.describe import (
+    DEFAULT_FIELDS,
+    More,
+    ObjectField,
+    ObjectInfo,
+    SceneInfo,
+    object_info,
+    scene_info,
+)
 from ..mcp.context import RequestContext
 from .registry import tool
 from .schema import Bounds
 
 
-@tool(title="Get Scene Info", read_only=True)
+def _makes_nodes(arguments: Mapping[str, Any]) -> bool:
+    return aspects.makes_nodes(arguments.get("describe") or ())
+
+
+def _more(wanted: Sequence[Aspect] | None) -> More | None:
+    return partial(aspects.told, wanted) if wanted else None
+
+
+@tool(title="Get Scene Info", read_only=True, disturbs=_makes_nodes)
 def get_scene_info(
     context: RequestContext,
     scene: str | None = None,
@@ -21,40 +40,46 @@ def get_scene_info(
     name_contains: str = "",
     selected_only: bool = False,
     fields: list[ObjectField] | None = None,
+    describe: list[Aspect] | None = None,
     limit: Annotated[int, Bounds(1, 1000)] = 100,
     cursor: str | None = None,
 ) -> SceneInfo:
-    """The open scene: units, frames, render settings, camera, world, collections, statistics, and its objects page by
-    page; later pages have only objects. Lengths are in Blender units, angles in radians.
+    """The open scene: settings, collections, statistics, and its objects page by page; later pages have only objects.
+    Lengths are in Blender units, angles in radians.
 
     scene: another scene than the active one.
     types: only these object types, such as MESH, LIGHT, CAMERA.
     collection: only objects in this collection and those below it.
     name_contains: only objects whose name contains this, in upper or lower case.
     fields: what to tell of each object besides its name; default type, location, dimensions, visible.
+    describe: tell this too, of the page.
     limit: objects a page.
     cursor: the next_cursor of the page before, with the same filters.
     """
-    return describe.scene_info(
+    return scene_info(
         name=scene,
         types=types or (),
         collection=collection,
         name_contains=name_contains,
         selected_only=selected_only,
-        fields=describe.DEFAULT_FIELDS if fields is None else fields,
+        fields=DEFAULT_FIELDS if fields is None else fields,
         limit=limit,
         cursor=cursor,
+        more=_more(describe),
     )
 
 
-@tool(title="Get Object Info", read_only=True)
-def get_object_info(context: RequestContext, name: str) -> ObjectInfo:
+@tool(title="Get Object Info", read_only=True, disturbs=_makes_nodes)
+def get_object_info(
+    context: RequestContext, name: str, describe: list[ObjectAspect] | None = None
+) -> ObjectInfo:
     """One object in full: transform, bounds in world space, mesh, materials, modifiers, constraints, relatives,
     custom properties.
 
-    name: the object's name, as get_scene_info gives it.
+    name: as get_scene_info gives it.
+    describe: tell this too.
     """
-    return describe.object_info(name)
+    return object_info(name, _more(describe))
 
 
 @tool(title="Get File Info", read_only=True)

@@ -45,6 +45,7 @@ while data := client.recv(65536):
     client.sendall(data)
 """
 MIB = 1024 * 1024
+_ASPECTS = "materials node_trees modifiers animation collections missing_files libraries users".split()
 
 
 @contextmanager
@@ -95,6 +96,11 @@ def rows() -> Iterator[Row]:
         client = RawClient(port, token)
         pages = samples(lambda: client.call("get_scene_info", limit=100), 20, warm_up=2)
         yield Row("get_scene_info, 10,000 objects, a page, p50", percentile(pages, 0.5) * 1e3, "ms", "≤ 50")
+        cursor = client.call("get_scene_info", limit=100)["structuredContent"]["next_cursor"]
+        later = samples(lambda: client.call("get_scene_info", limit=100, cursor=cursor), 20, warm_up=2)
+        yield Row("the same, a later page, p50", percentile(later, 0.5) * 1e3, "ms", "≤ 50")
+        pages = samples(lambda: client.call("get_scene_info", limit=100, describe=_ASPECTS), 20, warm_up=2)
+        yield Row("the same, described in every aspect, p50", percentile(pages, 0.5) * 1e3, "ms", "≤ 50")
         calls = samples(lambda: client.call("get_object_info", name="Part 5000"), 500)
         yield Row("get_object_info, 10,000 objects, p50", percentile(calls, 0.5) * 1e3, "ms")
     yield _enabling()
