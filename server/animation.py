@@ -23,6 +23,7 @@ from typing import Any
 from ..errors import ExternalServiceError, InvalidParamsError
 from ..sandbox import supervisor
 from ..sandbox.rehearsal import program, snapshot
+from ..sandbox.supervisor.config import Sandbox
 from ..sandbox.supervisor.process import Spec
 from . import places, render
 
@@ -175,7 +176,7 @@ def _run(
         return ordered, note
     folder = running.new_folder()
     try:
-        handle = running.start(_spec(home, ordered, blender, left, folder))
+        handle = running.start(_spec(home, ordered, blender, left, folder, running.config.sandbox))
         try:
             with places.staging(Path(ordered.folder)) as staging:
                 for answer in render.answers(running, handle, cancelled):
@@ -212,8 +213,9 @@ def _take(made: Path, staging: Path, ordered: Order, frame: int) -> None:
     places.move(waiting, place, overwrite=ordered.overwrite)
 
 
-def _spec(home: Path, ordered: Order, blender: program.Program, left: Sequence[int], folder: Path) -> Spec:
-    sandbox = supervisor.current().config.sandbox
+def _spec(
+    home: Path, ordered: Order, blender: program.Program, left: Sequence[int], folder: Path, sandbox: Sandbox
+) -> Spec:
     kept = home / ordered.id
     copy = kept / ordered.copy
     facts = {

@@ -140,7 +140,7 @@ def _run(plan: Plan, report: Report, cancelled: Event) -> Picture:
     running = supervisor.current()
     folder = running.new_folder()
     try:
-        handle = running.start(_spec(plan, folder))
+        handle = running.start(_spec(plan, folder, running))
         try:
             answer = _follow(running, handle, report, cancelled)
         finally:
@@ -194,8 +194,8 @@ def _what_became_of_it(running: Any, handle: Any) -> str:
     return f"The Blender that rendered has ended without a picture ({why}). {status.detail}".strip()
 
 
-def _spec(plan: Plan, folder: Path) -> Spec:
-    sandbox = supervisor.current().config.sandbox
+def _spec(plan: Plan, folder: Path, running: Any) -> Spec:
+    sandbox = running.config.sandbox
     size_mb = plan.copy.size >> 20
     facts = {
         **plan.facts,
@@ -212,7 +212,7 @@ def _spec(plan: Plan, folder: Path) -> Spec:
         cpu_sec=_LONGEST_S * (os.cpu_count() or 1),
         net_policy="deny",
         allowed_hosts=(),
-        readable=(*plan.program.readable, supervisor.current().shared_folder(), *plan.copy.files),
+        readable=(*plan.program.readable, running.shared_folder(), *plan.copy.files),
         env=(("BLENDER_USER_RESOURCES", str(folder / "blender")), ("PYTHONDONTWRITEBYTECODE", "1")),
         answers=True,
     )

@@ -61,8 +61,15 @@ class Child:
         self._supervisor = supervisor
         self._ready = False
         self._folder = supervisor.new_folder()
-        user = self._folder / "blender"
-        spec = Spec(
+        try:
+            self.handle: ProcessHandle = supervisor.start(self._spec(warm_up))
+        except BridgeError:
+            supervisor.remove_folder(self._folder)
+            raise
+
+    def _spec(self, warm_up: bool) -> Spec:
+        supervisor, needs, user = self._supervisor, self.needs, self._folder / "blender"
+        return Spec(
             needs.program.command(canary=supervisor.canary(), warm_up=warm_up),
             self._folder,
             timeout_sec=None,
@@ -75,7 +82,6 @@ class Child:
             env=(("BLENDER_USER_RESOURCES", str(user)), ("PYTHONDONTWRITEBYTECODE", "1")),
             answers=True,
         )
-        self.handle: ProcessHandle = supervisor.start(spec)
 
     def ready(self, cancelled: Callable[[], bool] = lambda: False) -> None:
         """Wait until it is ready for its script. Raises ChildFailed when it does not get there."""
@@ -152,7 +158,7 @@ class Pool:
     """At most one warm child, and `at_once` rehearsals at a time."""
 
     def __init__(self, supervisor: Supervisor, *, at_once: int = 2) -> None:
-        self._supervisor = supervisor
+        self.supervisor = supervisor
         self._slots = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
         self._warm: Child | None = None
@@ -189,7 +195,7 @@ class Pool:
                 return
             if self._warm is None or not self._warm.alive() or not self._warm.needs.serves(needs):
                 self._drop()
-                self._warm = Child(self._supervisor, needs, warm_up=True)
+                self._warm = Child(self.supervisor, needs, warm_up=True)
 
     def close(self) -> None:
         """End the child that waits."""
@@ -204,7 +210,7 @@ class Pool:
             if child.alive() and child.needs.serves(needs):
                 return child
             child.end()
-        return Child(self._supervisor, needs, warm_up=False)
+        return Child(self.supervisor, needs, warm_up=False)
 
     def _drop(self) -> None:
         if self._warm is not None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ... import settings
 from .. import supervisor
+from ..supervisor.config import Sandbox
 from . import snapshot
 from .pool import ChildFailed, Needs, Pool
 from .program import find
@@ -26,10 +27,14 @@ _MB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A copy of the scene, and what a child needs to work on it."""
+    """A copy of the scene, what a child needs to work on it, and where there are children.
+
+    With the pool, because another one would be made once everything was shut down, and nobody would end that.
+    """
 
     copy: snapshot.Snapshot
     needs: Needs
+    pool: Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +50,10 @@ def prepare() -> Prepared:
 
     Raises Unconfined where nothing confines a child, ExternalServiceError where there is none to start.
     """
-    current = supervisor.current()
-    current.means()
-    copy = snapshot.take(current.shared_folder())
-    return Prepared(copy, _needs(copy))
+    pool = _pool()
+    pool.supervisor.means()
+    copy = snapshot.take(pool.supervisor.shared_folder())
+    return Prepared(copy, _needs(copy, pool.supervisor.config.sandbox), pool)
 
 
 def rehearse(
@@ -70,7 +75,7 @@ def rehearse(
     request = _request(prepared, script, title, level, pictures)
     seconds = TIME_LIMIT_S + _OVERHEAD_S + _OVERHEAD_S_PER_MB * copy.size / _MB
     try:
-        with _pool().child(prepared.needs, cancelled) as child:
+        with prepared.pool.child(prepared.needs, cancelled) as child:
             try:
                 answer, why = check_answer(child.ask(request, seconds, cancelled)), ""
                 found = pictures_of(answer)
@@ -112,8 +117,7 @@ def shutdown() -> None:
     supervisor.shutdown()
 
 
-def _needs(copy: snapshot.Snapshot) -> Needs:
-    sandbox = supervisor.current().config.sandbox
+def _needs(copy: snapshot.Snapshot, sandbox: Sandbox) -> Needs:
     size_mb = copy.size // _MB
     return Needs(
         find(settings.current().rehearsal_blender),
@@ -130,7 +134,8 @@ _lock = threading.Lock()
 
 def _pool() -> Pool:
     global _the_pool
+    current = supervisor.current()
     with _lock:
-        if _the_pool is None:
-            _the_pool = Pool(supervisor.current())
+        if _the_pool is None or _the_pool.supervisor is not current:
+            _the_pool = Pool(current)
         return _the_pool

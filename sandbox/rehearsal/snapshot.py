@@ -89,17 +89,19 @@ def _write(folder: Path, revision: int) -> Snapshot:
 
     begin = time.perf_counter()
     path = folder / f"{secrets.token_hex(8)}.blend"
-    with _unnoticed():
-        try:
+    pixels: dict[str, Path] = {}
+    try:
+        with _unnoticed():
             bpy.ops.wm.save_as_mainfile(
                 filepath=str(path), copy=True, relative_remap=True, compress=False, check_existing=False
             )
-        except RuntimeError as error:
-            path.unlink(missing_ok=True)
-            raise ExternalServiceError(f"Blender could not copy the scene for a rehearsal: {error}") from None
-    pixels, warnings = _save_pixels(folder)
-    for written in (path, *pixels.values()):
-        os.chmod(written, 0o644)  # the folder keeps others out; the child may be another user
+        warnings = _save_pixels(folder, pixels)
+        for written in (path, *pixels.values()):
+            os.chmod(written, 0o644)  # the folder keeps others out; the child may be another user
+    except (RuntimeError, OSError) as error:
+        for written in (path, *pixels.values()):
+            written.unlink(missing_ok=True)
+        raise ExternalServiceError(f"Blender could not copy the scene for a rehearsal: {error}") from None
     files = tuple(
         file for name in bpy.utils.blend_paths(absolute=True, packed=True) if (file := Path(name)).is_file()
     )
@@ -158,11 +160,13 @@ def _unnoticed() -> Iterator[None]:
         preferences.is_dirty = dirty
 
 
-def _save_pixels(folder: Path) -> tuple[dict[str, Path], list[str]]:
-    """Write the pixels of images that were painted on since they were saved."""
+def _save_pixels(folder: Path, saved: dict[str, Path]) -> list[str]:
+    """Write the pixels of images that were painted on since they were saved, and note each file as it is begun.
+
+    Gives warnings of what is left out. Raises OSError.
+    """
     import bpy
 
-    saved: dict[str, Path] = {}
     warnings: list[str] = []
     room = _MOST_PIXEL_BYTES
     for image in bpy.data.images:
@@ -175,7 +179,7 @@ def _save_pixels(folder: Path) -> tuple[dict[str, Path], list[str]]:
         numbers = array("f", bytes(4 * len(image.pixels)))
         image.pixels.foreach_get(numbers)
         path = folder / f"{secrets.token_hex(8)}.pixels"
+        saved[image.name] = path
         with path.open("wb") as file:
             numbers.tofile(file)
-        saved[image.name] = path
-    return saved, warnings
+    return warnings

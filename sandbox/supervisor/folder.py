@@ -10,6 +10,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import IO
 
@@ -18,7 +19,11 @@ from .probe import Canary
 
 __all__ = ("RunFolder", "remove_tree")
 
+#: Nothing else in the base folder, which may be any folder of the user's, is ever removed.
+_PREFIX = "mcp-run-"
 _LOCK = "lock"
+#: A folder without a lock is one that is just being made, or, when it is older than this, one that was being removed.
+_BEING_MADE_S = 60.0
 
 
 class RunFolder:
@@ -33,6 +38,7 @@ class RunFolder:
         self._listener: socket.socket | None = None
         #: Two that remove one tree get into each other's way, and something of it would stay.
         self._changing = threading.Lock()
+        self._closed = False
 
     @classmethod
     def make(cls, base: Path) -> RunFolder:
@@ -44,14 +50,12 @@ class RunFolder:
             base.mkdir(parents=True, exist_ok=True, mode=0o711)
             if sys.platform != "win32" and os.lstat(base).st_uid != os.geteuid():
                 raise PermissionError("it belongs to another user")
-            for old in base.iterdir():
+            for old in base.glob(f"{_PREFIX}*"):
                 _remove_if_dead(old)
             # Traversable, because a process that is not root any more must get to its own folder in here.
-            path = Path(tempfile.mkdtemp(prefix="run-", dir=base))
+            path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
             path.chmod(0o711)
-            lock = (path / _LOCK).open("wb")
-            _try_lock(lock)
-            return cls(path, lock)
+            return cls(path, _lock(path))
         except OSError as error:
             raise ExternalServiceError(
                 f"No work folder for confined processes can be made in {base}: {error}. "
@@ -69,9 +73,12 @@ class RunFolder:
         return folder
 
     def remove(self, folder: Path) -> None:
-        """Remove such a folder, whatever a process left in it."""
+        """Remove such a folder, whatever a process left in it.
+
+        After `close`, everything: whoever was still at work in the folder may have made it anew.
+        """
         with self._changing:
-            remove_tree(folder)
+            remove_tree(self.path if self._closed else folder)
 
     def canary(self) -> Canary:
         """The canary file, which everybody may read, in a folder everybody may write to, and a port that accepts."""
@@ -89,6 +96,7 @@ class RunFolder:
         if self._listener is not None:
             self._listener.close()
         with self._changing:
+            self._closed = True
             self._lock.close()
             remove_tree(self.path)
 
@@ -132,6 +140,16 @@ def _remove_files(folder: Path) -> list[Path]:
     return folders
 
 
+def _lock(folder: Path) -> IO[bytes]:
+    """The lock of a new folder. It has its name only once it is locked: till then it would look like a dead one's."""
+    if sys.platform == "win32":
+        return (folder / _LOCK).open("wb")
+    lock = (folder / f"{_LOCK}.new").open("wb")
+    _try_lock(lock)
+    os.rename(lock.name, folder / _LOCK)
+    return lock
+
+
 def _try_lock(lock: IO[bytes]) -> bool:
     """Whether the file could be locked: its supervisor is this one, or dead."""
     if sys.platform == "win32":
@@ -146,11 +164,16 @@ def _try_lock(lock: IO[bytes]) -> bool:
 
 
 def _remove_if_dead(folder: Path) -> None:
-    try:
-        with (folder / _LOCK).open("rb") as lock:
-            dead = _try_lock(lock)
-        if dead:
+    with contextlib.suppress(OSError):  # in use, or gone
+        try:
+            with (folder / _LOCK).open("rb") as lock:
+                if not _try_lock(lock):
+                    return
+                if sys.platform != "win32":
+                    remove_tree(folder)  # locked meanwhile, so that nobody else does the same
+                    return
             (folder / _LOCK).unlink()
             remove_tree(folder)
-    except OSError:
-        return  # just being made, or still in use
+        except FileNotFoundError:
+            if time.time() - folder.stat().st_mtime > _BEING_MADE_S:
+                remove_tree(folder)

@@ -58,6 +58,8 @@ class Running:
         self._restart_at: float | None = None
         self._restarts = 0
         self._stopping = False
+        #: Both the supervisor's thread and the one that hears the launcher add to the status.
+        self._adding = threading.Lock()
         self._reset()
 
     def _reset(self) -> None:
@@ -82,7 +84,7 @@ class Running:
             self._started = None
             self._told = {"error": str(error)}
             return
-        self.status = replace(self.status, pid=started.popen.pid)
+        self._add(pid=started.popen.pid)
         popen = started.popen
         assert popen.stdout is not None
         self._threads = [
@@ -138,11 +140,15 @@ class Running:
         pipe.write(line + b"\n")
         pipe.flush()
 
+    def _add(self, **known: Any) -> None:
+        with self._adding:
+            self.status = replace(self.status, **known)
+
     def _enforce(self) -> None:
         now, pid = time.monotonic(), self._inside or self.status.pid
         used = usage(pid)
         self._peak = max(self._peak, used.memory)
-        self.status = replace(self.status, peak_memory_mb=self._peak / _MB)
+        self._add(peak_memory_mb=self._peak / _MB)
         if self.deadline is not None and now > self.deadline:
             self._kill("timed out")
         elif self._peak > self.spec.mem_limit_mb * _MB:
@@ -245,7 +251,7 @@ class Running:
         self._told |= json.loads(line)
         self.has_namespaces = self._told.get("namespaces") in ("own", "given")
         in_force = tuple(self._told.get("in_force", ()))
-        self.status = replace(self.status, confinement=Confinement(self._describe(), in_force))
+        self._add(confinement=Confinement(self._describe(), in_force))
         self._changed()
 
     def _describe(self) -> str:

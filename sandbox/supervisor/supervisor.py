@@ -38,10 +38,13 @@ _log = logging.getLogger(__name__)
 #: Seconds between two looks at the processes: while one has a time limit, and while all only wait.
 _WATCH_S, _IDLE_S = 0.02, 0.25
 _STOP_GRACE_S = 2.0
+#: What the kernel and a busy machine may take to end a process that has no say in it.
+_KILL_S = 8.0
 _KEEP_ENDED = 200
 _MOST_REFUSED = 100
 _TRIAL_S = 30.0
 _LONGEST_BACKOFF_S = 300.0
+_CLOSED = "The supervisor is closed: no process can be started."
 
 
 class Unconfined(ExternalServiceError):
@@ -87,7 +90,7 @@ class Supervisor:
         running = self._find(handle)
         running.stop(gently=False)
         self._wake()
-        running.ended.wait(_STOP_GRACE_S)
+        running.ended.wait(_KILL_S)
 
     def status(self, handle: ProcessHandle) -> ProcessStatus:
         """What is known of a process now."""
@@ -138,15 +141,9 @@ class Supervisor:
     def find_out(self) -> None:
         """Try what confines processes here, if that was not done yet; does not wait for it."""
 
-        def tried() -> None:
-            with contextlib.suppress(BridgeError):  # kept, for whoever needs a process
-                self._chosen()
-
-        with self._changed:
-            if not self._closed and self._means is None and not self._unconfined:
-                self._begin_serving()
-                self._orders.append(tried)
-                self._changed.notify_all()
+        if self._means is None and not self._unconfined:
+            with contextlib.suppress(ExternalServiceError):  # it is closed
+                self._order(self._chosen)  # what comes of it is kept, for whoever needs a process
 
     def new_folder(self) -> Path:
         """A new folder for one process to work in; whoever asks removes it, or `close` does."""
@@ -259,10 +256,13 @@ class Supervisor:
         trial = Running(spec, means, place, lambda: None)
         trial.start()
         deadline = time.monotonic() + _TRIAL_S
-        while not trial.look() and time.monotonic() < deadline:
+        while not trial.look() and time.monotonic() < deadline + _KILL_S:
+            if self._closed or time.monotonic() > deadline:
+                trial.stop(gently=False)
             time.sleep(0.005)
-        trial.stop(gently=False)
         remove_tree(folder)
+        if self._closed:
+            raise ExternalServiceError(_CLOSED)
         told = (trial.answers.next(1.0) or b"") if trial.status.exit_code == 0 else b""
         if set(told.decode(errors="replace").split()) != set(EVERYTHING):
             return trial.status.detail or trial.chatter.text().strip()[-300:] or "it did not start"
@@ -332,12 +332,15 @@ class Supervisor:
             del self._processes[name]
 
     def _end_everything(self) -> None:
-        for handle_id, running in self._processes.items():
+        left = {name: running for name, running in self._processes.items() if not running.ended.is_set()}
+        for running in left.values():
             running.stop(gently=False)
-            deadline = time.monotonic() + _STOP_GRACE_S
-            while not running.ended.is_set() and time.monotonic() < deadline:
-                self._watch(handle_id, running)
-                time.sleep(0.002)
+        deadline = time.monotonic() + _KILL_S
+        while left and time.monotonic() < deadline:
+            for name, running in left.items():
+                self._watch(name, running)
+            left = {name: running for name, running in left.items() if not running.ended.is_set()}
+            time.sleep(0.002)
         if self._folder is not None:
             self._folder.close()
 
@@ -346,6 +349,10 @@ class Supervisor:
     def _on_thread(self, work: Callable[[], T]) -> T:
         if threading.current_thread() is self._thread:
             return work()
+        return self._order(work).result()
+
+    def _order(self, work: Callable[[], T]) -> Future[T]:
+        """Have it done on the supervisor's thread. Raises ExternalServiceError once it is closed."""
         answer: Future[T] = Future()
         context = copy_context()  # the trace of whoever asks goes along into the journal
 
@@ -357,11 +364,11 @@ class Supervisor:
 
         with self._changed:
             if self._closed:
-                raise ExternalServiceError("The supervisor is closed: no process can be started.")
+                raise ExternalServiceError(_CLOSED)
             self._begin_serving()
             self._orders.append(order)
             self._changed.notify_all()
-        return answer.result()
+        return answer
 
     def _begin_serving(self) -> None:
         if self._thread is None:

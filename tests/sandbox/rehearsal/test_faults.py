@@ -182,11 +182,50 @@ time.sleep(60)
     assert not alive(child)
 
 
-def test_a_disk_on_which_the_copy_does_not_fit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("after", [0.0, 0.3, 1.0])
+def test_a_blender_that_is_closed_meanwhile_leaves_nothing(tmp_path: Path, after: float) -> None:
+    """While a child starts, and while a script runs in it, one more rehearsal waiting."""
+    tmp_path.chmod(0o711)
+    code = f"""
+import threading, time
+from pathlib import Path
+from {blender.EXTENSION}.errors import BridgeError
+from {blender.EXTENSION}.sandbox import supervisor
+from {blender.EXTENSION}.sandbox.rehearsal import rehearse
+from {blender.EXTENSION}.sandbox.supervisor.config import Config, Sandbox
+supervisor.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
+def busy(prepared):
+    try:
+        rehearse.rehearse(prepared, "while True: pass", pictures=False)
+    except BridgeError as error:
+        pass
+for _ in range(3):
+    threading.Thread(target=busy, args=(rehearse.prepare(),), daemon=True).start()
+time.sleep({after})
+for running in supervisor.current()._all():
+    print("STARTED", running.status.pid, flush=True)
+"""
+    printed = blender.run(code, blender.environment(tmp_path))
+    started = [int(line.split()[1]) for line in printed.splitlines() if line.startswith("STARTED")]
+    assert started or not after
+    assert [pid for pid in started if alive(pid)] == []
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("scene", "most"),
+    [
+        ("", 100_000),
+        ("image = bpy.data.images.new('Painted', 1024, 1024); image.pixels[0] = 0.5", 4_000_000),
+    ],
+    ids=["copy", "pixels"],
+)
+def test_a_disk_on_which_the_copy_does_not_fit(tmp_path: Path, scene: str, most: int) -> None:
     """A limit on the length of files stands for a full disk: the same write fails half-way."""
     tmp_path.chmod(0o711)
     code = f"""
 import resource, signal
+import bpy
 from pathlib import Path
 from {blender.EXTENSION}.errors import ExternalServiceError
 from {blender.EXTENSION}.sandbox import supervisor
@@ -194,8 +233,9 @@ from {blender.EXTENSION}.sandbox.rehearsal import rehearse
 from {blender.EXTENSION}.sandbox.supervisor.config import Config, Sandbox
 supervisor.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
 supervisor.current().means()
+{scene}
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))
 try:
     rehearse.prepare()
 except ExternalServiceError as error:

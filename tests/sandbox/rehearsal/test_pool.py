@@ -215,6 +215,16 @@ def _child(reason: Reason | None, answers: list[bytes | None], **status: Any) ->
 
 
 class TestChild:
+    def test_one_that_cannot_be_started_leaves_no_folder(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object) -> None:
+            raise ExternalServiceError("nothing confines a process here")
+
+        monkeypatch.setattr(_Supervisor, "start", refuse)
+        supervisor = _Supervisor(ProcessStatus(1, "failed", None, 0.0), [])
+        with pytest.raises(ExternalServiceError, match="nothing confines"):
+            Child(supervisor, NEEDS, warm_up=False)  # type: ignore[arg-type]
+        assert supervisor.removed == [Path("/work")]
+
     def test_it_may_read_what_it_needs_and_reach_nobody(self) -> None:
         child, supervisor = _child(None, [])
         assert supervisor.spec.net_policy == "deny"

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import bpy
 import pytest
+from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.sandbox import supervisor
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.pool import RehearsalCancelled
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.report import as_text
 from bl_ext.user_default.mcp_bridge.sandbox.supervisor.probe import EVERYTHING
+from bl_ext.user_default.mcp_bridge.sandbox.supervisor.process import Counts
 
 from support.rehearsing import rehearsals, report_of
 
@@ -184,6 +186,17 @@ def test_a_rehearsal_can_be_cancelled() -> None:
     with pytest.raises(RehearsalCancelled, match="The rehearsal was cancelled"):
         report_of("while True: pass", cancelled=cancelled.is_set)
     assert time.monotonic() - begin < 5
+
+
+def test_what_was_prepared_before_everything_was_shut_down_starts_nothing_any_more() -> None:
+    """A worker that is late must not bring up a supervisor that nobody would end."""
+    prepared = rehearse.prepare()
+    rehearse.shutdown()
+    with pytest.raises(ExternalServiceError, match="The supervisor is closed: no process can be started"):
+        rehearse.rehearse(prepared, "result = 1")
+    assert rehearse._the_pool is None
+    assert supervisor.counts() == Counts()
+    assert report_of("result = 1")["result"] == 1, "whoever asks anew gets a new one"
 
 
 def test_a_warm_child_waits_for_the_next_one() -> None:

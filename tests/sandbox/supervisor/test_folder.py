@@ -100,6 +100,54 @@ def test_what_a_process_left_is_removed_while_everything_is_closed(tmp_path: Pat
         assert list((tmp_path / "runs").iterdir()) == []
 
 
+def test_what_is_made_anew_after_the_end_goes_when_its_maker_is_done(tmp_path: Path) -> None:
+    """An importer that unpacks while Blender is closed makes the folders above once more."""
+    run = RunFolder.make(tmp_path / "runs")
+    work = run.new()
+    run.close()
+    (work / "unpacked" / "later").mkdir(parents=True)
+    run.remove(work)
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_only_what_a_supervisor_left_is_removed_and_only_once_it_is_dead(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    alive = RunFolder.make(runs)
+    young, old, dead, other = (runs / name for name in ("mcp-run-a", "mcp-run-b", "mcp-run-c", "project"))
+    for folder in (young, old, dead, other):
+        (folder / "control").mkdir(parents=True)
+    for folder in (dead, other):
+        (folder / "lock").touch()
+    for folder in (old, other):
+        os.utime(folder, (1, 1))
+    second = RunFolder.make(runs)
+    assert set(runs.iterdir()) == {alive.path, second.path, young, other}
+    alive.close()
+    second.close()
+    assert set(runs.iterdir()) == {young, other}
+
+
+def test_supervisors_that_begin_at_once_leave_each_other_alone(tmp_path: Path) -> None:
+    made: list[RunFolder] = []
+    begin = threading.Barrier(8)
+
+    def make() -> None:
+        begin.wait()
+        for _ in range(20):
+            made.append(RunFolder.make(tmp_path / "runs"))
+
+    makers = [threading.Thread(target=make) for _ in range(8)]
+    for maker in makers:
+        maker.start()
+    for maker in makers:
+        maker.join()
+    assert len(made) == 160
+    assert all(run.control.is_dir() and (run.path / "lock").exists() for run in made)
+    for run in made:
+        run.close()
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
 def test_after_the_end_there_is_no_folder_to_work_in(tmp_path: Path) -> None:
     run = RunFolder.make(tmp_path / "runs")
     run.close()
