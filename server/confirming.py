@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +22,7 @@ from ..sandbox.review.desk import WAIT_LIMIT_S, Desk, new_id
 from ..sandbox.review.request import Asks, Entry, InjectScriptRequest, Tool
 from .mcp.context import RequestContext
 from .mcp.errors import MissingCapability
+from .waiting import until
 
 __all__ = (
     "PENDING",
@@ -212,20 +213,9 @@ def _can_be_asked(context: RequestContext, asks: Asks) -> bool:
 
 async def _by_panel(entry: Entry) -> Entry:
     """Wait until somebody has decided in the panel, or the request has ended otherwise."""
-    now, loop, changed = desk(), asyncio.get_running_loop(), asyncio.Event()
-
-    def look(other: Entry) -> None:
-        if other.id == entry.id:
-            loop.call_soon_threadsafe(changed.set)
-
-    unlisten: Callable[[], None] = now.listen(look)
-    try:
-        while (entry := now.get(entry.id)).state == "waiting":
-            changed.clear()
-            await changed.wait()
-    finally:
-        unlisten()
-    return entry
+    now = desk()
+    await until(now.listen, lambda: now.get(entry.id).state != "waiting")
+    return now.get(entry.id)
 
 
 async def _by_client(context: RequestContext, entry: Entry, question: str, key: str) -> Entry:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
+from collections.abc import Collection
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
@@ -14,6 +16,7 @@ from ...sandbox import undo
 from ...scene import events, history
 from .. import confirming
 from ..mcp.context import WAIT_SECONDS, RequestContext
+from ..waiting import until
 from .registry import tool
 from .schema import Bounds
 
@@ -75,10 +78,9 @@ async def wait_for_event(
     """
     start = history.newest() if after is None else after
     wanted = events or ()
+    if not history.since(start, wanted):
+        await _happens(start, wanted, timeout_seconds)
     found = history.since(start, wanted)
-    if not found:
-        await _happens(wanted, timeout_seconds)
-        found = history.since(start, wanted)
     return {"events": [_info(one) for one in found], "newest": history.newest(), "timed_out": not found}
 
 
@@ -148,23 +150,12 @@ def _undo(request_id: str) -> None:
     desk.undone(request_id)
 
 
-async def _happens(wanted: Any, seconds: float) -> None:
-    """Return shortly after such an event, or after so many seconds."""
-    loop, happened = asyncio.get_running_loop(), asyncio.Event()
-
-    def look(event: history.Event) -> None:
-        if not wanted or event.what in wanted:
-            loop.call_soon_threadsafe(happened.set)
-
-    unlisten = history.listen(look)
-    try:
+async def _happens(start: int, wanted: Collection[str], seconds: float) -> None:
+    """Return shortly after an event since `start`, or after so many seconds."""
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            await happened.wait()
+            await until(history.listen, lambda: bool(history.since(start, wanted)))
         await asyncio.sleep(_DEBOUNCE_S)
-    except TimeoutError:
-        return
-    finally:
-        unlisten()
 
 
 def _info(event: history.Event) -> EventInfo:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from ... import jobs
 from ..mcp import wire
 from ..mcp.content import ToolResult, text
 from ..mcp.context import WAIT_SECONDS, RequestContext
+from ..waiting import until
 from .registry import tool
 from .schema import Bounds
 
@@ -69,21 +71,9 @@ async def list_jobs(context: RequestContext) -> JobList:
 
 async def _ended(job_id: str, owner: str, seconds: float) -> None:
     """Return when the job has ended, or after `seconds`."""
-    loop, changed = asyncio.get_running_loop(), asyncio.Event()
-
-    def look(_job: jobs.Job) -> None:
-        loop.call_soon_threadsafe(changed.set)
-
-    unlisten = jobs.registry.listen(look)
-    try:
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            while not jobs.registry.get(job_id, owner).ended:
-                changed.clear()
-                await changed.wait()
-    except TimeoutError:
-        return
-    finally:
-        unlisten()
+            await until(jobs.registry.listen, lambda: jobs.registry.get(job_id, owner).ended)
 
 
 def _info(job: jobs.Job) -> JobInfo:
