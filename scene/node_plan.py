@@ -21,7 +21,8 @@ __all__ = ("plan",)
 Json = dict[str, Any]
 
 _MOST_NODES, _MOST_LINKS, _MOST_TOLD = 2000, 10_000, 12
-_TREE_OF: Mapping[Kind, str] = {"scene": "CompositorNodeTree"}
+_TREE_OF: Mapping[Kind, str] = {"scene": "CompositorNodeTree", "texture": "TextureNodeTree"}
+_GROUPS = ("ShaderNodeTree", "GeometryNodeTree", "CompositorNodeTree", "TextureNodeTree")
 _NODE_KEYS = frozenset(
     "name type location parent properties items inputs outputs hidden pinned pairs_with keep".split()
 )
@@ -31,6 +32,7 @@ _COLLECTIONS = {
     "Texture": "textures", "VectorFont": "fonts", "Sound": "sounds", "Text": "texts", "Scene": "scenes",
     "NodeTree": "node_groups", "Mask": "masks", "MovieClip": "movieclips", "World": "worlds",
     "ShaderNodeTree": "node_groups", "GeometryNodeTree": "node_groups", "CompositorNodeTree": "node_groups",
+    "TextureNodeTree": "node_groups",
 }  # fmt: skip
 
 
@@ -40,24 +42,24 @@ def plan(kind: Kind, name: str, tree: Json, *, new: bool) -> Json:
     tree_type = existing.bl_idname if existing else _TREE_OF.get(kind, "ShaderNodeTree")
     if new and kind == "node_group":
         tree_type = tree.get("type")
-        if tree_type not in ("ShaderNodeTree", "GeometryNodeTree", "CompositorNodeTree"):
-            raise InvalidParamsError(
-                "A new node group needs a type: ShaderNodeTree, GeometryNodeTree or CompositorNodeTree."
-            )
+        if tree_type not in _GROUPS:
+            raise InvalidParamsError(f"A new node group needs a type: one of {', '.join(_GROUPS)}.")
     if new and kind == "scene":
         raise InvalidParamsError("A new scene is not made by set_node_tree: name one that is there.")
     if new and name in getattr(bpy.data, KINDS[kind]):
         raise InvalidParamsError(f"There is a {kind} {quoted(name)} already: leave `new` out to build in it.")
     if (owner or existing) is not None and (owner.library or (existing and existing.library)):
         raise InvalidParamsError(f"{quoted(name)} belongs to a linked library and cannot be changed here.")
-    with node_tree.scratch(tree_type) as bench:
+    of_scene = node_tree.is_of_scene(existing) if existing else hasattr(owner, "node_tree") and kind == "scene"
+    with node_tree.scratch(tree_type, of_scene=of_scene) as bench:
         checked = _Check(bench, existing)
         made = checked.tree(tree)
     if checked.wrong:
         more = len(checked.wrong) - _MOST_TOLD
         told = checked.wrong[:_MOST_TOLD] + ([f"… and {more} more"] if more > 0 else [])
         raise InvalidParamsError("The tree was not built:\n" + "\n".join(told))
-    return made | {"owner": [KINDS[kind], name], "new": new, "type": tree_type}
+    unused = owner is not None and node_tree.is_unused(kind, owner)
+    return made | {"owner": [KINDS[kind], name], "new": new, "type": tree_type, "unused": unused}
 
 
 class _Check:
@@ -69,7 +71,7 @@ class _Check:
         self.wrong: list[str] = []
 
     def tree(self, tree: Json) -> Json:
-        known = {"type", "properties", "interface", "nodes", "links"}
+        known = {"type", "properties", "use_nodes", "interface", "nodes", "links"}
         self._unknown("the tree", tree, known)
         if "type" in tree and tree["type"] != self.bench.bl_idname:
             self.wrong.append(f"type is {self.bench.bl_idname} here, not {quoted(str(tree['type']))}")
@@ -88,6 +90,7 @@ class _Check:
             interface = list(self._interface(self._list(tree, "interface", "the tree"), None, []))
         now = node_tree.tree_properties(self.existing) if self.existing else usual
         return {
+            "use_nodes": tree.get("use_nodes", True) is True,
             "properties": {
                 name: value for name, value in {**usual, **told}.items() if value != now.get(name)
             },
@@ -206,19 +209,36 @@ class _Check:
             self.wrong.append(f"{where}: a curve has two points at least")
         if rna.identifier == "ColorRamp" and name == "elements" and not 1 <= len(value) <= 32:
             self.wrong.append(f"{where}: a colour ramp has 1 to 32 elements")
+        if prop.type == "ENUM" and prop.is_enum_flag:
+            return self._flags(where, prop, value)
         if prop.type == "FLOAT" and isinstance(value, str):
             return self._float(where, name, value)
         return value
 
+    def _flags(self, where: str, prop: Any, value: Any) -> Json:
+        """Several choices of one property: marked, since JSON has no sets."""
+        known = prop.enum_items.keys()
+        for choice in value if isinstance(value, list) else [value]:
+            if choice not in known:
+                near = did_you_mean(str(choice), known)
+                self.wrong.append(f"{where}: {prop.identifier} is a list of {', '.join(known)}.{near}")
+        return {"set": value}
+
     def _choices(self, where: str, idname: str, values: Json) -> Json:
-        """Look at words that are no choice of a new node: which ones there are may depend on the other settings."""
+        """Look at words that are no choice of a new node: which ones there are may depend on the other settings, such
+        as a scene's view layers.
+        """
         rna = (node_tree.node_kind(idname) or bpy.types.Node).bl_rna
-        enums = {n: v for n, v in values.items() if n in rna.properties and rna.properties[n].type == "ENUM"}
-        if not any(
-            value not in rna.properties[name].enum_items for name, value in enums.items() if value.__hash__
-        ):
+        props = {name: rna.properties[name] for name in values if name in rna.properties}
+        enums = {n: values[n] for n, prop in props.items() if prop.type == "ENUM" and not prop.is_enum_flag}
+        if all(isinstance(v, str) and v in props[name].enum_items for name, v in enums.items()):
             return values
         node = self.bench.nodes.new(idname)
+        for name, value in values.items():
+            if isinstance(value, dict) and "block" in value and all(value["block"][:2]):
+                collection, block, library = value["block"]
+                blocks = getattr(bpy.data, collection)
+                setattr(node, name, blocks.get((block, library)) if library else blocks.get(block))
         for _ in range(len(enums)):
             refused = [error for name, value in enums.items() if (error := _try(node, name, value))]
         self.wrong += [f"{where}: {error}" for error in refused]
@@ -359,15 +379,16 @@ class _Check:
     def _links(self, links: list[Any], by_name: Mapping[str, Json]) -> Iterator[list[Any]]:
         if len(links) > _MOST_LINKS:
             raise InvalidParamsError(f"{len(links):,} links are more than the {_MOST_LINKS:,} of one tree")
-        for link in links:
+        for number, link in enumerate(links, 1):
             good = isinstance(link, list) and all(isinstance(part, str) for part in link)
             if not good or len(link) not in (4, 5) or link[4:] not in ([], ["muted"]):
                 self.wrong.append(
-                    f"a link is [from node, output, to node, input] and perhaps muted, not {quoted(str(link))}"
+                    f"link {number}: a link is [from node, output, to node, input] and perhaps muted, not "
+                    f"{quoted(str(link))}"
                 )
                 continue
-            self._named("a link", link[0], by_name)
-            self._named("a link", link[2], by_name)
+            self._named(f"link {number}", link[0], by_name)
+            self._named(f"link {number}", link[2], by_name)
             yield link
 
     # --- shapes ---------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ The shape of a tree, all parts but `type` and `nodes` optional:
 
     {"type": "ShaderNodeTree",
      "properties": {"color_tag": "SHADER"},
+     "use_nodes": false,
      "interface": [{"name": "Scale", "in_out": "INPUT", "type": "NodeSocketFloat", "default_value": 2.0},
                    {"panel": "More", "items": [...]}],
      "nodes": [{"name": "Noise", "type": "ShaderNodeTexNoise", "location": [-200, 0], "parent": "Frame",
@@ -40,8 +41,11 @@ __all__ = (
     "Standard",
     "find_tree",
     "interface_standard",
+    "is_of_scene",
+    "is_unused",
     "node_kind",
     "node_standard",
+    "of_owner",
     "read",
     "require_tree",
     "scratch",
@@ -51,13 +55,14 @@ __all__ = (
 )
 
 Json = dict[str, Any]
-Kind = Literal["material", "world", "light", "linestyle", "scene", "node_group"]
+Kind = Literal["material", "world", "light", "linestyle", "texture", "scene", "node_group"]
 #: Where the owners of node trees are in bpy.data.
 KINDS: Mapping[Kind, str] = {
     "material": "materials",
     "world": "worlds",
     "light": "lights",
     "linestyle": "linestyles",
+    "texture": "textures",
     "scene": "scenes",
     "node_group": "node_groups",
 }
@@ -81,7 +86,7 @@ _TREE_PROPERTIES = frozenset(
     "use_wait_for_click".split()
 )
 _PATHS = frozenset(("FILE_PATH", "DIR_PATH"))
-RUNS_OR_READS = ("ShaderNodeScript", "CompositorNodeOutputFile", "TextureNodeOutput", "GeometryNodeImport")
+RUNS_OR_READS = ("ShaderNodeScript", "CompositorNodeOutputFile", "GeometryNodeImport")
 
 
 def find_tree(kind: Kind, name: str) -> tuple[Any, Any]:
@@ -94,10 +99,24 @@ def find_tree(kind: Kind, name: str) -> tuple[Any, Any]:
     return owner, owner.node_tree
 
 
+def of_owner(kind: Kind, name: str) -> Json:
+    """The tree of an owner as data, see `read`; with `use_nodes` where the owner does without its nodes now."""
+    tree = require_tree(kind, name)
+    owner, _ = find_tree(kind, name)
+    return read(tree) | ({"use_nodes": False} if is_unused(kind, owner) else {})
+
+
+def is_unused(kind: Kind, owner: Any) -> bool:
+    """Whether an owner has nodes and does without them now. From Blender 5.0 on most always use them."""
+    if bpy.app.version >= (5, 0) and kind in ("material", "world", "scene"):
+        return False
+    return not getattr(owner, "use_nodes", True)
+
+
 def read(tree: Any) -> Json:
     """The tree as data, see the module. Call it when Blender may be changed: it makes nodes to compare with."""
     nodes = list(tree.nodes)
-    with scratch(tree.bl_idname) as bench:
+    with scratch(tree.bl_idname, of_scene=is_of_scene(tree)) as bench:
         found: Json = {"type": tree.bl_idname}
         told = _different(tree_properties(tree), tree_properties(bench))
         if told:
@@ -121,22 +140,39 @@ class Standard:
     outputs: Mapping[str, tuple[str, Any, str]]
 
 
+def is_of_scene(tree: Any) -> bool:
+    """Whether a tree is a scene's own compositor, as before Blender 5.0: it takes nodes that no group takes."""
+    return bool(tree.is_embedded_data and tree.bl_idname == "CompositorNodeTree")
+
+
 @contextmanager
-def scratch(tree_type: str) -> Iterator[Any]:
-    """An empty tree that nobody sees, for as long as it takes."""
-    tree = bpy.data.node_groups.new(".mcp_bridge_scratch", tree_type)  # type: ignore[arg-type]
+def scratch(tree_type: str, *, of_scene: bool = False) -> Iterator[Any]:
+    """An empty tree that nobody sees, for as long as it takes; `of_scene` as in `is_of_scene`."""
+    if of_scene:
+        scene: Any = bpy.data.scenes.new(_SCRATCH)
+        try:
+            scene.use_nodes = True
+            scene.node_tree.nodes.clear()
+            yield scene.node_tree
+        finally:
+            bpy.data.scenes.remove(scene)
+        return
+    tree = bpy.data.node_groups.new(_SCRATCH, tree_type)  # type: ignore[arg-type]
     try:
         yield tree
     finally:
         bpy.data.node_groups.remove(tree)
 
 
-_standards: dict[tuple[str, str], Standard | None] = {}
+_SCRATCH = ".mcp_bridge_scratch"
+#: Stands for a value of a new node that depends on the file: such a one is always told.
+_DEPENDS = object()
+_standards: dict[tuple[str, bool, str], Standard | None] = {}
 
 
 def node_standard(bench: Any, idname: str) -> Standard | None:
     """What a new node of this type is like; None where the tree takes no such node."""
-    key = (bench.bl_idname, idname)
+    key = (bench.bl_idname, is_of_scene(bench), idname)
     if key not in _standards:
         _standards[key] = _make_standard(bench, idname)
     return _standards[key]
@@ -158,14 +194,26 @@ def _make_standard(bench: Any, idname: str) -> Standard | None:
     try:
         inputs = {s.identifier: (s.bl_idname, _value(s), s.name) for s in node.inputs}
         outputs = {s.identifier: (s.bl_idname, _value(s), s.name) for s in node.outputs}
-        return Standard(_node_values(node), inputs, outputs)
+        values = {
+            name: _DEPENDS if _depends(node, name, value) else value
+            for name, value in _node_values(node).items()
+        }
+        return Standard(values, inputs, outputs)
     finally:
         bench.nodes.remove(node)
 
 
+def _depends(node: Any, name: str, value: Any) -> bool:
+    """Whether a new node's value is a data-block, or a choice that is made from the file, such as a view layer."""
+    prop = node.bl_rna.properties[name]
+    if prop.type == "POINTER":
+        return value is not None and _is_id(prop.fixed_type)
+    return prop.type == "ENUM" and not prop.is_enum_flag and value not in prop.enum_items
+
+
 def interface_standard(bench: Any, socket_type: str, in_out: str) -> Json | None:
     """What a new socket of a group is like; None where the tree takes no such socket."""
-    key = (bench.bl_idname, f"{in_out} {socket_type}")
+    key = (bench.bl_idname, False, f"{in_out} {socket_type}")
     if key not in _standards:
         try:
             item = bench.interface.new_socket("x", in_out=in_out, socket_type=socket_type)

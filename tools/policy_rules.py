@@ -31,7 +31,7 @@ HIDDEN_STRUCTS = _any(
     "File.*|SpaceFileBrowser|SpaceConsole|ConsoleLine|SpaceTextEditor|SpacePreferences|SpaceInfo|Asset.*",
     "LibraryWeak.*|IDOverrideLibrary.*|BlendImport.*|BlendData(?:Libraries|Volumes|CacheFiles|Sounds|MovieClips|Fonts)",
     "CacheFile.*|PackedFile|ImagePackedFile|CollectionExport.*|CompositorNodeOutputFile.*|NodeOutputFile.*",
-    "NodeCompositorFileOutput.*|ShaderNodeScript|GeometryNodeImport.*|FreestyleModule.*|TextureNodeOutput",
+    "NodeCompositorFileOutput.*|ShaderNodeScript|GeometryNodeImport.*|FreestyleModule.*",
     "VolumeGrid.*|SequenceProxy|StripProxy|MovieClipProxy|MeshCacheModifier|MeshSequenceCacheModifier",
     "NodeCustomGroup|.*NodeCustomGroup|IDPropertyWrapPtr|UnknownType|AnyType|SpreadsheetRow.*",
     "PropertyGroupItem|NodeInstanceHash|BlenderRNA|Hydra.*|CompositorNodeSequencer.*",
@@ -81,8 +81,8 @@ FIXED_PROPERTIES = _any(
     # Names of classes, tools and programs.
     r".*\.bl_(?:idname|label|description|icon|width.*|height.*|owner.*|space.*|region.*|context|subtype_label|rna)",
     r"GeometryNodeTree\.(?:node_tool_idname|is_tool.*)|Node\.(?:type)",
-    # Files: a path, or where a cache or a movie lies.
-    r".*\.(?:filepath\w*|directory|.*_directory|.*_filepath|cache_path|image_output_path|base_path|object_path)",
+    # Files: a path, or where a cache or a movie lies; what a texture's output calls so is only its name.
+    r"(?!TextureNodeOutput\.).*\.(?:filepath\w*|directory|.*_directory|.*_filepath|cache_path|image_output_path|base_path|object_path)",
     r".*\.(?:use_external|use_disk_cache|use_library_path|use_custom_path|use_proxy.*|proxy_.*)",
     r"FluidDomainSettings\.(?:cache_directory|cache_\w+_format|export_.*|openvdb_.*|delete_.*|is_.*|has_.*)",
     r"PointCache\.(?:name|filepath|use_.*|index)",

@@ -119,7 +119,7 @@ def _data_path(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
         host.refuse(reason)
 
 
-_SCRIPT_NODES = "ShaderNodeScript CompositorNodeOutputFile TextureNodeOutput".split()
+_SCRIPT_NODES = "ShaderNodeScript CompositorNodeOutputFile".split()
 
 
 def _node_type(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:

@@ -5,8 +5,10 @@
 import bpy
 
 
-def block(value):
-    """A data-block is written {"block": [collection, name, library]}."""
+def plain(value):
+    """A data-block is written {"block": [collection, name, library]}, several choices {"set": [...]}."""
+    if isinstance(value, dict) and "set" in value:
+        return set(value["set"])
     if isinstance(value, dict) and "block" in value:
         collection, name, library = value["block"]
         blocks = getattr(bpy.data, collection)
@@ -14,23 +16,23 @@ def block(value):
     return value
 
 
-def put(owner, values):
+def put(owner, values, where):
     """Set properties. What one allows depends on the others, so all are set twice and have to hold the second time."""
     for last in (False, True) if values else ():
         for name, value in values.items():
             try:
-                if isinstance(value, dict) and "block" not in value:
-                    put_part(getattr(owner, name), value)
+                if isinstance(value, dict) and not value.keys() & {"block", "set"}:
+                    put_part(getattr(owner, name), value, f"{where}, {name}")
                 else:
-                    setattr(owner, name, block(value))
+                    setattr(owner, name, plain(value))
             except (TypeError, ValueError) as error:
                 if last:
-                    raise ValueError(f"{owner.name}: {name} cannot be {value!r}: {error}") from None
+                    raise ValueError(f"{where}: {name} cannot be {value!r}: {error}") from None
 
 
-def put_part(part, values):
+def put_part(part, values, where):
     """A colour ramp, curves, or a group of settings."""
-    put(part, {name: value for name, value in values.items() if name not in ("elements", "curves")})
+    put(part, {name: value for name, value in values.items() if name not in ("elements", "curves")}, where)
     if "elements" in values:
         put_elements(part.elements, values["elements"])
     if "curves" in values:
@@ -94,9 +96,13 @@ def for_socket(socket, value):
     """What only the finished socket can tell: whether a text is the name of a data-block."""
     if isinstance(value, dict) and "any" in value:
         if socket.type in HOLDS:
-            return block({"block": [HOLDS[socket.type], value["any"], value.get("library")]})
+            return plain({"block": [HOLDS[socket.type], value["any"], value.get("library")]})
         return value["any"]
-    return block(value)
+    return plain(value)
+
+
+#: What those are whose maker wants to know.
+NEW_KINDS = {"lights": "POINT", "textures": "NONE"}
 
 
 def find_tree(plan):
@@ -104,7 +110,8 @@ def find_tree(plan):
     collection, name = plan["owner"]
     blocks = getattr(bpy.data, collection)
     if plan["new"]:
-        owner = blocks.new(name, plan["type"]) if collection == "node_groups" else blocks.new(name)
+        kind = plan["type"] if collection == "node_groups" else NEW_KINDS.get(collection)
+        owner = blocks.new(name, kind) if kind else blocks.new(name)
     else:
         owner = blocks[name]
     if collection == "node_groups":
@@ -113,7 +120,7 @@ def find_tree(plan):
         if owner.compositing_node_group is None:
             owner.compositing_node_group = bpy.data.node_groups.new("Compositing", plan["type"])
         return owner.compositing_node_group
-    if owner.node_tree is None:
+    if owner.node_tree is None or plan["unused"]:
         owner.use_nodes = True
     return owner.node_tree
 
@@ -146,8 +153,8 @@ def build_interface(interface, wanted):
             interface.move(new, 1000000)
         values = dict(item["values"])
         if item.get("type") == "NodeSocketMenu" and values.get("default_value"):
-            late.append((new, values.pop("default_value")))
-        put(new, values)
+            late.append((f"socket {item['name']!r} of the interface", new, values.pop("default_value")))
+        put(new, values, f"{item['name']!r} of the interface")
     return late
 
 
@@ -156,13 +163,14 @@ def build_node(tree, plan):
         return tree.nodes[plan["name"]]
     node = tree.nodes.new(plan["type"])
     node.name = plan["name"]
-    put(node, plan["values"])
+    where = f"node {node.name!r}"
+    put(node, plan["values"], where)
     for name, items in plan["items"].items():
         collection = getattr(node, name)
         collection.clear()
         for item in items:
             new = collection.new(*item["new"])
-            put(new, item["values"])
+            put(new, item["values"], f"{where}, {name}")
     return node
 
 
@@ -174,13 +182,21 @@ def put_sockets(node, side, values):
         try:
             socket.default_value = for_socket(socket, value)
         except (TypeError, ValueError, KeyError):
-            late.append((socket, value))
+            late.append((f"node {node.name!r}, {side[:-1]} {key!r}", socket, value))
     return late
+
+
+def unfit(links):
+    """Links that Blender shows in red: their sockets don't go together, or they lead in a circle."""
+    wrong = [link for link in links if not link.is_valid]
+    return [
+        [link.from_node.name, link.from_socket.name, link.to_node.name, link.to_socket.name] for link in wrong
+    ]
 
 
 def build(plan):
     tree = find_tree(plan)
-    put(tree, plan["properties"])
+    put(tree, plan["properties"], "the tree")
     late = build_interface(tree.interface, plan["interface"]) if plan["interface"] is not None else []
     kept = {node["name"] for node in plan["nodes"] if node["keep"]}
     for node in list(tree.nodes):
@@ -207,9 +223,14 @@ def build(plan):
         link = tree.links.new(find(nodes[target], "inputs", entry), find(nodes[source], "outputs", output))
         if muted:
             link.is_muted = True
-    for owner, value in late:
+    for where, owner, value in late:
         try:
             owner.default_value = for_socket(owner, value)
         except (TypeError, ValueError, KeyError) as error:
-            raise ValueError(f"{owner.name!r} cannot be {value!r}: {error}") from None
-    return {"nodes": len(tree.nodes), "links": len(tree.links)}
+            told = value["any"] if isinstance(value, dict) and "any" in value else value
+            raise ValueError(f"{where} cannot be {told!r}: {error}") from None
+    if not plan["use_nodes"] and plan["owner"][0] != "node_groups":
+        getattr(bpy.data, plan["owner"][0])[plan["owner"][1]].use_nodes = False
+    done = {"nodes": len(tree.nodes), "links": len(tree.links)}
+    wrong = unfit(tree.links)
+    return {**done, "invalid_links": wrong} if wrong else done

@@ -25,17 +25,16 @@ Name = Annotated[str, Bounds(shortest=1, longest=255)]
 
 @tool(title="Get Node Tree", read_only=True, output=dict)
 async def get_node_tree(context: RequestContext, kind: Kind, name: Name) -> dict[str, Any]:
-    """The nodes of a material, world, light, line style, scene (the compositor) or node group (geometry nodes too):
-    what differs from new nodes, and the links. Edit it and send it back with set_node_tree.
+    """The nodes of a material, world, light, line style, texture, scene (the compositor) or node group (geometry
+    nodes too): what differs from new nodes, and the links. Edit it and send it back with set_node_tree.
 
     name: of the material, scene, group, …
     """
 
-    def read() -> dict[str, Any]:
-        return node_tree.read(node_tree.require_tree(kind, name))
-
     # Nodes are made to compare with, and removed: not while the user drags something or a render runs.
-    work = main_thread.run(read, changes=True, cancelled=context.cancelled, label="get_node_tree")
+    work = main_thread.run(
+        partial(node_tree.of_owner, kind, name), changes=True, cancelled=context.cancelled, label="get_node_tree"
+    )
     return await asyncio.wrap_future(work)
 
 
@@ -48,8 +47,9 @@ async def set_node_tree(
 
     name: of the material, scene, group, …
     tree: as get_node_tree gives it: nodes with name, type, location, parent, properties, items, inputs, outputs;
-        links as [from node, output, to node, input]; interface of a group.
-    new: make the material, world, light, line style or node group.
+        links as [from node, output, to node, input]; interface of a group. With "use_nodes": false they are built
+        and not used.
+    new: make the material, world, light, line style, texture or node group.
     """
     try:
         work = main_thread.run(

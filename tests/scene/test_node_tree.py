@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import bpy
@@ -40,24 +41,74 @@ def _material() -> Any:
     return material.node_tree
 
 
+def _types(tree_type: str) -> list[str]:
+    bench = bpy.data.node_groups.new("bench", tree_type)
+    found = node_variety.every_type(bench)
+    bpy.data.node_groups.remove(bench)
+    return found
+
+
+def _comes_back(made: Any, names: list[str], turn: int, build: Callable[[Json], Any]) -> None:
+    """Nodes of these types, varied, are the same in the tree that `build` makes of what is read."""
+    node_variety.fill(made, names, turn)
+    for told in node_tree.read(made)["nodes"]:
+        if told.get("keep"):  # they are kept, never made
+            assert told["type"].startswith(node_tree.RUNS_OR_READS)
+            made.nodes.remove(made.nodes[told["name"]])
+    told, before = node_tree.read(made), node_variety.snapshot(made)
+    again = build(told)
+    _same(node_tree.read(again), told)
+    after = node_variety.snapshot(again)
+    for part, value in before.items():
+        assert after[part] == value
+
+
 @pytest.mark.parametrize("turn", [0, 1, 2])
 @pytest.mark.parametrize("tree_type", node_variety.TREES)
 def test_every_type_of_node_comes_back_as_it_was(tree_type: str, turn: int) -> None:
-    names = node_variety.every_type(tree_type)
-    assert len(names) > 90
-    for begin in range(0, len(names), 80):
-        made = node_variety.filled(tree_type, names[begin : begin + 80], turn)
-        for told in node_tree.read(made)["nodes"]:
-            if told.get("keep"):  # they are kept, never made
-                made.nodes.remove(made.nodes[told["name"]])
-        told, before = node_tree.read(made), node_variety.snapshot(made)
+    names = _types(tree_type)
+    assert len(names) > (30 if tree_type == "TextureNodeTree" else 90)
+
+    def build(told: Json) -> Any:
         _build("node_group", "again", told, new=True)
-        again = bpy.data.node_groups["again"]
-        _same(node_tree.read(again), told)
-        after = node_variety.snapshot(again)
-        for part, value in before.items():
-            assert after[part] == value
-        bpy.data.node_groups.remove(again)
+        return bpy.data.node_groups["again"]
+
+    for begin in range(0, len(names), 80):
+        made = bpy.data.node_groups.new("filled", tree_type)
+        _comes_back(made, names[begin : begin + 80], turn, build)
+        bpy.data.node_groups.remove(bpy.data.node_groups["again"])
+
+
+@pytest.mark.parametrize("turn", [0, 1, 2])
+def test_nodes_that_only_a_scene_takes_come_back_too(turn: int) -> None:
+    scene, other = bpy.context.scene, bpy.data.scenes.new("Other")
+    for owner in (scene, other):
+        owner.view_layers[0].name = "Beauty"
+        if hasattr(owner, "compositing_node_group"):
+            owner.compositing_node_group = bpy.data.node_groups.new("Compositing", "CompositorNodeTree")
+        else:
+            owner.use_nodes = True
+    _, tree = node_tree.find_tree("scene", scene.name)
+    names = sorted({*node_variety.every_type(tree)} - {*_types("CompositorNodeTree")})
+    own = ["CompositorNodeCryptomatteV2", "CompositorNodeRLayers"]
+    assert names == ([] if bpy.app.version >= (5, 0) else own)
+
+    def build(told: Json) -> Any:
+        _build("scene", "Other", told)
+        return node_tree.find_tree("scene", "Other")[1]
+
+    _comes_back(tree, [*own, "CompositorNodeBlur"], turn, build)
+
+
+def test_what_no_tree_takes_is_no_node_of_this_blender() -> None:
+    benches = [bpy.data.node_groups.new("bench", kind) for kind in node_variety.TREES]
+    taken = {name for bench in benches for name in node_variety.every_type(bench)}
+    if bpy.app.version < (5, 0):
+        taken |= {"CompositorNodeCryptomatteV2", "CompositorNodeRLayers"}
+    kinds = {n for n in dir(bpy.types) if node_tree.node_kind(n)}
+    for name in kinds - taken:
+        with pytest.raises(RuntimeError, match=f"Node type {name} undefined"):
+            benches[0].nodes.new(name)
 
 
 def test_a_material_in_its_place() -> None:
@@ -131,6 +182,47 @@ def test_zones_menus_panels_and_the_order_of_joined_geometry() -> None:
     ]
 
 
+def test_every_pair_of_nodes_that_makes_a_zone() -> None:
+    tree = bpy.data.node_groups.new("G", "GeometryNodeTree")
+    kinds = [n for n in _types("GeometryNodeTree") if "pair_with_output" in getattr(bpy.types, n).bl_rna.functions]
+    assert len(kinds) >= 2
+    for kind in kinds:
+        for _ in range(2):
+            begin, end = tree.nodes.new(kind), tree.nodes.new(kind.removesuffix("Input") + "Output")
+            assert begin.pair_with_output(end)
+            for prop in end.bl_rna.properties:
+                if prop.type == "COLLECTION" and prop.srna and "socket_type" in prop.srna.functions["new"].parameters:
+                    getattr(end, prop.identifier).new("FLOAT", f"Mine {prop.identifier}")
+            for source, target in ((begin.outputs, end.inputs), (begin.outputs, begin.inputs)):
+                shared = {s.name: s for s in source if s.name.startswith("Mine")}
+                for socket in target:
+                    if socket.name in shared and target is end.inputs:
+                        tree.links.new(socket, shared[socket.name])
+                    elif socket.name in shared:
+                        socket.default_value = 0.75
+    told, before = node_tree.read(tree), node_variety.snapshot(tree)
+    assert sum("pairs_with" in node for node in told["nodes"]) == 2 * len(kinds)
+    _build("node_group", "H", told, new=True)
+    again = bpy.data.node_groups["H"]
+    _same(node_tree.read(again), told)
+    for part, value in node_variety.snapshot(again).items():
+        assert value == before[part]
+    pairs = {n.name: n.paired_output.name for n in again.nodes if n.bl_idname in kinds and n.paired_output}
+    assert pairs == {n["name"]: n["pairs_with"] for n in told["nodes"] if "pairs_with" in n}
+
+
+def test_which_output_counts() -> None:
+    tree = _material()
+    tree.nodes.new("ShaderNodeOutputMaterial").target = "CYCLES"
+    last = tree.nodes.new("ShaderNodeOutputMaterial")
+    last.is_active_output = True
+    told, active = node_tree.read(tree), [n.name for n in tree.nodes if getattr(n, "is_active_output", False)]
+    _build("material", "M", told)
+    tree = bpy.data.materials["M"].node_tree
+    _same(node_tree.read(tree), told)
+    assert [n.name for n in tree.nodes if getattr(n, "is_active_output", False)] == active
+
+
 def test_who_uses_a_group_stays_linked_to_it() -> None:
     _geometry()
     bpy.ops.mesh.primitive_cube_add()
@@ -187,6 +279,61 @@ def test_the_compositor_and_a_world() -> None:
     assert bpy.data.worlds["W"].node_tree.nodes["Sky"].inputs["Strength"].default_value == pytest.approx(0.4)
 
 
+def _owner(kind: node_tree.Kind) -> Any:
+    """A new owner of a node tree with its usual nodes; they are switched on, where they can be."""
+    blocks = getattr(bpy.data, node_tree.KINDS[kind])
+    more = {"light": ["AREA"], "texture": ["WOOD"]}.get(kind, [])
+    made = blocks.new(f"{kind} of mine", *more)
+    if made.node_tree is None:
+        made.use_nodes = True
+    return made
+
+
+@pytest.mark.parametrize("kind", ["material", "world", "light", "linestyle", "texture"])
+def test_every_owner_of_nodes(kind: node_tree.Kind) -> None:
+    owner = _owner(kind)
+    tree = owner.node_tree
+    frame = tree.nodes.new("NodeFrame")
+    frame.use_custom_color, frame.color, frame.width = True, (0.2, 0.3, 0.4), 321
+    for node in tree.nodes:
+        if node != frame:
+            node.parent = frame
+    told, before = node_tree.of_owner(kind, owner.name), node_variety.snapshot(tree)
+    assert len(told["nodes"]) > 1
+    _build(kind, owner.name, told)
+    assert node_variety.snapshot(getattr(bpy.data, node_tree.KINDS[kind])[owner.name].node_tree) == before
+    _build(kind, "Another", told, new=True)
+    _same(node_tree.of_owner(kind, "Another"), told)
+
+
+@pytest.mark.parametrize("kind", ["linestyle", "texture"])
+def test_nodes_that_are_not_used(kind: node_tree.Kind) -> None:
+    owner = _owner(kind)
+    owner.use_nodes = False
+    told = node_tree.of_owner(kind, owner.name)
+    assert told["use_nodes"] is False
+    _build(kind, owner.name, told)
+    assert node_tree.of_owner(kind, owner.name) == told
+    del told["use_nodes"]
+    _build(kind, owner.name, told)
+    assert getattr(bpy.data, node_tree.KINDS[kind])[owner.name].use_nodes
+    assert node_tree.of_owner(kind, owner.name) == told
+
+
+def test_links_that_blender_does_not_take_are_told() -> None:
+    _material()
+    tree = {
+        "nodes": [
+            {"name": "A", "type": "ShaderNodeMath"},
+            {"name": "B", "type": "ShaderNodeBsdfDiffuse"},
+            {"name": "C", "type": "ShaderNodeMath"},
+        ],
+        "links": [["B", "BSDF", "A", "Value#1"], ["A", "Value", "C", "Value#1"]],
+    }
+    done = _build("material", "M", tree)["result"]
+    assert done == {"nodes": 3, "links": 2, "invalid_links": [["B", "BSDF", "A", "Value"]]}
+
+
 def test_a_node_that_runs_code_is_kept_and_never_made() -> None:
     tree = _material()
     script = tree.nodes.new("ShaderNodeScript")
@@ -226,6 +373,8 @@ def _node(**more: Any) -> Json:
         ({"nodes": ["A"]}, "each node has a name and a type"),
         (_node(properties={"operatio": "ADD"}), "'operatio' is not known. Did you mean 'operation'"),
         (_node(properties={"operation": "ADDD"}), "operation cannot be 'ADDD'. Did you mean 'ADD"),
+        (_node(properties={"operation": 5}), "node 'A': operation cannot be '5'"),
+        ({"type": "GeometryNodeTree", "nodes": [{"name": "H", "type": "GeometryNodeCurveSetHandles", "properties": {"mode": ["LEFFT"]}}]}, "node 'H': mode is a list of LEFT, RIGHT. Did you mean 'LEFT'"),
         (_node(properties={"__class__": "x"}), "'__class__' is not known"),
         (_node(properties={"bl_idname": "x"}), "'bl_idname' is not known"),
         (_node(properties={"id_data": "x"}), "'id_data' is not known"),
@@ -239,7 +388,7 @@ def _node(**more: Any) -> Json:
         (_node(hidden=["Value"]), "hidden is a list of inputs and a list of outputs"),
         ({"nodes": [{"name": "A" * 400, "type": "ShaderNodeMath"}]}, "bytes of a node's name"),
         ({**_node(), "nodes": _node()["nodes"] * 2}, "several nodes are named 'A'"),
-        ({**_node(), "links": [["A", "Value", "B", "Value"]]}, "a link: there is no node 'B'"),
+        ({**_node(), "links": [["A", "Value", "B", "Value"]]}, "link 1: there is no node 'B'"),
         ({**_node(), "links": [["A", "Value"]]}, "a link is [from node, output, to node, input]"),
         ({**_node(), "links": "x"}, "links is a list"),
         ({"type": "GeometryNodeTree", "nodes": []}, "type is ShaderNodeTree here"),
@@ -252,8 +401,10 @@ def _node(**more: Any) -> Json:
 )  # fmt: skip
 def test_what_is_wrong_is_told_before_anything_changes(tree: Json, says: str) -> None:
     before = node_variety.snapshot(_material())
+    bpy.data.node_groups.new("G", "GeometryNodeTree")
+    of_group = tree.get("type") == "GeometryNodeTree" and tree["nodes"]
     with pytest.raises(InvalidParamsError) as caught:
-        _build("material", "M", tree)
+        _build(*(("node_group", "G") if of_group else ("material", "M")), tree)
     assert says in str(caught.value)
     assert node_variety.snapshot(bpy.data.materials["M"].node_tree) == before
     assert not [g for g in bpy.data.node_groups if "scratch" in g.name]
@@ -277,6 +428,30 @@ def test_what_only_the_build_can_find_rolls_everything_back() -> None:
     ):
         _build("material", "M", tree)
     assert node_variety.snapshot(bpy.data.materials["M"].node_tree) == before
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"inputs": {"Value#1": "much"}}, "node 'A', input 'Value#1' cannot be 'much'"),
+        ({"inputs": {"Value#1": [1, 2]}}, "node 'A', input 'Value#1' cannot be [1, 2]"),
+        ({"hidden": [["Nothing"], []]}, "node 'A' has no socket 'Nothing' among its inputs"),
+    ],
+)
+def test_what_the_build_finds_names_node_and_socket(more: Json, says: str) -> None:
+    before = node_variety.snapshot(_material())
+    with pytest.raises(BridgeError) as caught:
+        _build("material", "M", _node(**more))
+    assert says in str(caught.value)
+    assert node_variety.snapshot(bpy.data.materials["M"].node_tree) == before
+
+
+def test_what_is_wrong_within_a_part_is_told() -> None:
+    _material()
+    ramp = {"color_ramp": {"color_mode": "HSV", "interpolation": "SIDEWAYS"}}
+    tree = {"nodes": [{"name": "A", "type": "ShaderNodeValToRGB", "properties": ramp}]}
+    with pytest.raises(BridgeError, match="node 'A', color_ramp: interpolation cannot be 'SIDEWAYS'"):
+        _build("material", "M", tree)
 
 
 def test_hostile_names_are_data() -> None:

@@ -10,15 +10,19 @@ import bpy
 
 __all__ = ("TREES", "every_type", "filled", "snapshot", "vary")
 
-TREES = ("ShaderNodeTree", "GeometryNodeTree", "CompositorNodeTree")
+TREES = ("ShaderNodeTree", "GeometryNodeTree", "CompositorNodeTree", "TextureNodeTree")
 _LEFT = frozenset(
-    "rna_type name type parent select active_index active_item show_texture location_absolute".split()
+    "rna_type name type parent select active_index active_item show_texture location location_absolute "
+    "add remove socket_idname script bytecode is_active_output".split()
 )
+_PARTS = ("ColorRamp", "CurveMapping", "TexMapping", "ColorMapping", "ImageUser")
+#: Where a block for a pointer of this type is made.
+_BLOCKS = {"Object": "objects", "Material": "materials", "Collection": "collections", "Text": "texts",
+           "Scene": "scenes", "Mask": "masks"}  # fmt: skip
 
 
-def every_type(tree_type: str) -> list[str]:
-    """The idnames of all nodes that such a tree takes."""
-    tree = bpy.data.node_groups.new("every", tree_type)
+def every_type(tree: Any) -> list[str]:
+    """The idnames of all nodes that this tree takes."""
     found = []
     for name in dir(bpy.types):
         kind = getattr(bpy.types, name)
@@ -28,23 +32,24 @@ def every_type(tree_type: str) -> list[str]:
             except RuntimeError:
                 continue
             found.append(name)
-    bpy.data.node_groups.remove(tree)
+    tree.nodes.clear()
     return found
 
 
-def filled(tree_type: str, names: list[str], turn: int) -> Any:
-    """A tree with one node of each of these types, its settings varied by `turn`."""
-    tree = bpy.data.node_groups.new("filled", tree_type)
+def fill(tree: Any, names: list[str], turn: int) -> None:
+    """Put one node of each of these types into the tree, its settings varied by `turn`."""
+    tree.nodes.clear()
     for number, name in enumerate(names):
         node = tree.nodes.new(name)
         node.location = (number * 37.5, -turn * 12.25)
         vary(node, turn + number)
         for socket in node.inputs:
             _vary_socket(socket, turn + number)
+        for socket in node.outputs:
+            socket.hide = turn == 2
         if node.bl_idname in ("ShaderNodeValue", "ShaderNodeRGB", "ShaderNodeNormal", "CompositorNodeNormal"):
             node.outputs[0].hide = False
             _vary_socket(node.outputs[0], 1)
-    return tree
 
 
 def vary(item: Any, turn: int) -> None:
@@ -57,8 +62,7 @@ def vary(item: Any, turn: int) -> None:
             if prop.type == "COLLECTION":
                 _vary_items(item, prop, turn)
             elif prop.type == "POINTER":
-                if prop.is_readonly and prop.fixed_type.identifier in ("ColorRamp", "CurveMapping"):
-                    _vary_part(getattr(item, name))
+                _vary_pointer(item, prop)
             elif not prop.is_readonly:
                 _vary_value(item, prop, turn)
         except (TypeError, ValueError, AttributeError):
@@ -67,21 +71,60 @@ def vary(item: Any, turn: int) -> None:
 
 def _vary_value(item: Any, prop: Any, turn: int) -> None:
     name = prop.identifier
-    if prop.type == "ENUM" and not prop.is_enum_flag:
-        items = prop.enum_items.keys()
-        if items:
-            setattr(item, name, items[turn % len(items)])
+    if prop.type == "ENUM" and prop.is_enum_flag:
+        setattr(item, name, {prop.enum_items.keys()[turn % len(prop.enum_items)]})
+    elif prop.type == "ENUM":
+        _vary_choice(item, prop, turn)
     elif prop.type == "BOOLEAN" and not prop.is_array:
         setattr(item, name, (not prop.default) if turn % 2 else prop.default)
-    elif prop.type in ("INT", "FLOAT") and name not in ("width", "height", "location", "color"):
-        value: Any = min(max(prop.default + 1 + turn % 3, prop.hard_min), prop.hard_max, 60)
-        setattr(item, name, [value * 0.3] * prop.array_length if prop.is_array else value)
-    elif (
-        prop.type == "STRING"
-        and prop.subtype == "NONE"
-        and name not in ("socket_idname", "script", "bytecode")
-    ):
+    elif prop.type in ("INT", "FLOAT") and turn % 5 != 4:
+        setattr(item, name, _other_number(prop, prop.default if prop.is_array else getattr(item, name), turn))
+    elif prop.type == "STRING" and prop.subtype == "NONE":
         setattr(item, name, f"x{turn}")
+
+
+def _vary_choice(item: Any, prop: Any, turn: int) -> None:
+    """Another choice than a new node's: the first after `turn` that Blender takes beside the other settings."""
+    choices = [choice for choice in prop.enum_items.keys() if choice != getattr(item, prop.identifier)]
+    for number in range(turn, turn + len(choices)):
+        try:
+            setattr(item, prop.identifier, choices[number % len(choices)])
+        except TypeError:
+            continue
+        return
+
+
+def _other_number(prop: Any, now: Any, turn: int) -> Any:
+    value: Any = min(max(now + 1 + turn % 3, prop.hard_min), prop.hard_max, 160)
+    if value == now:
+        value = (prop.hard_min + now) / 2
+    value = value if prop.type == "FLOAT" else int(value)
+    return [value * 0.3] * prop.array_length if prop.is_array and prop.type == "FLOAT" else value
+
+
+def _vary_pointer(item: Any, prop: Any) -> None:
+    held = prop.fixed_type.identifier
+    if prop.is_readonly:
+        if held in _PARTS:
+            _vary_part(getattr(item, prop.identifier))
+    elif held == "Image":
+        setattr(item, prop.identifier, bpy.data.images.get("Variety") or bpy.data.images.new("Variety", 4, 4))
+    elif held == "VectorFont":
+        setattr(item, prop.identifier, bpy.data.fonts.load("<builtin>", check_existing=True))
+    elif held == "Texture":
+        blocks = bpy.data.textures
+        setattr(item, prop.identifier, blocks.get("Variety") or blocks.new("Variety", "WOOD"))
+    elif held == "NodeTree":
+        kind, blocks = item.id_data.bl_idname, bpy.data.node_groups
+        setattr(item, prop.identifier, blocks.get(f"Variety {kind}") or blocks.new(f"Variety {kind}", kind))
+    elif held in _BLOCKS:
+        setattr(item, prop.identifier, _block(held))
+
+
+def _block(held: str) -> Any:
+    blocks = getattr(bpy.data, _BLOCKS[held])
+    made = blocks.get("Variety")
+    return made or (blocks.new("Variety", None) if held == "Object" else blocks.new("Variety"))
 
 
 def _vary_items(item: Any, prop: Any, turn: int) -> None:
@@ -111,6 +154,8 @@ def _vary_part(part: Any) -> None:
     if part.bl_rna.identifier == "ColorRamp":
         part.elements.new(0.31).color = (0.2, 0.4, 0.6, 0.5)
         part.color_mode, part.interpolation = "HSV", "LINEAR"
+    elif part.bl_rna.identifier != "CurveMapping":
+        vary(part, 1)
     else:
         part.curves[0].points.new(0.41, 0.73).handle_type = "VECTOR"
         part.update()
@@ -153,12 +198,6 @@ def snapshot(tree: Any) -> dict[str, Any]:
         if tree.interface
         else [],
     }
-
-
-def _held(socket: Any) -> tuple[Any, ...]:
-    """A socket's own value; what an output shows that is made from an item or the interface says nothing."""
-    of_item = socket.is_output and socket.identifier.startswith(("Item_", "Socket_"))
-    return () if of_item else (_plain(getattr(socket, "default_value", None)),)
 
 
 def _link(link: Any) -> Any:
