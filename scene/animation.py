@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import bpy
 
+from ..errors import InvalidParamsError
+from ..names import did_you_mean, quoted
+from ..sandbox import paths
 from .describe import find
 
-__all__ = ("KINDS", "Kind", "animation", "blocks_of", "curves_of")
+__all__ = ("KINDS", "Kind", "animation", "blocks_of", "curves_of", "target")
 
 Kind = Literal["object", "material", "world", "light", "camera", "scene", "node_group"]
 KINDS: dict[Kind, str] = {
@@ -66,13 +69,64 @@ def animation(kind: Kind, name: str, *, limit: int) -> dict[str, Any]:
     return told
 
 
+#: Data-blocks below another one, by which they are animated along with it.
+_BELOW = ("data", "data.shape_keys", "data.node_tree", "node_tree", "compositing_node_group")
+
+
 def blocks_of(owner: Any) -> Iterator[Any]:
     """A data-block, and what below it has an animation of its own: data, shape keys, nodes."""
     yield owner
-    data = getattr(owner, "data", None)
-    for part in (data, getattr(data, "shape_keys", None), getattr(owner, "node_tree", None)):
+    for path in _BELOW:
+        part: Any = owner
+        for name in path.split("."):
+            part = getattr(part, name, None)
         if isinstance(part, bpy.types.ID):
             yield part
+
+
+def target(kind: Kind, name: str, data_path: str) -> dict[str, Any]:
+    """What keys on a path from this data-block are set on: Blender sets them on the block that has the property.
+
+    `block` leads from the named one to that one (empty where it is the same), `path` from there to the property as
+    F-curves write it, `index` is -1 for all of its numbers. Raises InvalidParamsError.
+    """
+    owner: Any = find(getattr(bpy.data, KINDS[kind]), name, kind.replace("_", " "))
+    try:
+        steps = paths.split_data_path(data_path)
+    except ValueError as error:
+        raise InvalidParamsError(str(error)) from None
+    index = steps.pop() if len(steps) > 1 and isinstance(steps[-1], int) else -1
+    texts = [step if isinstance(step, str) else f"[{_key(step)}]" for step in steps]
+    holder, begin = owner, 0
+    for number in range(1, len(texts)):
+        found = _resolved(holder, texts[begin:number], data_path)
+        if isinstance(found, bpy.types.ID):
+            holder, begin = found, number
+    struct = _resolved(holder, texts[begin:-1], data_path) if len(texts) - begin > 1 else holder
+    last = texts[-1]
+    if isinstance(steps[-1], str) and last not in struct.bl_rna.properties:
+        known = struct.bl_rna.properties.keys()
+        raise InvalidParamsError(f"{quoted(data_path)} leads to no property.{did_you_mean(last, known)}")
+    own = _joined(texts[begin:]) if struct == holder else struct.path_from_id(last)
+    return {"block": _joined(texts[:begin]), "path": own, "index": index}
+
+
+def _key(step: Any) -> str:
+    """What stands in the brackets of a path: a number or a quoted name."""
+    return str(step) if isinstance(step, int) else '"' + bpy.utils.escape_identifier(step[0]) + '"'
+
+
+def _joined(texts: Sequence[str]) -> str:
+    return "".join(text if text.startswith("[") or not n else f".{text}" for n, text in enumerate(texts))
+
+
+def _resolved(holder: Any, texts: Sequence[str], whole: str) -> Any:
+    try:
+        return holder.path_resolve(_joined(texts))
+    except ValueError:
+        raise InvalidParamsError(
+            f"{quoted(whole)} cannot be followed from {quoted(holder.name)}: there is no {quoted(_joined(texts))}"
+        ) from None
 
 
 def _animated(block: Any, data: Any, left: int) -> tuple[dict[str, Any], int]:

@@ -26,38 +26,41 @@ def curves_of(block):
         return []
     if not hasattr(action, "layers"):
         return list(action.fcurves)
-    return [
-        c
-        for layer in action.layers
-        for strip in layer.strips
-        for c in strip.channelbag(data.action_slot).fcurves
-    ]
+    bags = [strip.channelbag(data.action_slot) for layer in action.layers for strip in layer.strips]
+    return [curve for bag in bags if bag is not None for curve in bag.fcurves]
 
 
-def put(block, path, value):
-    """Set the value that a key is made from, and give back what the path belongs to."""
+def put(block, path, index, value):
+    """Set the value that a key is made from."""
     if path.endswith('"]'):
         head, _, name = path[:-2].rpartition('["')
         owner = block.path_resolve(head) if head else block
-        owner[name] = value
+        if index < 0:
+            owner[name] = value
+        else:
+            owner[name][index] = value
         return
     head, _, name = path.rpartition(".")
     owner = block.path_resolve(head) if head else block
-    if not hasattr(owner, name):
-        raise ValueError(f"{block.name!r} has no property {path!r}")
-    setattr(owner, name, value)
+    if index < 0:
+        setattr(owner, name, value)
+    else:
+        getattr(owner, name)[index] = value
 
 
 def set_keyframes(plan):
-    block = getattr(bpy.data, plan["collection"])[plan["name"]]
-    path = plan["data_path"]
+    named = getattr(bpy.data, plan["collection"])[plan["name"]]
+    block = named.path_resolve(plan["block"]) if plan["block"] else named
+    path, index = plan["path"], plan["index"]
     frames = [frame for frame, _ in plan["keys"]]
     for frame, value in plan["keys"]:
-        put(block, path, value)
-        if not block.keyframe_insert(data_path=path, frame=frame):
+        try:
+            put(block, path, index, value)
+        except (TypeError, ValueError, IndexError) as error:
+            raise ValueError(f"{path!r} of {block.name!r} cannot be {value!r}: {error}") from None
+        if not block.keyframe_insert(data_path=path, index=index, frame=frame):
             raise ValueError(f"{path!r} of {block.name!r} cannot be animated")
-    tail = path.rpartition(".")[2]
-    curves = [c for c in curves_of(block) if c.data_path == path or c.data_path.endswith(tail)]
+    curves = [c for c in curves_of(block) if c.data_path == path and index in (-1, c.array_index)]
     for curve in curves:
         for point in curve.keyframe_points:
             if any(abs(point.co.x - frame) < 0.001 for frame in frames):

@@ -4,18 +4,14 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import bpy
-
 from ... import main_thread
 from ...errors import BridgeError, InvalidParamsError
-from ...sandbox import paths
 from ...scene import animation
 from ...scene.animation import Kind
-from ...scene.describe import find
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
 from . import scripts
@@ -80,28 +76,27 @@ async def set_keyframes(
     """Animate a property: set keys on it, as one undo step. The user may be asked, as for a script.
 
     name: of the object, material, …
-    data_path: such as location, rotation_euler, data.energy, modifiers["Wave"].height, ["custom"].
+    data_path: such as location, location[2], data.energy, modifiers["Wave"].height, ["custom"],
+        node_tree.nodes["Mix"].inputs[0].default_value, data.shape_keys.key_blocks["Smile"].value.
     keys: each [frame, value]; a value of several numbers is a list.
     """
     try:
         wrong = next((key for key in keys if not _is_key(key)), None)
         if wrong is not None:
             raise InvalidParamsError(f"a key is [frame, value], not {str(wrong)[:80]!r}")
-        if reason := paths.bad_data_path(data_path):
-            raise InvalidParamsError(reason)
-        look = main_thread.run(
-            lambda: find(getattr(bpy.data, animation.KINDS[kind]), name, kind.replace("_", " ")).name,
+        work = main_thread.run(
+            partial(animation.target, kind, name, data_path),
             changes=False,
             cancelled=context.cancelled,
             label="set_keyframes",
         )
-        await asyncio.wrap_future(look)
+        found = await asyncio.wrap_future(work)
     except BridgeError as error:
         return failure(error)
     plan = {
         "collection": animation.KINDS[kind],
         "name": name,
-        "data_path": data_path,
+        **found,
         "keys": keys,
         "interpolation": interpolation,
     }
