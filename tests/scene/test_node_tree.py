@@ -185,6 +185,7 @@ def test_zones_menus_panels_and_the_order_of_joined_geometry() -> None:
 def test_every_pair_of_nodes_that_makes_a_zone() -> None:
     tree = bpy.data.node_groups.new("G", "GeometryNodeTree")
     kinds = [n for n in _types("GeometryNodeTree") if "pair_with_output" in getattr(bpy.types, n).bl_rna.functions]
+    kinds = [n for n in kinds if n not in node_tree._CRASH_UNPAIRED]  # it cannot be asked what it belongs to
     assert len(kinds) >= 2
     for kind in kinds:
         for _ in range(2):
