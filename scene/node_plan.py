@@ -50,7 +50,9 @@ def plan(kind: Kind, name: str, tree: Json, *, new: bool) -> Json:
         raise InvalidParamsError(f"There is a {kind} {quoted(name)} already: leave `new` out to build in it.")
     if (owner or existing) is not None and (owner.library or (existing and existing.library)):
         raise InvalidParamsError(f"{quoted(name)} belongs to a linked library and cannot be changed here.")
-    of_scene = node_tree.is_of_scene(existing) if existing else hasattr(owner, "node_tree") and kind == "scene"
+    of_scene = (
+        node_tree.is_of_scene(existing) if existing else hasattr(owner, "node_tree") and kind == "scene"
+    )
     with node_tree.scratch(tree_type, of_scene=of_scene) as bench:
         checked = _Check(bench, existing)
         made = checked.tree(tree)

@@ -33,7 +33,10 @@ async def get_node_tree(context: RequestContext, kind: Kind, name: Name) -> dict
 
     # Nodes are made to compare with, and removed: not while the user drags something or a render runs.
     work = main_thread.run(
-        partial(node_tree.of_owner, kind, name), changes=True, cancelled=context.cancelled, label="get_node_tree"
+        partial(node_tree.of_owner, kind, name),
+        changes=True,
+        cancelled=context.cancelled,
+        label="get_node_tree",
     )
     return await asyncio.wrap_future(work)
 

@@ -184,7 +184,9 @@ def test_zones_menus_panels_and_the_order_of_joined_geometry() -> None:
 
 def test_every_pair_of_nodes_that_makes_a_zone() -> None:
     tree = bpy.data.node_groups.new("G", "GeometryNodeTree")
-    kinds = [n for n in _types("GeometryNodeTree") if "pair_with_output" in getattr(bpy.types, n).bl_rna.functions]
+    kinds = [
+        n for n in _types("GeometryNodeTree") if "pair_with_output" in getattr(bpy.types, n).bl_rna.functions
+    ]
     kinds = [n for n in kinds if n not in node_tree._CRASH_UNPAIRED]  # it cannot be asked what it belongs to
     assert len(kinds) >= 2
     for kind in kinds:
@@ -192,7 +194,11 @@ def test_every_pair_of_nodes_that_makes_a_zone() -> None:
             begin, end = tree.nodes.new(kind), tree.nodes.new(kind.removesuffix("Input") + "Output")
             assert begin.pair_with_output(end)
             for prop in end.bl_rna.properties:
-                if prop.type == "COLLECTION" and prop.srna and "socket_type" in prop.srna.functions["new"].parameters:
+                if (
+                    prop.type == "COLLECTION"
+                    and prop.srna
+                    and "socket_type" in prop.srna.functions["new"].parameters
+                ):
                     getattr(end, prop.identifier).new("FLOAT", f"Mine {prop.identifier}")
             for source, target in ((begin.outputs, end.inputs), (begin.outputs, begin.inputs)):
                 shared = {s.name: s for s in source if s.name.startswith("Mine")}

@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 
-__all__ = ("TREES", "every_type", "filled", "snapshot", "vary")
+__all__ = ("TREES", "every_type", "fill", "snapshot", "vary")
 
 TREES = ("ShaderNodeTree", "GeometryNodeTree", "CompositorNodeTree", "TextureNodeTree")
 _LEFT = frozenset(
@@ -85,7 +85,8 @@ def _vary_value(item: Any, prop: Any, turn: int) -> None:
 
 def _vary_choice(item: Any, prop: Any, turn: int) -> None:
     """Another choice than a new node's: the first after `turn` that Blender takes beside the other settings."""
-    choices = [choice for choice in prop.enum_items.keys() if choice != getattr(item, prop.identifier)]
+    known: list[str] = prop.enum_items.keys()
+    choices = [choice for choice in known if choice != getattr(item, prop.identifier)]
     for number in range(turn, turn + len(choices)):
         try:
             setattr(item, prop.identifier, choices[number % len(choices)])
