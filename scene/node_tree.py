@@ -254,6 +254,10 @@ def _properties(kind: Any, skipped: frozenset[str]) -> tuple[tuple[str, str, str
     return tuple(told)
 
 
+def _class_of(item: Any) -> Any:
+    return type(item)  # as Any: mypy takes no class for hashable
+
+
 def _is_id(rna: Any) -> bool:
     while rna is not None and rna.identifier != "ID":
         rna = rna.base
@@ -263,7 +267,7 @@ def _is_id(rna: Any) -> bool:
 def _values(item: Any, skipped: frozenset[str] = frozenset()) -> Json:
     """All that can be told of a struct, by property. Paths are left out, and so is what has no value now."""
     found: Json = {}
-    for name, kind, subtype, held in _properties(type(item), skipped):
+    for name, kind, subtype, held in _properties(_class_of(item), skipped):
         if subtype in _PATHS:
             continue
         value = getattr(item, name)
@@ -362,7 +366,7 @@ def _node(node: Any, bench: Any) -> Json:
     changed = _different(_node_values(node), standard.values)
     if "is_active_output" in standard.values:
         changed["is_active_output"] = node.is_active_output
-    collections = {name for name, kind, *_ in _properties(type(node), _NOT_OF_NODE) if kind == "COLLECTION"}
+    collections = {name for name, kind, *_ in _properties(_class_of(node), _NOT_OF_NODE) if kind == "COLLECTION"}
     items = {name: changed.pop(name) for name in collections & changed.keys()}
     paired = None if node.bl_idname in _CRASH_UNPAIRED else getattr(node, "paired_output", None)
     if changed:
@@ -395,7 +399,7 @@ def _is_kept(node: Any) -> bool:
     """Whether a node runs code or names a file: it is told of, but never made by an assistant."""
     return node.bl_idname.startswith(RUNS_OR_READS) or any(
         subtype in _PATHS and getattr(node, name)
-        for name, _, subtype, _ in _properties(type(node), _NOT_OF_NODE)
+        for name, _, subtype, _ in _properties(_class_of(node), _NOT_OF_NODE)
     )
 
 
