@@ -366,7 +366,9 @@ def _node(node: Any, bench: Any) -> Json:
     changed = _different(_node_values(node), standard.values)
     if "is_active_output" in standard.values:
         changed["is_active_output"] = node.is_active_output
-    collections = {name for name, kind, *_ in _properties(_class_of(node), _NOT_OF_NODE) if kind == "COLLECTION"}
+    collections = {
+        name for name, kind, *_ in _properties(_class_of(node), _NOT_OF_NODE) if kind == "COLLECTION"
+    }
     items = {name: changed.pop(name) for name in collections & changed.keys()}
     paired = None if node.bl_idname in _CRASH_UNPAIRED else getattr(node, "paired_output", None)
     if changed:
