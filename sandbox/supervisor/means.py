@@ -65,6 +65,8 @@ class Started:
     control: Callable[[], socket.socket] | None
     #: Ends what belongs to it and does not end with it.
     kill_rest: Callable[[], None] = field(default=lambda: None)
+    #: Whether the kernel has ended it for want of memory; to be asked before `kill_rest`.
+    ran_out: Callable[[], bool] = field(default=lambda: False)
 
 
 class Means(Protocol):

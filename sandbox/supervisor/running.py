@@ -69,6 +69,7 @@ class Running:
         self._reason: Reason | None = "stopped" if self._stopping else None
         self._told: dict[str, Any] = {}
         self._peak = 0
+        self._ran_out = False
         self._next_disk = 0.0
         #: The process in a container, which is no child of the engine's program.
         self._inside = 0
@@ -188,6 +189,10 @@ class Running:
         if self._started.popen.stdin is not None:
             with contextlib.suppress(OSError):  # what was not written yet has no reader any more
                 self._started.popen.stdin.close()
+        self._ran_out = self._started.ran_out()
+        if self._ran_out:  # between two looks
+            self._peak = max(self._peak, self.spec.mem_limit_mb * _MB)
+            self._add(peak_memory_mb=self._peak / _MB)
         self._started.kill_rest()
         if self._proxy is not None:
             self._proxy.close()
@@ -221,7 +226,7 @@ class Running:
             return "timed out"
         if number == getattr(signal, "SIGXFSZ", 0):
             return "disk full"
-        near_limit = self._peak > 0.8 * self.spec.mem_limit_mb * _MB
+        near_limit = self._ran_out or self._peak > 0.8 * self.spec.mem_limit_mb * _MB
         # A container's memory limit is the kernel's affair, and kills.
         by_the_container = self._means.wraps and number == _KILL
         return "out of memory" if near_limit or by_the_container else "killed by signal"
@@ -255,7 +260,12 @@ class Running:
         self._changed()
 
     def _describe(self) -> str:
-        return self._means.name + (", in namespaces of its own" if self.has_namespaces else "")
+        limits = " and ".join(self._told.get("limits", ()))
+        return (
+            self._means.name
+            + (", in namespaces of its own" if self.has_namespaces else "")
+            + (f", in a control group that limits {limits}" if limits else "")
+        )
 
     def _open_proxy(self, listener: socket.socket) -> None:
         self._proxy = EgressProxy(listener, self.spec.allowed_hosts, self._place.refused)

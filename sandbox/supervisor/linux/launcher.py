@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from .. import probe
-from . import kernel, landlock, namespaces, seccomp
+from . import cgroup, kernel, landlock, namespaces, seccomp
 
 __all__ = ("NOT_CONFINED", "NOT_STARTED", "Orders", "main", "short_path")
 
@@ -52,6 +52,8 @@ class Orders(TypedDict):
     memory_mb: int
     file_mb: int
     cpu_s: int
+    #: Inherited files of a control group to go into.
+    group: cgroup.Entrance
     canary: probe.Canary
 
 
@@ -120,8 +122,9 @@ def _tell(parent: socket.socket, message: dict[str, Any]) -> None:
 
 def _confine(orders: Orders, parent: socket.socket) -> dict[str, Any]:
     """Do what this system allows, and tell what was done."""
+    found: dict[str, Any] = {"limits": cgroup.enter(orders["group"])}
     _limit(orders)
-    found: dict[str, Any] = {"namespaces": _namespaces(orders), "landlock": landlock.version()}
+    found |= {"namespaces": _namespaces(orders), "landlock": landlock.version()}
     os.umask(0o077)
     if orders["proxy"] and found["namespaces"] == "none":
         raise OSError("a list of allowed hosts needs a network namespace, which this system does not allow")

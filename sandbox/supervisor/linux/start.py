@@ -13,6 +13,7 @@ from pathlib import Path
 
 from .. import means
 from ..process import Spec
+from . import cgroup
 from .launcher import Orders
 
 __all__ = ("SYSTEM", "Bubblewrap", "Native", "launcher_command", "readable")
@@ -38,7 +39,14 @@ def readable(spec: Spec) -> list[str]:
 
 
 def launcher_command(
-    spec: Spec, place: means.Place, control: str, *, root: Path | None, parent: int | None, drop: bool
+    spec: Spec,
+    place: means.Place,
+    control: str,
+    *,
+    root: Path | None,
+    parent: int | None,
+    drop: bool,
+    group: cgroup.Entrance = cgroup.NOWHERE,
 ) -> list[str]:
     """The command line that confines itself and becomes `spec.cmd`. `drop`: stop being root."""
     orders: Orders = {
@@ -54,6 +62,7 @@ def launcher_command(
         "memory_mb": spec.mem_limit_mb + 1024,
         "file_mb": spec.disk_mb,
         "cpu_s": spec.cpu_sec,
+        "group": group,
         "canary": place.canary,
     }
     supervisor = str(Path(__file__).parent.parent)
@@ -66,6 +75,11 @@ def _give_workdir(spec: Spec) -> None:
         os.chown(spec.workdir, *_NOBODY)
 
 
+def _inherited(control: socket.socket, group: cgroup.Entrance) -> list[int]:
+    numbers = (control.fileno(), *group["join"], group["memory"], group["threads"])
+    return [number for number in numbers if number is not None]
+
+
 @dataclass(frozen=True, slots=True)
 class Native:
     """The launcher with the kernel's means alone; with `needs_namespaces`, only where they can be had."""
@@ -76,13 +90,20 @@ class Native:
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
         _give_workdir(spec)
+        group = cgroup.make(spec.mem_limit_mb)
         ours, theirs = socket.socketpair()
-        with theirs:
+        with theirs, group.entrance() as entrance:
             argv = launcher_command(
-                spec, place, str(theirs.fileno()), root=place.root, parent=os.getpid(), drop=True
+                spec,
+                place,
+                str(theirs.fileno()),
+                root=place.root,
+                parent=os.getpid(),
+                drop=True,
+                group=entrance,
             )
-            started = means.popen(argv, spec, pass_fds=[theirs.fileno()])
-        return means.Started(started, lambda: ours)
+            started = means.popen(argv, spec, pass_fds=_inherited(theirs, entrance))
+        return means.Started(started, lambda: ours, group.remove, group.ran_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +122,9 @@ class Bubblewrap:
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
         _give_workdir(spec)
+        group = cgroup.make(spec.mem_limit_mb)
         ours, theirs = socket.socketpair()
-        with theirs:
+        with theirs, group.entrance() as entrance:
             argv = [self.path, *_namespaces(), "--die-with-parent", "--proc", "/proc", "--dev", "/dev"]
             shown = [*readable(spec), str(spec.workdir)]
             above = {folder for path in shown for folder in Path(path).parents if len(folder.parts) > 1}
@@ -111,9 +133,11 @@ class Bubblewrap:
             for path in shown[:-1]:
                 argv += ["--ro-bind", path, path]
             argv += ["--bind", shown[-1], shown[-1], "--"]
-            argv += launcher_command(spec, place, str(theirs.fileno()), root=None, parent=None, drop=True)
-            started = means.popen(argv, spec, pass_fds=[theirs.fileno()])
-        return means.Started(started, lambda: ours)
+            argv += launcher_command(
+                spec, place, str(theirs.fileno()), root=None, parent=None, drop=True, group=entrance
+            )
+            started = means.popen(argv, spec, pass_fds=_inherited(theirs, entrance))
+        return means.Started(started, lambda: ours, group.remove, group.ran_out)
 
 
 def _namespaces() -> list[str]:

@@ -52,7 +52,7 @@ class TestAcceptance:
     def test_a_process_that_exceeds_its_memory_is_killed(self, bench) -> None:
         status, _ = bench.run("kept = []\nwhile True: kept.append(b'x' * 2**20)", mem_limit_mb=64)
         assert (status.state, status.reason) == ("failed", "out of memory")
-        assert status.peak_memory_mb > 64
+        assert status.peak_memory_mb >= 64
 
     def test_one_huge_allocation_does_not_get_beyond_the_hard_limit(self, bench) -> None:
         status, output = bench.run("bytearray(8 * 2**30)", mem_limit_mb=64)
