@@ -23,8 +23,8 @@ from typing import TypedDict
 
 __all__ = ("NOWHERE", "Entrance", "Group", "Home", "enter", "homes", "make")
 
-#: Above the supervisor's own limit of threads, so that it is the one who tells.
-_MOST_THREADS = 1280
+#: So far above the supervisor's own limit of threads that it sees that passed, and tells.
+_MOST_THREADS = 4096
 _PREFIX = "mcp-bridge-"
 _MB = 1024 * 1024
 _TRIED = 4 * _MB
@@ -161,7 +161,7 @@ class Group:
 
 
 def make(memory_mb: int, proc: Path = Path("/proc/self")) -> Group:
-    """A group with room for `memory_mb` MB and 1,280 threads; without parts where none can be made.
+    """A group with room for `memory_mb` MB and 4,096 threads; without parts where none can be made.
 
     proc: what the kernel says of this process. What supervisors that are gone have left is removed.
     """
