@@ -14,10 +14,10 @@ from typing import Any
 
 import bpy
 
+from .contents import data_collections
+
 __all__ = ("census",)
 
-#: What belongs to the window or to the tools and not to the scene.
-_APART = frozenset({"brushes", "palettes", "screens", "window_managers", "workspaces"})
 #: Settings of a scene that change while it is looked at.
 _FRAME = ("frame_current", "frame_float", "frame_subframe")
 _SIMPLE = frozenset({"BOOLEAN", "ENUM", "FLOAT", "INT", "STRING"})
@@ -28,7 +28,7 @@ _LONGEST_TEXT = 1_000_000
 def census() -> bytes:
     """The digest, from about 0.2 ms on, 2 µs for each data-block. Main thread."""
     found = hashlib.blake2b(digest_size=16)
-    for name in _collections():
+    for name, _ in data_collections():
         lines = "\n".join(_line(block) for block in getattr(bpy.data, name))
         found.update(f"{name}\n{lines}\n".encode("utf-8", "surrogatepass"))
     for scene in bpy.data.scenes:
@@ -42,7 +42,14 @@ def census() -> bytes:
 def _line(block: Any) -> str:
     """A data-block's name, whether it is kept without users, and its custom properties."""
     own = {key: _plain(block[key]) for key in keys} if (keys := block.keys()) else ""
-    return f"{block.name_full!r} {block.use_fake_user} {own}"
+    return f"{block.name_full!r} {block.use_fake_user} {own}{_of_extensions(block)}"
+
+
+def _of_extensions(block: Any) -> Any:
+    """Properties that extensions have registered; from Blender 5.0 on they are kept apart from the user's own."""
+    find = getattr(block, "bl_system_properties_get", None)
+    found = find() if find else None
+    return _plain(found) if found else ""
 
 
 def _plain(value: Any) -> Any:
@@ -66,16 +73,6 @@ def _names(kind: str) -> tuple[str, ...]:
     return tuple(
         found.identifier
         for found in properties
-        if found.type in _SIMPLE and not found.is_readonly and not found.identifier.startswith(_FRAME)
-    )
-
-
-@cache
-def _collections() -> tuple[str, ...]:
-    """Names of the collections of data-blocks that this Blender has."""
-    properties: Iterable[Any] = bpy.data.bl_rna.properties
-    return tuple(
-        found.identifier
-        for found in properties
-        if found.type == "COLLECTION" and found.identifier not in _APART
+        if found.type in _SIMPLE
+        and not (found.is_readonly or found.is_runtime or found.identifier.startswith(_FRAME))
     )

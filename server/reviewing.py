@@ -280,5 +280,5 @@ def _run_live(request_id: str, cancelled: Callable[[], bool]) -> dict[str, Any]:
     except BridgeError as error:
         now.failed(request_id, str(error))
         raise
-    now.applied(request_id, result, revision=events.settled())
+    now.applied(request_id, result, revision=events.settled(quick=entry.asks == "nobody"))
     return result

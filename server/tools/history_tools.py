@@ -98,7 +98,7 @@ def list_changes(
     by: only what the assistant or the user did.
     limit: the newest so many.
     """
-    now = events.settled()
+    now = events.settled(quick=True)
     found = [
         one
         for one in history.since(0, ("change", "undo", "redo", "load"))
