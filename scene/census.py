@@ -49,7 +49,7 @@ def _of_extensions(block: Any) -> Any:
     """Properties that extensions have registered; from Blender 5.0 on they are kept apart from the user's own."""
     find = getattr(block, "bl_system_properties_get", None)
     found = find() if find else None
-    return _plain(found) if found else ""
+    return {key: values for key in found.keys() if (values := _plain(found[key]))} if found else ""  # noqa: SIM118
 
 
 def _plain(value: Any) -> Any:
@@ -74,5 +74,6 @@ def _names(kind: str) -> tuple[str, ...]:
         found.identifier
         for found in properties
         if found.type in _SIMPLE
-        and not (found.is_readonly or found.is_runtime or found.identifier.startswith(_FRAME))
+        and not (found.is_readonly or found.is_runtime or getattr(found, "is_deprecated", False))
+        and not found.identifier.startswith(_FRAME)
     )
