@@ -28,8 +28,8 @@ _ops: Any = bpy.ops
 
 
 class Job(TypedDict):
-    """`format` is a key of `_IMPORTERS`, `file` a path below FOLDER/files. Of a .blend the first collection that is
-    there of `collections` is taken.
+    """`format` is a key of `_IMPORTERS` or `picture`, `file` a path below FOLDER/files. Of a .blend the first
+    collection that is there of `collections` is taken.
 
     `size`: metres that the longest side is to have, None for the file's own. `ground`: put the middle of the bottom
     at the origin, rather than keep the author's origin. `unwrap`: take out empties that only wrap others.
@@ -47,11 +47,13 @@ class Job(TypedDict):
 class Report(TypedDict):
     """What was made: `collection` is its name in the .blend, `roots` are the objects without a parent.
 
-    `dimensions` are in metres; `removed` is what `scrub.strip` gave. With `error` nothing was made.
+    `dimensions` are in metres; `removed` is what `scrub.strip` gave. Of the format `picture` there is an `image`
+    instead, and its dimensions are in pixels. With `error` nothing was made.
     """
 
     error: NotRequired[str]
     collection: NotRequired[str]
+    image: NotRequired[str]
     roots: NotRequired[list[str]]
     dimensions: NotRequired[list[float]]
     removed: NotRequired[dict[str, int]]
@@ -64,8 +66,9 @@ class _Refused(Exception):
 def main(folder: Path) -> None:
     """Do the job of this folder."""
     job: Job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+    convert = _picture if job["format"] == "picture" else _convert
     try:
-        report = _convert(job, folder / "files" / job["file"], folder / "asset.blend")
+        report = convert(job, folder / "files" / job["file"], folder / "asset.blend")
     except (
         _Refused,
         BridgeError,
@@ -101,6 +104,19 @@ def _convert(job: Job, path: Path, result: Path) -> Report:
         dimensions=dimensions,
         removed=removed,
     )
+
+
+def _picture(job: Job, path: Path, result: Path) -> Report:
+    """A picture, read to its last pixel: what kills a decoder does so here."""
+    image = _data.images.load(str(path))
+    width, height = image.size
+    if not width or not height or not len(image.pixels):
+        raise _Refused("Blender can't read this picture.")
+    image.name = job["title"][:_NAME_LENGTH] or "Picture"
+    image.use_fake_user = True  # nobody uses it yet
+    removed = strip([image], result.parent)
+    _data.libraries.write(str(result), {image}, path_remap="NONE", compress=False)
+    return Report(image=image.name, roots=[], dimensions=[width, height], removed=removed)
 
 
 def _used(collection: Any) -> list[Any]:
@@ -180,11 +196,19 @@ def _is_other_level(name: str, chosen: str) -> bool:
     return bool(mark) and number[:1].isdigit() and number[:1] != level[:1]
 
 
+def _usd(job: Job, path: Path) -> list[Any]:
+    return _import(_ops.wm.usd_import, path, import_textures_mode="IMPORT_PACK")
+
+
 _IMPORTERS: dict[str, Callable[[Job, Path], list[Any]]] = {
     "gltf": _gltf,
     "zip": _zip,
     "fbx": _fbx,
     "blend": _blend,
+    "obj": lambda _job, path: _import(_ops.wm.obj_import, path),
+    "stl": lambda _job, path: _import(_ops.wm.stl_import, path),
+    "ply": lambda _job, path: _import(_ops.wm.ply_import, path),
+    "usd": _usd,
 }
 
 

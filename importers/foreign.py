@@ -36,7 +36,8 @@ child.main(Path(sys.argv[-1]))
 
 @dataclass(frozen=True, slots=True)
 class Clean:
-    """A .blend that may be appended: one collection with this name, its roots, its dimensions in metres.
+    """A .blend that may be appended: one collection with this name, its roots, its dimensions in metres; or, of a
+    picture, an image with this name, and its size in pixels.
 
     `removed` names what was taken out of the foreign file, and how much of it.
     """
@@ -46,6 +47,7 @@ class Clean:
     roots: tuple[str, ...]
     dimensions: tuple[float, ...]
     removed: Mapping[str, int]
+    image: str = ""
 
 
 @contextmanager
@@ -99,7 +101,8 @@ def _read(folder: Path, title: str) -> Clean:
             raise ExternalServiceError(f"“{title}” can't be opened: {str(report['error'])[:500]}")
         clean = Clean(
             blend=folder / "asset.blend",
-            collection=str(report["collection"]),
+            collection="" if "image" in report else str(report["collection"]),
+            image=str(report.get("image", "")),
             roots=tuple(str(name) for name in report["roots"]),
             dimensions=tuple(float(length) for length in report["dimensions"]),
             removed={str(name): int(count) for name, count in report["removed"].items()},

@@ -19,7 +19,7 @@ from . import scrub
 from .credit import PROPERTY, Credit
 from .foreign import Clean
 
-__all__ = ("Imported", "append", "credits_of", "mark", "one_step", "stamp", "timed")
+__all__ = ("Imported", "append", "append_image", "credits_of", "mark", "one_step", "stamp", "timed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Imported:
     objects: tuple[str, ...] = ()
     materials: tuple[str, ...] = ()
     world: str | None = None
+    image: str | None = None
     dimensions: tuple[float, ...] = ()
     removed: Mapping[str, int] | None = None
     #: Seconds for which Blender was held up to take it over.
@@ -83,6 +84,32 @@ def append(clean: Clean, credit: Credit, location: Sequence[float] | None = None
         )
 
 
+def append_image(clean: Clean, credit: Credit) -> Imported:
+    """Append the image, packed, and note the credit on it; it stays in the file though nobody uses it yet.
+
+    Raises ExternalServiceError when the file does not hold what the child said.
+    """
+    with one_step(f"Import {credit.title}"):
+        libraries: Any = bpy.data.libraries
+        with libraries.load(str(clean.blend), link=False) as (there, taken):
+            if there.images != [clean.image]:
+                raise _something_else()
+            taken.images = [clean.image]
+        image = taken.images[0]
+        removed = dict(clean.removed) | scrub.strip([image])
+        if not image.packed_file:
+            raise _something_else()
+        image.use_fake_user = True
+        stamp(image, credit)
+        return Imported(credit=credit, image=image.name, dimensions=clean.dimensions, removed=removed)
+
+
+def _something_else() -> ExternalServiceError:
+    return ExternalServiceError(
+        "The file that was read for the import holds something else: nothing was imported."
+    )
+
+
 def timed(add: Callable[[], Imported]) -> Callable[[], Imported]:
     """`add`, with the time that it took noted in what it gives."""
 
@@ -121,9 +148,7 @@ def _append_collection(clean: Clean) -> Any:
     libraries: Any = bpy.data.libraries
     with libraries.load(str(clean.blend), link=False) as (there, taken):
         if clean.collection not in there.collections:  # those that objects instance may be there too
-            raise ExternalServiceError(
-                "The file that was read for the import holds something else: nothing was imported."
-            )
+            raise _something_else()
         taken.collections = [clean.collection]
     return taken.collections[0]
 

@@ -41,7 +41,9 @@ def told(aspects: Iterable[Aspect], scene: Any, objects: Sequence[Any]) -> dict[
     call it when Blender may be changed.
     """
     trees = _Trees()
-    found = {aspect: _READERS[aspect](scene, objects, trees) for aspect in dict.fromkeys(aspects)}
+    found: dict[str, Any] = {
+        aspect: _READERS[aspect](scene, objects, trees) for aspect in dict.fromkeys(aspects)
+    }
     if trees.left_out:
         found["left_out"] = {"node_trees": trees.left_out[:_MOST_BLOCKS], "instead": "get_node_tree"}
     return found
@@ -173,7 +175,8 @@ def _users(scene: Any, objects: Sequence[Any], _trees: _Trees) -> dict[str, Any]
         blocks += [item.data, moved, *(slot.material for slot in item.material_slots)]
     found: dict[str, Any] = {}
     wanted = _unique(blocks)[:_MOST_BLOCKS]
-    by = bpy.data.user_map(subset=wanted) if wanted else {}
+    every: Any = bpy.data  # the stubs want all arguments
+    by = every.user_map(subset=wanted) if wanted else {}
     for block in wanted:
         users = by.get(block, ())
         # Of ten thousand users ten are named, in whatever order Blender has them.

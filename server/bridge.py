@@ -29,7 +29,7 @@ from ..sandbox import review, supervisor, undo
 from ..sandbox.rehearsal import rehearse
 from ..sandbox.review.store import Store
 from ..scene import events
-from . import access, discovery, libraries
+from . import access, client_files, discovery, libraries
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -79,6 +79,7 @@ class Bridge:
         desk = review.current()
         if desk is not None:
             desk.revoke(client_id)
+        client_files.store.forget(client_id)
         self.listener.call(partial(self.app.drop, client_id))
 
     @property
@@ -379,6 +380,7 @@ def _tidy_up(bridge: Bridge | None = None) -> None:
     if desk is not None:
         desk.expire("the bridge was stopped")
     jobs.registry.cancel_all()
+    client_files.store.clear()
     rehearse.shutdown()
     if bridge is not None and not bridge.listener.stop():
         _log.warning("the server's thread did not end in time; it is a daemon and ends with Blender")

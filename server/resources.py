@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from ..errors import InvalidParamsError
 from ..sandbox import review
 from ..sandbox.review.request import Entry, State
 from ..scene import datablocks, describe, events, history
+from .client_files import store
 from .mcp import content, wire
 from .mcp.content import Json
 from .mcp.context import RequestContext
@@ -43,6 +45,8 @@ _MOST_RECORDS = 200
 _MOST_EVENTS = 200
 #: "All objects" of a scene with more than that are read by `get_scene_info`, page by page.
 _MOST_OBJECTS = 10_000
+#: Bytes of a file that are read at once, and of one part of it.
+_MOST_WHOLE, _PART = 16 << 20, 8 << 20
 
 
 def install(features: Features) -> None:
@@ -72,6 +76,19 @@ def install(features: Features) -> None:
             mime_type=_JSON,
             read=_request,
         ),
+        _file("blender://file/{id}", "file", "File", "A file of yours, up to 16 MiB"),
+        _file(
+            "blender://file/{id}/{part}",
+            "file-part",
+            "Part of a File",
+            "8 MiB of a file of yours; parts from 0",
+        ),
+    )
+
+
+def _file(uri_template: str, name: str, title: str, description: str) -> ResourceTemplate:
+    return ResourceTemplate(
+        uri_template=uri_template, name=name, title=title, description=description, read=_read_file
     )
 
 
@@ -278,6 +295,27 @@ async def _render(_ctx: RequestContext, uri: str) -> list[Json]:
         raise LookupError("nothing was rendered yet")
     picture, mime_type = _last_render
     return [content.blob_contents(uri, picture, mime_type)]
+
+
+async def _read_file(ctx: RequestContext, uri: str, variables: Mapping[str, str]) -> list[Json]:
+    owner = ctx.client.id
+    try:
+        file = await asyncio.to_thread(store.get, owner, variables["id"])
+        begin, length = 0, file.size
+        if "part" in variables:
+            begin, length = _part(variables["part"], file.size)
+        elif file.size > _MOST_WHOLE:
+            raise LookupError(f"{file.name!r} has {file.size} bytes: read {uri}/0 and so on.")
+        data = await asyncio.to_thread(store.read, owner, file.id, begin, length)
+    except InvalidParamsError as error:
+        raise LookupError(str(error)) from error
+    return [content.blob_contents(uri, data, file.mime_type)]
+
+
+def _part(number: str, size: int) -> tuple[int, int]:
+    if not re.fullmatch(r"[0-9]{1,6}", number) or int(number) * _PART >= max(size, 1):
+        raise LookupError(f"there is no part {number[:20]!r} of a file of {size} bytes")
+    return int(number) * _PART, _PART
 
 
 async def _request(ctx: RequestContext, uri: str, variables: Mapping[str, str]) -> list[Json]:

@@ -31,6 +31,7 @@ from . import (
     scene,
     sketchfab,
     timeline,
+    transfer,
     viewport,
 )
 from .registry import make
@@ -85,6 +86,11 @@ FURTHER: tuple[Callable[..., Any], ...] = (
     looking.look,
     looking.compare_views,
     scene.get_file_info,
+    transfer.upload_file,
+    transfer.import_file,
+    transfer.download_file,
+    transfer.list_files,
+    transfer.remove_file,
 )
 
 

@@ -14,8 +14,12 @@ import bpy
 
 from ... import journal, main_thread, settings
 from ...errors import ExternalServiceError, InvalidParamsError, PolicyError
+from ...importers import foreign
 from ...scene import events
-from .. import confirming, exporting, places
+from .. import confirming, exporting, file_kinds, places
+from ..client_files import ClientFile, Sent, link, store, told
+from ..mcp import content, wire
+from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
 from .registry import tool
 from .schema import Bounds
@@ -26,6 +30,7 @@ __all__ = (
     "note",
     "on_main_thread",
     "open_file",
+    "question_key",
     "save_copy",
     "save_file",
     "target",
@@ -50,6 +55,8 @@ class Written(TypedDict):
     files: NotRequired[list[str]]
     bytes: NotRequired[int]
     objects: NotRequired[int]
+    #: What is fetched over the wire instead.
+    downloads: NotRequired[list[Sent]]
     job_id: NotRequired[str]
     message: NotRequired[str]
 
@@ -66,7 +73,7 @@ class Opened(TypedDict):
     message: NotRequired[str]
 
 
-@tool(title="Export File", destructive=True, open_world=False)
+@tool(title="Export File", destructive=True, open_world=False, output=Written)
 async def export_file(
     context: RequestContext,
     path: FilePath,
@@ -74,27 +81,23 @@ async def export_file(
     collection: str | None = None,
     selected_only: bool = False,
     animation: bool = True,
-) -> Written:
+    download: bool = False,
+) -> ToolResult:
     """Export objects to a file, as its name ends: .glb, .gltf, .fbx, .obj, .usd, .usda, .usdc, .stl or .ply. Only
     into folders that the user named; overwriting asks the user.
 
     path: absolute, or relative to the first of those folders.
     objects: only these, by name; without any choice all that are visible.
     collection: only the objects in it and below.
+    download: to you over the wire instead, as links; path is only the file's name then.
     """
+    choice: dict[str, Any] = {"objects": objects, "collection": collection, "selected_only": selected_only}
+    choice["animation"] = animation
+    if download:
+        return await _exported_for_client(context, path, choice)
     to = await target(context, path, exporting.SUFFIXES)
     with places.staging(to.parent) as folder:
-        count = await on_main_thread(
-            context,
-            partial(
-                _export,
-                folder / to.name,
-                objects=objects,
-                collection=collection,
-                selected_only=selected_only,
-                animation=animation,
-            ),
-        )
+        count = await on_main_thread(context, partial(_export, folder / to.name, **choice))
         made = sorted(found for found in folder.rglob("*") if found.is_file())
         goes_to = {source: to.parent / source.relative_to(folder) for source in made}
         agreed = await agreed_to_overwrite(context, list(goes_to.values()))
@@ -103,8 +106,32 @@ async def export_file(
         for source, place in goes_to.items():
             places.folder_below(to.parent, place.parent)
             places.move(source, place, overwrite=place in agreed)
+            store.note_written(context.client.id, place)
     files = sorted(map(str, goes_to.values()), key=lambda name: (name != str(to), name))
-    return {"status": "success", "path": str(to), "files": files, "bytes": size, "objects": count}
+    facts = {"status": "success", "path": str(to), "files": files, "bytes": size, "objects": count}
+    return ToolResult(structured=facts)
+
+
+async def _exported_for_client(context: RequestContext, path: str, choice: dict[str, Any]) -> ToolResult:
+    """Export into a folder of ours, and what came of it into the client's files."""
+    name = file_kinds.clean_name(path)
+    if Path(name).suffix.lower() not in exporting.SUFFIXES:
+        raise InvalidParamsError(f"{name!r}: the name has to end in {', '.join(sorted(exporting.SUFFIXES))}.")
+    with foreign.scratch() as folder:
+        count = await on_main_thread(context, partial(_export, folder / name, **choice))
+
+        def take() -> list[ClientFile]:
+            found = sorted(path for path in folder.rglob("*") if path.is_file())
+            found.sort(key=lambda path: path.name != name)
+            return store.take_all(
+                context.client.id, {one.relative_to(folder).as_posix(): one for one in found}
+            )
+
+        note("file_exported", context, Path(name))
+        made = await asyncio.to_thread(take)
+    facts: dict[str, Any] = {"status": "success", "path": name, "files": [file.name for file in made]}
+    facts |= {"bytes": sum(file.size for file in made), "objects": count, "downloads": [*map(told, made)]}
+    return ToolResult([*map(link, made), content.text(wire.encode(facts))], facts)
 
 
 @tool(title="Save File", destructive=True)
@@ -147,7 +174,7 @@ async def open_file(context: RequestContext, path: FilePath) -> Opened:
         )
         await confirming.confirm(
             context,
-            _key("open", str(source), open_now, unsaved, number),
+            question_key("open", str(source), open_now, unsaved, number),
             f"Open {source}? {lost}",
             title=f"Open {source.name}",
             otherwise="Opening another file needs the user's yes, which this client can't ask for.",
@@ -164,6 +191,7 @@ async def _saved(context: RequestContext, path: str, *, copy: bool) -> Written:
     agreed = bool(await agreed_to_overwrite(context, [to]))
     note("file_saved", context, to)
     await on_main_thread(context, partial(_save, to, copy=copy, number=number, overwrite=agreed))
+    store.note_written(context.client.id, to)
     return {"status": "success", "path": str(to), "files": [str(to)], "bytes": to.stat().st_size}
 
 
@@ -177,7 +205,7 @@ async def agreed_to_overwrite(context: RequestContext, files: Collection[Path]) 
         names = _named(there)
         await confirming.confirm(
             context,
-            _key("overwrite", *sorted(map(str, there))),
+            question_key("overwrite", *sorted(map(str, there))),
             f"Overwrite {names}?",
             title=f"Overwrite {min(there).name}",
             otherwise=f"{names}: there already, and overwriting needs the user's yes, which this client can't ask "
@@ -192,7 +220,7 @@ def _named(files: Collection[Path]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + more
 
 
-def _key(what: str, *facts: object) -> str:
+def question_key(what: str, *facts: object) -> str:
     """Names a question by all that it is about: a yes to another one is none to this."""
     return f"{what}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
 

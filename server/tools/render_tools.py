@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ import bpy
 from ... import folders, main_thread
 from ...sandbox.rehearsal import program
 from .. import animation, render, resources
+from ..client_files import store
 from ..mcp import content
 from ..mcp.content import ToolResult
 from ..mcp.context import WAIT_SECONDS, RequestContext
@@ -157,6 +159,7 @@ async def render_animation(
         )
     except render.Cancelled:
         raise asyncio.CancelledError from None
+    await asyncio.to_thread(_note_written, context.client.id, done)
     facts: AnimationResult = {
         "status": "success",
         "folder": done.folder,
@@ -208,6 +211,13 @@ async def _resumed(context: RequestContext, render_id: str) -> tuple[animation.O
         ordered = replace(ordered, overwrite=bool(there))
     files.note("animation_resumed", context, to)
     return ordered, await files.on_main_thread(context, program.find)
+
+
+def _note_written(owner: str, done: animation.Order) -> None:
+    """The client may fetch its frames without a question."""
+    for frame in done.frames:
+        with contextlib.suppress(FileNotFoundError):  # somebody has removed it since
+            store.note_written(owner, done.place(frame))
 
 
 def _home() -> Path:

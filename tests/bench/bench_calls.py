@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import socket
 import subprocess
@@ -91,6 +92,7 @@ def rows() -> Iterator[Row]:
                 "linear",
                 f"{taken[1] * 1e3 / size:.1f} ms/MiB",
             )
+        yield from _files(client)
         yield Row("tool list", len(big.encode()) / 1024, "KiB", "≤ 32")
     with server(10_000) as (port, token):
         client = RawClient(port, token)
@@ -104,6 +106,24 @@ def rows() -> Iterator[Row]:
         calls = samples(lambda: client.call("get_object_info", name="Part 5000"), 500)
         yield Row("get_object_info, 10,000 objects, p50", percentile(calls, 0.5) * 1e3, "ms")
     yield _enabling()
+
+
+def _files(client: RawClient) -> Iterator[Row]:
+    """A file there, and back as a resource."""
+    size = 8 * MIB
+    picture = b"\x89PNG\r\n\x1a\n" + bytes(size - 8)
+    data = base64.b64encode(picture).decode()
+    there, back = [], []
+    for _ in range(3):
+        begin = time.perf_counter()
+        sent = client.call("upload_file", name="a.png", data=data)["structuredContent"]
+        there.append(time.perf_counter() - begin)
+        begin = time.perf_counter()
+        client.request("resources/read", {"uri": sent["uri"]})
+        back.append(time.perf_counter() - begin)
+        client.call("remove_file", file=sent["file"])
+    yield Row("upload_file of 8 MiB, median of 3", sorted(there)[1] * 1e3, "ms")
+    yield Row("the same, read as a resource", sorted(back)[1] * 1e3, "ms")
 
 
 def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:

@@ -109,6 +109,8 @@ def test_templates_know_any_name(use: Any) -> None:
         assert templates == {
             "blender://object/{name}", "blender://material/{name}", "blender://collection/{name}",
             "blender://request/{id}",
+            "blender://file/{id}",
+            "blender://file/{id}/{part}",
         }  # fmt: skip
         found = await read(client, "blender://object/K%C3%BCche%20%2F%20100%20%25%3F")
         assert (found["name"], found["mesh"]["vertices"]) == ("Küche / 100 %?", 8)

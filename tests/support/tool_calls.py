@@ -66,29 +66,38 @@ class Tools:
 
     def raw(self, tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
         """The whole result of `tools/call`."""
+        answer = self._request("tools/call", tool, {"name": tool, "arguments": arguments, **more})
+        assert "result" in answer, answer
+        return answer["result"]
+
+    def read(self, uri: str) -> dict[str, Any]:
+        """The contents of a resource. Raises ToolError."""
+        answer = self._request("resources/read", uri, {"uri": uri})
+        if "error" in answer:
+            raise ToolError(answer["error"]["message"])
+        return answer["result"]["contents"][0]
+
+    def _request(self, method: str, name: str, params: dict[str, Any]) -> dict[str, Any]:
         meta = {
             "io.modelcontextprotocol/protocolVersion": VERSION,
             "io.modelcontextprotocol/clientCapabilities": self.capabilities,
             **self.meta,
         }
-        params = {"name": tool, "arguments": arguments, "_meta": meta, **more}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        status, text = on_worker(lambda: self._post(tool, body))
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+        _, text = on_worker(lambda: self._post(name, body))
         line = next(
             (part[5:] for part in text.splitlines()[::-1] if part.startswith("data:") and "{" in part), text
         )
-        answer = json.loads(line)
-        assert "result" in answer, (status, answer)
-        return answer["result"]
+        return json.loads(line)
 
-    def _post(self, tool: str, body: dict[str, Any]) -> tuple[int, str]:
+    def _post(self, name: str, body: dict[str, Any]) -> tuple[int, str]:
         headers = {
             "Authorization": f"Bearer {self._bridge.token}",
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
             "MCP-Protocol-Version": VERSION,
-            "Mcp-Method": "tools/call",
-            "Mcp-Name": tool,
+            "Mcp-Method": body["method"],
+            "Mcp-Name": name,
         }
         connection = http.client.HTTPConnection("127.0.0.1", self._bridge.port, timeout=60)
         connection.request("POST", "/mcp", json.dumps(body), headers)
