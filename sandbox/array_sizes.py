@@ -102,22 +102,75 @@ def _quantiles(np: Any, value: Any, q: Any, *_rest: Any, **_named: Any) -> float
     return float(np.size(q)) * np.size(value) / max(min(shape, default=1), 1) if np.size(q) > 1 else 0.0
 
 
+def _inserted(np: Any, value: Any, where: Any, _values: Any = 0, axis: Any = None) -> float:
+    """`insert(a, where, values, axis)`: a slice of the array for each place."""
+    return float(np.size(value) + _slice(np, value, axis) * np.size(where) * max(np.size(_values), 1))
+
+
+def _taken(np: Any, value: Any, indices: Any, axis: Any = None, *_rest: Any, **_named: Any) -> float:
+    """`take(a, indices, axis)`: a slice of the array for each index."""
+    return float(_slice(np, value, axis) * np.size(indices))
+
+
+def _slice(np: Any, value: Any, axis: Any) -> float:
+    shape = np.shape(value)
+    if axis is None or not shape:
+        return 1.0
+    return float(np.size(value) / max(shape[operator.index(axis) % len(shape)], 1))
+
+
+def _outer_product(np: Any, left: Any, right: Any, *_rest: Any, **_named: Any) -> float:
+    """`inner(a, b)`: each row of one with each of the other."""
+    return _rows(np, left) * _rows(np, right)
+
+
+def _rows(np: Any, value: Any) -> float:
+    shape = np.shape(value)
+    return float(np.size(value) / max(shape[-1], 1)) if shape else 1.0
+
+
+def _contracted(np: Any, left: Any, right: Any, axes: Any = 2) -> float:
+    """`tensordot(a, b, axes)`."""
+    shapes = [np.shape(part) for part in (left, right)]
+    if hasattr(type(axes), "__index__") and not np.ndim(axes):
+        count = operator.index(axes)
+        kept = [shapes[0][: len(shapes[0]) - count], shapes[1][count:]]
+    else:
+        pairs = [[part] if np.ndim(part) == 0 else list(part) for part in axes]
+        gone = [{axis % len(shape) for axis in part} for part, shape in zip(pairs, shapes, strict=True)]
+        kept = [
+            tuple(n for i, n in enumerate(shape) if i not in away)
+            for shape, away in zip(shapes, gone, strict=True)
+        ]
+    return float(math.prod(map(float, (*kept[0], *kept[1]))))
+
+
+def _differences(np: Any, value: Any, n: Any = 1, *_rest: Any, **_named: Any) -> float:
+    """`diff(a, n)`: numpy takes n turns, also when nothing is left."""
+    return max(operator.index(n) * 1000.0, float(np.size(value)))
+
+
 MADE: Final[dict[str, Callable[..., float]]] = {
     **dict.fromkeys(("cov", "corrcoef"), _variables),
     **dict.fromkeys(("tril", "triu"), _triangle),
     **dict.fromkeys(("gradient", "argwhere", "nonzero"), _per_axis),
     **dict.fromkeys(("quantile", "percentile"), _quantiles),
     "bincount": _counts,
+    "insert": _inserted,
+    "take": _taken,
+    "inner": _outer_product,
+    "tensordot": _contracted,
+    "diff": _differences,
     "unravel_index": _unravelled,
 }
 """Items of the result of `function(np, arguments…)`."""
 
 
 def product_of(shape: Any) -> float:
-    """Items of a shape: an integer or a sequence of integers."""
-    if isinstance(shape, tuple | list):
-        return math.prod(max(float(side), 1.0) for side in shape)
-    return float(operator.index(shape)) if hasattr(type(shape), "__index__") else 1.0
+    """Items of a shape: an integer, or a tuple or list of them. Raises TypeError for any other sequence."""
+    if type(shape) in (tuple, list):
+        return math.prod(max(float(operator.index(side)), 1.0) for side in shape)
+    return float(operator.index(shape))
 
 
 def broadcast_size(shapes: list[tuple[int, ...]]) -> float:

@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from .array_arguments import Arguments
 from .array_sizes import MADE, SECTIONS, broadcast_size, deep, product_of, width
 from .modules import View
 
@@ -25,6 +26,8 @@ WORK_LIMIT: Final = 4_000_000_000
 """Multiplications of one matrix product or convolution."""
 MATRIX_LIMIT: Final = 1_000
 """Rows of a matrix that linear algebra takes."""
+_NUMBERS: Final = frozenset({int, float, bool, complex})
+_REPEATING: Final = frozenset({"reflect", "symmetric", "wrap"})
 
 _FUNCTIONS: Final = """abs absolute add all allclose amax amin any append arccos arccosh arcsin arcsinh arctan arctan2
     arctanh argmax argmin argsort argwhere around array array_equal asarray atleast_1d atleast_2d average bincount
@@ -91,13 +94,11 @@ def array_members(guard: Guard) -> dict[str, object]:
     return _Arrays(guard, np).views()
 
 
-class _Arrays:
+class _Arrays(Arguments):
     """numpy under guards, for one run."""
 
     def __init__(self, guard: Guard, np: Any) -> None:
-        self.guard = guard
-        self.np = np
-        self.array_type: Any = np.ndarray
+        super().__init__(guard, np)
         self.limit = guard.meter.limits.sequence
         self._width = 1.0
 
@@ -169,16 +170,7 @@ class _Arrays:
 
         return missing
 
-    # Values going in and coming out
-
-    def inward(self, value: Any) -> Any:
-        """An argument as numpy may see it."""
-        value = self.guard.builtins.real(value)
-        if isinstance(value, list | tuple):
-            self.guard.operators.weight(value)
-        if type(value) is self.array_type and value.dtype.hasobject:
-            self.refuse_objects()
-        return value
+    # Values coming out
 
     def outward(self, value: Any) -> Any:
         """A result as the script may hold it."""
@@ -190,15 +182,12 @@ class _Arrays:
                 self.outward(part)
         return value
 
-    def refuse_objects(self) -> None:
-        """Stop the run at an array of Python objects."""
-        self.guard.meter.refuse("numpy arrays of Python objects are not supported: use a list", code="numpy")
-
     def _wrapped(self, function: Any, check: Callable[..., None] | None = None) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
             self.guard.meter.tick()
             arguments = tuple(map(self.inward, arguments))
             named = {name: self.inward(value) for name, value in named.items()}
+            self.options(named)
             self._width = width(self.np, (*arguments, *named.values()))
             self.size(1)
             if "shape" in named:
@@ -215,16 +204,9 @@ class _Arrays:
         return call
 
     def _method(self, name: str) -> Callable[..., Any]:
-        plain = self._wrapped(
+        return self._wrapped(
             getattr(self.array_type, name), {"repeat": self._repeat, "dot": self._product}.get(name)
         )
-
-        def method(value: Any, *arguments: Any, **named: Any) -> Any:
-            if name == "take" and arguments:
-                self.size(self._size(arguments[0]) * max(value.size // max(len(value), 1), 1))
-            return plain(value, *arguments, **named)
-
-        return method
 
     def _property(self, value: Any, name: str) -> Any:
         if name not in _PROPERTIES:
@@ -254,8 +236,8 @@ class _Arrays:
         for value in values:
             if type(value) is self.array_type:
                 yield value
-            elif isinstance(value, list | tuple):
-                yield from (part for part in value if type(part) is self.array_type)
+            elif isinstance(value, list | tuple) and not _NUMBERS.issuperset(map(type, value)):
+                yield from self._arrays(value)
 
     def _broadcast(self, values: Iterable[Any]) -> None:
         """Check what the arguments are together, end to end and broadcast against one another."""
@@ -333,9 +315,11 @@ class _Arrays:
     def _matrix(self, *arguments: Any, **_named: Any) -> None:
         for argument in arguments[:2]:
             shape = self.np.shape(argument) if isinstance(argument, self.array_type | list | tuple) else ()
-            if len(shape) > 1 and max(shape[-2:]) > MATRIX_LIMIT:
+            matrices = math.prod(shape[:-2])
+            if len(shape) > 1 and max(shape[-2:]) ** 3 * max(matrices, 1) > MATRIX_LIMIT**3:
                 self.guard.meter.exceed(
-                    f"linear algebra takes at most {MATRIX_LIMIT:,} rows here", limit="work"
+                    f"linear algebra takes at most {MATRIX_LIMIT:,} rows here, of many matrices fewer",
+                    limit="work",
                 )
 
     # Items
@@ -403,6 +387,8 @@ class _Arrays:
             array = self.inward(np.asarray(value))
             widest = int(np.max(np.asarray(width))) if not isinstance(width, int) else width
             self.size(math.prod(float(side) + 2 * widest for side in array.shape))
+            if named.get("mode") in _REPEATING:  # numpy takes a turn for each copy
+                self.size(1000.0 * widest / max(min(array.shape, default=1) - 1, 1))
             if callable(named.get("mode")):
                 raise TypeError("pad() takes the name of a mode")
             return self._wrapped(np.pad)(array, width, **named)

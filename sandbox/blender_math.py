@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from .modules import View
+from .plain import whole
 
 if TYPE_CHECKING:
     from .guards import Guard
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ("allow_mathutils", "mathutils_members")
 
 _TYPES: Final = ("Vector", "Matrix", "Quaternion", "Euler", "Color")
-_SIZED: Final = frozenset({"Fill", "Linspace", "Range", "Repeat"})
+_SIZED: Final = frozenset({"Fill", "Linspace", "Range", "Repeat", "resized"})
 _REFUSED: Final = frozenset({"resize", "resize_2d", "resize_3d", "resize_4d", "owner", "freeze"})
 _MODULES: Final[dict[str, str]] = {
     "mathutils.geometry": """area_tri barycentric_transform box_fit_2d box_pack_2d closest_point_on_tri convex_hull_2d
@@ -38,7 +39,7 @@ _OCTAVES: Final = 64
 _LARGE_WORK: Final = frozenset(
     {"points_in_planes", "convex_hull_2d", "box_pack_2d", "delaunay_2d_cdt", "box_fit_2d"}
 )
-_LARGEST: Final[dict[str, int]] = {"points_in_planes": 64}
+_LARGEST: Final[dict[str, int]] = {"points_in_planes": 64, "box_pack_2d": 1_000}
 
 
 def allow_mathutils(guard: Guard) -> None:
@@ -101,7 +102,7 @@ def _sized(guard: Guard, kind: type, name: str) -> Callable[..., Any]:
     """`Vector.Fill(size, …)` and its like."""
 
     def make(*arguments: Any) -> Any:
-        if arguments and isinstance(arguments[0], kind):
+        if arguments and isinstance(arguments[0], kind) and name != "resized":
             arguments = arguments[1:]
         arguments = tuple(operator.index(a) if hasattr(type(a), "__index__") else a for a in arguments)
         for argument in arguments:
@@ -126,6 +127,8 @@ def _bounded(guard: Guard, name: str, function: Any) -> Any:
     )
 
     def call(*arguments: Any, **named: Any) -> Any:
+        arguments = tuple(map(whole, arguments))
+        named = {key: whole(value) for key, value in named.items()}
         for argument in (*arguments, *named.values()):
             if isinstance(argument, int | float) and abs(argument) > limit and limit == _OCTAVES:
                 guard.meter.exceed(

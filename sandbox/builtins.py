@@ -413,9 +413,12 @@ class Builtins:
 
     def round(self, number: Any, digits: Any = None) -> Any:
         """`round(number[, digits])`."""
-        if isinstance(digits, int) and not -1000 < digits < 1000:
+        if digits is None:
+            return round(number)
+        digits = operator.index(digits)
+        if not -1000 < digits < 1000:
             self._guard.meter.exceed("round() to more than 1,000 digits is over the limit", limit="integer")
-        return round(number) if digits is None else round(number, digits)
+        return round(number, digits)
 
 
 _TEXTS: Final = (str, bytes, bytearray)

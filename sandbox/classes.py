@@ -187,16 +187,29 @@ class ClassHook:
 
     def _check_body(self, name: str, kinds: tuple[type, ...], body: Any) -> None:
         mixin = next((base for kind in kinds for base in kind.__mro__ if base in _MIXINS), None)
-        for key in body:
+        inherited = [
+            key for kind in kinds for base in kind.__mro__ if base in self._guard.own for key in vars(base)
+        ]
+        for key in (*body, *(inherited if mixin is not None else ())):
             unknown = (
                 names.is_dunder(key) and key not in names.CLASS_DUNDERS | names.CLASS_VARIABLES | _COMPILERS
             )
-            if unknown or (mixin is not None and hasattr(mixin, key) and key not in _OVER_MIXINS):
+            if (unknown and key in body) or (
+                mixin is not None and hasattr(mixin, key) and key not in _OVER_MIXINS
+            ):
                 self._guard.meter.refuse(f"class {name} may not define {key!r}", code="class")
-        slots = body.get("__slots__", ())
-        for slot in (slots,) if isinstance(slots, str) else tuple(slots):
+        self._settle_slots(name, body)
+
+    def _settle_slots(self, name: str, body: Any) -> None:
+        """Python reads them again: they stay what was looked at."""
+        slots = body.get("__slots__")
+        if slots is None:
+            return
+        listed = (slots,) if isinstance(slots, str) else tuple(slots)
+        for slot in listed:
             if type(slot) is not str or names.is_dunder(slot) or slot.startswith("<"):
                 self._guard.meter.refuse(f"class {name} may not have a slot {slot!r}", code="class")
+        body["__slots__"] = listed
 
 
 def _hide_stops(body: Any) -> None:

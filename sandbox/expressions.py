@@ -17,7 +17,7 @@ from typing import Any, Final
 from . import hooks, names
 from .inference import CONTAINERS, TEXT, Kind, is_number
 from .nodes import LOAD, are_small, is_small, uncounted, yields
-from .operations import Operations
+from .operations import Operations, has_stars
 from .plain import HASHING, HASHING_ALL, PLAIN_METHODS
 
 __all__ = ("Expressions",)
@@ -218,6 +218,9 @@ class Expressions(Operations):
         """A call needs no guard: what a script holds it may call. `value.method(…)` guards the method."""
         if _is_super_call(node):
             return node
+        if has_stars(node.args):  # `f(*a, *b)` as `f(*(*a, *b))`
+            place = {"lineno": node.lineno, "col_offset": node.col_offset}
+            node.args = [ast.Starred(ast.Tuple(node.args, LOAD, **place), LOAD, **place)]
         function = node.func
         if (
             isinstance(function, ast.Name)

@@ -178,7 +178,9 @@ class Guard:
         method = guarded_method(self, kind, name)
         if method is not None and not self._overrides(kind, name):
             return functools.partial(method, value)
-        if not name.startswith("_"):
+        if method is None and not name.startswith(
+            "_"
+        ):  # what overrides a guarded method may be taken away again
             self._learn(hooks.reads(name), kind)
         return getattr(value, name)
 

@@ -31,7 +31,7 @@ from . import sturdy
 from .class_library import abstract, dataclass_members, namedtuple, typing_members
 from .classes import ENUMS, Marker
 from .patterns import pattern_members
-from .plain import SCALAR_TYPES
+from .plain import SCALAR_TYPES, whole
 from .value_library import bisect_members, copy_members, fraction, heapq_members, operator_members
 
 if TYPE_CHECKING:
@@ -212,9 +212,10 @@ def _random(guard: Guard) -> Members:
 
 
 def _bounded_draw(length: Callable[[int], None], draw: Callable[..., Any], arguments: Any, named: Any) -> Any:
+    arguments, named = tuple(map(whole, arguments)), {name: whole(part) for name, part in named.items()}
     for number in (*arguments[1:], *named.values()):
         if isinstance(number, int):
-            length(int(number))
+            length(number)
     return draw(*arguments, **named)
 
 
@@ -269,13 +270,25 @@ def _itertools(guard: Guard) -> Members:
         for name, group in keyed:
             yield name, ticked(group)
 
-    names = "accumulate batched count cycle combinations combinations_with_replacement pairwise permutations repeat"
-    names += " starmap zip_longest"
+    def chosen(function: Callable[..., Any]) -> Callable[..., Any]:
+        """C code makes room for all that is in one choice, whether or not there is a choice."""
+
+        def call(items: Any, r: Any = None, *rest: Any, **named: Any) -> Iterator[Any]:
+            for size in (r, *named.values()):
+                guard.operators.length(0 if size is None else operator.index(size))
+            counts = () if r is None else (operator.index(r), *rest)
+            return ticked(function(items, *counts, **{name: whole(part) for name, part in named.items()}))
+
+        return call
+
+    names = "accumulate count cycle pairwise repeat starmap zip_longest"
     found = {name: getattr(itertools, name) for name in names.split() if hasattr(itertools, name)}
     members: Members = {name: plain(function) for name, function in found.items()}
     members |= {
         name: filtering(getattr(itertools, name)) for name in ("dropwhile", "filterfalse", "takewhile")
     }
+    choices = ("batched", "combinations", "combinations_with_replacement", "permutations")
+    members |= {name: chosen(getattr(itertools, name)) for name in choices if hasattr(itertools, name)}
     members |= {"islice": islice, "compress": compress, "product": product, "tee": tee, "groupby": groupby}
     return members | {"chain": _Chain(ticked)}
 
@@ -357,11 +370,16 @@ def _statistics(guard: Guard) -> Members:
         guard.operators.bits(long)
         return values
 
-    return {name: bounded(getattr(statistics, name)) for name in _OF_VALUES.split()}
+    def quantiles(data: Any, *, n: Any = 4, method: Any = "exclusive") -> Any:
+        guard.operators.length(operator.index(n) * 100)
+        return statistics.quantiles(look(data), n=operator.index(n), method=method)
+
+    members: Members = {name: bounded(getattr(statistics, name)) for name in _OF_VALUES.split()}
+    return members | {"quantiles": quantiles}
 
 
 _OF_VALUES: Final = """correlation covariance fmean geometric_mean harmonic_mean linear_regression mean median
-    median_grouped median_high median_low mode multimode pstdev pvariance quantiles stdev variance"""
+    median_grouped median_high median_low mode multimode pstdev pvariance stdev variance"""
 
 
 def _default_dict(guard: Guard) -> Callable[..., Any]:
@@ -375,7 +393,10 @@ def _json(guard: Guard) -> Members:
     def dumps(
         value: Any, *, indent: Any = None, default: Any = None, separators: Any = None, **options: Any
     ) -> str:
-        wide = len(indent) if type(indent) is str else indent if type(indent) is int else 0
+        indent = whole(indent)
+        if indent is not None and type(indent) not in (str, int):
+            raise TypeError("json.dumps(indent=…) takes a number or a text")
+        wide = len(indent) if type(indent) is str else indent or 0
         if not -1 <= wide <= 8:
             guard.meter.exceed("json.dumps(indent=…) is over the limit of 8", limit="format")
         guard.operators.length(guard.operators.weight(value) * (1 + 4 * max(wide, 0)), "text")
@@ -402,10 +423,16 @@ def _json(guard: Guard) -> Members:
 def _textwrap(guard: Guard) -> Members:
     def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(text: Any, *arguments: Any, **named: Any) -> Any:
+            arguments, named = (
+                tuple(map(whole, arguments)),
+                {name: whole(part) for name, part in named.items()},
+            )
             size = sum(len(part) for part in (text, *arguments, *named.values()) if isinstance(part, str))
             widths = [int(part) for part in (*arguments, *named.values()) if isinstance(part, int)]
             if size > _TEXT_LIMIT or any(width > _TEXT_LIMIT for width in widths):
                 guard.meter.exceed(f"textwrap takes at most {_TEXT_LIMIT:,} characters", limit="sequence")
+            tabs = text.count("\t") if isinstance(text, str) else 0
+            guard.operators.length(tabs * max(named.get("tabsize", 8), 0), "text")
             prefixes = sum(len(part) for part in (*arguments, *named.values()) if isinstance(part, str))
             guard.operators.length(prefixes * (len(text) if isinstance(text, str) else 0), "text")
             return function(text, *arguments, **named)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from typing import Final
 
@@ -71,6 +72,15 @@ _INSPECTION: Final = re.compile(
     r"|func_(globals|code|closure|defaults|dict|name)|im_(func|self|class)|with_traceback|mro)"
 )
 
+ENUM_INTERNALS: Final = frozenset(
+    name
+    for kind in (enum.EnumType, enum.IntFlag, enum.StrEnum)
+    for base in type.mro(kind)
+    for name in vars(base)
+    if name.startswith("_") and name.endswith("_") and not name.startswith("__")
+) - {"_generate_next_value_", "_ignore_", "_missing_", "_name_", "_order_", "_value_"}
+"""What Python's enums keep in their classes: the plain types behind them, unguarded, among it."""
+
 READABLE_DUNDERS: Final = frozenset(
     {"__class__", "__doc__", "__name__", "__qualname__", "__members__", "__init__"}
 )
@@ -132,6 +142,8 @@ def attribute_problem(name: str) -> str | None:
         return "frames, code objects and tracebacks are out of a script's reach"
     if name in RESTRICTEDPYTHON_HOOKS:
         return "the name belongs to the sandbox: use another"
+    if name in ENUM_INTERNALS:
+        return "it belongs to Python's enums: use .name and .value"
     if is_dunder(name) and name not in READABLE_DUNDERS:
         return _INSTEAD.get(name, "Python's internals are out of a script's reach")
     return None

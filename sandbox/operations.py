@@ -15,7 +15,7 @@ from . import hooks
 from .inference import FLOAT, TEXT, UNBOUNDED, UNKNOWN, Kind, is_number
 from .nodes import LOAD, Nodes, is_small
 
-__all__ = ("OPERATORS", "Operations")
+__all__ = ("OPERATORS", "Operations", "has_stars")
 
 OPERATORS: Final[dict[type[ast.AST], str]] = {
     ast.Add: "+",
@@ -47,6 +47,8 @@ _COMPARISONS: Final[dict[type[ast.AST], str]] = {
 SAFE_BITS: Final = 4096
 """Integers of this many bits are small whatever is done to them once."""
 _WIDTH_LIMIT: Final = 1000
+_PARTS: Final = 32
+"""Most parts of an f-string that are put together at once."""
 
 
 class Operations(Nodes):
@@ -190,6 +192,51 @@ class Operations(Nodes):
 
     # Text
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        """An f-string of several texts is looked at as their sum: written twice each time, a text soon fills memory."""
+        texts = [
+            part
+            for part in node.values
+            if isinstance(part, ast.FormattedValue) and not is_number(self.kind(part.value))
+        ]
+        several = len(texts) > 1
+        node = self.node_contents_visit(node)
+        if not several:
+            return node
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        plus = hooks.OPERATOR.format("+")
+        made: ast.expr = self.constant("", node)
+        for start in range(0, len(node.values), _PARTS):
+            part = ast.JoinedStr(node.values[start : start + _PARTS], **place)
+            made = self.call(plus, node, made, part)
+        return made
+
+    # Displays
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        """`[*a, *b]` is looked at as `[*a] + [*b]`."""
+        return self._display(node)
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
+        """`(*a, *b)` likewise."""
+        return self._display(node)
+
+    def _display(self, node: ast.List | ast.Tuple) -> ast.AST:
+        starred = has_stars(node.elts)
+        node = self.node_contents_visit(node)
+        if not starred or not isinstance(node.ctx, ast.Load):
+            return node
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        parts: list[list[ast.expr]] = [[]]
+        for part in node.elts:
+            if isinstance(part, ast.Starred) and parts[-1]:
+                parts.append([])
+            parts[-1].append(part)
+        made: ast.expr = type(node)(parts[0], LOAD, **place)
+        for more in parts[1:]:
+            made = self.call(hooks.OPERATOR.format("+"), node, made, type(node)(more, LOAD, **place))
+        return made
+
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
         """`{value!r:spec}` of an f-string: bounded widths, bounded text of nested containers."""
         kind = self.kind(node.value)
@@ -214,6 +261,11 @@ class Operations(Nodes):
                 show = self.call(hooks.SHOW, node, again)
                 node.value = self.choose(self.type_in(first, hooks.SCALAR), again, show)
         return node
+
+
+def has_stars(nodes: list[ast.expr]) -> bool:
+    """Whether more than one of them is unpacked."""
+    return sum(isinstance(node, ast.Starred) for node in nodes) > 1
 
 
 def _is_few_bits(kind: Kind) -> bool:

@@ -25,6 +25,8 @@ __all__ = ("Operators",)
 SEQUENCES: Final = (str, list, tuple, bytes, bytearray, collections.deque, array.array)
 WIDTH_LIMIT: Final = 10_000
 """Widest field and longest precision of a formatted number or text."""
+SPEC_LIMIT: Final = 1_000
+"""Longest format spec, in characters."""
 _PERCENT: Final = re.compile(r"%(?:\(([^)]*)\))?[-#0 +]*(\*|\d+)?(?:\.(\*|\d+))?[hlL]?(.)", re.DOTALL)
 _NUMBERS: Final = re.compile(r"\d+")
 
@@ -174,6 +176,8 @@ class Operators:
             if not isinstance(left, int) or work > _MODULAR_WORK:
                 self.bits(max(work, self.limits.integer_bits + 1))
             return pow(left, right, modulus)
+        if isinstance(right, Fraction) and right.denominator == 1:
+            right = right.numerator  # as Fraction itself would take it
         if isinstance(left, int | Fraction) and isinstance(right, int):
             if type(right) not in (int, bool) or type(left) not in (int, bool, Fraction):
                 left, right = _exact(left), int(right)
@@ -252,7 +256,11 @@ class Operators:
             )
 
     def spec(self, spec: str) -> None:
-        """Check the numbers of a format spec."""
+        """Check the numbers of a format spec, and its length: dates are formatted by it as by strftime()."""
+        if len(spec) > SPEC_LIMIT:
+            self.meter.exceed(
+                f"a format spec of more than {SPEC_LIMIT:,} characters is over the limit", limit="format"
+            )
         for digits in _NUMBERS.findall(spec):
             self.width(digits)
 

@@ -10,6 +10,7 @@ __all__ = ("bad_data_path", "bad_expression", "bad_output_path", "split_data_pat
 
 _MAX_PATH = 512
 _MAX_EXPRESSION = 255
+_MAX_DIGITS = 100
 _STEP = re.compile(
     r"""
     (?P<name>[A-Za-z_][A-Za-z0-9_]*)
@@ -123,7 +124,16 @@ def _bad_node(node: ast.AST) -> str:
             return "calls something that is no mathematics"
         if any(isinstance(argument, ast.Starred) for argument in node.args):
             return "unpacks arguments"
+        if node.func.id == "round" and not all(map(_is_few_digits, node.args[1:])):
+            return "rounds to digits that are not written out as a small number"
     return ""
+
+
+def _is_few_digits(node: ast.expr) -> bool:
+    """Python takes a power of ten of them, whatever number is rounded."""
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value <= _MAX_DIGITS
 
 
 _OUTPUT = re.compile(r"//(?!.*\.\.)[\w][\w .#\-]*(?:/[\w][\w .#\-]*)*/?")

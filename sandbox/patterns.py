@@ -45,6 +45,8 @@ class _Cost:
     repeats: int = 0
     factor: int = 1
     active: list[frozenset[int]] | None = None
+    looks: bool = False
+    """Whether it looks ahead or behind: groups may then overlap."""
 
 
 class Pattern:
@@ -104,7 +106,8 @@ class Pattern:
         """As `re.Pattern.subn`."""
         self._text(text)
         if isinstance(new, str):
-            self._guard.operators.length((len(text) + 1) * (len(new) + 1), "text")
+            each = len(text) + 1 if self._cost.looks else 1
+            self._guard.operators.length((len(text) + 1) * (len(new) * each + 1), "text")
         return self._real.subn(new, text, count)
 
     def __repr__(self) -> str:
@@ -152,33 +155,51 @@ def _walk(tree: Any, flags: int, cost: _Cost, *, inside: bool) -> None:
         if op in (c.MAX_REPEAT, c.MIN_REPEAT, c.POSSESSIVE_REPEAT):
             _repeat(argument, flags, cost, inside=inside)
         elif op is c.SUBPATTERN:
-            _walk(argument[3], flags, cost, inside=inside)
+            _walk(argument[3], _scoped(argument, flags), cost, inside=inside)
         elif op is c.ATOMIC_GROUP:
             _walk(argument, flags, cost, inside=inside)
         elif op is c.BRANCH:
             if inside:
                 raise PatternRefused("has alternatives inside a repeat, which can take forever")
-            cost.factor *= len(argument[1])
-            for branch in argument[1]:
-                _walk(branch, flags, cost, inside=inside)
+            _branches(argument[1], flags, cost)
         elif op in (c.ASSERT, c.ASSERT_NOT):
             cost.degree += 1
-            _walk(argument[1], flags, cost, inside=inside)
+            cost.looks = True
+            _branches([argument[1], []], flags, cost)
         elif op in (c.GROUPREF, c.GROUPREF_EXISTS):
             if inside:
                 raise PatternRefused("has a back-reference inside a repeat, which can take forever")
             cost.degree += 1
+            if op is c.GROUPREF_EXISTS:
+                _branches([argument[1], argument[2] or []], flags, cost)
         elif op is not c.AT:
             _separate(_characters(op, argument, flags), cost)
+
+
+def _scoped(group: Any, flags: int) -> int:
+    """The flags inside a group: `(?i:…)`, `(?-i:…)`."""
+    _, added, removed, _ = group
+    return int((flags | added) & ~removed)
+
+
+def _branches(branches: Any, flags: int, cost: _Cost) -> None:
+    """Alternatives: what one of them leaves within reach is within reach after all of them."""
+    cost.factor *= len(branches)
+    before = cost.active or []
+    after: list[frozenset[int]] = []
+    for branch in branches:
+        cost.active = list(before)
+        _walk(branch, flags, cost, inside=False)
+        after += [each for each in cost.active if each not in after]
+    cost.active = after
 
 
 def _repeat(argument: Any, flags: int, cost: _Cost, *, inside: bool) -> None:
     low, high, body = argument
     if inside and low != high:
         raise PatternRefused("has a repeat inside a repeat, which can take forever")
-    if high == 1:
-        cost.factor *= 2
-        _walk(body, flags, cost, inside=inside)
+    if high == 1 and not inside:
+        _branches([body, []] if low == 0 else [body], flags, cost)
         return
     taken = frozenset().union(*(_taken(op, each, flags) for op, each in body))
     if not cost.repeats or any(taken & other for other in cost.active or ()):
@@ -189,7 +210,11 @@ def _repeat(argument: Any, flags: int, cost: _Cost, *, inside: bool) -> None:
     _walk(body, flags, inner, inside=True)
     cost.degree += inner.degree - 1
     cost.repeats += inner.repeats
-    cost.factor *= inner.factor * (low if isinstance(low, int) and 1 < low == high else 1)
+    cost.looks = cost.looks or inner.looks
+    counted = (
+        low == high or body.getwidth()[0] == 0
+    )  # what takes nothing is repeated however short the text is
+    cost.factor *= inner.factor * max(int(low) if counted else 1, 1)
 
 
 def _separate(characters: frozenset[int], cost: _Cost) -> None:
@@ -199,7 +224,8 @@ def _separate(characters: frozenset[int], cost: _Cost) -> None:
 
 def _taken(op: Any, argument: Any, flags: int) -> frozenset[int]:
     if op is c.SUBPATTERN:
-        return frozenset().union(*(_taken(each, value, flags) for each, value in argument[3]))
+        inner = _scoped(argument, flags)
+        return frozenset().union(*(_taken(each, value, inner) for each, value in argument[3]))
     if op in (c.LITERAL, c.NOT_LITERAL, c.ANY, c.IN):
         return _characters(op, argument, flags)
     return _EVERYTHING
@@ -227,6 +253,7 @@ def _characters(op: Any, argument: Any, flags: int) -> frozenset[int]:
     else:
         found = set(_EVERYTHING)
     if flags & re.IGNORECASE:
+        found |= {ord(letter) for letter in "iIkKsS"} if _OTHER in found else set()
         found |= {
             ord(other) for code in found if code < _OTHER for other in (chr(code).lower(), chr(code).upper())
         }

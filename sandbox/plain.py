@@ -11,8 +11,9 @@ import array
 import collections
 import datetime
 import fractions
+import operator
 import types
-from typing import Final
+from typing import Any, Final
 
 from . import sturdy
 
@@ -27,6 +28,7 @@ __all__ = (
     "SET_ITEM_TYPES",
     "SIMPLE_TYPES",
     "TABLE_TYPES",
+    "whole",
 )
 
 TABLE_TYPES: Final[tuple[type, ...]] = (set, frozenset, dict, type({}.keys()), type({}.items()))
@@ -113,3 +115,10 @@ ITEM_TYPES: Final = frozenset(
 SET_ITEM_TYPES: Final = frozenset(
     {list, dict, sturdy.deque, collections.OrderedDict, sturdy.defaultdict, collections.Counter}
 )
+
+
+def whole(value: Any) -> Any:
+    """What counts as an integer, as one: who looks at its size and who uses it must not be told different ones."""
+    kind = type(value)
+    countable = hasattr(kind, "__index__") and (kind.__module__ == "<script>" or not hasattr(kind, "__len__"))
+    return operator.index(value) if countable else value
