@@ -104,7 +104,8 @@ def _quantiles(np: Any, value: Any, q: Any, *_rest: Any, **_named: Any) -> float
 
 def _inserted(np: Any, value: Any, where: Any, _values: Any = 0, axis: Any = None) -> float:
     """`insert(a, where, values, axis)`: a slice of the array for each place."""
-    return float(np.size(value) + _slice(np, value, axis) * np.size(where) * max(np.size(_values), 1))
+    places = max(np.size(where), np.size(_values))
+    return float(np.size(value) + _slice(np, value, axis) * places)
 
 
 def _taken(np: Any, value: Any, indices: Any, axis: Any = None, *_rest: Any, **_named: Any) -> float:
