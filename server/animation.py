@@ -14,7 +14,8 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Event
@@ -25,7 +26,7 @@ from ..sandbox import supervisor
 from ..sandbox.rehearsal import program, snapshot
 from ..sandbox.supervisor.config import Sandbox
 from ..sandbox.supervisor.process import Spec
-from . import places, render
+from . import discovery, places, render
 
 __all__ = ("Order", "frame_name", "frames_of", "load", "order", "run")
 
@@ -34,6 +35,8 @@ _LONGEST_S = 7 * 24 * 3600
 _KEPT_S = 30 * 24 * 3600.0
 _MOST_FRAMES = 20_000
 _FILE = "render.json"
+#: The id of the process that renders it.
+_CLAIM = "process"
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 #: Told how far it is: frames done, of how many, and a word on it.
@@ -134,14 +137,28 @@ def load(home: Path, render_id: str, owner: str) -> Order:
     """A render that was begun and is not finished. Raises InvalidParamsError where this client has none of this id."""
     path = home / render_id / _FILE
     if re.fullmatch(r"[0-9a-f]{16}", render_id) and path.is_file():
-        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        values |= {name: tuple(values[name]) for name in ("frames", "files", "done")}
-        found = Order(**values)
+        found = _read(path)
         if found.owner == owner:
             return found
+    unfinished = "; ".join(_unfinished(home, owner)) or "none"
     raise InvalidParamsError(
-        f"There is no unfinished render {render_id!r} of yours: order it anew by its path."
+        f"There is no unfinished render {render_id!r} of yours: order it anew by its path. Unfinished: {unfinished}."
     )
+
+
+def _unfinished(home: Path, owner: str) -> Iterator[str]:
+    """The renders that this client could resume, the newest first: after a restart nothing else knows of them."""
+    found = sorted(home.glob(f"*/{_FILE}"), key=lambda path: -path.stat().st_mtime)
+    for ordered in (_read(path) for path in found):
+        if ordered.owner == owner:
+            first = ordered.place(ordered.frames[0])
+            yield f"{ordered.id!r}, {first} and on ({len(ordered.done)} of {len(ordered.frames)} frames)"
+
+
+def _read(path: Path) -> Order:
+    values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    values |= {name: tuple(values[name]) for name in ("frames", "files", "done")}
+    return Order(**values)
 
 
 def run(
@@ -158,12 +175,29 @@ def run(
             raise InvalidParamsError(f"The render {ordered.id!r} is under way already: list_jobs shows it.")
         _running.add(ordered.id)
     try:
-        with render.slot():
+        with render.slot(), _claimed(home / ordered.id):
             ordered, note = _run(home, ordered, blender, report, cancelled)
     finally:
         _running.discard(ordered.id)
     shutil.rmtree(home / ordered.id, ignore_errors=True)
     return ordered, note
+
+
+@contextmanager
+def _claimed(kept: Path) -> Iterator[None]:
+    """Keep other Blenders of this user from rendering the same; one that crashed claims nothing any more."""
+    claim = kept / _CLAIM
+    try:
+        claimed_by = int(claim.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        claimed_by = os.getpid()
+    if claimed_by != os.getpid() and discovery.process_lives(claimed_by):
+        raise InvalidParamsError(f"The render {kept.name!r} is under way in another Blender.")
+    claim.write_text(str(os.getpid()), encoding="utf-8")
+    try:
+        yield
+    finally:
+        claim.unlink(missing_ok=True)
 
 
 def _run(
@@ -178,16 +212,21 @@ def _run(
     try:
         handle = running.start(_spec(home, ordered, blender, left, folder, running.config.sandbox))
         try:
-            with places.staging(Path(ordered.folder)) as staging:
+            with places.staging(Path(ordered.folder), ordered.id) as staging:
                 for answer in render.answers(running, handle, cancelled):
                     frame = answer["frame"]
                     if frame not in left:
                         raise ExternalServiceError(
                             "The Blender that renders spoke of a frame that it was not given."
                         )
+                    taken = replace(ordered, done=(*ordered.done, frame))
+                    if not ordered.overwrite:
+                        # First, so that a frame whose picture came just before a crash is known as ours. Where
+                        # pictures are overwritten, what is there could be the one of before.
+                        _keep(home, taken)
                     _take(folder / f"frame_{frame}.png", staging, ordered, frame)
-                    ordered = replace(ordered, done=(*ordered.done, frame))
-                    _keep(home, ordered)
+                    _keep(home, taken)
+                    ordered = taken
                     note = answer["note"] or note
                     report(len(ordered.done), len(ordered.frames), _how_far(ordered))
         finally:

@@ -47,10 +47,18 @@ def existing(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> P
 
 
 @contextmanager
-def staging(parent: Path) -> Iterator[Path]:
-    """A folder beside the target for what is being written: a rename from there is one step."""
+def staging(parent: Path, name: str | None = None) -> Iterator[Path]:
+    """A folder beside the target for what is being written: a rename from there is one step.
+
+    By a `name` that nobody else uses, what a crash left of it is removed first.
+    """
     try:
-        folder = Path(tempfile.mkdtemp(prefix=".mcp_bridge_", dir=parent))
+        if name is None:
+            folder = Path(tempfile.mkdtemp(prefix=".mcp_bridge_", dir=parent))
+        else:
+            folder = parent / f".mcp_bridge_{name}"
+            shutil.rmtree(folder, ignore_errors=True)  # no link is followed
+            folder.mkdir(mode=0o700)
     except OSError as error:
         raise ExternalServiceError(
             f"Nothing can be written to {parent}: {error.strerror or error}."

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 from pathlib import Path
 
@@ -178,3 +179,22 @@ def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
         places.staging(tmp_path / "gone"),
     ):
         raise AssertionError("not reached")
+
+
+def test_a_staging_folder_with_a_name_is_made_anew_and_never_through_a_link(tmp_path: Path) -> None:
+    with places.staging(tmp_path, "mine") as folder:
+        (folder / "left").touch()
+        shutil.copytree(folder, tmp_path / "crashed")
+    (tmp_path / "crashed").rename(folder)
+    with places.staging(tmp_path, "mine") as again:
+        assert (again, list(again.iterdir())) == (folder, [])
+    assert not folder.exists()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "kept").touch()
+    folder.symlink_to(tmp_path / "other")
+    with (
+        pytest.raises(ExternalServiceError, match="Nothing can be written"),
+        places.staging(tmp_path, "mine"),
+    ):
+        pass
+    assert (tmp_path / "other" / "kept").exists()

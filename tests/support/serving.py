@@ -36,14 +36,17 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, *, objects: int = 0) -> Iterator[Served]:
-    """A Blender with its factory scene and `objects` objects more, whose folders lie in `folder`; ends it well."""
+def serving(folder: Path, *, objects: int = 0, killed: bool = False, **more: str) -> Iterator[Served]:
+    """A Blender with its factory scene and `objects` objects more, whose folders lie in `folder`; ends it well, or
+    kills it. `more`: environment variables.
+    """
     port = free_port()
     env = blender.environment(
         folder,
         BLENDER_PORT=str(port),
         BLENDER_MCP_TOKEN=TOKEN,
         BLENDER_MCP_CONFIRM="auto",
+        **more,
     )
     log = folder / "log.txt"
     with log.open("w") as output:
@@ -57,6 +60,8 @@ def serving(folder: Path, *, objects: int = 0) -> Iterator[Served]:
             assert time.monotonic() < until, log.read_text()
             time.sleep(0.05)
         yield Served(port, env)
+        if killed:
+            return
         process.terminate()
         assert process.wait(timeout=30) == 0, log.read_text()
     finally:
