@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ _HEAD = 4096
 _STEP = 1 << 20
 #: Bytes of a text; Blender's texts are made for reading.
 _MOST_TEXT = 4 << 20
+#: In UTF-8 these bytes stand for nothing else.
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,8 @@ def _no_text(file: BinaryIO, size: int, *, most: int = _MOST_TEXT) -> str:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         while data := file.read(_STEP):
-            if any(sign < " " and sign not in "\t\n\r\f" for sign in set(decoder.decode(data))):
+            decoder.decode(data)
+            if _CONTROL.search(data):
                 return "it holds signs that no text has"
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:

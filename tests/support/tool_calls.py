@@ -50,6 +50,7 @@ class Tools:
 
     def __init__(self, **capabilities: Any) -> None:
         self._bridge = bridge.start(settings.current())
+        self.port, self.token = self._bridge.port, self._bridge.token
         self.capabilities = capabilities
         #: More members of each call's `_meta`.
         self.meta: dict[str, Any] = {}

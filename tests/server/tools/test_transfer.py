@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import bpy
+import mcp
 import pytest
 from bl_ext.user_default.mcp_bridge import journal, main_thread
 from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
@@ -24,7 +26,8 @@ from bl_ext.user_default.mcp_bridge.server import client_files
 from bl_ext.user_default.mcp_bridge.server.client_files import store
 
 from support import fork
-from support.tool_calls import ToolError, Tools
+from support.live import websocket_transport
+from support.tool_calls import ToolError, Tools, on_worker
 
 OBJ = b"v 0 0 0\nv 2 0 0\nv 0 1 0\nf 1 2 3\n"
 PLY = (
@@ -345,3 +348,43 @@ def test_a_disk_that_refuses_is_told(tools: Tools) -> None:
     shutil.rmtree(store._folder)
     with pytest.raises(ToolError, match="can't be laid out"):
         tools("import_file", file=file)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_the_official_sdk_sends_describes_and_fetches(tools: Tools, mode: str) -> None:
+    """What the tools answer is validated by the SDK against their output schemas, since it has them in its list."""
+
+    async def story() -> None:
+        url = f"ws://127.0.0.1:{tools.port}/mcp?token={tools.token}"
+        async with mcp.Client(websocket_transport(url), mode=mode) as client:
+
+            async def call(tool: str, **arguments: Any) -> Any:
+                result = await client.call_tool(tool, arguments)
+                assert not result.is_error, result.content
+                return result
+
+            for query in ("upload_file", "import_file", "download_file", "export_file", "list_files"):
+                await call("find_tools", query=query, limit=1)
+            assert {"upload_file", "export_file"} <= {tool.name for tool in (await client.list_tools()).tools}
+            sent = (await call("upload_file", name="a.obj", data=b64(OBJ))).structured_content
+            brought = (await call("import_file", file=sent["file"])).structured_content
+            [name] = brought["objects"]
+            scene = (await call("get_scene_info", describe=["collections", "users"])).structured_content
+            assert "  a.obj (1 objects)" in scene["described"]["collections"]
+            about = (
+                await call("get_object_info", name=name, describe=["materials", "users"])
+            ).structured_content
+            assert about["described"]["materials"] == {}
+            exported = await call("export_file", path="b.stl", download=True)
+            link = exported.content[0]
+            assert (link.type, link.name, link.mime_type) == ("resource_link", "b.stl", "model/stl")
+            [whole] = (await client.read_resource(link.uri)).contents
+            assert len(base64.b64decode(whole.blob)) == link.size == 84 + 50
+            [part] = (await client.read_resource(f"{link.uri}/0")).contents
+            assert part.blob == whole.blob
+            shown = await call("download_file", file=exported.structured_content["downloads"][0]["file"])
+            assert shown.content[0].resource.blob == whole.blob
+            assert len((await call("list_files")).structured_content["files"]) == 2
+
+    on_worker(lambda: asyncio.run(asyncio.wait_for(story(), 60)))
