@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ways to confine a process that this system may have, the strongest first."""
+"""What a way to confine a process is, and what all of them start a process with."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from .config import Mode
 from .probe import Canary
 from .process import Spec
 
-__all__ = ("BOOT", "Means", "Place", "Process", "Started", "candidates", "program_files")
+__all__ = ("BOOT", "Means", "Place", "Process", "Started", "program_files")
 
 #: Runs a launcher as part of a package of its own name: the extension itself is not imported in the child.
 BOOT = (
@@ -84,28 +83,6 @@ class Means(Protocol):
 
     def start(self, spec: Spec, place: Place) -> Started:
         """Start it. Raises OSError when that fails."""
-
-
-def candidates(mode: Mode | None) -> list[Means]:
-    """The means of this platform, of one mode or of every mode; whether they work is found out by trying them."""
-    found: list[Means] = []
-    if sys.platform == "linux":
-        from .linux.container import Container
-        from .linux.start import Bubblewrap, Native
-
-        if mode != "container":
-            found += [Native(needs_namespaces=True), *Bubblewrap.installed(), Native()]
-        if mode != "unprivileged":
-            found += Container.installed()
-    elif sys.platform == "darwin" and mode != "container":
-        from .macos.start import Seatbelt
-
-        found.append(Seatbelt())
-    elif sys.platform == "win32" and mode != "container":
-        from .windows.start import AppContainer
-
-        found.append(AppContainer())
-    return found
 
 
 def program_files() -> list[str]:

@@ -24,7 +24,8 @@ from typing import Any, TypeVar
 from ...errors import BridgeError, ExternalServiceError, InvalidParamsError
 from .config import Config
 from .folder import RunFolder, remove_tree
-from .means import BOOT, Means, Place, candidates
+from .means import BOOT, Means, Place
+from .platforms import candidates
 from .probe import EVERYTHING, Canary
 from .process import Confinement, Counts, ProcessHandle, ProcessStatus, Spec
 from .running import Running

@@ -15,6 +15,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.supervisor import means as means_module
 from bl_ext.user_default.mcp_bridge.sandbox.supervisor import supervisor as supervisor_module
 from bl_ext.user_default.mcp_bridge.sandbox.supervisor.means import Means
+from bl_ext.user_default.mcp_bridge.sandbox.supervisor.platforms import candidates
 from bl_ext.user_default.mcp_bridge.sandbox.supervisor.probe import EVERYTHING
 
 from .conftest import Bench
@@ -116,7 +117,7 @@ def web() -> Iterator[int]:
 
 
 def _bench(kind: str, make_bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, **sandbox) -> Bench:
-    found = [means for means in means_module.candidates(None) if kind in means.name]
+    found = [means for means in candidates(None) if kind in means.name]
     if not found:
         pytest.skip(f"{kind} is not installed here")
     monkeypatch.setattr(supervisor_module, "candidates", lambda mode: found[:1])
@@ -246,7 +247,7 @@ def test_what_does_not_hold_is_not_used(
     make_bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The launcher's own confinement is switched off from outside: its canaries succeed, so it starts nothing."""
-    real = means_module.candidates(None)[0]
+    real = candidates(None)[0]
     boot = means_module.BOOT.replace(
         "importlib.import_module(sys.argv[2])",
         "m = importlib.import_module(sys.argv[2]); m._confine = lambda orders, parent: {}; m",
@@ -291,8 +292,8 @@ def test_a_platform_without_any_means_says_so(make_bench: Callable, monkeypatch:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
 def test_the_strongest_means_are_chosen_first() -> None:
-    first = means_module.candidates(None)[0]
+    first = candidates(None)[0]
     assert (first.name, first.needs_namespaces) == ("Landlock and seccomp", True)
-    assert [means.name for means in means_module.candidates("container")] == [
-        means.name for means in means_module.candidates(None) if "container" in means.name
+    assert [means.name for means in candidates("container")] == [
+        means.name for means in candidates(None) if "container" in means.name
     ]

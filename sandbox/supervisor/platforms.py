@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ways to confine a process that this system may have, the strongest first."""
+
+from __future__ import annotations
+
+import sys
+
+from .config import Mode
+from .means import Means
+
+__all__ = ("candidates",)
+
+
+def candidates(mode: Mode | None) -> list[Means]:
+    """The means of this platform, of one mode or of every mode; whether they work is found out by trying them."""
+    found: list[Means] = []
+    if sys.platform == "linux":
+        from .linux.container import Container
+        from .linux.start import Bubblewrap, Native
+
+        if mode != "container":
+            found += [Native(needs_namespaces=True), *Bubblewrap.installed(), Native()]
+        if mode != "unprivileged":
+            found += Container.installed()
+    elif sys.platform == "darwin" and mode != "container":
+        from .macos.start import Seatbelt
+
+        found.append(Seatbelt())
+    elif sys.platform == "win32" and mode != "container":
+        from .windows.start import AppContainer
+
+        found.append(AppContainer())
+    return found
