@@ -4,11 +4,20 @@
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 from .config import Mode
 from .means import Means
 
-__all__ = ("candidates",)
+__all__ = ("NONE", "candidates")
+
+#: What to say where there is no candidate, by the mode that is asked for.
+NONE: Final[dict[Mode | None, str]] = {
+    None: "This platform is not supported.",
+    "unprivileged": "This platform is not supported.",
+    "container": "sandbox.mode is container, and neither podman nor docker is installed: install one, or leave the "
+    "mode out.",
+}
 
 
 def candidates(mode: Mode | None) -> list[Means]:

@@ -25,7 +25,7 @@ from ...errors import BridgeError, ExternalServiceError, InvalidParamsError
 from .config import Config
 from .folder import RunFolder, remove_tree
 from .means import BOOT, Means, Place
-from .platforms import candidates
+from .platforms import NONE, candidates
 from .probe import EVERYTHING, Canary
 from .process import Confinement, Counts, ProcessHandle, ProcessStatus, Spec
 from .running import Running
@@ -232,7 +232,7 @@ class Supervisor:
                     break
                 failures.append(f"{means.name}: {failure}")
             else:
-                tried = f"Tried {'; '.join(failures)}." if failures else "This platform is not supported."
+                tried = f"Tried {'; '.join(failures)}." if failures else NONE[self.config.sandbox.mode]
                 self._unconfined = (
                     f"Nothing on this system confines a process, so no script is rehearsed or run. {tried}"
                 )

@@ -280,6 +280,16 @@ def test_a_panel_is_told_why_nothing_confines(make_bench: Callable, monkeypatch:
     assert bench.supervisor.confinement() is None
 
 
+def test_a_container_without_an_engine_says_what_to_install(
+    make_bench: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(
+        supervisor_module.Unconfined, match="neither podman nor docker is installed: install one"
+    ):
+        make_bench(mode="container").supervisor.means()
+
+
 def test_a_platform_without_any_means_says_so(make_bench: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     monkeypatch.setattr(supervisor_module, "candidates", lambda mode: asked.append(mode) or [])
