@@ -31,7 +31,8 @@ _current: ContextVar[Trace | None] = ContextVar("mcp_bridge_trace", default=None
 
 def begin(traceparent: object, rpc_id: str | int | None) -> Trace:
     """Go on with the trace that the client named, or begin one where it named none or a broken one."""
-    trace = Trace(_trace_id(traceparent) or secrets.token_hex(16), secrets.token_hex(8), rpc_id)
+    fresh = secrets.token_hex(24)  # both ids at once: the system is asked for randomness with each request
+    trace = Trace(_trace_id(traceparent) or fresh[:32], fresh[32:], rpc_id)
     _current.set(trace)
     return trace
 

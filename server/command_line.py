@@ -67,7 +67,7 @@ def run(arguments: list[str]) -> int:
             return NOT_STARTED
         print(greeting(running), flush=True)
         try:
-            main_thread.pump(lambda: not stopped() and bridge.status().state == "running")
+            main_thread.pump(lambda: not stopped() and running.listener.alive)
             failure = bridge.status().error
         finally:
             bridge.stop()

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.exceptions import InvalidState
 
 from ..errors import BridgeError
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import h11
+    from websockets.http11 import Request
 
     from .asgi import App
 
@@ -81,7 +84,7 @@ class Listener:
             uvicorn.Config(
                 app,
                 http=self._protocol(),
-                ws="websockets-sansio",
+                ws=_WebSocket,
                 lifespan="on",
                 log_config=None,
                 # Above "info", at which uvicorn logs the URL of each WebSocket, token and all.
@@ -187,6 +190,40 @@ class Listener:
                 super().connection_lost(exc)
 
         return Bounded
+
+
+class _WebSocket(WebSocketsSansIOProtocol):
+    """uvicorn's WebSocket, also as a `websocket.Channel`."""
+
+    on_message: Callable[[str | None], None] | None = None
+
+    def handle_connect(self, event: Request) -> None:
+        self.app_state = {**self.app_state, "channel": self}
+        super().handle_connect(event)
+
+    def send_receive_event_to_app(self) -> None:
+        # While the app has yet to take a message from uvicorn's queue, reading is paused: none overtakes another.
+        if self.on_message is None or self.close_sent:
+            super().send_receive_event_to_app()
+            return
+        data = self.frames[0] if len(self.frames) == 1 else b"".join(self.frames)
+        try:
+            text = data.decode() if self.curr_msg_data_type == "text" else None
+        except UnicodeDecodeError:
+            super().send_receive_event_to_app()  # which says so and hangs up
+            return
+        self.frames = []
+        self.on_message(text)
+
+    def write_now(self, text: str) -> bool:
+        if self.disconnected or not self.writable.is_set():
+            return False
+        try:
+            self.conn.send_text(text.encode())
+        except InvalidState:
+            return False
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        return True
 
 
 class _Server(uvicorn.Server):

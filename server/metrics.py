@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -45,6 +45,10 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self._registry,
         )
+        # prometheus_client looks a child up under a lock and by the text of its labels; a call needs three.
+        self._calls_of = cache(self._calls.labels)
+        self._seconds_of = cache(self._seconds.labels)
+        self._main_thread_of = cache(self._main_thread.labels)
         depth = Gauge(
             "mcp_bridge_queue_depth", "Calls waiting for Blender's main thread", registry=self._registry
         )
@@ -62,12 +66,12 @@ class Metrics:
 
     def tool_called(self, tool: str, seconds: float, *, failed: bool) -> None:
         """Count one finished call; `tool` must be the name of a tool that exists."""
-        self._calls.labels(tool, "error" if failed else "success").inc()
-        self._seconds.labels(tool).observe(seconds)
+        self._calls_of(tool, "error" if failed else "success").inc()
+        self._seconds_of(tool).observe(seconds)
 
     def on_main_thread(self, work: str, seconds: float) -> None:
         """Count one piece of work of the main thread, by its label. Any thread."""
-        self._main_thread.labels(work).observe(seconds)
+        self._main_thread_of(work).observe(seconds)
 
     def refused(self, status: int) -> None:
         """Count one request that was turned away, by its HTTP status."""

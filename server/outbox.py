@@ -15,12 +15,19 @@ MAX_REPLAY = 16 * 1024 * 1024
 
 
 class Outbox:
-    """Texts for one WebSocket, written in order by a task that lives while there is something to write.
+    """Texts for one WebSocket, written in order: at once, or by a task while the client reads slower than we write.
 
-    `abort` drops the connection; it is called for a client that doesn't read.
+    `write_now` writes unless that has to be waited for, and says whether it did. `abort` drops the connection; it is
+    called for a client that doesn't read.
     """
 
-    def __init__(self, write: Callable[[str], Awaitable[None]], abort: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        write_now: Callable[[str], bool],
+        write: Callable[[str], Awaitable[None]],
+        abort: Callable[[], None],
+    ) -> None:
+        self._write_now = write_now
         self._write = write
         self._abort = abort
         self._waiting: list[str] = []
@@ -29,8 +36,8 @@ class Outbox:
         self._closed = False
 
     def put(self, text: str) -> None:
-        """Queue a text."""
-        if self._closed:
+        """Write a text, or queue it."""
+        if self._closed or (self._writer is None and self._write_now(text)):
             return
         if self._waiting and self._size + len(text) > MAX_WAITING:
             self._give_up()

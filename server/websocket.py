@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from .http_messages import HttpError, Receive, Scope, Send
 from .mcp import actions, jsonrpc, wire
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 SUBPROTOCOL = "mcp"
 
 
+class Channel(Protocol):
+    """The way past ASGI's queue and its `send`, which cost each message a turn of the loop. It is the loop's."""
+
+    #: Given each message from the socket instead of `receive`, while none is left there; None for a binary one.
+    on_message: Callable[[str | None], None] | None
+
+    def write_now(self, text: str) -> bool:
+        """Send a text, unless the client is behind with reading or gone: then `send` waits or raises."""
+
+
 async def serve(
     dispatcher: Dispatcher, client: Principal, scope: Scope, receive: Receive, send: Send
 ) -> None:
@@ -29,21 +39,27 @@ async def serve(
     async def write(text: str) -> None:
         await send({"type": "websocket.send", "text": text})
 
-    outlet = _Outlet(Outbox(write, scope["state"]["abort"]))
+    channel: Channel = scope["state"]["channel"]
+    outlet = _Outlet(Outbox(channel.write_now, write, scope["state"]["abort"]))
     connection = dispatcher.connect(client, outlet, allow_plain=True)
+
+    def take(text: str | None) -> None:
+        if text is None:
+            outlet.refuse(RpcError(INVALID_REQUEST, "Binary frames are not part of MCP: send text"))
+            return
+        try:
+            message = wire.decode(text)
+        except wire.WireError as error:
+            outlet.refuse(RpcError(PARSE_ERROR, f"Parse error: {error}"))
+        else:
+            connection.feed(message)
+
+    channel.on_message = take
     try:
         while (event := await receive())["type"] == "websocket.receive":
-            text = event.get("text")
-            if text is None:
-                outlet.refuse(RpcError(INVALID_REQUEST, "Binary frames are not part of MCP: send text"))
-                continue
-            try:
-                message = wire.decode(text)
-            except wire.WireError as error:
-                outlet.refuse(RpcError(PARSE_ERROR, f"Parse error: {error}"))
-            else:
-                connection.feed(message)
+            take(event.get("text"))
     finally:
+        channel.on_message = None
         connection.close()
         outlet.outbox.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -45,6 +46,12 @@ client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 while data := client.recv(65536):
     client.sendall(data)
 """
+_SPIN = """
+import os
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)) if hasattr(os, "SCHED_IDLE") else os.nice(19)
+while True:
+    pass
+"""
 MIB = 1024 * 1024
 _ASPECTS = "materials node_trees modifiers animation collections missing_files libraries users".split()
 
@@ -73,9 +80,9 @@ def rows() -> Iterator[Row]:
         big = json.dumps(client.request("tools/list", {}), separators=(",", ":"), ensure_ascii=False)
         pings = samples(lambda: client.request("ping", {}), 3000)
         yield Row("ping, p50", percentile(pings, 0.5) * 1e3, "ms", "", f"bare socket echo {bare:.3f} ms")
-        calls = samples(lambda: client.call("get_object_info", name="Cube"), 5000)
-        yield Row("get_object_info back to back, p50", percentile(calls, 0.5) * 1e3, "ms", "≤ 0.5")
-        yield Row("get_object_info back to back, p99", percentile(calls, 0.99) * 1e3, "ms", "≤ 3")
+        yield from _latency(client, "back to back")
+        with awake():
+            yield from _latency(client, "processors kept awake")
         hundred = [{"tool": "get_object_info", "arguments": {"name": "Cube"}}] * 100
         batches = samples(lambda: client.call("batch", calls=hundred), 100)
         yield Row("batch of 100 get_object_info, p50", percentile(batches, 0.5) * 1e3, "ms")
@@ -124,6 +131,28 @@ def _files(client: RawClient) -> Iterator[Row]:
         client.call("remove_file", file=sent["file"])
     yield Row("upload_file of 8 MiB, median of 3", sorted(there)[1] * 1e3, "ms")
     yield Row("the same, read as a resource", sorted(back)[1] * 1e3, "ms")
+
+
+def _latency(client: RawClient, how: str) -> Iterator[Row]:
+    calls = samples(lambda: client.call("get_object_info", name="Cube"), 5000)
+    for part, target in ((0.5, "≤ 0.5"), (0.95, ""), (0.99, "≤ 3")):
+        yield Row(f"get_object_info {how}, p{part * 100:.0f}", percentile(calls, part) * 1e3, "ms", target)
+
+
+@contextmanager
+def awake() -> Iterator[None]:
+    """Keep the processors from sleeping by work that gives way to any other.
+
+    A call wakes four threads in turn. Where a sleeping processor takes long to wake, as in many virtual machines, that
+    is most of its time; this tells the rest of it, as setting the CPU governor to "performance" does elsewhere.
+    """
+    spinning = [subprocess.Popen([sys.executable, "-c", _SPIN]) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
 
 
 def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:

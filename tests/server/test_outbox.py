@@ -19,6 +19,11 @@ class Client:
         self.reading = asyncio.Event()
         self.reading.set()
 
+    def write_now(self, text: str) -> bool:
+        if self.reading.is_set():
+            self.read.append(text)
+        return self.reading.is_set()
+
     async def write(self, text: str) -> None:
         await self.reading.wait()
         self.read.append(text)
@@ -30,7 +35,7 @@ class Client:
 def test_texts_arrive_in_order() -> None:
     async def run() -> list[str]:
         client = Client()
-        box = Outbox(client.write, client.abort)
+        box = Outbox(client.write_now, client.write, client.abort)
         for number in range(5):
             box.put(str(number))
             if number == 2:
@@ -43,13 +48,30 @@ def test_texts_arrive_in_order() -> None:
     assert asyncio.run(run()) == ["0", "1", "2", "3", "4", "5"]
 
 
+def test_what_was_to_wait_is_not_overtaken_by_what_need_not() -> None:
+    async def run() -> list[str]:
+        client = Client()
+        box = Outbox(client.write_now, client.write, client.abort)
+        box.put("0")
+        assert client.read == ["0"]  # at once
+        client.reading.clear()
+        box.put("1")
+        client.reading.set()
+        box.put("2")
+        await asyncio.sleep(0.01)
+        box.put("3")
+        return client.read
+
+    assert asyncio.run(run()) == ["0", "1", "2", "3"]
+
+
 def test_a_client_that_does_not_read_is_dropped_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "MAX_WAITING", 100)
 
     async def run() -> tuple[int, list[str]]:
         client = Client()
         client.reading.clear()
-        box = Outbox(client.write, client.abort)
+        box = Outbox(client.write_now, client.write, client.abort)
         box.put("x" * 1000)  # one message may be larger than the bound
         await asyncio.sleep(0)
         for _ in range(30):
@@ -69,7 +91,7 @@ def test_a_stalled_client_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> int:
         client = Client()
         client.reading.clear()
-        Outbox(client.write, client.abort).put("x")
+        Outbox(client.write_now, client.write, client.abort).put("x")
         await asyncio.sleep(0.1)
         return client.aborted
 
@@ -80,7 +102,7 @@ def test_a_closed_box_writes_nothing_more() -> None:
     async def run() -> list[str]:
         client = Client()
         client.reading.clear()
-        box = Outbox(client.write, client.abort)
+        box = Outbox(client.write_now, client.write, client.abort)
         box.put("x")
         await asyncio.sleep(0)
         box.close()

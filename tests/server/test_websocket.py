@@ -100,6 +100,24 @@ def test_invalid_utf_8_closes_the_connection_and_the_server_goes_on(live: Live) 
         assert ask(opened, request(1, "ping"))["result"] == {}
 
 
+def test_what_comes_at_once_is_answered_in_order(live: Live) -> None:
+    def frame(opcode: int, text: str) -> bytes:
+        return struct.pack("!BB4x", 0x80 | opcode, 0x80 | len(text)) + text.encode()
+
+    with live.websocket() as opened:
+        first, second = (json.dumps(request(number, "ping")) for number in (1, 2))
+        opened.socket.sendall(frame(1, first) + frame(2, "binary") + frame(1, second))
+        assert [json.loads(opened.recv(5)).get("id") for _ in range(3)] == [1, None, 2]
+
+
+def test_a_client_that_reads_slowly_gets_everything_in_order(live: Live) -> None:
+    slow = RawClient(live.port, TOKEN)
+    for number in range(40):
+        slow.send(json.dumps(call(number, "big", stateless, size=300_000)).encode())
+    assert [json.loads(slow.receive())["id"] for _ in range(40)] == list(range(40))
+    slow.close()
+
+
 def test_a_cancelled_call_is_stopped_and_nothing_follows(live: Live) -> None:
     cancelled = live.cancelled
     with live.websocket() as opened:
