@@ -13,7 +13,7 @@ from ..names import did_you_mean, quoted
 from ..sandbox import paths
 from .describe import find
 
-__all__ = ("KINDS", "Kind", "animation", "blocks_of", "curves_of", "target")
+__all__ = ("KINDS", "Kind", "animation", "blocks_of", "curves_of", "curves_of_action", "target")
 
 Kind = Literal["object", "material", "world", "light", "camera", "scene", "node_group"]
 KINDS: dict[Kind, str] = {
@@ -40,6 +40,17 @@ def curves_of(data: Any) -> Iterator[Any]:
         for strip in layer.strips:
             bag = strip.channelbag(slot) if strip.type == "KEYFRAME" else None
             if bag is not None:
+                yield from bag.fcurves
+
+
+def curves_of_action(action: Any) -> Iterator[Any]:
+    """The F-curves of an action, of every slot that it has."""
+    if not hasattr(action, "layers"):
+        yield from action.fcurves
+        return
+    for layer in action.layers:
+        for strip in layer.strips:
+            for bag in strip.channelbags if strip.type == "KEYFRAME" else ():
                 yield from bag.fcurves
 
 

@@ -18,6 +18,7 @@ from typing import Any, NotRequired, TypedDict
 import bpy
 
 from .blend_digest import digests
+from .details import detail
 from .values import SETTINGS, Values, values
 
 __all__ = ("Change", "Changed", "DataBlock", "Difference", "Mark", "compare", "mark")
@@ -116,7 +117,7 @@ def compare(before: Mark, after: Mark, go_back: Callable[[], None]) -> Differenc
     }
     left_out: dict[str, int] = {}
     fresh = set(added[:_MOST_BLOCKS])
-    details = {item.session_uid: detail(item) for item in _all() if item.session_uid in fresh}
+    details = {item.session_uid: detail(item) for item in list(_all()) if item.session_uid in fresh}
     now = _walk(suspects, {})
     go_back()
     # What has another name now is called by it, so that a new name is one change and not one of each user.
@@ -150,55 +151,6 @@ def compare(before: Mark, after: Mark, go_back: Callable[[], None]) -> Differenc
         },
         left_out=left_out,
     )
-
-
-def detail(item: Any) -> str:
-    """What a person wants to know of a data-block that is new."""
-    return next((tell(item) for kind, tell in _DETAILS if isinstance(item, kind)), "")
-
-
-def _object(item: Any) -> str:
-    parts = [item.type.lower().replace("_", " "), f"at ({_numbers(item.matrix_world.translation, ', ')})"]
-    if item.type == "MESH":
-        parts.append(f"size {_numbers(item.dimensions, ' × ')}")
-    for label, names in (
-        ("material", [slot.material.name for slot in item.material_slots if slot.material]),
-        ("modifier", [modifier.name for modifier in item.modifiers]),
-        ("constraint", [constraint.name for constraint in item.constraints]),
-    ):
-        if names:
-            parts.append(f"{label}{'s' * (len(names) > 1)} {', '.join(names[:8])}")
-    if item.parent is not None:
-        parts.append(f"child of {item.parent.name}")
-    return ", ".join(parts)
-
-
-def _material(item: Any) -> str:
-    """Nothing of those with only the nodes that every material has."""
-    nodes = len(item.node_tree.nodes) if item.node_tree else 0
-    return f"{nodes} nodes" if nodes > 2 else ""
-
-
-def _light(item: Any) -> str:
-    return (
-        f"sun, strength {item.energy:g}" if item.type == "SUN" else f"{item.type.lower()}, {item.energy:g} W"
-    )
-
-
-def _numbers(vector: Any, between: str) -> str:
-    return between.join(f"{round(number, 3):g}" for number in vector)
-
-
-_DETAILS: tuple[tuple[type, Callable[[Any], str]], ...] = (
-    (bpy.types.Object, _object),
-    (bpy.types.Mesh, lambda item: f"{len(item.vertices):,} vertices, {len(item.polygons):,} faces"),
-    (bpy.types.Material, _material),
-    (bpy.types.NodeTree, lambda item: f"{len(item.nodes)} nodes"),
-    (bpy.types.Image, lambda item: f"{_numbers(item.size, ' × ')} pixels"),
-    (bpy.types.Light, _light),
-    (bpy.types.Collection, lambda item: f"{len(item.all_objects)} objects"),
-    (bpy.types.Action, lambda item: f"frames {_numbers(item.frame_range, ' to ')}"),
-)
 
 
 def _all() -> Iterator[Any]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import bpy
 
-__all__ = ("SETTINGS", "Values", "value_of", "values")
+__all__ = ("SETTINGS", "Values", "custom_properties", "settings_of", "value_of", "values")
 
 #: path -> JSON value. Where something with properties of its own stands, its value tells its kind.
 Values = dict[str, Any]
@@ -135,6 +135,15 @@ def value_of(value: Any) -> Any:
     return shown if len(parts) <= _LONGEST_ARRAY else [*shown, f"… {len(parts)} in all"]
 
 
+def custom_properties(item: Any) -> Iterator[tuple[str, Any]]:
+    """The user's own properties of a data-block or bone, as JSON."""
+    if isinstance(item, _WITH_CUSTOM_PROPERTIES):
+        custom: Any = item
+        for key in custom.keys():  # noqa: SIM118 - no mapping, only alike
+            if key not in item.rna_type.properties and key not in _NOT_CUSTOM:
+                yield key, value_of(custom[key])
+
+
 class _Walk:
     """One walk through a data-block and what it owns."""
 
@@ -162,11 +171,8 @@ class _Walk:
             elif not prop.is_readonly:
                 yield below, value_of(getattr(item, name))
         yield from _extra(item, path)
-        if isinstance(item, _WITH_CUSTOM_PROPERTIES):
-            custom: Any = item
-            for key in custom.keys():  # noqa: SIM118 - no mapping, only alike
-                if key not in item.rna_type.properties and key not in _NOT_CUSTOM:
-                    yield f"{path}[{key!r}]", value_of(custom[key])
+        for key, value in custom_properties(item):
+            yield f"{path}[{key!r}]", value
 
     def _pointer(self, value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
         if value is None:
@@ -180,7 +186,7 @@ class _Walk:
         """Something with properties that lies inside: what kind of thing it is, and its members."""
         yield path, _kind(item)
         if isinstance(item, tuple(_TELLING)):
-            yield path + SETTINGS, _settings(item)
+            yield path + SETTINGS, settings_of(item)
         yield from self.struct(item, path, depth + 1)
 
     def _collection(self, items: Any, prop: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -205,7 +211,7 @@ class _Walk:
         return self._names.get(item.session_uid) or str(item.name)
 
 
-def _settings(item: Any) -> Values:
+def settings_of(item: Any) -> Values:
     """What of an item is not as it is made: what there is to say of one that was added."""
     found: Values = {}
     told = next(types for kind, types in _TELLING.items() if isinstance(item, kind))

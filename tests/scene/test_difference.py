@@ -60,7 +60,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
     ),
     "new material assigned": (
         """
-        material = D.materials.new('Red'); material.diffuse_color = (1, 0, 0, 1)
+        material = D.materials.new('Red'); material.use_nodes = True
         D.objects['Cube'].data.materials[0] = material
         """,
         [
@@ -133,7 +133,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
         c.objects.link(D.objects['Cube']); D.collections['Collection'].objects.unlink(D.objects['Cube'])
         """,
         [
-            "+ Collection Props (1 objects)",
+            "+ Collection Props (1 object: Cube)",
             "Collection Collection: objects: − Cube",
             "Scene Scene: collection.children: + Props",
         ],
@@ -150,7 +150,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
     "keyframe on a new action": (
         "D.objects['Cube'].keyframe_insert('location', frame=10)",
         [
-            "+ Action CubeAction (frames 10 to 10)",
+            "+ Action CubeAction (frames 10 to 10, 3 keys, of location × 3)",
             "Object Cube: + animation_data 'Animation Data' (action CubeAction)",
         ],
     ),
