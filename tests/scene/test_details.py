@@ -90,12 +90,27 @@ CASES: dict[str, tuple[str, str]] = {
         "new = D.cameras.new('Close'); new.lens = 85; new.dof.use_dof = True; new.dof.focus_distance = 3",
         "85 mm, in focus at 3",
     ),
-    "a flat camera": ("new = D.cameras.new('Plan'); new.type = 'ORTHO'; new.ortho_scale = 20", "type ORTHO, ortho scale 20"),
-    "a lamp": ("new = D.lights.new('Warm', 'POINT'); new.energy = 60; new.color = (1, 0.8, 0.5)", "point, 60 W, color 1 0.8 0.5"),
-    "a spot": ("new = D.lights.new('Stage', 'SPOT'); new.energy = 500; new.spot_blend = 0.5", "spot, 500 W, spot blend 0.5"),
+    "a flat camera": (
+        "new = D.cameras.new('Plan'); new.type = 'ORTHO'; new.ortho_scale = 20",
+        "type ORTHO, ortho scale 20",
+    ),
+    "a lamp": (
+        "new = D.lights.new('Warm', 'POINT'); new.energy = 60; new.color = (1, 0.8, 0.5)",
+        "point, 60 W, color 1 0.8 0.5",
+    ),
+    "a spot": (
+        "new = D.lights.new('Stage', 'SPOT'); new.energy = 500; new.spot_blend = 0.5",
+        "spot, 500 W, spot blend 0.5",
+    ),
     "the sun": ("new = D.lights.new('Sun', 'SUN'); new.energy = 3", "sun, strength 3"),
-    "a curve": ("new = D.curves.new('Pipe', 'CURVE'); new.bevel_depth = 0.1; new.dimensions = '3D'", "dimensions 3D, bevel depth 0.1"),
-    "words": ("new = D.curves.new('Sign', 'FONT'); new.body = 'Open'; new.extrude = 0.05", "'Open', extrude 0.05"),
+    "a curve": (
+        "new = D.curves.new('Pipe', 'CURVE'); new.bevel_depth = 0.1; new.dimensions = '3D'",
+        "dimensions 3D, bevel depth 0.1",
+    ),
+    "words": (
+        "new = D.curves.new('Sign', 'FONT'); new.body = 'Open'; new.extrude = 0.05",
+        "'Open', extrude 0.05",
+    ),
     "an animation": (
         """
         cube = D.objects["Cube"]
@@ -114,7 +129,10 @@ CASES: dict[str, tuple[str, str]] = {
         "new = D.collections.new('Set'); [new.objects.link(D.objects.new(f'o{n:02}', None)) for n in range(12)]",
         "12 objects: o00, o01, o02, o03, o04, o05, o06, o07 and 4 more",
     ),
-    "a text": ("new = D.texts.new('Note'); new.write('\\nRemember the milk\\n')", "3 lines, beginning 'Remember the milk'"),
+    "a text": (
+        "new = D.texts.new('Note'); new.write('\\nRemember the milk\\n')",
+        "3 lines, beginning 'Remember the milk'",
+    ),
     "an image": ("new = D.images.new('Map', 512, 256)", "512 × 256 pixels"),
     "bones": (
         """
@@ -127,7 +145,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "a scene": ("new = D.scenes.new('Shot'); new.frame_end = 48", "frame end 48"),
     "nothing to say": ("new = D.palettes.new('Colors')", ""),
-}  # fmt: skip
+}
 
 
 def _made(script: str) -> Any:
@@ -159,9 +177,20 @@ def test_looking_leaves_nothing_behind() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(True, "on"), (0.1 + 0.2, "0.3"), (1e-7, "1e-07"), (2e9, "2e+09"), ([1.0, 0.0, 0.0, 0.5], "1 0 0 0.5"),
-     ([1.0, 0.5, 0.0, 1.0], "1 0.5 0"), ({"a": 1}, "changed"), ([1] * 5, "changed"), ("x" * 50, "x" * 40 + "…"), (-0.0, "0"), (None, "None")],
-)  # fmt: skip
+    [
+        (True, "on"),
+        (0.1 + 0.2, "0.3"),
+        (1e-7, "1e-07"),
+        (2e9, "2e+09"),
+        ([1.0, 0.0, 0.0, 0.5], "1 0 0 0.5"),
+        ([1.0, 0.5, 0.0, 1.0], "1 0.5 0"),
+        ({"a": 1}, "changed"),
+        ([1] * 5, "changed"),
+        ("x" * 50, "x" * 40 + "…"),
+        (-0.0, "0"),
+        (None, "None"),
+    ],
+)
 def test_values_in_few_letters(value: Any, shown: str) -> None:
     from bl_ext.user_default.mcp_bridge.scene import details
 
