@@ -54,11 +54,6 @@ class Outbox:
         if self._writer:
             self._writer.cancel()
 
-    async def flush(self) -> None:
-        """Wait until all is written or the connection has ended."""
-        if self._writer:
-            await asyncio.wait([self._writer], timeout=STALL_SECONDS)
-
     async def _drain(self) -> None:
         try:
             while self._waiting:
