@@ -27,11 +27,11 @@ def paragraph(
     layout: bpy.types.UILayout, text: str, context: bpy.types.Context, *, icon: Any = "NONE"
 ) -> None:
     """Draw `text` as lines that fit the region, the first with `icon`, the others below its text."""
-    scale = context.preferences.system.ui_scale
+    preferences: Any = context.preferences
+    scale = preferences.system.ui_scale
     margin = _MARGIN + (_ICON if icon != "NONE" else 0)
     width = max(_NARROWEST * scale, context.region.width - margin * scale)
-    styles: Any = context.preferences.ui_styles
-    points = styles[0].widget.points
+    points = preferences.ui_styles[0].widget.points
     column = layout.column(align=True)
     column.scale_y = 0.8
     for number, line in enumerate(_fitting(text, width, points * scale)):
@@ -42,7 +42,7 @@ def paragraph(
 def _fitting(text: str, width: float, size: float) -> tuple[str, ...]:
     """`text` in lines of at most `width` pixels, in the interface's font at `size` pixels."""
     blf.size(_FONT, size)
-    return _lines(text, width, lambda part: blf.dimensions(_FONT, part)[0])
+    return _lines(text, width, lambda part: blf.dimensions(_FONT, part)[0])  # type: ignore[index] # two floats
 
 
 def _lines(text: str, width: float, measure: Callable[[str], float]) -> tuple[str, ...]:
