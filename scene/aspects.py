@@ -24,7 +24,7 @@ Aspect = Literal[
     "materials", "node_trees", "modifiers", "animation", "collections", "missing_files", "libraries", "users"
 ]
 #: Nodes whose trees are told of at once; those of the other trees are for get_node_tree.
-_MOST_NODES = 40
+_MOST_NODES = 120
 #: Lines of text (curves, collections) and data-blocks in one answer, and names of who uses one.
 _MOST_LINES = 400
 _MOST_BLOCKS = 200

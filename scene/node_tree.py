@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -32,6 +31,7 @@ import bpy
 
 from ..errors import InvalidParamsError
 from .describe import find
+from .node_bench import bench_for, is_of_scene, scratch
 
 __all__ = (
     "KINDS",
@@ -116,9 +116,9 @@ def is_unused(kind: Kind, owner: Any) -> bool:
 def read(tree: Any) -> Json:
     """The tree as data, see the module. Call it when Blender may be changed: it makes nodes to compare with."""
     nodes = list(tree.nodes)
-    with scratch(tree.bl_idname, of_scene=is_of_scene(tree)) as bench:
+    with bench_for(tree) as bench:
         found: Json = {"type": tree.bl_idname}
-        told = _different(tree_properties(tree), tree_properties(bench))
+        told = _different(tree_properties(tree), _tree_standard(bench))
         if told:
             found["properties"] = told
         if tree.interface is not None and len(tree.interface.items_tree):
@@ -140,34 +140,18 @@ class Standard:
     outputs: Mapping[str, tuple[str, Any, str]]
 
 
-def is_of_scene(tree: Any) -> bool:
-    """Whether a tree is a scene's own compositor, as before Blender 5.0: it takes nodes that no group takes."""
-    return bool(tree.is_embedded_data and tree.bl_idname == "CompositorNodeTree")
-
-
-@contextmanager
-def scratch(tree_type: str, *, of_scene: bool = False) -> Iterator[Any]:
-    """An empty tree that nobody sees, for as long as it takes; `of_scene` as in `is_of_scene`."""
-    if of_scene:
-        scene: Any = bpy.data.scenes.new(_SCRATCH)
-        try:
-            scene.use_nodes = True
-            scene.node_tree.nodes.clear()
-            yield scene.node_tree
-        finally:
-            bpy.data.scenes.remove(scene)
-        return
-    tree = bpy.data.node_groups.new(_SCRATCH, tree_type)  # type: ignore[arg-type]
-    try:
-        yield tree
-    finally:
-        bpy.data.node_groups.remove(tree)
-
-
-_SCRATCH = ".mcp_bridge_scratch"
 #: Stands for a value of a new node that depends on the file: such a one is always told.
 _DEPENDS = object()
 _standards: dict[tuple[str, bool, str], Standard | None] = {}
+_tree_standards: dict[tuple[str, bool], Json] = {}
+
+
+def _tree_standard(bench: Any) -> Json:
+    """What the settings of a new tree of this type are."""
+    key = (bench.bl_idname, is_of_scene(bench))
+    if key not in _tree_standards:
+        _tree_standards[key] = tree_properties(bench)
+    return _tree_standards[key]
 
 
 def node_standard(bench: Any, idname: str) -> Standard | None:

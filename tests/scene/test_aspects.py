@@ -10,7 +10,7 @@ from typing import Any, get_args
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import main_thread
-from bl_ext.user_default.mcp_bridge.scene import aspects, node_tree
+from bl_ext.user_default.mcp_bridge.scene import aspects, node_bench, node_tree
 
 from support.tool_calls import ToolError, Tools
 
@@ -144,3 +144,14 @@ def test_reading_nodes_waits_while_the_user_is_in_the_middle_of_something(
     finally:
         tools.stop()
     assert waits == [False, False, True]
+
+
+def test_what_was_compared_before_makes_no_data_block_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a new data-block Blender works out the dependencies of the whole scene anew."""
+    item = box("B", wood())
+    before = aspects.told(["materials"], None, [item])
+    made: list[str] = []
+    scratch = node_bench.scratch
+    monkeypatch.setattr(node_bench, "scratch", lambda kind, **how: made.append(kind) or scratch(kind, **how))
+    assert aspects.told(["materials"], None, [item]) == before
+    assert made == []
