@@ -36,6 +36,7 @@ __all__ = (
     "current",
     "verify",
     "verify_folder",
+    "without_secrets",
 )
 
 FILE_NAME = "blender_mcp_execute.log"
@@ -168,23 +169,30 @@ class Journal:
 
 
 _LEFT_OUT = "(left out)"
-#: What looks like a token or a key wherever it stands.
+#: What looks like a token or a key wherever it stands, and what is called a password, token or key where it is set.
 _LIKE_A_KEY = re.compile(
     r"\b(?:sk|pk|ghp|gho|glpat|hf|xox[abp])[-_][\w-]{16,}|(?<=Bearer )[\w.~+/-]{16,}|(?<=token=)[\w-]{16,}"
+)
+_SET = re.compile(
+    r"""(\b\w*(?:password|passwd|api_?key|secret|token)\\?["']?\s*[:=]\s*\\?["'])[^"'\\\s]{4,}(?=\\?["'])""",
+    re.IGNORECASE,
 )
 _SHORTEST_SECRET = 8
 
 
-def _redacted(fields: dict[str, Any]) -> dict[str, Any]:
-    """`fields` without the tokens and keys of the settings, and without what looks like one."""
-    text = json.dumps(fields, default=str)
-    clean = _LIKE_A_KEY.sub(_LEFT_OUT, text)
+def without_secrets(text: str, *, as_json: bool = False) -> str:
+    """`text` without the tokens and keys of the settings, and without what looks like one; for all that is kept."""
+    text = _SET.sub(rf"\1{_LEFT_OUT}", _LIKE_A_KEY.sub(_LEFT_OUT, text))
     for secret in settings.secrets():
         if len(secret) >= _SHORTEST_SECRET:
-            clean = clean.replace(json.dumps(secret)[1:-1], _LEFT_OUT)
-    if clean == text:
-        return fields
-    redacted: dict[str, Any] = json.loads(clean)
+            text = text.replace(json.dumps(secret)[1:-1] if as_json else secret, _LEFT_OUT)
+    return text
+
+
+def _redacted(fields: dict[str, Any]) -> dict[str, Any]:
+    text = json.dumps(fields, default=str)
+    clean = without_secrets(text, as_json=True)
+    redacted: dict[str, Any] = fields if clean == text else json.loads(clean)
     return redacted
 
 

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import bpy
@@ -14,12 +16,22 @@ from mathutils import Matrix, Vector
 
 from ..errors import ExternalServiceError
 from ..sandbox.undo import Modes
+from . import catalogues, scrub
 from . import credit as credits_room
-from . import scrub
 from .credit import PROPERTY, Credit
 from .foreign import Clean
 
-__all__ = ("Imported", "append", "append_image", "credits_of", "mark", "one_step", "stamp", "timed")
+__all__ = (
+    "Imported",
+    "append",
+    "append_image",
+    "credits_of",
+    "mark",
+    "mark_model",
+    "one_step",
+    "stamp",
+    "timed",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +148,19 @@ def mark(item: Any, credit: Credit, tags: Iterable[str] = (), catalogue_id: str 
         facts.tags.new(tag, skip_if_exists=True)
     if catalogue_id:
         facts.catalog_id = catalogue_id
+
+
+def mark_model(imported: Imported) -> None:
+    """Mark the collection of an import for the asset browser, in a catalogue of its service's name.
+
+    The catalogue itself is written beside the .blend, if that was saved: Blender keeps catalogues nowhere else.
+    """
+    service = imported.credit.service
+    catalogue = str(uuid.uuid5(uuid.NAMESPACE_URL, service))
+    with one_step(f"Mark {imported.credit.title} as Asset"):
+        mark(bpy.data.collections[imported.collection or ""], imported.credit, (), catalogue)
+        if bpy.data.filepath:
+            catalogues.add(Path(bpy.data.filepath).parent, catalogue, service)
 
 
 def credits_of() -> list[Credit]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +54,8 @@ class Question:
 
     id: str
     text: str
+    #: What the user gave for it; kept until they have answered.
+    password: str = field(default="", repr=False)
 
 
 class Asked(BridgeError):

@@ -96,7 +96,7 @@ def _properties() -> dict[str, Any]:
         ),
         "mark": BoolProperty(
             name="Mark as Asset",
-            description="Show it in the Asset Browser too, in a catalogue of its category",
+            description="Show it in the Asset Browser too, in a catalogue of its category or service",
         ),
         "prompt": StringProperty(name="Prompt", description="What to model, in English"),
     }
@@ -185,6 +185,12 @@ class MCP_BRIDGE_OT_import_asset(bpy.types.Operator):
 
     asset_id: StringProperty(options={"SKIP_SAVE"})
     size_agreed: BoolProperty(options={"SKIP_SAVE"})
+    password: StringProperty(
+        name="Password",
+        description="Of a model that its author has protected; leave it empty for any other. It is not kept",
+        subtype="PASSWORD",
+        options={"SKIP_SAVE", "HIDDEN"},
+    )
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -213,6 +219,7 @@ class MCP_BRIDGE_OT_import_asset(bpy.types.Operator):
             self.layout.label(text=f"Licence: {entry.licence}", translate=False, icon="INFO")
             if entry.requirements:
                 self.layout.label(text=entry.requirements, translate=False)
+            self.layout.prop(self, "password")
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         entry, chosen = _entry(self.asset_id), Options(context)
@@ -221,7 +228,7 @@ class MCP_BRIDGE_OT_import_asset(bpy.types.Operator):
             return {"CANCELLED"}
         run = _import_polyhaven if entry.service == "polyhaven" else _import_sketchfab
         wanted = {"resolution": chosen.resolution, "size": chosen.size or None, "mark": chosen.mark}
-        do = partial(run, entry=entry, agreed=self.size_agreed, **wanted)
+        do = partial(run, entry=entry, agreed=self.size_agreed, password=self.password or None, **wanted)
         asset_view.start_job(f"Import {entry.title}", do)
         return {"FINISHED"}
 
@@ -259,9 +266,8 @@ class MCP_BRIDGE_OT_generate_asset(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         chosen = Options(context)
-        asset_view.start_job(
-            "Generate Model", partial(_generate, prompt=chosen.prompt, size=chosen.size or None)
-        )
+        do = partial(_generate, prompt=chosen.prompt, size=chosen.size or None, mark=chosen.mark)
+        asset_view.start_job("Generate Model", do)
         return {"FINISHED"}
 
 
@@ -374,31 +380,51 @@ def _import_polyhaven(
     return _said(found, entry)
 
 
-def _import_sketchfab(work: "Work", entry: "Entry", agreed: bool, size: float | None, **_others: Any) -> str:
+def _import_sketchfab(
+    work: "Work",
+    entry: "Entry",
+    agreed: bool,
+    size: float | None,
+    mark: bool,
+    password: str | None,
+    **_others: Any,
+) -> str:
     from ..importers.sketchfab import importing
     from ..importers.sketchfab.api import Sketchfab
 
-    model = Sketchfab(settings.current().sketchfab_token, work.cancelled).model(entry.id)
+    model = Sketchfab(settings.current().sketchfab_token, work.cancelled, password).model(entry.id)
     importing.check_licence(model, entry.licence)  # which the dialog has shown
-    _check_size(model.size or 0, entry, agreed)
-    return _said(importing.run(work, model, size=size, location=None), entry)
+    _check_size(model.size or 0, entry, agreed, password)
+    found = importing.run(work, model, size=size, location=None, password=password)
+    return _said(_marked(work, found, mark), entry)
 
 
-def _generate(work: "Work", prompt: str, size: float | None) -> str:
+def _generate(work: "Work", prompt: str, size: float | None, mark: bool) -> str:
     from ..importers.hyper3d import importing
     from ..importers.hyper3d.api import Order
 
     work.report(1.0, "Ordering")
     ticket = importing.place_order(importing.choose(None), Order(prompt))
     importing.wait_until_done(work, ticket.id)
-    return _said(importing.run(work, ticket.id, name=prompt[:58], size=size, location=None))
+    found = importing.run(work, ticket.id, name=prompt[:58], size=size, location=None)
+    return _said(_marked(work, found, mark))
 
 
-def _check_size(size: int, entry: "Entry", agreed: bool) -> None:
+def _marked(work: "Work", found: "Imported", mark: bool) -> "Imported":
+    """What was imported, marked for the asset browser where that is wanted."""
+    from ..importers import place
+
+    if mark:
+        work.in_blender(partial(place.mark_model, found))
+    return found
+
+
+def _check_size(size: int, entry: "Entry", agreed: bool, password: str | None = None) -> None:
     from ..importers.download import megabytes
 
     if size > settings.current().ask_above_mb * 1_000_000 and not agreed:
-        raise asset_view.Asked(asset_view.Question(entry.id, f"“{entry.title}” has {megabytes(size)}."))
+        text = f"“{entry.title}” has {megabytes(size)}."
+        raise asset_view.Asked(asset_view.Question(entry.id, text, password or ""))
 
 
 def _said(imported: "Imported", entry: "Entry | None" = None) -> str:

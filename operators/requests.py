@@ -2,6 +2,7 @@
 """The user's decisions: review a request, apply it, deny it, trust a client."""
 
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import bpy
@@ -10,27 +11,58 @@ from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringPrope
 from .. import journal
 from ..errors import BridgeError
 from ..sandbox import review, undo
+from ..sandbox.review.desk import Desk
 from ..sandbox.review.request import Entry
 from ..scene import events
-from . import state
+from . import room, state
 
-__all__ = ("LINES", "ROWS", "SUMMARY", "picture", "register", "unregister")
+__all__ = ("LINES", "ROWS", "SUMMARY", "is_listed", "picture", "register", "unregister")
 
 #: Names of collections on WindowManager, for the lists that a panel or a dialog scrolls through.
 ROWS, LINES, SUMMARY = "mcp_bridge_requests", "mcp_bridge_script_lines", "mcp_bridge_summary_lines"
-_LISTS = (ROWS, LINES, SUMMARY)
-#: The dialog's width in pixels at a scale of 1, and the letters that fit into a line of it.
-_WIDTH, _COLUMNS = 720, 104
+#: With what the tooltip of a row says.
+_LISTS = {ROWS: "Request", LINES: "Line of the Script", SUMMARY: "What Would Change"}
 _MOST_LINES = 5000
 _BY = "the user in the panel"
 
 #: The pictures of the request that is looked at, and the texts that were opened to be read, by request.
 _pictures: Any = None
 _texts: dict[str, str] = {}
+#: The request whose script and summary the lists of the dialog have, and its script's digest.
+_listed = ("", "")
+
+
+def _unlisten() -> None:
+    """Replaced by what ends the listening."""
 
 
 class MCP_BRIDGE_Row(bpy.types.PropertyGroup):
     """A row of a list: a request's id, or a line of its script. Its `name` says it all."""
+
+
+class _OfRequest:
+    """What acts on the request of an id: finds it, and says in Blender's status bar why a step is not possible."""
+
+    request_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
+    report: Any
+
+    @property
+    def entry(self) -> Entry | None:
+        return state.request(self.request_id)
+
+    def step(self, do: Callable[[Desk], object]) -> set[Any]:
+        """Take a step at the desk, and show what has become of it."""
+        desk = review.current()
+        try:
+            if desk is None:
+                raise BridgeError("The bridge does not run any more")
+            do(desk)
+        except BridgeError as error:
+            self.report({"WARNING"}, str(error))
+            return {"CANCELLED"}
+        finally:
+            state.refresh()
+        return {"FINISHED"}
 
 
 def _waiting(request_id: str) -> Entry | None:
@@ -39,14 +71,13 @@ def _waiting(request_id: str) -> Entry | None:
     return entry if entry and entry.state == "waiting" and entry.asks == "panel" else None
 
 
-class MCP_BRIDGE_OT_review_request(bpy.types.Operator):
+class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
     """Read the script and what it would change, then let it run or not"""
 
     bl_idname = "mcp_bridge.review_request"
     bl_label = "Review Script"
     bl_options = {"INTERNAL"}
 
-    request_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
     sha256: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
     revision: IntProperty(options={"HIDDEN", "SKIP_SAVE"}, default=-1)
     reason: StringProperty(
@@ -61,7 +92,11 @@ class MCP_BRIDGE_OT_review_request(bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
 
+    #: Whether the user has it as a dialog, which shows the lists of the one that was opened last.
+    opened = False
+
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        global _listed
         state.refresh()
         entry = _waiting(self.request_id)
         if entry is None:
@@ -70,11 +105,13 @@ class MCP_BRIDGE_OT_review_request(bpy.types.Operator):
         self.sha256, self.revision = entry.sha256, entry.revision or 0  # what is shown is what is agreed to
         manager = context.window_manager
         _fill(getattr(manager, LINES), entry.script.splitlines()[:_MOST_LINES])
-        _fill(getattr(manager, SUMMARY), _wrapped(entry.summary))
+        size = room.of(context)
+        _fill(getattr(manager, SUMMARY), _wrapped(entry.summary, size.columns))
         _load_pictures(entry.id)
+        _listed, self.opened = (entry.id, entry.sha256), True
         return context.window_manager.invoke_props_dialog(
             self,
-            width=_WIDTH,
+            width=size.width,
             title=entry.title,
             confirm_text="Allow" if entry.request.tool == "question" else "Apply to Live",
             cancel_default=True,
@@ -86,33 +123,27 @@ class MCP_BRIDGE_OT_review_request(bpy.types.Operator):
     def draw(self, context: bpy.types.Context) -> None:
         from ..panels import requests
 
-        entry = state.request(self.request_id)
-        if entry is not None:
-            requests.draw_review(self.layout, entry, self)
+        if self.entry is not None:
+            requests.draw_review(self.layout, self.entry, self, room.of(context))
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        desk = review.current()
-        try:
-            if desk is None:
-                raise BridgeError("The bridge does not run any more")
-            entry = desk.confirm(self.request_id, sha256=self.sha256, revision=self.revision, by=_BY)
-        except BridgeError as error:
-            self.report({"WARNING"}, str(error))
-            return {"CANCELLED"}
+        return self.step(self._confirm)
+
+    def _confirm(self, desk: Desk) -> None:
+        if self.opened and not is_listed(self):
+            raise BridgeError("Another request was opened meanwhile: look at this one again")
+        entry = desk.confirm(self.request_id, sha256=self.sha256, revision=self.revision, by=_BY)
         if self.trust and entry.request.tool == "execute_blender_code":
             desk.trust(entry.request.client_id, entry.request.requester)
-        state.refresh()
-        return {"FINISHED"}
 
 
-class MCP_BRIDGE_OT_deny_request(bpy.types.Operator):
+class MCP_BRIDGE_OT_deny_request(_OfRequest, bpy.types.Operator):
     """Do not let this script run; the assistant is told why"""
 
     bl_idname = "mcp_bridge.deny_request"
     bl_label = "Deny Script"
     bl_options = {"INTERNAL"}
 
-    request_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
     reason: StringProperty(
         name="Reason",
         description="What the assistant is told, so that it can do better",
@@ -129,25 +160,15 @@ class MCP_BRIDGE_OT_deny_request(bpy.types.Operator):
         layout.prop(self, "reason", text="")
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        desk = review.current()
-        try:
-            if desk is not None:
-                desk.deny(self.request_id, self.reason.strip())
-        except BridgeError as error:
-            self.report({"WARNING"}, str(error))
-            return {"CANCELLED"}
-        state.refresh()
-        return {"FINISHED"}
+        return self.step(lambda desk: desk.deny(self.request_id, self.reason.strip()))
 
 
-class MCP_BRIDGE_OT_undo_request(bpy.types.Operator):
+class MCP_BRIDGE_OT_undo_request(_OfRequest, bpy.types.Operator):
     """Bring the scene back to what it was before this script ran"""
 
     bl_idname = "mcp_bridge.undo_request"
     bl_label = "Undo Script"
     bl_options = {"INTERNAL"}
-
-    request_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
@@ -156,29 +177,23 @@ class MCP_BRIDGE_OT_undo_request(bpy.types.Operator):
         return "The scene has changed since this script ran, so its run alone cannot be undone. Use Edit › Undo History"
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        desk, entry = review.current(), state.request(self.request_id)
-        try:
-            if desk is None or entry is None or entry.undone or entry.applied_revision != events.settled():
-                raise BridgeError("The scene has changed since this script ran: it cannot be undone alone")
-            undo.take_back(self.request_id)
-            desk.undone(self.request_id)
-        except BridgeError as error:
-            self.report({"WARNING"}, str(error))
-            return {"CANCELLED"}
-        finally:
-            state.refresh()
+        return self.step(self._undo)
+
+    def _undo(self, desk: Desk) -> None:
+        entry = desk.get(self.request_id)
+        if entry.undone or entry.applied_revision != events.settled():
+            raise BridgeError("The scene has changed since this script ran: it cannot be undone alone")
+        undo.take_back(self.request_id)
+        desk.undone(self.request_id)
         self.report({"INFO"}, f"Undone: {entry.title}")
-        return {"FINISHED"}
 
 
-class MCP_BRIDGE_OT_note_alert(bpy.types.Operator):
+class MCP_BRIDGE_OT_note_alert(_OfRequest, bpy.types.Operator):
     """Take note of this and show it no more; the journal keeps it"""
 
     bl_idname = "mcp_bridge.note_alert"
     bl_label = "Dismiss Alert"
     bl_options = {"INTERNAL"}
-
-    request_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         state.note(self.request_id)
@@ -206,17 +221,15 @@ class MCP_BRIDGE_OT_verify_journal(bpy.types.Operator):
         return {"FINISHED"}
 
 
-class MCP_BRIDGE_OT_open_script(bpy.types.Operator):
+class MCP_BRIDGE_OT_open_script(_OfRequest, bpy.types.Operator):
     """Read the script in a text editor, in a window of its own. What you change there is not what runs"""
 
     bl_idname = "mcp_bridge.open_script"
     bl_label = "Open in Text Editor"
     bl_options = {"INTERNAL"}
 
-    request_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
-
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        entry = state.request(self.request_id)
+        entry = self.entry
         if entry is None:
             return {"CANCELLED"}
         text = bpy.data.texts.new(f"{entry.title}.py")
@@ -234,20 +247,17 @@ class MCP_BRIDGE_OT_open_script(bpy.types.Operator):
         return {"FINISHED"}
 
 
-class MCP_BRIDGE_OT_copy_script(bpy.types.Operator):
+class MCP_BRIDGE_OT_copy_script(_OfRequest, bpy.types.Operator):
     """Copy the script, to read it in an editor"""
 
     bl_idname = "mcp_bridge.copy_script"
     bl_label = "Copy Script"
     bl_options = {"INTERNAL"}
 
-    request_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
-
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        entry = state.request(self.request_id)
-        if entry is None:
+        if self.entry is None:
             return {"CANCELLED"}
-        context.window_manager.clipboard = entry.script
+        context.window_manager.clipboard = self.entry.script
         self.report({"INFO"}, "The script was copied")
         return {"FINISHED"}
 
@@ -267,6 +277,11 @@ class MCP_BRIDGE_OT_ask_again(bpy.types.Operator):
             desk.distrust(self.client_id)
         state.refresh()
         return {"FINISHED"}
+
+
+def is_listed(operator: Any) -> bool:
+    """Whether the lists have the script that this dialog was opened for; a second window may have another open."""
+    return (operator.request_id, operator.sha256) == _listed
 
 
 def picture(request_id: str, when: str) -> int:
@@ -307,13 +322,13 @@ def _remove_texts() -> None:
                 bpy.data.texts.remove(text)
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrapped(text: str, columns: int) -> list[str]:
     """The lines of a text that are not empty, broken where the dialog ends; labels do not wrap."""
     lines: list[str] = []
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
         lines += textwrap.wrap(
-            line, _COLUMNS, subsequent_indent=f"{indent}    ", break_on_hyphens=False, drop_whitespace=True
+            line, columns, subsequent_indent=f"{indent}    ", break_on_hyphens=False, drop_whitespace=True
         )
     return lines
 
@@ -339,16 +354,16 @@ _CLASSES = (
 
 def register() -> None:
     """Register the operators, and the rows that lists show."""
-    global _pictures
+    global _pictures, _unlisten
     from bpy.utils import previews
 
     for cls in _CLASSES:
         bpy.utils.register_class(cls)
     _pictures = previews.new()
-    for name in _LISTS:
+    for name, title in _LISTS.items():
         setattr(bpy.types.WindowManager, name, CollectionProperty(type=MCP_BRIDGE_Row, options={"SKIP_SAVE"}))
-        setattr(bpy.types.WindowManager, f"{name}_index", IntProperty(options={"SKIP_SAVE"}))
-    state.listeners.append(show_rows)
+        setattr(bpy.types.WindowManager, f"{name}_index", IntProperty(name=title, options={"SKIP_SAVE"}))
+    _unlisten = state.listen(show_rows)
 
 
 def unregister() -> None:
@@ -356,7 +371,7 @@ def unregister() -> None:
     global _pictures
     from bpy.utils import previews
 
-    state.listeners.remove(show_rows)
+    _unlisten()
     if _pictures is not None:
         previews.remove(_pictures)
         _pictures = None

@@ -18,6 +18,7 @@ import bpy
 
 from .. import settings
 from ..errors import BridgeError
+from ..listeners import Listeners
 from ..sandbox import review, supervisor
 from ..sandbox.review.desk import WAIT_LIMIT_S
 from ..sandbox.review.request import Entry as Request
@@ -34,7 +35,7 @@ __all__ = (
     "bridge_module",
     "copied",
     "here",
-    "listeners",
+    "listen",
     "note",
     "refresh",
     "register",
@@ -92,6 +93,8 @@ class View:
     alerts: tuple[Request, ...] = ()
     #: The id of the request that can be undone: the last one, while the scene is as it left it.
     undoable: str = ""
+    #: How many files were opened: each has lists of its own, to be filled anew.
+    loads: int = 0
     #: Clients (id, name) that run scripts unasked until Blender closes.
     trusted: tuple[tuple[str, str], ...] = ()
 
@@ -102,8 +105,7 @@ class View:
 
 
 view = View()
-#: Called after `view` was replaced.
-listeners: list[Callable[[], None]] = []
+_listeners: Listeners[[]] = Listeners()
 _pasted: Pasted | None = None
 _by_id: dict[str, Request] = {}
 _noted: set[str] = set()
@@ -148,6 +150,11 @@ def note(request_id: str) -> None:
     refresh()
 
 
+def listen(listener: Callable[[], None]) -> Callable[[], None]:
+    """Call `listener` after `view` was replaced. Gives the function that ends this."""
+    return _listeners.add(listener)
+
+
 def copied(pasted: Pasted | None) -> None:
     """Show where to paste what was copied, or no longer."""
     global _pasted
@@ -163,8 +170,7 @@ def refresh() -> None:
         view = now
         _by_id.clear()
         _by_id.update((entry.id, entry) for entry in now.requests)
-        for listener in listeners:
-            listener()
+        _listeners.tell()
         for window in bpy.context.window_manager.windows:
             for area in window.screen.areas:
                 if area.type in _AREAS:
@@ -173,7 +179,7 @@ def refresh() -> None:
 
 def _gather() -> View:
     try:
-        shown = View(settings=settings.current(), pasted=_pasted)
+        shown = View(settings=settings.current(), pasted=_pasted, loads=events.loads())
     except BridgeError as error:
         return View(error=str(error))
     module, bridge = bridge_module(), running_bridge()

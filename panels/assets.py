@@ -81,7 +81,7 @@ def _draw_question(box: Any, question: asset_view.Question, context: bpy.types.C
     paragraph(box, question.text, context, icon="QUESTION")
     row = box.row()
     again = row.operator("mcp_bridge.import_asset", text="Download")
-    again.asset_id, again.size_agreed = question.id, True
+    again.asset_id, again.size_agreed, again.password = question.id, True, question.password
     row.operator("mcp_bridge.cancel_asset", text="Cancel")
 
 
@@ -97,14 +97,15 @@ def _draw_search(layout: Any, chosen: Any) -> None:
         if everything:
             row.prop(chosen.owner, PREFIX + "category", text="")
         row.prop(chosen.owner, PREFIX + "resolution", text="")
-        layout.prop(chosen.owner, PREFIX + "mark")
     else:
         layout.prop(chosen.owner, PREFIX + "size")
+    layout.prop(chosen.owner, PREFIX + "mark")
 
 
 def _draw_generator(layout: Any, chosen: Any, balance: str) -> None:
     layout.prop(chosen.owner, PREFIX + "prompt", text="", icon="TEXT")
     layout.prop(chosen.owner, PREFIX + "size")
+    layout.prop(chosen.owner, PREFIX + "mark")
     layout.operator("mcp_bridge.generate_asset", text="Generate…", icon="SHADERFX")
     if balance:
         layout.label(text=balance, icon="FUND", translate=False)

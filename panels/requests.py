@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..operators import state
-from ..operators.requests import LINES, ROWS, SUMMARY, picture
+from ..operators.requests import LINES, ROWS, SUMMARY, is_listed, picture
 from .text import paragraph
 
 if TYPE_CHECKING:
+    from ..operators.room import Room
     from ..sandbox.review.request import Entry
 
 __all__ = ("draw_review", "register", "unregister")
@@ -38,10 +39,6 @@ _SAID = {
     "waiting": "waits for you",
     "confirmed": "runs",
 }
-#: A longer summary gets a list of its own that scrolls.
-_MOST_SUMMARY = 12
-#: As high as the two pictures beside it.
-_ROWS = 11
 
 
 class MCP_BRIDGE_UL_requests(bpy.types.UIList):
@@ -209,11 +206,14 @@ def _draw_buttons(layout: Any, entry: Entry) -> None:
         layout.label(text=f"“{entry.title}” {_SAID[entry.state]}", translate=False)
 
 
-def draw_review(layout: Any, entry: Entry, operator: Any) -> None:
+def draw_review(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
     """The dialog: who asks, the script, what it would change, a no with its reason, and a choice for the future."""
     if entry.state != "waiting":
         told = f": {entry.reason}" if entry.reason else ""
         layout.label(text=f"This request is {entry.state}{told}", icon=_ICONS[entry.state], translate=False)
+        return
+    if not is_listed(operator) or (entry.sha256, entry.revision or 0) != (operator.sha256, operator.revision):
+        layout.label(text="This has changed since it was shown: close it and look again", icon="FILE_REFRESH")
         return
     row = layout.row()
     row.label(text=_about(entry), icon="USER", translate=False)
@@ -224,10 +224,10 @@ def draw_review(layout: Any, entry: Entry, operator: Any) -> None:
         buttons.operator("mcp_bridge.copy_script", text="", icon="COPYDOWN").request_id = entry.id
         pictures = [(when, icon) for when in ("before", "after") if (icon := picture(entry.id, when))]
         split = layout.split(factor=0.7 if pictures else 1.0)
-        _draw_script(split.column(), entry)
+        _draw_script(split.column(), entry, room.script_rows)
         if pictures:
-            _draw_pictures(split.column(align=True), pictures)
-    _draw_summary(layout)
+            _draw_pictures(split.column(align=True), pictures, room.script_rows)
+    _draw_summary(layout, room.summary_rows)
     row = layout.row()
     row.prop(operator, "reason", text="", placeholder="Why not, for the assistant")
     button = row.row()
@@ -248,7 +248,7 @@ def _about(entry: Entry) -> str:
     return " · ".join(part for part in said if part)
 
 
-def _draw_script(layout: Any, entry: Entry) -> None:
+def _draw_script(layout: Any, entry: Entry, rows: int) -> None:
     manager = bpy.context.window_manager
     layout.template_list(
         MCP_BRIDGE_UL_script.bl_idname,
@@ -257,8 +257,8 @@ def _draw_script(layout: Any, entry: Entry) -> None:
         LINES,
         manager,
         f"{LINES}_index",
-        rows=_ROWS,
-        maxrows=_ROWS,
+        rows=rows,
+        maxrows=rows,
     )
     if entry.alert:
         row = layout.row()
@@ -269,19 +269,20 @@ def _draw_script(layout: Any, entry: Entry) -> None:
         layout.label(text=f"Line {warning['line']}: {warning['message']}", icon="ERROR", translate=False)
 
 
-def _draw_pictures(column: Any, pictures: list[tuple[str, int]]) -> None:
+def _draw_pictures(column: Any, pictures: list[tuple[str, int]], rows: int) -> None:
+    """The pictures, together as high as a list with so many rows beside them."""
     for when, icon in pictures:
         label = column.row()
         label.active = False
         label.label(text=when.title())
-        column.template_icon(icon_value=icon, scale=5.5)
+        column.template_icon(icon_value=icon, scale=rows / 2)
 
 
-def _draw_summary(layout: Any) -> None:
-    """What would change; a long text scrolls."""
+def _draw_summary(layout: Any, rows: int) -> None:
+    """What would change; a text of more rows than these scrolls."""
     manager = bpy.context.window_manager
     lines = getattr(manager, SUMMARY)
-    if len(lines) > _MOST_SUMMARY:
+    if len(lines) > rows:
         layout.template_list(
             MCP_BRIDGE_UL_summary.bl_idname,
             "",
@@ -289,8 +290,8 @@ def _draw_summary(layout: Any) -> None:
             SUMMARY,
             manager,
             f"{SUMMARY}_index",
-            rows=8,
-            maxrows=8,
+            rows=rows * 2 // 3,  # a row of a list is higher than a line of text
+            maxrows=rows * 2 // 3,
         )
         return
     column = layout.box().column(align=True)

@@ -2,7 +2,8 @@
 """What lasts of a request: its records in the journal, and a folder `requests/<id>/` with `in/` and `out/`.
 
 `in/` has what the assistant sent; `out/` the script, the validation, the rehearsal with its pictures and the
-record of states and decisions. So a Blender that was killed is followed by one that knows what was waiting.
+record of states and decisions. So a Blender that was killed is followed by one that knows what was waiting. Only the
+user may read it, and tokens, keys and passwords are left out of it, as in the journal.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Store:
     def picture(self, request_id: str, when: str, data: bytes) -> None:
         """Keep a picture of the rehearsal, `when` being `before` or `after`."""
         try:
-            self.picture_path(request_id, when).write_bytes(data)
+            _write(self.picture_path(request_id, when), data)
         except OSError as error:
             _log.warning("a picture of request %s was not kept: %s", request_id, error)
 
@@ -119,10 +120,18 @@ class Store:
         }
         for name, text in files.items():
             if text:
-                (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+                text = journal.without_secrets(text, as_json=name.endswith(".json"))
+                _write(folder / name, text.encode("utf-8", "surrogatepass"))
         part = folder / "out" / (_RECORD + ".new")
-        part.write_text(_json(values), encoding="utf-8")
+        _write(part, journal.without_secrets(_json(values), as_json=True).encode())
         part.replace(folder / "out" / _RECORD)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file that only the user may read."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
 
 
 def _json(value: object) -> str:

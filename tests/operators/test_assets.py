@@ -251,6 +251,40 @@ def test_sketchfab_with_its_licence(
         assert asset_view.view.key_said == "Accepted: ada"
 
 
+def test_a_protected_model_of_sketchfab_comes_in_marked_and_its_password_is_not_kept(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = tmp_path_factory.getbasetemp() / "sketchfab-panel"
+    files.mkdir(exist_ok=True)
+    monkeypatch.setattr(confined, "run", _run_in_fork)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "scene.blend"))
+    with SketchfabServer(files) as server:
+        monkeypatch.setenv("BLENDER_MCP_SKETCHFAB_API", server.base)
+        settings.set_preferences({"sketchfab_token": TOKEN, "ask_above_mb": 1})
+        large = record(archives={"gltf": {"size": 3_000_000, "textureCount": 1}})
+        server.routes["/v3/search"] = Reply({"results": [large]})
+        server.routes[f"/v3/models/{UID}"] = Reply(large)
+        choose(service="sketchfab", mark=True)
+        bpy.ops.mcp_bridge.import_asset(asset_id=UID, password="geheim")
+        settle()
+        question = asset_view.view.question
+        assert question is not None
+        assert "geheim" not in repr(asset_view.view)
+        [again] = [p for name, p in shown().buttons if vars(p).get("size_agreed")]
+        assert (again.asset_id, again.password) == (UID, "geheim")
+        bpy.ops.mcp_bridge.import_asset(asset_id=UID, size_agreed=True, password=again.password)
+        settle()
+        sent = {request.path: request.headers.get("x-skfb-model-pwd") for request in server.seen}
+        assert sent[f"/v3/models/{UID}/download"] == "Z2VoZWlt"
+        [collection] = [item for item in bpy.data.collections if item.asset_data]
+        assert collection.asset_data.author == "Ada L."
+        assert ":Sketchfab:" in (tmp_path / "blender_assets.cats.txt").read_text(encoding="utf-8")
+        bpy.ops.wm.save_mainfile()
+        assert b"geheim" not in (tmp_path / "scene.blend").read_bytes()
+        last = bpy.context.window_manager.operator_properties_last("mcp_bridge.import_asset")
+        assert not last.password
+
+
 def test_generating(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

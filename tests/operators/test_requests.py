@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import journal
+from bl_ext.user_default.mcp_bridge.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.operators import requests as operators_requests
-from bl_ext.user_default.mcp_bridge.operators import state
+from bl_ext.user_default.mcp_bridge.operators import room, state
 from bl_ext.user_default.mcp_bridge.operators.requests import ROWS
 from bl_ext.user_default.mcp_bridge.panels import requests
 from bl_ext.user_default.mcp_bridge.sandbox import review, undo
@@ -142,14 +143,26 @@ def test_a_script_that_was_opened_to_be_read_is_gone_once_it_is_decided_about(de
     assert not [text for text in bpy.data.texts if text.name.startswith("Assistant's Script")]
 
 
-def test_the_dialog_shows_script_pictures_summary_and_a_no(desk: Desk, tmp_path: Path) -> None:
+def opened(desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str = "r1") -> SimpleNamespace:
+    """The dialog of this request as it was opened last."""
+    entry = desk.get(name)
+    monkeypatch.setattr(operators_requests, "_listed", (name, entry.sha256))
+    return SimpleNamespace(
+        request_id=name, sha256=entry.sha256, revision=entry.revision, reason="too big", opened=True
+    )
+
+
+def test_the_dialog_shows_script_pictures_summary_and_a_no(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waiting(desk)
     kept = review.store()
     assert kept is not None
     bpy.data.images.new("p", 4, 4).save(filepath=str(kept.picture_path("r1", "before")))
     operators_requests._load_pictures("r1")
     into, drawn = layout()
-    requests.draw_review(into, desk.get("r1"), SimpleNamespace(reason="too big"))
+    shown = opened(desk, monkeypatch)
+    requests.draw_review(into, desk.get("r1"), shown, room.of(bpy.context))
     assert drawn.operators() == [
         "mcp_bridge.open_script",
         "mcp_bridge.copy_script",
@@ -160,5 +173,80 @@ def test_the_dialog_shows_script_pictures_summary_and_a_no(desk: Desk, tmp_path:
     assert "Before" not in drawn.labels or operators_requests.picture("r1", "before")
     desk.deny("r1", "too big")
     into, drawn = layout()
-    requests.draw_review(into, desk.get("r1"), SimpleNamespace(reason="too big"))
+    requests.draw_review(into, desk.get("r1"), shown, room.of(bpy.context))
     assert drawn.labels == ["This request is denied: too big"]
+
+
+CHANGED = "This has changed since it was shown: close it and look again"
+
+
+def test_a_dialog_whose_request_has_changed_shows_nothing_to_agree_to(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting(desk)
+    shown = opened(desk, monkeypatch)
+    desk.resubmit("r1", "c1", "x = 2")
+    desk.extracted("r1", "x = 2")
+    desk.validated("r1", {})
+    desk.rehearsed("r1", {}, "", 7)
+    desk.ask("r1", revision=7)
+    into, drawn = layout()
+    requests.draw_review(into, desk.get("r1"), shown, room.of(bpy.context))
+    assert (drawn.labels, drawn.buttons) == ([CHANGED], [])
+    assert bpy.ops.mcp_bridge.review_request(request_id="r1", sha256=shown.sha256, revision=7) == {
+        "CANCELLED"
+    }
+    assert desk.get("r1").state == "waiting"
+
+
+def test_a_second_windows_dialog_takes_the_first_ones_script_away_and_its_yes(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = waiting(desk)
+    first = opened(desk, monkeypatch)
+    monkeypatch.setattr(operators_requests, "_listed", ("r2", "another"))
+    into, drawn = layout()
+    requests.draw_review(into, entry, first, room.of(bpy.context))
+    assert drawn.labels == [CHANGED]
+    confirm = operators_requests.MCP_BRIDGE_OT_review_request._confirm
+    with pytest.raises(BridgeError, match="Another request was opened meanwhile: look at this one again"):
+        confirm(first, desk)
+    assert desk.get("r1").state == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("end", "now"),
+    [
+        (lambda desk: desk.deny("r1", "no"), "denied"),
+        (lambda desk: desk.cancel("r1"), "cancelled"),
+        (lambda desk: desk.expire("late"), "expired"),
+        (lambda desk: desk.revoke("c1"), "cancelled"),
+        (lambda desk: desk.outdated("r1"), "validated"),
+    ],
+    ids=["denied", "cancelled", "expired", "revoked", "scene changed"],
+)
+def test_what_ends_while_the_dialog_is_open_is_not_confirmed(
+    desk: Desk, end: Callable[[Desk], object], now: str
+) -> None:
+    entry = waiting(desk)
+    end(desk)
+    shown = {"request_id": "r1", "sha256": entry.sha256, "revision": 7}
+    assert bpy.ops.mcp_bridge.review_request(**shown) == {"CANCELLED"}
+    assert (desk.get("r1").state, desk.get("r1").yes) == (now, None)
+
+
+def test_what_waits_is_still_listed_after_another_file_was_opened(desk: Desk) -> None:
+    events.register()
+    waiting(desk)
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
+    state.refresh()
+    assert [row.name for row in getattr(bpy.context.window_manager, ROWS)] == ["r1"]
+    events.unregister()
+
+
+def test_closing_the_bridge_while_a_dialog_is_open_leaves_nothing_to_confirm(desk: Desk) -> None:
+    entry = waiting(desk)
+    review.close()
+    shown = {"request_id": "r1", "sha256": entry.sha256, "revision": 7}
+    assert bpy.ops.mcp_bridge.review_request(**shown) == {"CANCELLED"}
+    assert desk.get("r1").state == "expired"

@@ -16,7 +16,9 @@ class _Context:
     """What panels ask a context for: the width of the sidebar, the scale, and what is chosen."""
 
     region = SimpleNamespace(width=280)
-    preferences = SimpleNamespace(system=SimpleNamespace(ui_scale=1.0))
+    preferences = SimpleNamespace(
+        system=SimpleNamespace(ui_scale=1.0), ui_styles=[SimpleNamespace(widget=SimpleNamespace(points=11.0))]
+    )
 
     @property
     def window_manager(self) -> bpy.types.WindowManager:

@@ -87,6 +87,17 @@ def test_start_and_stop_are_pressed(panel: Panel) -> None:
     assert panel.shows("address", ADDRESS)
 
 
+def test_what_holds_rehearsals_is_shown_once_it_was_tried(panel: Panel) -> None:
+    """Below *Execute Endpoint*, without anybody having asked for a rehearsal."""
+    until = time.monotonic() + 60.0
+    while not panel.view("confinement is not None") and time.monotonic() < until:
+        time.sleep(0.2)
+    held = panel.view("confinement.in_force")
+    assert sorted(held) == ["network", "process", "read", "write"]
+    assert "Landlock and seccomp" in panel.view("confinement.means")
+    panel.picture("held")
+
+
 def test_the_execute_endpoint_is_switched_off_and_on(panel: Panel) -> None:
     panel.press(EXECUTE)
     assert panel.shows("settings.execute_enabled", False)

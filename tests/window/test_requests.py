@@ -21,6 +21,13 @@ CHAIR = (
     "```python\nimport bpy\nbpy.ops.mesh.primitive_cube_add(size=1)\nbpy.context.object.name = 'Chair'\n```"
 )
 
+#: Changes enough for a long report, in a long script.
+BUSY = "import bpy\n" + "\n".join(
+    f"bpy.ops.mesh.primitive_cube_add(size={n}, location=({n}, {n}, {n}))\n"
+    f"bpy.context.object.name = 'A box with a rather long name, number {n}'"
+    for n in range(1, 16)
+)
+
 #: Where things are in the factory start-up file's window at a scale of 1, with the sidebar open.
 TAB = (1043, 245)
 REVIEW = (838, 262)
@@ -28,6 +35,7 @@ DENY = (960, 262)
 #: With nothing waiting.
 ACTIVITY, UNDO = (830, 223), (1006, 250)
 APPLY = (727, 773)
+APPLY_2X = (900, 760)
 REASON, DENY_HERE = (410, 742), (790, 742)
 PORT = free_port()
 
@@ -184,6 +192,24 @@ def test_a_denial_carries_its_reason_to_the_assistant(bridge: Bridge) -> None:
     assert "Table" not in bridge.objects()
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_dialog_fits_at_twice_the_scale(bridge: Bridge, theme: str) -> None:
+    asking = Asking(f"{BUSY}\nbpy.context.object.name = 'Large {theme}'", f"A large {theme} scene")
+    assert bridge.becomes("waiting")
+    bridge.run(f"bpy.context.preferences.view.ui_scale = 2.0\n{_THEME.format(file=THEMES[theme])}")
+    bridge.window.settle(2.0)
+    bridge.window.move(640, 400)
+    bridge.run(_REVIEW)
+    bridge.picture(f"review-{theme}-2x")
+    bridge.window.move(*APPLY_2X)
+    bridge.window.settle(1.0)
+    bridge.window.click(*APPLY_2X)
+    assert bridge.becomes("applied")
+    bridge.run("bpy.context.preferences.view.ui_scale = 1.0")
+    asking.join(30)
+    bridge.window.settle(1.0)
+
+
 @pytest.mark.parametrize("count", [0, 1, 200])
 def test_every_panel_looks_right_and_is_drawn_within_a_millisecond(bridge: Bridge, count: int) -> None:
     bridge.run(_FILL.format(count=count))
@@ -191,12 +217,7 @@ def test_every_panel_looks_right_and_is_drawn_within_a_millisecond(bridge: Bridg
     for scale in (1.0, 2.0):
         bridge.run(f"bpy.context.preferences.view.ui_scale = {scale}")
         for theme, file in THEMES.items():
-            bridge.run(
-                "import os\n"
-                "folder = bpy.utils.preset_paths('interface_theme')[0]\n"
-                f"bpy.ops.script.execute_preset(filepath=os.path.join(folder, {file!r}),"
-                " menu_idname='USERPREF_MT_interface_theme_presets')"
-            )
+            bridge.run(_THEME.format(file=file))
             bridge.picture(f"{count}-{theme}-{scale:g}x")
     bridge.run("bpy.context.preferences.view.ui_scale = 1.0")
     bridge.run(_BEGIN_MEASURING)
@@ -212,6 +233,18 @@ def test_every_panel_looks_right_and_is_drawn_within_a_millisecond(bridge: Bridg
 
 
 THEMES = {"dark": "Blender_Dark.xml", "light": "Blender_Light.xml"}
+_THEME = """
+import os
+folder = bpy.utils.preset_paths('interface_theme')[0]
+bpy.ops.script.execute_preset(
+    filepath=os.path.join(folder, '{file}'), menu_idname='USERPREF_MT_interface_theme_presets')
+"""
+#: Opens the dialog for the newest request, as the panel's button does.
+_REVIEW = """
+desk = import_module(f'{name}.sandbox.review').current()
+with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):
+    bpy.ops.mcp_bridge.review_request('INVOKE_DEFAULT', request_id=desk.entries()[0].id)
+"""
 
 #: A desk with `count` requests that wait and as many that have ended; none of them is anybody's.
 _FILL = """

@@ -93,3 +93,36 @@ def test_what_is_older_than_the_journal_goes(tmp_path: Path) -> None:
     os.utime(tmp_path / "r1" / "out" / "record.json", (0, 0))
     assert Store(tmp_path, lambda pid: False).load() == []
     assert not (tmp_path / "r1").exists()
+
+
+SECRET = 'key = "sk-0123456789abcdefghij"\nlogin(password="hunter22", api_key=\'abcd-efgh\')\nx = "it\'s \\\\ mine"\n'
+
+
+def test_no_secret_is_kept_and_only_the_user_may_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLENDER_MCP_TOKEN", 'of"the"settings')
+    raw = f'{SECRET}print("""of"the"settings""")\n'
+    kept = Store(tmp_path / "requests", lambda pid: False)
+    desk = Desk(kept.keep)
+    desk.submit(InjectScriptRequest("r1", "Cursor", "contextual", raw, 0.0, "c1"), asks="panel")
+    desk.extracted("r1", raw)
+    desk.validated("r1", {"seen": raw})
+    desk.rehearsed("r1", {"stdout": raw}, "", 1)
+    kept.picture("r1", "before", b"\x89PNG")
+    assert desk.get("r1").script == raw, "what runs is what was sent"
+    files = [path for path in (tmp_path / "requests").rglob("*") if path.is_file()]
+    assert {path.name for path in files} == {
+        *("answer.txt", "script.py", "validation.json", "rehearsal.json", "record.json", "before.png")
+    }
+    for path in (*files, journal.current().path):
+        text = path.read_text(encoding="utf-8", errors="replace").replace("\\", "")
+        assert path.stat().st_mode & 0o077 == 0, path
+        for secret in ("0123456789abcdefghij", "hunter22", "abcd-efgh", 'of"the"settings'):
+            assert secret not in text, path
+    assert (tmp_path / "requests" / "r1" / "out" / "script.py").read_text() == (
+        'key = "(left out)"\nlogin(password="(left out)", api_key=\'(left out)\')\nx = "it\'s \\\\ mine"\n'
+        'print("""(left out)""")\n'
+    )
+    [entry] = kept.load()
+    assert entry.script.startswith('key = "(left out)"')
