@@ -310,6 +310,8 @@ def prepare(
 
 def _recall(namespace: dict[str, Any], compiled: Compiled, host: BlenderHost) -> None:
     """What earlier runs found to need no guard needs none now."""
+    namespace[hooks.ITEMS].update(host.known("[]", False))
+    namespace[hooks.SET_ITEMS].update(host.known("[]", True))
     for name in compiled.attributes_read:
         namespace[hooks.reads(name)].update(host.known(name, False))
     for name in compiled.attributes_written:

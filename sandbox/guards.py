@@ -13,7 +13,7 @@ import enum
 import functools
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
 from . import hooks, names, sturdy
@@ -82,11 +82,11 @@ class Guard:
         self.getters: dict[type, Callable[[Any, str], Any]] = {}
         """Attributes of types of the library that are looked at each time; NotImplemented for those not there."""
         self.item_readers: dict[type, Callable[[Any, Any], Any]] = {}
-        self._owned: dict[type, bool] = {}
+        self._owned: Mapping[type, bool] = host.owned if host is not None else {}
         self._routes: dict[tuple[type, str], Callable[[Any], Any]] = {}
         """How attributes are read that always need a guard, by the value's exact type and the name."""
-        self._looked_at: set[tuple[type, str]] = set()
-        """Attributes whose new value the host always looks at."""
+        self._written: dict[tuple[type, str], Callable[[Any, Any], None]] = {}
+        """The same for attributes whose new value the host always looks at."""
         self.operators = Operators(meter)
         self.hashing = Hashing(self.operators, self.own)
         self.text = Text(self)
@@ -154,8 +154,8 @@ class Guard:
                 if not name.startswith("_") and self.host.plain(kind, name, False):
                     self._learn(hooks.reads(name), kind)
                     return getattr(value, name)
-                host = self.host
-                self._routes[kind, name] = lambda value: host.getattr(value, name)
+                route = self._routes[kind, name] = self.host.reader(kind, name)
+                return route(value)
             return self.host.getattr(value, name)
         if kind in self.own:
             return self._own_member(value, kind, name)
@@ -346,8 +346,9 @@ class Guard:
     def setattr(self, value: Any, name: str, new: Any) -> None:
         """`value.name = new`."""
         kind = type(value)
-        if (kind, name) in self._looked_at:
-            self.host.setattr(value, name, new)  # type: ignore[union-attr] # it is the host's
+        write = self._written.get((kind, name))
+        if write is not None:
+            write(value, new)
             return
         if kind is StandIn:
             value = value.kind
@@ -361,7 +362,7 @@ class Guard:
                 setattr(value, name, new)
             else:
                 if kind is not type:
-                    self._looked_at.add((kind, name))
+                    self._written[kind, name] = self.host.writer(kind, name)
                 self.host.setattr(value, name, new)
         elif self._may_write(value, kind, name):
             setattr(value, name, new)
@@ -463,14 +464,12 @@ class Guard:
         return self.host.iterated(value) if self.host is not None and self.owns(type(value)) else value
 
     def owns(self, kind: Any) -> bool:
-        """Whether values of this type are the host's (asked once per type)."""
+        """Whether values of this type are the host's."""
         known = self._owned.get(kind)
-        if known is None:
-            known = self._owned[kind] = self.is_hosts(kind)
-        return known
+        return self.is_hosts(kind) if known is None else known
 
     def is_hosts(self, kind: Any) -> bool:
-        """As `owns`, not remembered, for anything."""
+        """As `owns`, for anything."""
         return self.host is not None and isinstance(kind, type) and self.host.owns(kind)
 
     def adopt(self, kind: type) -> type:

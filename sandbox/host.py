@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 __all__ = ("Host",)
@@ -19,8 +19,12 @@ class Host(Protocol):
         names that can be imported are all listed ('bpy', 'bpy.types', 'mathutils.noise', …).
         """
 
+    @property
+    def owned(self) -> Mapping[type, bool]:
+        """What `owns` said, by type."""
+
     def owns(self, kind: type) -> bool:
-        """Is a value of exactly this type the host's to guard? Asked once per type and run; False for plain Python."""
+        """Is a value of exactly this type the host's to guard? Remembered in `owned`; False for plain Python."""
 
     def plain(self, kind: type, name: str, write: bool) -> bool:
         """May `value.name` run natively, unguarded, for every value of exactly this type from now on?
@@ -43,8 +47,14 @@ class Host(Protocol):
         that it owns, which scripts get by `type(value)`.
         """
 
+    def reader(self, kind: type, name: str) -> Callable[[object], object]:
+        """`getattr` for that attribute of every value of exactly this type, from now on."""
+
     def setattr(self, value: object, name: str, new: object) -> None:
         """`value.name = new`, checked."""
+
+    def writer(self, kind: type, name: str) -> Callable[[object, object], None]:
+        """`setattr` for that attribute of every value of exactly this type, from now on."""
 
     def delattr(self, value: object, name: str) -> None:
         """`del value.name`, checked."""

@@ -199,45 +199,48 @@ class Watchdog:
 
 
 class _Watcher:
-    """The thread that looks at the runs of this process."""
+    """The thread that looks at the runs of this process.
+
+    It goes on looking for some seconds after the last run began: to wake a thread costs more than most scripts take,
+    and on a busy machine the thread that was woken keeps the script waiting.
+    """
 
     def __init__(self) -> None:
         self._process = os.getpid()
         self._runs: set[Watchdog] = set()
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._until = 0.0
 
     def add(self, run: Watchdog) -> None:
         """Look at `run` from now on."""
         if self._process != os.getpid():  # a fork took neither the thread along nor who held the lock
             self.__init__()  # type: ignore[misc]
-        with self._changed:
+        with self._lock:
             self._runs.add(run)
+            self._until = time.monotonic() + _IDLE_S
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._watch, name="mcp_bridge watchdog", daemon=True)
                 self._thread.start()
-            else:
-                self._changed.notify()
 
     def remove(self, run: Watchdog) -> None:
         """`run` is over; a look at it that has begun does nothing more."""
-        with self._changed:
+        with self._lock:
             self._runs.discard(run)
 
     def _watch(self) -> None:
-        while self._wait():
+        while self._is_needed():
+            time.sleep(POLL_S)
             self._look()  # in a function of its own: between two looks, nothing here holds on to a run
 
-    def _wait(self) -> bool:
-        """Until the next look is due; False when there was nothing to look at for a while."""
-        with self._changed:
-            told = self._changed.wait(POLL_S if self._runs else _IDLE_S)
-            if not told and not self._runs:
+    def _is_needed(self) -> bool:
+        with self._lock:
+            if not self._runs and time.monotonic() > self._until:
                 self._thread = None
             return self._thread is not None
 
     def _look(self) -> None:
-        with self._changed:
+        with self._lock:
             runs = tuple(self._runs)
         for run in runs:
             run.look()

@@ -81,6 +81,8 @@ FIXED_PROPERTIES = _any(
     # Names of classes, tools and programs.
     r".*\.bl_(?:idname|label|description|icon|width.*|height.*|owner.*|space.*|region.*|context|subtype_label|rna)",
     r"GeometryNodeTree\.(?:node_tool_idname|is_tool.*)|Node\.(?:type)",
+    # Changes the type and not the value, which is then read as what it is not: `socket_type` changes both.
+    r"NodeTreeInterfaceSocket\.bl_socket_idname",
     # Files: a path, or where a cache or a movie lies; what a texture's output calls so is only its name.
     r"(?!TextureNodeOutput\.).*\.(?:filepath\w*|directory|.*_directory|.*_filepath|cache_path|image_output_path|base_path|object_path)",
     r".*\.(?:use_external|use_disk_cache|use_library_path|use_custom_path|use_proxy.*|proxy_.*)",

@@ -14,11 +14,12 @@ from typing import Any, NoReturn
 import bmesh
 import bpy
 
+from ..kinds import Kinds, is_static
 from ..policy import Policy
 from ..watchdog import Watchdog
 from . import bmesh_sizes, calls, views
 from .geometry import Geometry
-from .members import SESSION, Access, members
+from .members import PLAIN_COLLECTION_METHODS, SESSION, Access, members
 from .operators import Operator, OperatorModule, Operators
 from .stale import Stale
 
@@ -30,7 +31,19 @@ _RNA_META = tuple({type(bpy.types.Object), type(bpy.types.PropertyGroup), type(b
 _C_TYPES = frozenset(
     "IDPropertyGroup IDPropertyArray IDPropertyUIManager ContextTempOverride bpy_func".split()
 )
-_BMESH = tuple(kind for kind in vars(bmesh.types).values() if isinstance(kind, type))
+_BMESH = frozenset(kind for kind in vars(bmesh.types).values() if isinstance(kind, type))
+
+
+def _is_blenders(kind: type) -> bool:
+    """Whether values of a type are Blender's: a class of a script may have the name of one, and nothing else."""
+    return (
+        issubclass(kind, (*_STRUCTS, *_OWN_OBJECTS, *_RNA_META))
+        or (kind.__name__ in _C_TYPES and is_static(kind))
+        or kind in _BMESH
+    )
+
+
+_BLENDERS = Kinds(_is_blenders, _STRUCTS)
 
 
 class BlenderHost:
@@ -46,6 +59,9 @@ class BlenderHost:
         self.members = members(policy.level)
         self.geometry = Geometry(self, policy.geometry)
         self.stale = Stale()
+        self.owned = _BLENDERS
+        self.registered: dict[tuple[type, str], bool] = {}
+        """Whether a key of a type is what an add-on registered; nothing is registered while a script runs."""
         self._operators: dict[str, Operator] = {}
         self._modules: dict[str, OperatorModule] = {}
 
@@ -58,6 +74,7 @@ class BlenderHost:
             self.geometry.check_touched()
         finally:
             self.stale.close()
+            _BLENDERS.forget()
 
     # --- the seam -------------------------------------------------------------------------------------------
 
@@ -67,32 +84,55 @@ class BlenderHost:
 
     def owns(self, kind: type) -> bool:
         """Whether values of this type are Blender's."""
-        return (
-            issubclass(kind, (*_STRUCTS, *_OWN_OBJECTS, *_RNA_META))
-            or kind.__name__ in _C_TYPES
-            or kind in _BMESH
-        )
+        return _BLENDERS[kind]
 
     def plain(self, kind: type, name: str, write: bool) -> bool:
         """Whether the member needs no look at each use."""
         if kind in _OWN_OBJECTS:  # each guards itself
             answer = not write
-        elif not issubclass(kind, bpy.types.bpy_struct):
-            return kind in _BMESH and bmesh_sizes.plain(kind, name)
-        else:
+        elif issubclass(kind, bpy.types.bpy_struct):
             access = self.members.access(kind, name)
             answer = access.plain_write if write else access.plain_read
+        elif issubclass(kind, bpy.types.bpy_prop_collection):
+            answer = name in PLAIN_COLLECTION_METHODS and not write
+        else:
+            answer = kind in _BMESH and bmesh_sizes.plain(kind, name)
         if answer:
             self.members.known[name, write].add(kind)
         return answer
 
     def known(self, name: str, write: bool) -> set[type]:
-        """Types for which `plain` said True in earlier runs."""
+        """Types for which `plain`, of the name "[]" `plain_items`, said True in earlier runs."""
         return self.members.known[name, write]
 
     def plain_items(self, kind: type, write: bool) -> bool:
         """Collections and arrays are indexed natively; custom properties of structs are looked at."""
-        return kind in _BMESH or (issubclass(kind, bpy.types.bpy_prop) and not write)
+        answer = kind in _BMESH or (issubclass(kind, bpy.types.bpy_prop) and not write)
+        if answer:
+            self.members.known["[]", write].add(kind)
+        return answer
+
+    def reader(self, kind: type, name: str) -> Callable[[Any], Any]:
+        """`getattr` of that attribute of values of exactly this type."""
+        if issubclass(kind, bpy.types.bpy_struct):
+            read = self.members.access(kind, name).read
+            if read is not None:
+                return lambda value: read(self, value, name)
+        elif issubclass(kind, bpy.types.bpy_prop_collection):
+            return lambda value: self._member_of_collection(value, name)
+        return lambda value: self.getattr(value, name)
+
+    def _member_of_collection(self, value: Any, name: str) -> Any:
+        read = self.members.collection(value, name).read
+        return self.getattr(value, name) if read is None else read(self, value, name)
+
+    def writer(self, kind: type, name: str) -> Callable[[Any, Any], None]:
+        """`setattr` of that attribute of values of exactly this type."""
+        if issubclass(kind, bpy.types.bpy_struct) and not issubclass(kind, SESSION):
+            write = self.members.access(kind, name).write
+            if write is not None:
+                return lambda value, new: write(self, value, name, new)
+        return lambda value, new: self.setattr(value, name, new)
 
     def getattr(self, value: Any, name: str) -> Any:
         """`value.name`, checked."""
@@ -147,7 +187,7 @@ class BlenderHost:
 
     def getitem(self, value: Any, key: Any) -> Any:
         """`value[key]`: items of collections and arrays, custom properties of structs."""
-        if isinstance(value, bpy.types.bpy_struct) and calls.is_registered(value, key):
+        if isinstance(value, bpy.types.bpy_struct) and calls.is_registered(self, value, key):
             self.refuse(f"[{key!r}] of {value!r} belongs to an add-on: use the attribute .{key}", code="item")
         if isinstance(value, (type, *_OWN_OBJECTS)):
             raise TypeError(f"{value!r} is not subscriptable")
@@ -159,7 +199,7 @@ class BlenderHost:
         if isinstance(value, (type, *_OWN_OBJECTS)):
             self.refuse(f"items of {value!r} may not be changed", code="item")
         if isinstance(value, bpy.types.bpy_struct):
-            if calls.is_registered(value, key):
+            if calls.is_registered(self, value, key):
                 self.refuse(
                     f"[{key!r}] of {value!r} belongs to an add-on: use the attribute .{key}", code="item"
                 )
@@ -175,7 +215,7 @@ class BlenderHost:
     def delitem(self, value: Any, key: Any) -> None:
         """`del value[key]`."""
         if isinstance(value, (type, *_OWN_OBJECTS)) or (
-            isinstance(value, bpy.types.bpy_struct) and calls.is_registered(value, key)
+            isinstance(value, bpy.types.bpy_struct) and calls.is_registered(self, value, key)
         ):
             self.refuse(f"[{key!r}] of {value!r} may not be deleted", code="item")
         calls.let_go(self, value, key)

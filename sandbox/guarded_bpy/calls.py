@@ -46,6 +46,8 @@ def checked(path: str) -> Reader:
     """The reader of a function: gives one that checks its arguments, calls, and looks for what it freed."""
     check = CHECKED.get(path)
     may_free = stale.frees(*path.split("."))
+    if path == "NodeLinks.new":
+        return _new_link
     parameters: dict[type, list[str]] = {}
 
     def read(host: BlenderHost, owner: Any, name: str) -> Any:
@@ -69,6 +71,19 @@ def checked(path: str) -> Reader:
         return call
 
     return read
+
+
+def _new_link(host: BlenderHost, links: Any, _name: str) -> Any:
+    """`NodeLinks.new`: an input that has one link loses it to the new one, and a reroute takes the other's type."""
+
+    def new(*args: Any, **kwargs: Any) -> Any:
+        before = len(links)
+        link = links.new(*args, **kwargs)
+        if len(links) <= before or "REROUTE" in (link.from_node.type, link.to_node.type):
+            host.stale.sweep()
+        return link
+
+    return new
 
 
 #: Parameters of functions that Blender defines in Python.
@@ -400,17 +415,23 @@ def group_removal(host: BlenderHost, owner: Any, name: str) -> Any:
 _MAX_CUSTOM = 2_000_000
 
 
-def is_registered(owner: Any, key: object) -> bool:
+def is_registered(host: BlenderHost, owner: Any, key: object) -> bool:
     """Whether the key is where Blender stores a property that an add-on registered on this struct."""
-    prop = owner.bl_rna.properties.get(key) if isinstance(key, str) and hasattr(owner, "bl_rna") else None
-    return prop is not None and prop.is_runtime
+    if not isinstance(key, str) or not hasattr(owner, "bl_rna"):
+        return False
+    asked = type(owner), str.__str__(key)
+    known = host.registered.get(asked)
+    if known is None:
+        prop = owner.bl_rna.properties.get(asked[1])
+        known = host.registered[asked] = prop is not None and prop.is_runtime
+    return known
 
 
-def custom_get(_host: BlenderHost, owner: Any, _name: str) -> Any:
+def custom_get(host: BlenderHost, owner: Any, _name: str) -> Any:
     """`get`: custom properties, without what add-ons registered."""
 
     def call(key: str, default: Any = None) -> Any:
-        return default if is_registered(owner, key) else owner.get(key, default)
+        return default if is_registered(host, owner, key) else owner.get(key, default)
 
     return call
 
@@ -419,7 +440,7 @@ def custom_pop(host: BlenderHost, owner: Any, _name: str) -> Any:
     """`pop`, likewise."""
 
     def call(key: str, *default: Any) -> Any:
-        if is_registered(owner, key):
+        if is_registered(host, owner, key):
             host.refuse(f"[{key!r}] belongs to an add-on")
         let_go(host, owner, key)
         return owner.pop(key, *default)
@@ -427,16 +448,16 @@ def custom_pop(host: BlenderHost, owner: Any, _name: str) -> Any:
     return call
 
 
-def custom_keys(_host: BlenderHost, owner: Any, _name: str) -> Any:
+def custom_keys(host: BlenderHost, owner: Any, _name: str) -> Any:
     """`keys`, as a list."""
-    return lambda: [key for key, _value in owner.items() if not is_registered(owner, key)]
+    return lambda: [key for key, _value in owner.items() if not is_registered(host, owner, key)]
 
 
-def custom_values(_host: BlenderHost, owner: Any, _name: str) -> Any:
+def custom_values(host: BlenderHost, owner: Any, _name: str) -> Any:
     """`values`, as a list."""
-    return lambda: [value for key, value in owner.items() if not is_registered(owner, key)]
+    return lambda: [value for key, value in owner.items() if not is_registered(host, owner, key)]
 
 
-def custom_items(_host: BlenderHost, owner: Any, _name: str) -> Any:
+def custom_items(host: BlenderHost, owner: Any, _name: str) -> Any:
     """`items`, as a list."""
-    return lambda: [(key, value) for key, value in owner.items() if not is_registered(owner, key)]
+    return lambda: [(key, value) for key, value in owner.items() if not is_registered(host, owner, key)]

@@ -21,7 +21,7 @@ from ..policy import Level, Policy, policy
 from . import calls, values
 from .stale import FRAGILE, frees
 
-__all__ = ("SESSION", "Access", "Members", "lineage", "members")
+__all__ = ("PLAIN_COLLECTION_METHODS", "SESSION", "Access", "Members", "lineage", "members")
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -74,7 +74,7 @@ _STRUCT_METHODS: dict[str, Reader] = {
 _PLAIN_STRUCT_METHODS = frozenset(
     "path_from_id is_property_set is_property_hidden is_property_readonly id_properties_ui id_data".split()
 )
-_PLAIN_COLLECTION_METHODS = frozenset("keys values items get find id_data foreach_get update".split())
+PLAIN_COLLECTION_METHODS = frozenset("keys values items get find id_data foreach_get update".split())
 _PLAIN_ARRAY_METHODS = frozenset("foreach_get id_data".split())
 
 #: Members of types that Blender defines in C without RNA, by the name of the type: all of them are plain data.
@@ -148,7 +148,7 @@ class Members:
 
     def collection(self, value: Any, name: str) -> Access:
         """How the member `name` of a collection is reached: all collections share one type, their struct differs."""
-        if name in _PLAIN_COLLECTION_METHODS:
+        if name in PLAIN_COLLECTION_METHODS:
             return PLAIN
         if name == "foreach_set":
             return Access(read=calls.foreach_set)
@@ -220,6 +220,7 @@ class Members:
         if not writable:
             return Access(read=read, plain_read=plain, why=_reason([struct], name))
         check = calls.text_line if path == "TextLine.body" else values.writer(path, struct, name)
+        check = check or values.node_writer(kind, struct, prop)
         return Access(
             read=read,
             write=check or _set,

@@ -8,6 +8,8 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import bpy
+
 from .. import paths
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ __all__ = (
     "copied",
     "fragile_read",
     "fragile_write",
+    "node_writer",
     "settled",
     "shaping",
     "writer",
@@ -115,12 +118,34 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
     return None
 
 
-#: Properties whose change makes Blender free the items behind them.
-_REBUILDS = frozenset(
-    """
-    ShaderNodeGroup.node_tree GeometryNodeGroup.node_tree CompositorNodeGroup.node_tree Spline.type
-    """.split()
-)
+#: Properties whose change makes Blender free the items behind them, or make others of them in their place.
+_REBUILDS = frozenset("Spline.type NodeSocket.type NodeTreeInterfaceSocket.socket_type".split())
+
+
+def node_writer(kind: type, struct: str, prop: Any) -> Writer | None:
+    """The writer of a setting of a node or of an item of one, where sockets may depend on it."""
+    if struct in _EVERY_NODE or prop is None or prop.type not in _SETTINGS:
+        return None
+    if issubclass(kind, bpy.types.Node):
+        return _node_setting
+    return _rebuilding if prop.identifier in ("socket_type", "data_type") else None
+
+
+_EVERY_NODE = frozenset({"Node", "NodeInternal"})
+_SETTINGS = frozenset({"BOOLEAN", "INT", "ENUM", "STRING", "POINTER"})
+
+
+def _node_setting(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    before = _sockets(value)
+    setattr(value, name, new)
+    if name == "node_tree":
+        host.geometry.touch(value.id_data)
+    if not before <= _sockets(value):
+        host.stale.sweep()
+
+
+def _sockets(node: Any) -> set[tuple[int, type]]:
+    return {(socket.as_pointer(), type(socket)) for side in (node.inputs, node.outputs) for socket in side}
 
 
 def _touching(host: BlenderHost, value: Any, name: str, new: Any) -> None:
@@ -169,8 +194,6 @@ def _engine(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 
 def _registered_engines() -> set[str]:
-    import bpy
-
     return {getattr(kind, "bl_idname", "") for kind in bpy.types.RenderEngine.__subclasses__()}
 
 

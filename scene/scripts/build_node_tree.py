@@ -47,8 +47,11 @@ def put_elements(elements, stops):
     while len(elements) < len(stops):
         elements.new(1.0)
     for index, (position, *color) in enumerate(stops):
-        elements[index].position = position
-        elements[index].color = color
+        element = elements[index]  # each change makes Blender look through the whole tree
+        if element.position != position:
+            element.position = position
+        if list(element.color) != color:
+            element.color = color
 
 
 def put_points(points, wanted):
@@ -199,6 +202,8 @@ def build(plan):
     put(tree, plan["properties"], "the tree")
     late = build_interface(tree.interface, plan["interface"]) if plan["interface"] is not None else []
     kept = {node["name"] for node in plan["nodes"] if node["keep"]}
+    if not kept:
+        tree.nodes.clear()  # one by one takes the square of their number
     for node in list(tree.nodes):
         if node.name not in kept:
             tree.nodes.remove(node)

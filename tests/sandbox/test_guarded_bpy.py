@@ -199,6 +199,19 @@ def test_layout_of_references_is_found() -> None:
             "bpy.context.object.constraints.clear()",
             "x.name",
         ),
+        (
+            "t = bpy.data.node_groups.new('g', 'GeometryNodeTree')\nn = t.nodes.new('GeometryNodeSwitch')\n"
+            "n.input_type = 'STRING'\nx = n.inputs[1]",
+            "n.input_type = 'FLOAT'",
+            "x.default_value = 'A'",
+        ),
+        (
+            "t = bpy.data.node_groups.new('g', 'GeometryNodeTree')\n"
+            "a, b, c = (t.nodes.new('ShaderNodeMath') for _ in range(3))\n"
+            "x = t.links.new(a.outputs[0], c.inputs[0])",
+            "t.links.new(b.outputs[0], c.inputs[0])",
+            "x.is_muted",
+        ),
     ],
 )
 def test_stale_references_raise(take: str, free: str, use: str) -> None:
@@ -210,6 +223,25 @@ def test_stale_references_raise(take: str, free: str, use: str) -> None:
 def test_collections_of_what_is_gone_are_empty() -> None:
     nodes = "n = bpy.data.materials['Material'].node_tree.nodes\nx = n['Principled BSDF'].inputs\nn.clear()\n"
     assert result(nodes + "result = [len(x), [i for i in x]]") == [0, []]
+
+
+def test_what_frees_nothing_is_not_swept_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or building a tree would take the square of its nodes."""
+    sweeps: list[None] = []
+    monkeypatch.setattr(stale.Stale, "sweep", lambda _self: sweeps.append(None))
+    build = (
+        "g = bpy.data.node_groups.new('inner', 'ShaderNodeTree')\n"
+        "g.interface.new_socket('A', in_out='INPUT', socket_type='NodeSocketFloat')\n"
+        "t = bpy.data.node_groups.new('outer', 'ShaderNodeTree')\nlast = None\n"
+        "for _ in range(20):\n"
+        "    n = t.nodes.new('ShaderNodeGroup')\n    n.node_tree = g\n"
+        "    m = t.nodes.new('ShaderNodeMath')\n    m.operation = 'MULTIPLY'\n"
+        "    t.links.new(m.outputs[0], n.inputs[0])\n"
+    )
+    assert result(build + "result = len(t.links)") == 20
+    assert len(sweeps) == 1  # after new_socket
+    result(build + "t.links.clear()")
+    assert len(sweeps) == 3
 
 
 def test_references_that_are_still_good_stay_good() -> None:

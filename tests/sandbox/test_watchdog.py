@@ -295,7 +295,7 @@ def test_one_thread_serves_all_runs_and_leaves_when_idle(monkeypatch: pytest.Mon
         run("x = 1")
     assert watching() == [thread]
     monkeypatch.setattr(watchdog, "_IDLE_S", 0.05)
-    run("x = 1")  # wakes it: the next wait is a short one
+    run("x = 1")  # from here on it stays for a short time
     thread.join(10)
     assert not watching()
     assert isinstance(refusal("while True: pass", limits=SHORT), LimitExceeded)  # by a new one

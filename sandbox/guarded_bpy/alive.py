@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a data-block has now: where the items lie that references of a script may point to.
+
+Items are looked up by the data-block that a reference names and by a root, the struct of `_ITEMS` that the item's type
+derives from. Items that lie in an array are known by its ends, all others one by one with their type, because the
+memory of one may have been given to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import bpy
+
+__all__ = ("Now", "RootsByPointer", "root_of")
+
+Items = Callable[[Any], Iterable[Any]]
+
+
+def root_of(kind: type) -> str | None:
+    """Under which root the items of a Python type of Blender's are looked up; None where it has none."""
+    names = {base.__name__ for base in kind.__mro__}
+    return next((root for root in _ITEMS if root in names), None)
+
+
+class RootsByPointer(dict[int, str | None]):
+    """The same by the address of the RNA type: what collections and functions know of their owner. For one run.
+
+    Whoever holds one of these has had their owner, so that Blender has made the owner's Python type. Blender's own
+    types stay where they are; those of add-ons and node groups may be gone in the next run, and others lie there.
+    """
+
+    def __missing__(self, pointer: int) -> str | None:
+        if pointer not in _lasting:
+            kinds = [bpy.types.bpy_struct]
+            while kinds:
+                kind = kinds.pop()
+                if kind not in _OF_WINDOWS:
+                    kinds += type.__subclasses__(kind)
+                    if kind not in _walked and "bl_rna" in vars(kind):
+                        self._note(kind)
+        root = self[pointer] = self.get(pointer, _lasting.get(pointer))
+        return root
+
+    def _note(self, kind: Any) -> None:
+        if kind.__module__ in _BLENDERS and not issubclass(kind, bpy.types.PropertyGroup):
+            _lasting[kind.bl_rna.as_pointer()] = root_of(kind)
+            _walked.add(kind)
+        else:
+            self[kind.bl_rna.as_pointer()] = root_of(kind)
+
+
+_lasting: dict[int, str | None] = {}
+_walked: set[type] = set()
+#: Modules of the types that Blender itself makes.
+_BLENDERS = frozenset({"bpy.types", "bpy_types", "_bpy_types"})
+#: There are thousands of these, and none is ever an item of a data-block.
+_OF_WINDOWS = frozenset(
+    getattr(bpy.types, name) for name in "Panel Menu Header UIList Operator Macro KeyingSetInfo Gizmo".split()
+)
+
+
+class Now:
+    """The items that exist now, per data-block and root, looked up once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, str], tuple[list[tuple[int, int]], dict[int, type]]] = {}
+        self._blocks: dict[int, Any] = {}
+
+    def block(self, pointer: int) -> Any:
+        """The data-block at `pointer`, or None."""
+        if not self._blocks:
+            found = [block for each in bpy.data.bl_rna.properties for block in _blocks(each)]
+            found += [block.node_tree for block in found if getattr(block, "node_tree", None) is not None]
+            self._blocks = {block.as_pointer(): block for block in found}
+        return self._blocks.get(pointer)
+
+    def has(self, owner: Any, root: str, pointer: int, kind: type | None = None) -> bool:
+        """Whether an item under `root`, of the type `kind` if given, still lies at `pointer` in its data-block."""
+        key = (owner.as_pointer(), root)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = _look(owner, root)
+        ranges, items = known
+        found = items.get(pointer)
+        if found is not None:
+            return kind is None or found is kind or issubclass(found, kind)
+        return any(low <= pointer <= high for low, high in ranges)
+
+
+def _look(owner: Any, root: str) -> tuple[list[tuple[int, int]], dict[int, type]]:
+    ranges: list[tuple[int, int]] = []
+    items: dict[int, type] = {}
+    for found in _ITEMS[root](owner):
+        if isinstance(found, bpy.types.bpy_struct):
+            items[found.as_pointer()] = type(found)
+        elif len(found):
+            ranges.append((found[0].as_pointer(), found[len(found) - 1].as_pointer()))
+    return ranges, items
+
+
+def _blocks(prop: Any) -> list[Any]:
+    if prop.type != "COLLECTION" or prop.identifier == "all_ids":
+        return []
+    return [block for block in getattr(bpy.data, prop.identifier) if isinstance(block, bpy.types.ID)]
+
+
+def _of(*names: str) -> Items:
+    """Single collections of the data-block itself, as arrays."""
+    return lambda owner: [getattr(owner, name) for name in names if hasattr(owner, name)]
+
+
+def _each(name: str) -> Items:
+    """The items of a collection of the data-block, one by one."""
+    return lambda owner: getattr(owner, name, ())
+
+
+def _curves(owner: Any) -> Iterator[Any]:
+    """F-curves of an action (of all its slots), and drivers."""
+    if hasattr(owner, "fcurves"):
+        yield from owner.fcurves
+    for layer in getattr(owner, "layers", ()) if hasattr(owner, "slots") else ():
+        for strip in layer.strips:
+            for bag in getattr(strip, "channelbags", ()):
+                yield from bag.fcurves
+    animation = getattr(owner, "animation_data", None)
+    if animation is not None:
+        yield from animation.drivers
+
+
+def _keyframes(owner: Any) -> Iterator[Any]:
+    for curve in _curves(owner):
+        yield curve.keyframe_points
+
+
+def _constraints(owner: Any) -> Iterator[Any]:
+    yield from getattr(owner, "constraints", ())
+    pose = getattr(owner, "pose", None)
+    for bone in pose.bones if pose is not None else ():
+        yield from bone.constraints
+
+
+def _pose_bones(owner: Any) -> Iterator[Any]:
+    pose = getattr(owner, "pose", None)
+    yield from pose.bones if pose is not None else ()
+
+
+def _trees(owner: Any) -> Iterator[Any]:
+    """The node tree that a data-block is or has: sockets and nodes name the tree as their owner."""
+    yield owner if hasattr(owner, "nodes") else getattr(owner, "node_tree", None)
+
+
+def _nodes(owner: Any) -> Iterator[Any]:
+    for tree in _trees(owner):
+        yield from tree.nodes if tree is not None else ()
+
+
+def _sockets(owner: Any) -> Iterator[Any]:
+    for node in _nodes(owner):
+        yield from node.inputs
+        yield from node.outputs
+
+
+def _links(owner: Any) -> Iterator[Any]:
+    for tree in _trees(owner):
+        yield from tree.links if tree is not None else ()
+
+
+def _interface(owner: Any) -> Iterator[Any]:
+    interface = getattr(owner, "interface", None)
+    yield from interface.items_tree if interface is not None else ()
+
+
+def _layer_data(owner: Any) -> Iterator[Any]:
+    """The arrays of a mesh's layers."""
+    for layer in getattr(owner, "attributes", ()):
+        yield layer.data
+    for name in ("uv_layers", "vertex_colors", "skin_vertices"):
+        for layer in getattr(owner, name, ()):
+            yield layer.data
+
+
+def _layers(owner: Any) -> Iterator[Any]:
+    for name in ("attributes", "uv_layers", "vertex_colors", "color_attributes"):
+        yield from getattr(owner, name, ())
+
+
+def _strips(owner: Any) -> Iterator[Any]:
+    animation = getattr(owner, "animation_data", None)
+    for track in animation.nla_tracks if animation is not None else ():
+        yield from track.strips
+
+
+def _tracks(owner: Any) -> Iterator[Any]:
+    animation = getattr(owner, "animation_data", None)
+    yield from animation.nla_tracks if animation is not None else ()
+
+
+#: Where the items of a kind are found in their data-block: arrays as collections, all else one by one.
+_ITEMS: dict[str, Items] = {
+    "MeshVertex": _of("vertices"),
+    "MeshEdge": _of("edges"),
+    "MeshPolygon": _of("polygons"),
+    "MeshLoopTriangle": _of("loop_triangles"),
+    "MeshLoop": _of("loops"),
+    "FloatAttributeValue": _layer_data,
+    "IntAttributeValue": _layer_data,
+    "FloatVectorAttributeValue": _layer_data,
+    "FloatColorAttributeValue": _layer_data,
+    "ByteColorAttributeValue": _layer_data,
+    "BoolAttributeValue": _layer_data,
+    "Float2AttributeValue": _layer_data,
+    "MeshLoopColor": _layer_data,
+    "Attribute": _layers,
+    "MeshUVLoopLayer": _layers,
+    "MeshLoopColorLayer": _layers,
+    "EditBone": _each("edit_bones"),
+    "Bone": _each("bones"),
+    "PoseBone": _pose_bones,
+    "Constraint": _constraints,
+    "Modifier": _each("modifiers"),
+    "VertexGroup": _each("vertex_groups"),
+    "ParticleSystem": _each("particle_systems"),
+    "ShapeKey": _each("key_blocks"),
+    "NodeSocket": _sockets,
+    "NodeLink": _links,
+    "Node": _nodes,
+    "NodeTreeInterfaceItem": _interface,
+    "Spline": _each("splines"),
+    "SplinePoint": lambda owner: (s.points for s in getattr(owner, "splines", ())),
+    "BezierSplinePoint": lambda owner: (s.bezier_points for s in getattr(owner, "splines", ())),
+    "MetaElement": _each("elements"),
+    "LatticePoint": _of("points"),
+    "FCurve": _curves,
+    "Keyframe": _keyframes,
+    "NlaTrack": _tracks,
+    "NlaStrip": _strips,
+    "TimelineMarker": _each("timeline_markers"),
+}

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Questions about types, asked once for each type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = ("Kinds", "is_static")
+
+_HEAP_TYPE = 1 << 9
+"""Py_TPFLAGS_HEAPTYPE."""
+
+
+def is_static(kind: type) -> bool:
+    """Whether a type is compiled into a program: no class of a script is."""
+    return not kind.__flags__ & _HEAP_TYPE
+
+
+class Kinds(dict[type, bool]):
+    """The answer of `test` by type; `kinds[kind]` asks where it is not known. All runs share one.
+
+    What is said of a type has to hold for as long as the type lives. Types that are not `lasting` are forgotten when
+    a run ends: they may be the script's, which nothing should hold on to.
+    """
+
+    def __init__(self, test: Callable[[type], bool], lasting: type | tuple[type, ...] = ()) -> None:
+        super().__init__()
+        self._test = test
+        self._lasting = lasting
+        self._passing: list[type] = []
+
+    def __missing__(self, kind: type) -> bool:
+        answer = self[kind] = self._test(kind)
+        if not is_static(kind) and not issubclass(kind, self._lasting):
+            self._passing.append(kind)
+        return answer
+
+    def forget(self) -> None:
+        """A run is over: let go of what does not last."""
+        while self._passing:
+            self.pop(self._passing.pop(), None)
