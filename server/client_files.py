@@ -7,6 +7,7 @@ revoked, when the server stops, and an hour after they were last used. Any threa
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -59,6 +60,8 @@ class ClientFile:
     path: Path
     used: float
     complete: bool
+    #: Of a copy: which file it was, and what of it was seen, see `_identity`.
+    origin: tuple[Any, ...] = ()
 
     @property
     def uri(self) -> str:
@@ -137,8 +140,17 @@ class ClientFiles:
             return self._keep(replace(file, complete=True))
 
     def take(self, owner: str, source: Path, name: str) -> ClientFile:
-        """A copy of `source`, which has to be what `name` says. Raises as `append` and `finish`."""
+        """A copy of `source`, which has to be what `name` says; the one there is while it has not changed.
+
+        Raises as `append` and `finish`.
+        """
         with self._lock:
+            origin: tuple[Any, ...] = ()
+            with contextlib.suppress(OSError):  # which is told of below
+                origin = (source, *_identity(source))
+                for same in self.list(owner):
+                    if same.origin == origin and same.name == name:
+                        return self._keep(same)
             file = self.begin(owner, name, file_kinds.kind_of(name).mime_type)
             try:
                 with _open_plain(source) as reading:
@@ -150,7 +162,7 @@ class ClientFiles:
             except BaseException:
                 self._drop(file)
                 raise
-            return self.finish(owner, file.id)
+            return self._keep(replace(self.finish(owner, file.id), origin=origin))
 
     def take_all(self, owner: str, sources: Mapping[str, Path]) -> list[ClientFile]:
         """As `take`, by their names: all of them or none."""

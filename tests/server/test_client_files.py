@@ -145,7 +145,12 @@ def test_a_copy_of_what_is_there(store: ClientFiles, tmp_path: Path) -> None:
     source = tmp_path / "made.txt"
     source.write_text("made")
     taken = store.take("alice", source, "textures/made.txt")
+    assert store.take("alice", source, "textures/made.txt").id == taken.id, "it has not changed"
+    assert store.take("bob", source, "textures/made.txt").id != taken.id
     source.write_text("changed")
+    changed = store.take("alice", source, "textures/made.txt")
+    assert changed.id != taken.id
+    store.remove("alice", changed.id)
     assert store.read("alice", taken.id, 0, 100) == b"made"
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(source)
