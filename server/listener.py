@@ -84,7 +84,7 @@ class Listener:
             uvicorn.Config(
                 app,
                 http=self._protocol(),
-                ws=_WebSocket,
+                ws=_WebSocket if uvicorn.__version__.startswith(_KNOWN_UVICORN) else "websockets-sansio",
                 lifespan="on",
                 log_config=None,
                 # Above "info", at which uvicorn logs the URL of each WebSocket, token and all.
@@ -190,6 +190,10 @@ class Listener:
                 super().connection_lost(exc)
 
         return Bounded
+
+
+#: The versions whose inside `_WebSocket` knows. Another extension may have brought a newer one: that takes its own way.
+_KNOWN_UVICORN = "0.54."
 
 
 class _WebSocket(WebSocketsSansIOProtocol):

@@ -20,7 +20,10 @@ SUBPROTOCOL = "mcp"
 
 
 class Channel(Protocol):
-    """The way past ASGI's queue and its `send`, which cost each message a turn of the loop. It is the loop's."""
+    """The way past ASGI's queue and its `send`, which cost each message a turn of the loop. It is the loop's.
+
+    There is none where the server in between is one that nobody knows from inside.
+    """
 
     #: Given each message from the socket instead of `receive`, while none is left there; None for a binary one.
     on_message: Callable[[str | None], None] | None
@@ -39,8 +42,9 @@ async def serve(
     async def write(text: str) -> None:
         await send({"type": "websocket.send", "text": text})
 
-    channel: Channel = scope["state"]["channel"]
-    outlet = _Outlet(Outbox(channel.write_now, write, scope["state"]["abort"]))
+    channel: Channel | None = scope["state"].get("channel")
+    write_now = channel.write_now if channel else lambda _text: False
+    outlet = _Outlet(Outbox(write_now, write, scope["state"]["abort"]))
     connection = dispatcher.connect(client, outlet, allow_plain=True)
 
     def take(text: str | None) -> None:
@@ -54,12 +58,14 @@ async def serve(
         else:
             connection.feed(message)
 
-    channel.on_message = take
+    if channel:
+        channel.on_message = take
     try:
         while (event := await receive())["type"] == "websocket.receive":
             take(event.get("text"))
     finally:
-        channel.on_message = None
+        if channel:
+            channel.on_message = None
         connection.close()
         outlet.outbox.close()
 

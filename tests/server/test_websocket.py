@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.server import outbox
+import uvicorn
+from bl_ext.user_default.mcp_bridge.server import listener, outbox
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
@@ -98,6 +99,16 @@ def test_invalid_utf_8_closes_the_connection_and_the_server_goes_on(live: Live) 
         assert closed.value.rcvd.code == 1007
     with live.websocket() as opened:
         assert ask(opened, request(1, "ping"))["result"] == {}
+
+
+def test_another_uvicorn_goes_its_own_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert uvicorn.__version__.startswith(listener._KNOWN_UVICORN), "the bundled one is not known from inside"
+    monkeypatch.setattr(uvicorn, "__version__", "0.99.0")
+    with Live(tmp_path) as live, live.websocket() as opened:
+        for number in range(3):
+            assert ask(opened, request(number, "ping")) == {"jsonrpc": "2.0", "id": number, "result": {}}
+        opened.send(b"binary")
+        assert "Binary frames are not part of MCP" in opened.recv(5)
 
 
 def test_what_comes_at_once_is_answered_in_order(live: Live) -> None:
