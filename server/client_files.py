@@ -139,6 +139,17 @@ class ClientFiles:
                 raise
             return self._keep(replace(file, complete=True))
 
+    def keep(self, owner: str, name: str, data: bytes) -> ClientFile:
+        """A file with this content. Raises as `append` and `finish`."""
+        with self._lock:
+            begun = self.begin(owner, name, file_kinds.kind_of(name).mime_type)
+            try:
+                self.append(owner, begun.id, name, data, 0)
+            except BaseException:
+                self._drop(begun)
+                raise
+            return self.finish(owner, begun.id)
+
     def take(self, owner: str, source: Path, name: str) -> ClientFile:
         """A copy of `source`, which has to be what `name` says; the one there is while it has not changed.
 
@@ -251,7 +262,8 @@ class ClientFiles:
 
     def _drop(self, file: ClientFile) -> None:
         del self._files[file.id]
-        file.path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # Windows keeps what is being read; it goes with the folder
+            file.path.unlink(missing_ok=True)
 
     def _forget_old(self) -> None:
         now = self._clock()

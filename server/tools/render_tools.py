@@ -13,9 +13,10 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import bpy
 
 from ... import folders, main_thread
+from ...errors import LimitExceeded
 from ...sandbox.rehearsal import program
 from .. import animation, render, resources
-from ..client_files import store
+from ..client_files import link, store
 from ..mcp import content
 from ..mcp.content import ToolResult
 from ..mcp.context import WAIT_SECONDS, RequestContext
@@ -80,18 +81,24 @@ async def render_image(
     except render.Cancelled:
         raise asyncio.CancelledError from None
     resources.remember_render(picture.data, "image/png")
-    return _result(picture)
+    if len(picture.data) <= _MOST_BYTES:
+        return _result(picture, content.image(picture.data), resources.RENDER)
+    shown = await asyncio.to_thread(_kept, context.client.id, picture.data)
+    return _result(picture, shown, shown["uri"])
 
 
-def _result(picture: render.Picture) -> ToolResult:
-    size = len(picture.data)
-    if size <= _MOST_BYTES:
-        shown = content.image(picture.data)
-    else:
-        shown = content.resource_link(resources.RENDER, "last-render", mimeType="image/png", size=size)
+def _kept(owner: str, picture: bytes) -> dict[str, Any]:
+    """A link to the client's own copy: another render may be the last one by the time that it is read."""
+    try:
+        return link(store.keep(owner, "render.png", picture))
+    except LimitExceeded:
+        return content.resource_link(resources.RENDER, "last-render", mimeType="image/png", size=len(picture))
+
+
+def _result(picture: render.Picture, shown: dict[str, Any], uri: str) -> ToolResult:
     facts: RenderResult = {
         "status": "success",
-        "uri": resources.RENDER,
+        "uri": uri,
         "width": picture.width,
         "height": picture.height,
         "seconds": picture.seconds,

@@ -18,7 +18,8 @@ import pytest
 from bl_ext.user_default.mcp_bridge import jobs, main_thread, settings
 from bl_ext.user_default.mcp_bridge.errors import InvalidParamsError
 from bl_ext.user_default.mcp_bridge.sandbox import supervisor
-from bl_ext.user_default.mcp_bridge.server import bridge, render
+from bl_ext.user_default.mcp_bridge.server import bridge, client_files, render
+from bl_ext.user_default.mcp_bridge.server.tools import render_tools
 from websockets.asyncio.client import connect
 
 from support.live import websocket_transport
@@ -91,6 +92,24 @@ def test_a_picture_with_progress(use: Any, mode: str) -> None:
             assert seen[-1] == (4, 4)
             (contents,) = (await client.read_resource("blender://render/last")).contents
             assert contents.blob == result.content[0].data
+
+    use(work)
+
+
+def test_a_large_picture_is_a_link_to_the_clients_own_copy(use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(render_tools, "_MOST_BYTES", 10)
+
+    async def work(url: str) -> None:
+        async with mcp.Client(websocket_transport(url)) as client:
+            first = await client.call_tool("render_image", SMALL)
+            await client.call_tool("render_image", SMALL | {"resolution": [32, 32]})
+            link = first.content[0]
+            assert (link.type, link.uri) == ("resource_link", first.structured_content["uri"])
+            (contents,) = (await client.read_resource(link.uri)).contents
+            assert size_of(base64.b64decode(contents.blob)) == (64, 32)
+            monkeypatch.setattr(client_files, "_MOST_FILES", 2)  # no room for a third
+            third = await client.call_tool("render_image", SMALL)
+            assert third.content[0].uri == "blender://render/last"
 
     use(work)
 
