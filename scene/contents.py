@@ -21,8 +21,8 @@ import bpy
 
 __all__ = ("contents", "data_collections")
 
-#: What belongs to the window or to the tools and not to the scene.
-_APART = frozenset({"brushes", "palettes", "screens", "window_managers", "workspaces"})
+#: Kinds of data-blocks that belong to the window or to the tools and not to the scene; and the list of all there are.
+_APART = frozenset({"Brush", "ID", "Palette", "Screen", "WindowManager", "WorkSpace"})
 #: How the names begin of what changes while somebody looks around, and of what Blender itself keeps up.
 _LOOKING = tuple(
     """
@@ -81,7 +81,7 @@ def data_collections() -> tuple[tuple[str, str], ...]:
     return tuple(
         (found.identifier, found.fixed_type.identifier)
         for found in properties
-        if found.type == "COLLECTION" and found.identifier not in _APART
+        if found.type == "COLLECTION" and found.fixed_type.identifier not in _APART
     )
 
 

@@ -83,6 +83,7 @@ LOOKS: dict[str, Callable[[], Any]] = {
     "another frame, where something has moved": lambda: bpy.context.scene.frame_set(17),
     "unfolding a modifier": lambda: setattr(bpy.data.objects["Cube"].modifiers[0], "show_expanded", False),
     "choosing a modifier": lambda: setattr(bpy.data.objects["Cube"].modifiers[1], "is_active", True),
+    "a panel's list": lambda: bpy.context.window_manager.mcp_bridge_requests.add(),
     "choosing a tool's setting": lambda: setattr(
         bpy.context.scene.tool_settings, "use_snap", not bpy.context.scene.tool_settings.use_snap
     ),
