@@ -11,6 +11,7 @@ import os
 import secrets
 import shutil
 import threading
+import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -49,9 +50,9 @@ class Cancelled(Exception):
     """Nobody wants the picture any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Plan:
-    """What to render, checked, with the copy to render from."""
+    """What to render, checked, with the copy to render from, which goes when nobody can render it any more."""
 
     program: program.Program
     copy: snapshot.Snapshot
@@ -87,7 +88,9 @@ def prepare(
     found = facts(camera=camera, engine=engine, resolution=resolution, samples=samples)
     scene: Any = bpy.context.scene
     found["frame"] = scene.frame_current if frame is None else frame
-    return Plan(program.find(), _own_copy(), found, f"Render of {scene.name}")
+    plan = Plan(program.find(), _own_copy(), found, f"Render of {scene.name}")
+    weakref.finalize(plan, plan.copy.remove)
+    return plan
 
 
 def facts(

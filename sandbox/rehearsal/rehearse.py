@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ... import settings
 from .. import supervisor
@@ -25,7 +26,7 @@ _OVERHEAD_S, _OVERHEAD_S_PER_MB = 30.0, 0.1
 _MB = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Prepared:
     """A copy of the scene, what a child needs to work on it, and where there are children.
 
@@ -35,6 +36,11 @@ class Prepared:
     copy: snapshot.Snapshot
     needs: Needs
     pool: Pool
+    #: Gives the copy back, once: after the rehearsal, or when nobody can rehearse any more (a client hung up).
+    release: Callable[[], object] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.release = weakref.finalize(self, snapshot.release, self.copy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,7 @@ def rehearse(
             status = child.status()
             total = copy.seconds + time.perf_counter() - begin
     finally:
-        snapshot.release(copy)
+        prepared.release()
     confinement = Confinement(means=status.confinement.means, in_force=list(status.confinement.in_force))
     held = Held(confinement, copy.seconds, total, status.peak_memory_mb, copy.warnings)
     if answer is None:

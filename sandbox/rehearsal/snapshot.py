@@ -55,7 +55,8 @@ class Snapshot:
 
 _last: Snapshot | None = None
 _users: Counter[Path] = Counter()
-_lock = threading.Lock()
+#: Again by the same thread, where Python drops in it what somebody had prepared.
+_lock = threading.RLock()
 
 
 def take(folder: Path) -> Snapshot:

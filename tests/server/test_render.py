@@ -273,6 +273,15 @@ def test_without_a_camera_nothing_is_begun() -> None:
     assert jobs.registry.list("local") == [] or all(job.ended for job in jobs.registry.list("local"))
 
 
+def test_a_copy_that_nobody_renders_goes() -> None:
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    plan = render.prepare()
+    path = plan.copy.path
+    assert path.exists()
+    del plan
+    assert not path.exists()
+
+
 def test_renders_at_once_are_bounded(use: Any) -> None:
     async def work(url: str) -> None:
         async with connect(url) as socket:

@@ -199,6 +199,15 @@ def test_what_was_prepared_before_everything_was_shut_down_starts_nothing_any_mo
     assert report_of("result = 1")["result"] == 1, "whoever asks anew gets a new one"
 
 
+def test_a_copy_that_nobody_rehearses_on_goes() -> None:
+    """A client that hangs up leaves the copy that was made for it."""
+    prepared = rehearse.prepare()
+    path = prepared.copy.path
+    assert path.exists()
+    del prepared
+    assert not path.exists()
+
+
 def test_a_warm_child_waits_for_the_next_one() -> None:
     report_of("result = 1")
     pool = rehearse._pool()
