@@ -192,9 +192,9 @@ def _called(block: Any) -> str:
     return f"{block.bl_rna.identifier} {block.name}"
 
 
-def _of_file(name: str) -> _Reader:
+def _of_file(tell: Callable[[], Any]) -> _Reader:
     def read(scene: Any, _objects: Sequence[Any], _trees: _Trees) -> Any:
-        return [] if scene is None else file_info.file_info()[name]
+        return [] if scene is None else tell()
 
     return read
 
@@ -215,8 +215,8 @@ _READERS: Mapping[Aspect, _Reader] = {
     "modifiers": _modifiers,
     "animation": _animation,
     "collections": _collections,
-    "missing_files": _of_file("missing_files"),
-    "libraries": _of_file("libraries"),
+    "missing_files": _of_file(file_info.missing_files),
+    "libraries": _of_file(file_info.libraries),
     "users": _users,
 }
 assert set(_READERS) == set(get_args(Aspect)) > set(get_args(ObjectAspect))

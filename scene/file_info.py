@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import bpy
 
-__all__ = ("file_info",)
+__all__ = ("file_info", "libraries", "missing_files")
 
 #: Kinds that belong to the program or the window rather than to the user's work.
 _NOT_TOLD = frozenset("screens workspaces window_managers brushes palettes libraries".split())
@@ -35,14 +36,24 @@ def file_info(*, unused_only: bool = False) -> dict[str, Any]:
         told |= {
             "file": bpy.data.filepath,
             "counts": counts,
-            "missing_files": list(_missing())[:_MOST],
-            "libraries": [
-                {"name": library.name, "path": library.filepath, "linked": len(library.users_id)}
-                for library in bpy.data.libraries
-            ],
+            "missing_files": missing_files(),
+            "libraries": libraries(),
             "modified_images": [image.name for image in bpy.data.images if image.is_dirty][:_MOST],
         }
     return told
+
+
+def missing_files() -> list[dict[str, str]]:
+    """Files that data-blocks name and that are not there."""
+    return list(islice(_missing(), _MOST))
+
+
+def libraries() -> list[dict[str, Any]]:
+    """The linked libraries, and how many data-blocks come from each."""
+    return [
+        {"name": library.name, "path": library.filepath, "linked": len(library.users_id)}
+        for library in bpy.data.libraries
+    ]
 
 
 def _missing() -> Iterator[dict[str, str]]:
