@@ -22,7 +22,7 @@ from bl_ext.user_default.mcp_bridge import journal, main_thread
 from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers import child, confined
 from bl_ext.user_default.mcp_bridge.sandbox import review
-from bl_ext.user_default.mcp_bridge.server import client_files
+from bl_ext.user_default.mcp_bridge.server import bridge, client_files
 from bl_ext.user_default.mcp_bridge.server.client_files import store
 
 from support import fork
@@ -315,6 +315,14 @@ def test_files_go_with_the_server(tools: Tools) -> None:
     tools.stop()
     assert not kept.exists()
     assert store.list("local") == []
+
+
+def test_files_go_with_a_client_that_is_revoked(tools: Tools) -> None:
+    send(tools, "a.txt", b"x")
+    running = bridge.current()
+    assert running is not None
+    running.disconnect(store_owner(tools))
+    assert store.list(store_owner(tools)) == []
 
 
 def test_many_small_files(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
