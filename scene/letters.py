@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 import numpy as np
 
-__all__ = ("HEIGHT", "draw")
+__all__ = ("HEIGHT", "can_write", "draw", "width")
 
 HEIGHT = 5
 #: Five rows of three bits each, from the top, as octal digits.
@@ -21,16 +22,32 @@ _GLYPHS = {
             strict=True,
         )
     ),
-    ".": "00002", "-": "00700", "_": "00007", ":": "02020", "/": "11244", " ": "00000",
+    ".": "00002", "-": "00700", "_": "00007", ":": "02020", "/": "11244", " ": "00000", "#": "57575", "+": "02720",
+    "(": "12221", ")": "42224", ",": "00024",
 }  # fmt: skip
 _UNKNOWN = "77777"
 
 
+def _plain(text: str) -> str:
+    """Capital letters without their accents."""
+    return "".join(c for c in unicodedata.normalize("NFKD", text).upper() if not unicodedata.combining(c))
+
+
+def can_write(text: str) -> bool:
+    """Whether there are letters for all of the text."""
+    return _GLYPHS.keys() >= set(_plain(text))
+
+
+def width(text: str, size: int) -> int:
+    """How wide a text gets, in pixels."""
+    return (4 * len(_plain(text)) - 1) * size
+
+
 def draw(pixels: Any, text: str, x: int, y: int, size: int) -> None:
     """Write a text into RGBA floats (rows from the bottom up), its lower left corner at x, y; cut at the edge."""
-    height, width = pixels.shape[:2]
-    for character in text.upper():
-        if x + 4 * size > width or y + HEIGHT * size > height:
+    height, across = pixels.shape[:2]
+    for character in _plain(text):
+        if x + 3 * size > across or y + HEIGHT * size > height:
             return
         rows = _GLYPHS.get(character, _UNKNOWN)
         bits = np.array([[int(row) >> (2 - column) & 1 for column in range(3)] for row in reversed(rows)])

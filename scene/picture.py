@@ -14,13 +14,19 @@ from typing import Any, Literal
 import bpy
 from mathutils import Vector
 
-from ..errors import ExternalServiceError
+from ..errors import ExternalServiceError, InvalidParamsError
+from ..names import did_you_mean, quoted
 
-__all__ = ("Format", "Picture", "encode", "render", "through", "viewport")
+__all__ = ("Format", "Picture", "area", "encode", "render", "through", "viewport")
 
 Format = Literal["png", "jpeg"]
 _QUALITY = 85
 _SAMPLES = 4
+#: Editors that may be looked at: not those that show settings, files, keys or what somebody types.
+_EDITORS = frozenset(
+    "VIEW_3D IMAGE_EDITOR NODE_EDITOR SEQUENCE_EDITOR CLIP_EDITOR DOPESHEET_EDITOR GRAPH_EDITOR NLA_EDITOR OUTLINER "
+    "PROPERTIES SPREADSHEET TEXT_EDITOR".split()
+)
 #: From where a scene without a camera is looked at: the front right, a little above.
 _DIRECTION = Vector((0.62, -0.7, 0.42)).normalized()
 
@@ -33,7 +39,7 @@ class Picture:
     mime_type: str
     width: int
     height: int
-    source: Literal["viewport", "render"]
+    source: Literal["viewport", "render", "screenshot"]
 
 
 def viewport(*, max_size: int, picture_format: Format) -> Picture:
@@ -51,6 +57,55 @@ def viewport(*, max_size: int, picture_format: Format) -> Picture:
     return Picture(
         encode(pixels, width, height, picture_format), f"image/{picture_format}", width, height, "viewport"
     )
+
+
+def area(editor: str, *, max_size: int, picture_format: Format) -> Picture:
+    """The largest open editor of a type, as the user sees it: `NODE_EDITOR`, or closer `ShaderNodeTree`.
+
+    Raises ExternalServiceError without a window, InvalidParamsError for an editor that is not open.
+    """
+    if bpy.app.background:
+        raise ExternalServiceError(
+            "Blender runs without a window, so there are no editors to see. Without `area` the scene is rendered."
+        )
+    shown = [
+        (window, one)
+        for window in bpy.context.window_manager.windows
+        for one in window.screen.areas
+        if one.type in _EDITORS
+    ]
+    wanted = editor.replace(" ", "_").lower()
+    found = [(w, one) for w, one in shown if wanted in (one.type.lower(), one.ui_type.lower())]
+    if not found:
+        known = sorted({name for _, one in shown for name in (one.type, one.ui_type)})
+        near = did_you_mean(editor, known)
+        raise InvalidParamsError(
+            f"No editor {quoted(editor)} is open that may be looked at; open are {', '.join(known)}.{near}"
+        )
+    window, chosen = max(found, key=lambda pair: pair[1].width * pair[1].height)
+    return _screenshot(window, chosen, max_size, picture_format)
+
+
+def _screenshot(window: Any, chosen: Any, max_size: int, picture_format: Format) -> Picture:
+    """An area of a window, drawn anew."""
+    operators: Any = bpy.ops
+    context: Any = bpy.context
+    with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
+        path = Path(folder) / "area.png"
+        with context.temp_override(window=window, screen=window.screen, area=chosen):
+            chosen.tag_redraw()
+            operators.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
+            operators.screen.screenshot_area(filepath=str(path), check_existing=False)
+        image: Any = bpy.data.images.load(str(path))
+    try:
+        width, height = image.size
+        scale = min(1.0, max_size / max(width, height, 1))
+        width, height = max(1, round(width * scale)), max(1, round(height * scale))
+        image.scale(width, height)
+        data = _saved(image, picture_format)
+    finally:
+        bpy.data.images.remove(image)
+    return Picture(data, f"image/{picture_format}", width, height, "screenshot")
 
 
 def render(*, max_size: int, picture_format: Format | Literal["bmp"]) -> Picture:
@@ -96,7 +151,8 @@ def through(camera: Any, side: int) -> Any:
         depsgraph = bpy.context.evaluated_depsgraph_get()
         projection = camera.calc_matrix_camera(depsgraph, x=side, y=side)
         views = camera.matrix_world.inverted(), projection
-        flat = np.array(_draw(area.spaces.active, region, side, side, views), dtype=np.float32)
+        with _plain(area.spaces.active.overlay):
+            flat = np.array(_draw(area.spaces.active, region, side, side, views), dtype=np.float32)
         return flat.reshape(side, side, 4)
     scene: Any = bpy.context.scene
     before = scene.camera, scene.render.resolution_x, scene.render.resolution_y
@@ -106,6 +162,20 @@ def through(camera: Any, side: int) -> Any:
     finally:
         scene.camera, scene.render.resolution_x, scene.render.resolution_y = before
     return _decoded(shot.data, side)
+
+
+@contextlib.contextmanager
+def _plain(overlay: Any) -> Iterator[None]:
+    """Leave out what a viewport draws over the objects: cameras' and lights' outlines, the cursor, the selection."""
+    names = "show_extras show_cursor show_relationship_lines show_object_origins show_outline_selected".split()
+    before = {name: getattr(overlay, name) for name in names}
+    try:
+        for name in names:
+            setattr(overlay, name, False)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(overlay, name, value)
 
 
 def _decoded(data: bytes, side: int) -> Any:
@@ -166,13 +236,17 @@ def encode(pixels: Any, width: int, height: int, picture_format: Format) -> byte
     image: Any = bpy.data.images.new(".mcp_bridge_picture", width, height, alpha=False)
     try:
         image.pixels.foreach_set(pixels)
-        image.file_format = picture_format.upper()
-        with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
-            path = Path(folder) / "picture"
-            image.save(filepath=str(path), quality=_QUALITY)
-            return path.read_bytes()
+        return _saved(image, picture_format)
     finally:
         bpy.data.images.remove(image)
+
+
+def _saved(image: Any, picture_format: Format) -> bytes:
+    image.file_format = picture_format.upper()
+    with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
+        path = Path(folder) / "picture"
+        image.save(filepath=str(path), quality=_QUALITY)
+        return path.read_bytes()
 
 
 @contextlib.contextmanager

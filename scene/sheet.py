@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several views of the scene or of some objects as one picture, named, with a scale bar where it has a scale."""
+"""Several views of the scene or of some objects as one picture, with their names, and a scale bar where it has a
+scale."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import numpy as np
 from mathutils import Vector
 
 from ..errors import InvalidParamsError
-from . import letters, picture
+from . import labels, letters, picture
 from .describe import find
 
 __all__ = ("Shading", "Sheet", "View", "difference", "make")
@@ -22,6 +23,12 @@ __all__ = ("Shading", "Sheet", "View", "difference", "make")
 View = Literal["front", "back", "left", "right", "top", "bottom", "perspective", "camera"]
 Shading = Literal["solid", "rendered"]
 _MOST_TILES = 16
+_MOST_NAMED = 12
+#: The dark band with a view's name, in letter pixels, and the side of a view that is too small for more (pixels).
+_BAND = letters.HEIGHT + 6
+_SMALLEST_NAMED = 160
+#: How much more than the objects a view shows, so that names have their place.
+_ROOM = 1.18
 #: Towards the camera, and whether lengths can be measured in the picture.
 _FROM: dict[str, tuple[float, float, float]] = {
     "front": (0, -1, 0),
@@ -45,15 +52,63 @@ class _Tile:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """RGBA floats (rows from the bottom up), and what stands where."""
+    """RGBA bytes (rows from the bottom up), the same without names, and what stands where."""
 
     pixels: Any
+    bare: Any
     note: str
 
     def encoded(self) -> bytes:
         """The picture as PNG."""
         height, width = self.pixels.shape[:2]
-        return picture.encode(self.pixels.astype(np.float32).ravel(), width, height, "png")
+        return picture.encode((self.pixels / np.float32(255)).ravel(), width, height, "png")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What all views show: the box around it, and from where those with a perspective look, whose scale is one."""
+
+    box: tuple[Vector, Vector]
+    directions: tuple[Vector | None, ...]
+
+    @property
+    def center(self) -> Vector:
+        return (self.box[0] + self.box[1]) / 2
+
+    def corners(self, direction: Vector) -> list[Vector]:
+        """The box's corners from its centre, as a camera has its axes: right, up, towards it."""
+        turned = (-direction).to_track_quat("-Z", "Y").inverted()
+        half = (self.box[1] - self.box[0]) / 2
+        signs = ((x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1))
+        return [turned @ Vector(sign * part for sign, part in zip(each, half, strict=True)) for each in signs]
+
+    def width(self, direction: Vector, band: float) -> float:
+        """How wide a square view from there has to be."""
+        return max(2 * max(abs(c.x), abs(c.y) / (1 - band)) for c in self.corners(direction))
+
+    def distance(self, angle: float, band: float) -> float:
+        """How far away a camera of that angle has to be to see all, from whichever direction."""
+        spread = math.tan(angle / 2)
+        return max(
+            c.z + max(abs(c.x), abs(c.y) / (1 - band)) / spread
+            for direction in self.directions
+            if direction is not None
+            for c in self.corners(direction)
+        )
+
+
+@dataclass(slots=True)
+class _Named:
+    """Which objects are named, by what is written."""
+
+    texts: dict[str, str]
+    left_out: int
+
+    def note(self) -> str:
+        """What the pictures cannot say."""
+        told = [f"{text} is {name}" for name, text in self.texts.items() if text == f"({text[1:-1]})" and text != name]
+        more = [f"{self.left_out} more objects are not named"] if self.left_out else []
+        return "".join(f"; {each}" for each in told + more)
 
 
 def make(
@@ -80,21 +135,25 @@ def make(
     columns = math.ceil(math.sqrt(len(tiles)))
     rows = math.ceil(len(tiles) / columns)
     side = max(32, max_size // columns)
-    sheet = np.zeros((rows * side, columns * side, 4), dtype=np.float32)
-    sheet[..., 3] = 1.0
-    notes = []
+    bare = np.zeros((rows * side, columns * side, 4), dtype=np.uint8)
+    bare[..., 3] = 255
+    sheet = bare.copy()
+    bpy.context.view_layer.update()  # what a script has just changed is not evaluated yet
+    notes, named = [], _named(objects)
     now = bpy.context.scene.frame_current
     try:
+        shape = _Shape(_all_bounds(objects, frames), tuple(t.direction for t in tiles if not t.orthographic))
         for number, tile in enumerate(tiles):
-            drawn, note = _draw(tile, objects, shading, side)
+            drawn, with_names, note = _draw(tile, shape, named, shading, side)
             row, column = divmod(number, columns)
             top = sheet.shape[0] - (row + 1) * side
-            sheet[top : top + side, column * side : (column + 1) * side] = drawn
+            here = slice(top, top + side), slice(column * side, (column + 1) * side)
+            bare[here], sheet[here] = (np.clip(each, 0, 1) * 255 + 0.5 for each in (drawn, with_names))
             notes.append(note)
     finally:
         if bpy.context.scene.frame_current != now:
             bpy.context.scene.frame_set(now)
-    return Sheet(sheet, f"{columns} columns, {rows} rows: " + "; ".join(notes))
+    return Sheet(sheet, bare, f"{columns} columns, {rows} rows: " + "; ".join(notes) + named.note())
 
 
 def difference(before: Sheet, after: Sheet) -> tuple[Sheet, float]:
@@ -103,13 +162,16 @@ def difference(before: Sheet, after: Sheet) -> tuple[Sheet, float]:
         raise InvalidParamsError(
             "the two pictures have not the same size: look again with the same arguments"
         )
-    away = np.abs(after.pixels[..., :3] - before.pixels[..., :3]).max(axis=2)
+    away = np.abs(after.bare[..., :3].astype(np.int16) - before.bare[..., :3]).max(axis=2)
     # A few samples a pixel are noisy: what differs less than this is no change.
-    changed = away > 0.15
-    third = before.pixels.copy()
-    third[..., :3] *= 0.3
-    third[changed] = (1.0, 0.25, 0.1, 1.0)
-    return Sheet(np.concatenate([before.pixels, after.pixels, third], axis=1), ""), float(changed.mean())
+    changed = away > 38
+    third = before.bare.copy()
+    third[..., :3] //= 3
+    third[changed] = (255, 64, 26, 255)
+    both, bare = ([each.pixels for each in (before, after)], [each.bare for each in (before, after)])
+    return Sheet(
+        np.concatenate([*both, third], axis=1), np.concatenate([*bare, third], axis=1), ""
+    ), float(changed.mean())
 
 
 def _tiles(views: Sequence[View], turntable: int, frames: Sequence[int]) -> list[_Tile]:
@@ -135,26 +197,63 @@ def _tiles(views: Sequence[View], turntable: int, frames: Sequence[int]) -> list
     ]
 
 
-def _draw(tile: _Tile, objects: Sequence[str], shading: Shading, side: int) -> tuple[Any, str]:
+def _draw(tile: _Tile, shape: _Shape, named: _Named, shading: Shading, side: int) -> tuple[Any, Any, str]:
+    """A view without and with names, and what to say of it."""
     scene = bpy.context.scene
     if tile.frame is not None:
         scene.frame_set(tile.frame)
     bpy.context.view_layer.update()
     if tile.direction is None and scene.camera is None:
         raise InvalidParamsError("the scene has no camera: leave the view camera out")
-    with _camera(tile, objects) as (camera, width), _lit(shading, camera):
+    size = min(3, max(1, side // 120))
+    band = _BAND * size
+    with _camera(tile, shape, band / side) as (camera, width), _lit(shading, camera):
         pixels = picture.through(camera, side)
-    size = max(1, side // 120)
+        covered = _covered(camera, named, side, band)
     note = tile.name
-    pixels[: (letters.HEIGHT + 6) * size, :, :3] *= 0.25
+    pixels[:band, :, :3] *= 0.25
     letters.draw(pixels, tile.name, 2 * size, 2 * size, size)
     if tile.orthographic:
         length, text = _scale(width / 4)
         bar = round(length / width * side)
         pixels[2 * size : 4 * size, side - bar - 2 * size : side - 2 * size] = (1.0, 1.0, 1.0, 1.0)
-        letters.draw(pixels, text, side - (2 + 4 * len(text)) * size, 5 * size, size)
+        letters.draw(pixels, text, side - 2 * size - letters.width(text, size), 5 * size, size)
         note += f" (the bar is {text})"
-    return pixels, note
+    with_names = pixels.copy()
+    if side >= _SMALLEST_NAMED:
+        spots = labels.place(covered, labels.Box(1, band + 1, side - 2, side - band - 2), 2)
+        for text, spot in spots.items():
+            labels.write(with_names, text, spot, covered[text], 2)
+    return pixels, with_names, note
+
+
+def _named(objects: Sequence[str]) -> _Named:
+    """The objects to name: the largest of those that are shown."""
+    seen = sorted(_seen(objects), key=lambda obj: -obj.dimensions.length)
+    texts = {
+        obj.name: obj.name if letters.can_write(obj.name) else f"({number})"
+        for number, obj in enumerate(seen[:_MOST_NAMED], 1)
+    }
+    return _Named(texts, max(0, len(seen) - _MOST_NAMED))
+
+
+def _covered(camera: Any, named: _Named, side: int, band: int) -> dict[str, labels.Box]:
+    """What the named objects cover of the picture, by their texts: the box around each, where it is in view."""
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    to_picture = camera.calc_matrix_camera(depsgraph, x=side, y=side) @ camera.matrix_world.inverted()
+    found = {}
+    for name, text in named.texts.items():
+        obj = bpy.data.objects[name].evaluated_get(depsgraph)
+        points = [to_picture @ (obj.matrix_world @ Vector(corner)).to_4d() for corner in obj.bound_box]
+        if any(point.w <= 0 for point in points):
+            continue  # behind the camera
+        across = [(point.x / point.w + 1) / 2 * side for point in points]
+        up = [(point.y / point.w + 1) / 2 * side for point in points]
+        x, y = max(min(across), 0), max(min(up), band)
+        width, height = min(max(across), side) - x, min(max(up), side) - y
+        if width > 0 and height > 0:
+            found[text] = labels.Box(x, y, width, height)
+    return found
 
 
 def _scale(near: float) -> tuple[float, str]:
@@ -165,21 +264,26 @@ def _scale(near: float) -> tuple[float, str]:
 
 
 @contextlib.contextmanager
-def _camera(tile: _Tile, objects: Sequence[str]) -> Iterator[tuple[Any, float]]:
-    """A camera that sees it all from there, for as long as it takes, and the width that it sees."""
+def _camera(tile: _Tile, shape: _Shape, band: float) -> Iterator[tuple[Any, float]]:
+    """A camera that sees it all from there, for as long as it takes, and the width that it sees.
+
+    `band`: the share of the picture that stays free at its foot.
+    """
     if tile.direction is None:
         yield bpy.context.scene.camera, 0.0
         return
-    low, high = _bounds(objects)
-    center, radius = (low + high) / 2, max((high - low).length / 2, 0.01)
     data = bpy.data.cameras.new(".mcp_bridge_look")
     camera = bpy.data.objects.new(".mcp_bridge_look", data)
     bpy.context.scene.collection.objects.link(camera)
     try:
+        center, radius = shape.center, (shape.box[1] - shape.box[0]).length / 2
         if tile.orthographic:
             data.type = "ORTHO"
-        width = data.ortho_scale = 2.1 * radius
-        distance = 3 * radius if tile.orthographic else 1.15 * radius / math.sin(data.angle / 2)
+            distance = 3 * radius
+        else:
+            distance = _ROOM * shape.distance(data.angle, band)
+        width = data.ortho_scale = _ROOM * shape.width(tile.direction, band)
+        data.shift_y = -band / 2
         data.clip_start, data.clip_end = distance / 1000, distance + 4 * radius
         camera.location = center + tile.direction * distance
         camera.rotation_euler = (-tile.direction).to_track_quat("-Z", "Y").to_euler()
@@ -211,16 +315,37 @@ def _lit(shading: Shading, camera: Any) -> Iterator[None]:
         bpy.data.lights.remove(data)
 
 
+def _chosen(names: Sequence[str]) -> list[Any]:
+    """The objects with what is below them, or all that is visible."""
+    if not names:
+        return [obj for obj in bpy.context.view_layer.objects if obj.visible_get()]
+    named = [bpy.data.objects[name] for name in names]
+    below = [child for obj in named for child in obj.children_recursive]
+    return list(dict.fromkeys(named + below))
+
+
+def _seen(names: Sequence[str]) -> list[Any]:
+    """Those of the chosen objects that have a surface."""
+    return [obj for obj in _chosen(names) if obj.type not in _NOT_SEEN]
+
+
+def _all_bounds(names: Sequence[str], frames: Sequence[int]) -> tuple[Vector, Vector]:
+    """The box around the objects in all of the frames, so that what moves is seen to move."""
+    boxes = []
+    for frame in frames or (None,):
+        if frame is not None:
+            bpy.context.scene.frame_set(frame)
+        boxes.append(_bounds(names))
+    return (
+        Vector([min(low[axis] for low, _ in boxes) for axis in range(3)]),
+        Vector([max(high[axis] for _, high in boxes) for axis in range(3)]),
+    )
+
+
 def _bounds(names: Sequence[str]) -> tuple[Vector, Vector]:
     """The box around the objects with what is below them, or around all that is visible."""
-    if names:
-        chosen = [bpy.data.objects[name] for name in names]
-        chosen += [child for obj in chosen for child in obj.children_recursive]
-    else:
-        chosen = [obj for obj in bpy.context.view_layer.objects if obj.visible_get()]
-    seen = [obj for obj in chosen if obj.type not in _NOT_SEEN]
-    corners = [obj.matrix_world @ Vector(corner) for obj in seen for corner in obj.bound_box]
-    corners = corners or [obj.matrix_world.translation.copy() for obj in chosen if names]
+    corners = [obj.matrix_world @ Vector(corner) for obj in _seen(names) for corner in obj.bound_box]
+    corners = corners or [obj.matrix_world.translation.copy() for obj in _chosen(names) if names]
     if not corners:
         corners = [Vector((-1, -1, -1)), Vector((1, 1, 1))]
     low = Vector([min(corner[axis] for corner in corners) for axis in range(3)])

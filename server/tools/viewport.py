@@ -18,11 +18,16 @@ def get_viewport_screenshot(
     context: RequestContext,
     max_size: Annotated[int, Bounds(64, 4096)] = 800,
     format: picture.Format = "png",  # noqa: A002 - the parameter's name is the tool's interface
+    area: Annotated[str, Bounds(longest=40)] = "",
 ) -> ToolResult:
     """A picture of the 3D viewport as the user sees it; without a window, a quick render through the camera.
 
     max_size: the longer side in pixels.
+    area: another editor that is open, such as NODE_EDITOR.
     """
-    shot = picture.viewport(max_size=max_size, picture_format=format)
+    if area:
+        shot = picture.area(area, max_size=max_size, picture_format=format)
+    else:
+        shot = picture.viewport(max_size=max_size, picture_format=format)
     note = f"{shot.width} × {shot.height} pixels, made by a {shot.source}."
     return ToolResult([content.image(shot.data, shot.mime_type), content.text(note)])

@@ -18,7 +18,10 @@ import base64, importlib
 sheet = importlib.import_module({EXTENSION!r} + ".scene.sheet")
 before = len(bpy.data.objects)
 made = sheet.make(max_size=512)
-tiles = [made.pixels[y + 40 : y + 256, x : x + 256, :3] for y in (0, 256) for x in (0, 256)]
+tiles = [made.bare[y + 40 : y + 256, x : x + 256, :3] / 255 for y in (0, 256) for x in (0, 256)]
+overlay = next(a for a in bpy.context.window_manager.windows[0].screen.areas if a.type == "VIEW_3D").spaces[0].overlay
+assert overlay.show_extras and overlay.show_outline_selected
+assert (made.pixels != made.bare).any()
 data = base64.b64encode(made.encoded()).decode()
 result = [list(made.pixels.shape), [float(t.std()) for t in tiles], made.note, len(bpy.data.objects) - before, data]
 """
@@ -28,3 +31,40 @@ result = [list(made.pixels.shape), [float(t.std()) for t in tiles], made.note, l
     assert min(spread) > 0.01
     assert note.startswith("2 columns, 2 rows: front (the bar is ")
     assert left == 0
+
+
+_AREAS = f"""
+import base64, importlib
+picture = importlib.import_module({EXTENSION!r} + ".scene.picture")
+areas = {{area.type: area for area in bpy.context.window_manager.windows[0].screen.areas}}
+images = len(bpy.data.images)
+kind = areas["DOPESHEET_EDITOR"].ui_type
+areas["DOPESHEET_EDITOR"].ui_type = "ShaderNodeTree"
+result = {{}}
+for name in ("node editor", "ShaderNodeTree", "OUTLINER", "properties"):
+    shot = picture.area(name, max_size=300, picture_format="png")
+    result[name] = [shot.width, shot.height, shot.source, base64.b64encode(shot.data).decode()]
+areas["DOPESHEET_EDITOR"].ui_type = "PREFERENCES"
+for name in ("preferences", "NODE_EDITOR"):
+    try:
+        picture.area(name, max_size=300, picture_format="png")
+    except Exception as error:
+        result[name] = [type(error).__name__, str(error)]
+areas["DOPESHEET_EDITOR"].ui_type = kind
+assert len(bpy.data.images) == images
+"""
+
+
+def test_other_editors_are_seen_and_private_ones_are_not(window: Window) -> None:
+    shown = window.run(_AREAS)
+    for name in ("preferences", "NODE_EDITOR"):
+        kind, message = shown.pop(name)
+        assert kind == "InvalidParamsError"
+        assert f"No editor {name!r} is open that may be looked at; open are OUTLINER" in message
+    for name, (width, height, source, data) in shown.items():
+        assert source == "screenshot"
+        assert max(width, height) == 300
+        (_PICTURES / f"area-{name.replace(' ', '-')}.png").write_bytes(base64.b64decode(data))
+    assert shown["node editor"] == shown["ShaderNodeTree"]
+    sizes = {name: len(data) for name, (*_, data) in shown.items()}
+    assert min(sizes.values()) > 2000, sizes  # an empty picture is smaller

@@ -62,6 +62,25 @@ def test_four_views_and_what_has_changed_since(tools: Tools) -> None:
     assert float(re.search(r"([\d.]+) % of", told)[1]) > 3.0
 
 
+def test_what_moves_is_seen_to_move_and_names_are_there(tools: Tools) -> None:
+    monkey = bpy.data.objects["Suzanne"]
+    bpy.ops.mesh.primitive_cube_add(location=(0, 0, -2))
+    bpy.context.object.name = "立方体"
+    monkey.keyframe_insert("location", frame=1)
+    monkey.location.x = 6
+    monkey.keyframe_insert("location", frame=20)
+    pixels, note = _look(tools, frames=[1, 20], max_size=400)
+    assert note.startswith("2 columns, 1 rows: frame 1; frame 20; (2) is 立方体.")
+    first, last = (pixels[:160, begin : begin + 200, :3].max(axis=2) for begin in (0, 200))
+    across = [np.average(np.arange(200), weights=(each > 0.2).sum(axis=0) + 1e-9) for each in (first, last)]
+    assert across[1] - across[0] > 10
+
+
+def test_an_editor_needs_a_window(tools: Tools) -> None:
+    with pytest.raises(ToolError, match=r"without a window, so there are no editors to see\. Without `area`"):
+        tools("get_viewport_screenshot", area="NODE_EDITOR")
+
+
 def test_a_turntable_and_frames(tools: Tools) -> None:
     _, note = _look(tools, turntable=3, max_size=128)
     assert "0 deg; 120 deg; 240 deg" in note

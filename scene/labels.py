@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names of objects, written into a picture beside what they name. Pure: rectangles in pixels, y upwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import letters
+
+__all__ = ("Box", "place", "write")
+
+_LONGEST = 18
+#: Around the letters, in their pixels.
+_MARGIN = 1
+#: A name further than this (in its heights) from what it names gets a line to it.
+_NEAR = 0.6
+#: What covering something counts at least, however large it is.
+_LEAST = 0.3
+#: How many heights of a name a place may be away.
+_RINGS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle: its lower left corner, its width and height."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def shared(self, other: Box) -> float:
+        """The area that both cover."""
+        across = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
+        up = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
+        return max(0.0, across) * max(0.0, up)
+
+    def gap(self, other: Box) -> float:
+        """How far they are from each other, 0 where they touch."""
+        across = max(self.x, other.x) - min(self.x + self.width, other.x + other.width)
+        up = max(self.y, other.y) - min(self.y + self.height, other.y + other.height)
+        return max(0.0, across, up)
+
+    @property
+    def area(self) -> float:
+        return self.width * self.height
+
+    @property
+    def center(self) -> tuple[float, float]:
+        return self.x + self.width / 2, self.y + self.height / 2
+
+
+def place(named: Mapping[str, Box], room: Box, size: int) -> dict[str, Box]:
+    """Where each name goes: beside what it names, on no other name, over as little of the objects as can be.
+
+    `named`: what the objects cover, the most important first; `room`: where names may be; `size` as in `letters`.
+    A name for which there is no place is left out.
+    """
+    found: dict[str, Box] = {}
+    for name, box in named.items():
+        width = letters.width(shortened(name), size) + 2 * _MARGIN * size
+        height = (letters.HEIGHT + 2 * _MARGIN) * size
+        if width > room.width:
+            continue
+        free = [
+            spot
+            for spot in _spots(box, room, width, height)
+            if not any(spot.shared(other) for other in found.values())
+        ]
+        if free:
+            found[name] = min(free, key=lambda spot: _cost(spot, box, named, room))
+    return found
+
+
+def shortened(name: str) -> str:
+    """A name as it is written."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 2]}.."
+
+
+def write(pixels: Any, text: str, spot: Box, box: Box, size: int) -> None:
+    """Write a name where `place` put it, on a ground of its own so that it is read on light and dark."""
+    x, y, right, top = (
+        round(v) for v in (spot.x, spot.y, spot.x + spot.width, spot.y + spot.height)
+    )
+    if spot.gap(box) > _NEAR * spot.height:
+        _line(pixels, spot.center, box.center)
+    pixels[y:top, x:right, :3] *= 0.2
+    letters.draw(pixels, shortened(text), x + _MARGIN * size, y + _MARGIN * size, size)
+
+
+def _spots(box: Box, room: Box, width: float, height: float) -> Iterator[Box]:
+    """Around what is named, ever further away, then over its middle; all within the room."""
+    middle, level = box.x + (box.width - width) / 2, box.y + (box.height - height) / 2
+    right, top = room.x + room.width - width, room.y + room.height - height
+    wanted = []
+    for away in range(_RINGS):
+        above, below = box.y + box.height + 1 + away * height, box.y - (away + 1) * height - 1
+        after, before = box.x + box.width + 1 + away * height, box.x - width - 1 - away * height
+        wanted += [(middle, above), (middle, below), (after, level), (before, level)]
+        wanted += [(x, y) for y in (above, below) for x in (after, before)]
+    wanted.append((middle, level))
+    for x, y in wanted:
+        yield Box(min(max(x, room.x), right), min(max(y, room.y), top), width, height)
+
+
+def _cost(spot: Box, box: Box, named: Mapping[str, Box], room: Box) -> float:
+    """What speaks against a place: what it covers, as a share of the name, and how far away it is.
+
+    On something large a name hides little of it: of what fills the room it may lie anywhere.
+    """
+    covered = sum(
+        spot.shared(other) * max(_LEAST, 1 - 2 * other.area / room.area) for other in named.values()
+    )
+    return covered / spot.area + spot.gap(box) / (2 * spot.height)
+
+
+def _line(pixels: Any, begin: tuple[float, float], end: tuple[float, float]) -> None:
+    steps = int(max(abs(end[0] - begin[0]), abs(end[1] - begin[1]), 1))
+    for step in range(steps + 1):
+        x, y = (round(a + (b - a) * step / steps) for a, b in zip(begin, end, strict=True))
+        if 0 <= y < pixels.shape[0] and 0 <= x < pixels.shape[1]:
+            pixels[y, x, :3] = (1.0, 1.0, 1.0) if step % 4 < 2 else (0.0, 0.0, 0.0)
