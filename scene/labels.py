@@ -81,9 +81,7 @@ def shortened(name: str) -> str:
 
 def write(pixels: Any, text: str, spot: Box, box: Box, size: int) -> None:
     """Write a name where `place` put it, on a ground of its own so that it is read on light and dark."""
-    x, y, right, top = (
-        round(v) for v in (spot.x, spot.y, spot.x + spot.width, spot.y + spot.height)
-    )
+    x, y, right, top = (round(v) for v in (spot.x, spot.y, spot.x + spot.width, spot.y + spot.height))
     if spot.gap(box) > _NEAR * spot.height:
         _line(pixels, spot.center, box.center)
     pixels[y:top, x:right, :3] *= 0.2

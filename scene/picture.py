@@ -97,14 +97,14 @@ def _screenshot(window: Any, chosen: Any, max_size: int, picture_format: Format)
             operators.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
             operators.screen.screenshot_area(filepath=str(path), check_existing=False)
         image: Any = bpy.data.images.load(str(path))
-    try:
-        width, height = image.size
-        scale = min(1.0, max_size / max(width, height, 1))
-        width, height = max(1, round(width * scale)), max(1, round(height * scale))
-        image.scale(width, height)
-        data = _saved(image, picture_format)
-    finally:
-        bpy.data.images.remove(image)
+        try:
+            width, height = image.size
+            scale = min(1.0, max_size / max(width, height, 1))
+            width, height = max(1, round(width * scale)), max(1, round(height * scale))
+            image.scale(width, height)
+            data = _saved(image, picture_format)
+        finally:
+            bpy.data.images.remove(image)
     return Picture(data, f"image/{picture_format}", width, height, "screenshot")
 
 
@@ -167,7 +167,9 @@ def through(camera: Any, side: int) -> Any:
 @contextlib.contextmanager
 def _plain(overlay: Any) -> Iterator[None]:
     """Leave out what a viewport draws over the objects: cameras' and lights' outlines, the cursor, the selection."""
-    names = "show_extras show_cursor show_relationship_lines show_object_origins show_outline_selected".split()
+    names = (
+        "show_extras show_cursor show_relationship_lines show_object_origins show_outline_selected".split()
+    )
     before = {name: getattr(overlay, name) for name in names}
     try:
         for name in names:

@@ -106,7 +106,11 @@ class _Named:
 
     def note(self) -> str:
         """What the pictures cannot say."""
-        told = [f"{text} is {name}" for name, text in self.texts.items() if text == f"({text[1:-1]})" and text != name]
+        told = [
+            f"{text} is {name}"
+            for name, text in self.texts.items()
+            if text == f"({text[1:-1]})" and text != name
+        ]
         more = [f"{self.left_out} more objects are not named"] if self.left_out else []
         return "".join(f"; {each}" for each in told + more)
 
@@ -169,9 +173,9 @@ def difference(before: Sheet, after: Sheet) -> tuple[Sheet, float]:
     third[..., :3] //= 3
     third[changed] = (255, 64, 26, 255)
     both, bare = ([each.pixels for each in (before, after)], [each.bare for each in (before, after)])
-    return Sheet(
-        np.concatenate([*both, third], axis=1), np.concatenate([*bare, third], axis=1), ""
-    ), float(changed.mean())
+    return Sheet(np.concatenate([*both, third], axis=1), np.concatenate([*bare, third], axis=1), ""), float(
+        changed.mean()
+    )
 
 
 def _tiles(views: Sequence[View], turntable: int, frames: Sequence[int]) -> list[_Tile]:

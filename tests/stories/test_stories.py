@@ -7,29 +7,19 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
-import httpx2
 import pytest
 from mcp import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCMessage
-from pydantic import TypeAdapter
-from websockets.asyncio.client import connect
 
-from support import blender, foreign
+from support import foreign
+from support.sdk import dump, transport
 from support.serving import TOKEN, Served
 
 _HERE = Path(__file__).parent
-_MESSAGE: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
 Report = dict[str, Any]
 
 TABLE = """
@@ -67,52 +57,10 @@ STORY: list[tuple[str, dict[str, object]]] = [
 PAGES: tuple[str, dict[str, object]] = ("get_scene_info", {"limit": 1000, "fields": ["type"]})
 
 
-@asynccontextmanager
-async def _websocket(url: str) -> AsyncIterator[Any]:
-    """The custom transport for SDK 2.x: one JSON-RPC message a text frame."""
-    to_client, from_server = anyio.create_memory_object_stream[Any](0)
-    to_server, from_client = anyio.create_memory_object_stream[Any](0)
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with connect(url, subprotocols=["mcp"], additional_headers=headers, max_size=None) as socket:
-
-        async def receive() -> None:
-            async with to_client:
-                async for text in socket:
-                    await to_client.send(SessionMessage(_MESSAGE.validate_json(text)))
-
-        async def send() -> None:
-            async for message in from_client:
-                await socket.send(message.message.model_dump_json(by_alias=True, exclude_unset=True))
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(receive)
-            group.start_soon(send)
-            yield from_server, to_server
-            group.cancel_scope.cancel()
-
-
-@asynccontextmanager
-async def _http(url: str) -> AsyncIterator[Any]:
-    async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as client,
-        streamable_http_client(url, http_client=client) as streams,
-    ):
-        yield streams
-
-
-def _transport(kind: str, served: Served) -> AbstractAsyncContextManager[Any]:
-    if kind == "websocket":
-        return _websocket(f"ws://127.0.0.1:{served.port}/mcp")
-    if kind == "http":
-        return _http(f"http://127.0.0.1:{served.port}/mcp")
-    shim = blender.installed_folder() / "server" / "stdio_shim.py"
-    return stdio_client(StdioServerParameters(command=sys.executable, args=[str(shim)], env=served.env))
-
-
 async def _tell(kind: str, mode: str, served: Served, story: list[Any], pages: Any) -> Report:
-    async with Client(_transport(kind, served), mode=mode) as client:
+    async with Client(transport(kind, served), mode=mode) as client:
         tools = [tool.name for tool in (await client.list_tools()).tools]
-        results = [_dump(await client.call_tool(name, arguments)) for name, arguments in story]
+        results = [dump(await client.call_tool(name, arguments)) for name, arguments in story]
         objects: list[str] = []
         cursor = None
         while pages:
@@ -125,10 +73,6 @@ async def _tell(kind: str, mode: str, served: Served, story: list[Any], pages: A
             if cursor is None:
                 break
         return {"tools": tools, "results": results, "objects": objects}
-
-
-def _dump(result: Any) -> Report:
-    return result.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _python_2(kind: str, mode: str, served: Served, story: list[Any], pages: Any) -> Report:

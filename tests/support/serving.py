@@ -41,13 +41,8 @@ def serving(folder: Path, *, objects: int = 0, killed: bool = False, **more: str
     kills it. `more`: environment variables.
     """
     port = free_port()
-    env = blender.environment(
-        folder,
-        BLENDER_PORT=str(port),
-        BLENDER_MCP_TOKEN=TOKEN,
-        BLENDER_MCP_CONFIRM="auto",
-        **more,
-    )
+    own = {"BLENDER_PORT": str(port), "BLENDER_MCP_TOKEN": TOKEN, "BLENDER_MCP_CONFIRM": "auto"}
+    env = blender.environment(folder, **own | more)
     log = folder / "log.txt"
     with log.open("w") as output:
         process = subprocess.Popen(
