@@ -9,7 +9,8 @@ whoever listens fetches it with `take` when it likes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__ = (
     "Changes",
     "listen",
     "loads",
+    "quiet",
     "register",
     "revision",
     "settled",
@@ -59,6 +61,7 @@ _revision = 0
 _loads = 0
 _saved = -1
 _selection: tuple[str | None, int] = (None, 0)
+_quiet = 0
 _listeners: Listeners[[]] = Listeners()
 _unlisten: Callable[[], None] | None = None
 _census = b""
@@ -97,6 +100,34 @@ def _look_closely() -> None:
     if (at, frames) == (_revision, shown) and now != before:
         _on_everything()
     _contents = (now, _revision, shown)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """What happens inside counts as no change: things made to look with, and gone again at its end. Main thread.
+
+    A yes that somebody has given stays good, and nobody is told of a frame that was gone to and left.
+    """
+    global _quiet
+    if not _quiet:
+        _evaluate()  # what was changed before counts
+    _quiet += 1
+    try:
+        yield
+    finally:
+        try:
+            if _quiet == 1:
+                _evaluate()
+        finally:
+            _quiet -= 1
+
+
+def _evaluate() -> None:
+    """Bring up to date what is seen, in every window."""
+    layers = [bpy.context.view_layer]
+    layers += [window.view_layer for window in bpy.context.window_manager.windows]
+    for layer in dict.fromkeys(layers):
+        layer.update()
 
 
 def loads() -> int:
@@ -144,6 +175,8 @@ def _note(note: Callable[[Changes], None], *, counts: bool = True) -> None:
 
 @persistent
 def _on_depsgraph(scene: Any, depsgraph: Any) -> None:
+    if _quiet:
+        return
     updates = depsgraph.updates
     names: dict[Any, set[str]] = {
         bpy.types.Object: set(),
@@ -208,12 +241,14 @@ def _on_redo(*arguments: Any) -> None:
 
 @persistent
 def _on_frame(scene: Any, *_: Any) -> None:
-    history.happened("frame", _revision, frame=scene.frame_current)
+    if not _quiet:
+        history.happened("frame", _revision, frame=scene.frame_current)
 
 
 @persistent
 def _on_render_end(*_: Any) -> None:
-    history.happened("render", _revision)
+    if not _quiet:
+        history.happened("render", _revision)
 
 
 @persistent

@@ -9,6 +9,8 @@ from typing import Any
 
 import bpy
 
+from . import events
+
 __all__ = ("bench_for", "is_of_scene", "scratch")
 
 _SCRATCH = ".mcp_bridge_scratch"
@@ -22,20 +24,17 @@ def is_of_scene(tree: Any) -> bool:
 @contextmanager
 def scratch(tree_type: str, *, of_scene: bool = False) -> Iterator[Any]:
     """An empty tree that nobody sees, for as long as it takes; `of_scene` as in `is_of_scene`."""
-    if of_scene:
-        scene: Any = bpy.data.scenes.new(_SCRATCH)
+    data: Any = bpy.data
+    with events.quiet():
+        blocks = data.scenes if of_scene else data.node_groups
+        made = blocks.new(_SCRATCH) if of_scene else blocks.new(_SCRATCH, tree_type)
         try:
-            scene.use_nodes = True
-            scene.node_tree.nodes.clear()
-            yield scene.node_tree
+            if of_scene:
+                made.use_nodes = True
+                made.node_tree.nodes.clear()
+            yield made.node_tree if of_scene else made
         finally:
-            bpy.data.scenes.remove(scene)
-        return
-    tree = bpy.data.node_groups.new(_SCRATCH, tree_type)  # type: ignore[arg-type]
-    try:
-        yield tree
-    finally:
-        bpy.data.node_groups.remove(tree)
+            blocks.remove(made)
 
 
 @contextmanager

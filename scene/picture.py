@@ -16,6 +16,7 @@ from mathutils import Vector
 
 from ..errors import ExternalServiceError, InvalidParamsError
 from ..names import did_you_mean, quoted
+from . import events
 
 __all__ = ("Format", "Picture", "area", "encode", "render", "through", "viewport")
 
@@ -25,7 +26,7 @@ _SAMPLES = 4
 #: Editors that may be looked at: not those that show settings, files, keys or what somebody types.
 _EDITORS = frozenset(
     "VIEW_3D IMAGE_EDITOR NODE_EDITOR SEQUENCE_EDITOR CLIP_EDITOR DOPESHEET_EDITOR GRAPH_EDITOR NLA_EDITOR OUTLINER "
-    "PROPERTIES SPREADSHEET TEXT_EDITOR".split()
+    "SPREADSHEET TEXT_EDITOR".split()
 )
 #: From where a scene without a camera is looked at: the front right, a little above.
 _DIRECTION = Vector((0.62, -0.7, 0.42)).normalized()
@@ -87,25 +88,39 @@ def area(editor: str, *, max_size: int, picture_format: Format) -> Picture:
 
 
 def _screenshot(window: Any, chosen: Any, max_size: int, picture_format: Format) -> Picture:
-    """An area of a window, drawn anew."""
-    operators: Any = bpy.ops
+    """An area of a window without its header and side bars, drawn anew and read while it is drawn.
+
+    Blender's own screenshots read what is on the screen, which is black on some.
+    """
+    import gpu
+
     context: Any = bpy.context
-    with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
-        path = Path(folder) / "area.png"
+    drawn: list[Any] = []
+
+    def read() -> None:
+        region = context.region
+        if context.area == chosen:
+            buffer = gpu.state.active_framebuffer_get().read_color(
+                0, 0, region.width, region.height, 4, 0, "FLOAT"
+            )
+            buffer.dimensions = region.width * region.height * 4
+            drawn[:] = [(buffer, region.width, region.height)]
+
+    space = type(chosen.spaces.active)
+    handler = space.draw_handler_add(read, (), "WINDOW", "POST_PIXEL")
+    try:
         with context.temp_override(window=window, screen=window.screen, area=chosen):
             chosen.tag_redraw()
-            operators.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
-            operators.screen.screenshot_area(filepath=str(path), check_existing=False)
-        image: Any = bpy.data.images.load(str(path))
-        try:
-            width, height = image.size
-            scale = min(1.0, max_size / max(width, height, 1))
-            width, height = max(1, round(width * scale)), max(1, round(height * scale))
-            image.scale(width, height)
-            data = _saved(image, picture_format)
-        finally:
-            bpy.data.images.remove(image)
-    return Picture(data, f"image/{picture_format}", width, height, "screenshot")
+            bpy.ops.wm.redraw_timer(type="DRAW_WIN", iterations=1)
+    finally:
+        space.draw_handler_remove(handler, "WINDOW")
+    if not drawn:
+        raise ExternalServiceError("Blender did not draw that editor: its window may be minimized.")
+    pixels, width, height = drawn[0]
+    scale = min(1.0, max_size / max(width, height))
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    data = encode(pixels, width, height, picture_format, size)
+    return Picture(data, f"image/{picture_format}", *size, "screenshot")
 
 
 def render(*, max_size: int, picture_format: Format | Literal["bmp"]) -> Picture:
@@ -124,9 +139,11 @@ def render(*, max_size: int, picture_format: Format | Literal["bmp"]) -> Picture
         for side in (scene.render.resolution_x, scene.render.resolution_y)
     ]
     with (
+        events.quiet(),
         tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder,
         _camera(scene),
         _render_settings(scene, size, picture_format, Path(folder) / "picture"),
+        _no_new_images(),
     ):
         try:
             bpy.ops.render.render(write_still=True)
@@ -233,22 +250,22 @@ def _draw(space: Any, region: Any, width: int, height: int, views: tuple[Any, An
     return pixels
 
 
-def encode(pixels: Any, width: int, height: int, picture_format: Format) -> bytes:
-    """Bytes of a picture from a flat buffer of RGBA floats, by Blender's own writer."""
+def encode(
+    pixels: Any, width: int, height: int, picture_format: Format, size: tuple[int, int] | None = None
+) -> bytes:
+    """Bytes of a picture from a flat buffer of RGBA floats, by Blender's own writer; scaled to `size`."""
     image: Any = bpy.data.images.new(".mcp_bridge_picture", width, height, alpha=False)
     try:
         image.pixels.foreach_set(pixels)
-        return _saved(image, picture_format)
+        if size not in (None, (width, height)):
+            image.scale(*size)
+        image.file_format = picture_format.upper()
+        with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
+            path = Path(folder) / "picture"
+            image.save(filepath=str(path), quality=_QUALITY)
+            return path.read_bytes()
     finally:
         bpy.data.images.remove(image)
-
-
-def _saved(image: Any, picture_format: Format) -> bytes:
-    image.file_format = picture_format.upper()
-    with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
-        path = Path(folder) / "picture"
-        image.save(filepath=str(path), quality=_QUALITY)
-        return path.read_bytes()
 
 
 @contextlib.contextmanager
@@ -274,14 +291,29 @@ def _render_settings(scene: Any, size: list[int], picture_format: str, path: Pat
         (output, "color_mode", "RGB"),
         (output, "quality", _QUALITY),
     ]
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in values]
+    before = [(owner, name, getattr(owner, name), owner.is_property_set(name)) for owner, name, _ in values]
+    own = set(scene.keys())
     try:
         for owner, name, value in values:
             setattr(owner, name, value)
         yield
     finally:
-        for owner, name, value in before:
+        for owner, name, value, was_set in before:
             setattr(owner, name, value)
+            if not was_set:
+                owner.property_unset(name)
+        for key in set(scene.keys()) - own:  # where Cycles keeps what was set
+            del scene[key]
+
+
+@contextlib.contextmanager
+def _no_new_images() -> Iterator[None]:
+    """Take away the image that Blender keeps its first render in, so that nothing is left of a quick look."""
+    images: Any = bpy.data.images
+    before = {image.session_uid for image in images}
+    yield
+    for image in [image for image in images if image.session_uid not in before]:
+        images.remove(image)
 
 
 @contextlib.contextmanager

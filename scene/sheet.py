@@ -15,7 +15,7 @@ import numpy as np
 from mathutils import Vector
 
 from ..errors import InvalidParamsError
-from . import labels, letters, picture
+from . import events, labels, letters, picture
 from .describe import find
 
 __all__ = ("Shading", "Sheet", "View", "difference", "make")
@@ -131,7 +131,13 @@ def make(
     """
     for name in objects:
         find(bpy.data.objects, name, "object")
-    tiles = _tiles(views, turntable, frames)
+    with events.quiet():
+        return _make(objects, _tiles(views, turntable, frames), frames, shading, max_size)
+
+
+def _make(
+    objects: Sequence[str], tiles: Sequence[_Tile], frames: Sequence[int], shading: Shading, max_size: int
+) -> Sheet:
     if len(tiles) > _MOST_TILES:
         raise InvalidParamsError(
             f"{len(tiles)} views are more than the {_MOST_TILES} of one sheet: ask for fewer"
@@ -142,7 +148,6 @@ def make(
     bare = np.zeros((rows * side, columns * side, 4), dtype=np.uint8)
     bare[..., 3] = 255
     sheet = bare.copy()
-    bpy.context.view_layer.update()  # what a script has just changed is not evaluated yet
     notes, named = [], _named(objects)
     now = bpy.context.scene.frame_current
     try:

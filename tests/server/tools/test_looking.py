@@ -12,6 +12,7 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
+from bl_ext.user_default.mcp_bridge.scene import events, history
 
 from support.tool_calls import ToolError, Tools
 
@@ -74,6 +75,15 @@ def test_what_moves_is_seen_to_move_and_names_are_there(tools: Tools) -> None:
     first, last = (pixels[:160, begin : begin + 200, :3].max(axis=2) for begin in (0, 200))
     across = [np.average(np.arange(200), weights=(each > 0.2).sum(axis=0) + 1e-9) for each in (first, last)]
     assert across[1] - across[0] > 10
+
+
+def test_looking_changes_nothing_that_a_yes_is_bound_to(tools: Tools) -> None:
+    revision, newest = events.settled(), history.newest()
+    tools.raw("look", {"frames": [1, 5], "max_size": 64})
+    tools.raw("get_viewport_screenshot", {"max_size": 64})
+    assert (events.settled(), history.newest()) == (revision, newest)
+    bpy.data.objects["Suzanne"].location.x = 1
+    assert events.settled() > revision
 
 
 def test_an_editor_needs_a_window(tools: Tools) -> None:

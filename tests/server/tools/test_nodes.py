@@ -45,6 +45,22 @@ def test_what_is_wrong_is_told(tools: Tools) -> None:
         tools("get_node_tree", kind="material", name="Wod")
 
 
+def test_a_yes_given_in_the_client_counts(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is made to check the tree before and after the question is no change that would void the yes."""
+    monkeypatch.setenv("BLENDER_MCP_CONFIRM", "client")
+    monkeypatch.setenv("BLENDER_MCP_REHEARSE", "never")
+    tools.capabilities = {"elicitation": {"form": {}}}
+    tree = tools("get_node_tree", kind="material", name="Wood")
+    arguments = {"kind": "material", "name": "Wood", "tree": tree}
+    asked = tools.raw("set_node_tree", arguments)
+    [key] = asked["inputRequests"]
+    yes = {"action": "accept", "content": {"apply": True}}
+    answer = tools.raw(
+        "set_node_tree", arguments, inputResponses={key: yes}, requestState=asked["requestState"]
+    )
+    assert answer["structuredContent"]["result"] == {"nodes": 2, "links": 1}
+
+
 def test_without_a_yes_nothing_is_built(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLENDER_MCP_CONFIRM", "client")
     with pytest.raises(ToolError, match="The user has to agree before a script runs"):
