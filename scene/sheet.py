@@ -80,7 +80,7 @@ class _Shape:
         turned = (-direction).to_track_quat("-Z", "Y").inverted()
         half = (self.box[1] - self.box[0]) / 2
         signs = ((x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1))
-        return [turned @ Vector(sign * part for sign, part in zip(each, half, strict=True)) for each in signs]
+        return [turned @ Vector((x * half.x, y * half.y, z * half.z)) for x, y, z in signs]
 
     def width(self, direction: Vector, band: float) -> float:
         """How wide a square view from there has to be."""
