@@ -129,7 +129,7 @@ def render(*, max_size: int, picture_format: Format | Literal["bmp"]) -> Picture
     All settings are put back. Raises ExternalServiceError when Cycles is not there or fails.
     """
     scene = bpy.context.scene
-    if not hasattr(scene, "cycles"):
+    if "cycles" not in scene.bl_rna.properties:
         raise ExternalServiceError(
             "A picture without a window needs Cycles, which is switched off: enable the add-on Cycles Render Engine."
         )
@@ -140,10 +140,10 @@ def render(*, max_size: int, picture_format: Format | Literal["bmp"]) -> Picture
     ]
     with (
         events.quiet(),
+        _nothing_left(scene),
         tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder,
         _camera(scene),
         _render_settings(scene, size, picture_format, Path(folder) / "picture"),
-        _no_new_images(),
     ):
         try:
             bpy.ops.render.render(write_still=True)
@@ -292,7 +292,6 @@ def _render_settings(scene: Any, size: list[int], picture_format: str, path: Pat
         (output, "quality", _QUALITY),
     ]
     before = [(owner, name, getattr(owner, name), owner.is_property_set(name)) for owner, name, _ in values]
-    own = set(scene.keys())
     try:
         for owner, name, value in values:
             setattr(owner, name, value)
@@ -302,18 +301,22 @@ def _render_settings(scene: Any, size: list[int], picture_format: str, path: Pat
             setattr(owner, name, value)
             if not was_set:
                 owner.property_unset(name)
-        for key in set(scene.keys()) - own:  # where Cycles keeps what was set
-            del scene[key]
 
 
 @contextlib.contextmanager
-def _no_new_images() -> Iterator[None]:
-    """Take away the image that Blender keeps its first render in, so that nothing is left of a quick look."""
+def _nothing_left(scene: Any) -> Iterator[None]:
+    """Take away what a render leaves behind: the image that Blender keeps its first one in, and what the scene keeps
+    of Cycles once its settings were looked at.
+    """
     images: Any = bpy.data.images
-    before = {image.session_uid for image in images}
-    yield
-    for image in [image for image in images if image.session_uid not in before]:
-        images.remove(image)
+    before, own = {image.session_uid for image in images}, set(scene.keys())
+    try:
+        yield
+    finally:
+        for image in [image for image in images if image.session_uid not in before]:
+            images.remove(image)
+        for key in set(scene.keys()) - own:
+            del scene[key]
 
 
 @contextlib.contextmanager

@@ -86,9 +86,9 @@ async def _changes(tell: _Teller) -> None:
     [part] = told["animated"]
     assert (told["frame"], told["end"], len(part["curves"][0]["keys"])) == (20, 40, 2)
 
-    calls = [{"tool": "get_object_info", "arguments": {"name": name}} for name in ("Cube", "Nobody")]
+    calls = [{"tool": "get_object_info", "arguments": {"name": name}} for name in ("Cube", "Light")]
     both = await tell("batch", calls=calls)
-    assert [one["is_error"] for one in both["results"]] == [False, True]
+    assert [one["is_error"] for one in both["results"]] == [False, False]
 
 
 async def _tells_what_happens(tell: _Teller) -> None:
@@ -119,9 +119,9 @@ async def _story(served: Served) -> set[str]:
 
     async with Client(transport("websocket", served), elicitation_callback=agree) as client:
         tell = _Teller(client)
-        every = " ".join(one.name for one in all_tools())[:200]
-        for query in (every, "undo history file image", "node animation batch document"):
-            await tell("find_tools", query=query, limit=50)
+        for one in all_tools():
+            if not one.listed:
+                await tell("find_tools", query=one.name, limit=1)
         listed = {one.name for one in (await client.list_tools()).tools}
         for part in (_looks, _reads, _changes, _tells_what_happens):
             await part(tell)
