@@ -27,7 +27,8 @@ ELSEWHERE = frozenset(
     inject_bpy_script rehearse_script render_image render_animation cancel_job get_job
     search_polyhaven_assets get_polyhaven_categories download_polyhaven_asset set_texture search_sketchfab_models
     download_sketchfab_model create_rodin_job poll_rodin_job_status import_generated_asset check_rodin_balance
-    get_asset_credits export_file save_file save_copy open_file import_file upload_file download_file list_files remove_file
+    get_asset_credits export_file save_file save_copy open_file import_file
+    upload_file download_file list_files remove_file
     """.split()
 )
 
