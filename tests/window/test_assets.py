@@ -27,7 +27,7 @@ COLOURS = {
 }
 #: The tab, and the panel's header once it is alone and the area fills the window.
 TAB = (1267, 245)
-HEADER = (1050, 351)
+HEADER = (1050, 382)
 
 
 class Assets:
@@ -95,9 +95,11 @@ def test_every_state_of_the_panel(assets: Assets, server: PolyHavenServer) -> No
     assets.window.click(*TAB)
     assets.window.settle(1.0)
     assets.window.picture("assets-tab")
+    assets.run(_COUNT_DRAWING)
     assets.window.click(*HEADER)
     assets.window.settle(1.0)
     assets.window.picture("assets-rest")
+    assert assets.run("result = bpy.app.driver_namespace['assets_drawn']"), "the panel is not open"
 
     found = server.routes["/assets"]
     server.routes["/assets"] = lambda request: time.sleep(2) or found(request)
@@ -139,6 +141,16 @@ def test_every_state_of_the_panel(assets: Assets, server: PolyHavenServer) -> No
     assets.until("view.error")
     assets.window.picture("assets-failed")
 
+
+#: Whether the panel is drawn, which it is while it is open.
+_COUNT_DRAWING = """
+panel, space = bpy.types.MCP_BRIDGE_PT_assets, bpy.app.driver_namespace
+space['assets_drawn'], drawing = 0, panel.draw
+def draw(self, context):
+    space['assets_drawn'] += 1
+    drawing(self, context)
+panel.draw = draw
+"""
 
 LARGE = 500_000_000
 #: Notes how much memory (MB) is taken, and when the scene is drawn: with `busy` as often as Blender can.
