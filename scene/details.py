@@ -115,7 +115,7 @@ def _nodes(tree: Any) -> str:
         said = [f"{_word(name)} {_shown(value)}" for name, value in values.items()]
         said += entering.get(node["name"], []) if len(told["nodes"]) > 2 else []
         parts.append(f"{node['name']}: {', '.join(said[:_MOST_VALUES])}" if said else node["name"])
-    return "; ".join(parts)
+    return _some(parts, "; ")
 
 
 def _light(item: Any) -> Iterator[str]:
@@ -185,10 +185,10 @@ def _few(one: str, many: str, names: Iterable[str]) -> str:
     return f"{one if len(found) == 1 else many} {_some(found)}" if found else ""
 
 
-def _some(names: Iterable[str]) -> str:
+def _some(names: Iterable[str], between: str = ", ") -> str:
     found = list(names)
     more = f" and {len(found) - _MOST_NAMES:,} more" if len(found) > _MOST_NAMES else ""
-    return ", ".join(found[:_MOST_NAMES]) + more
+    return between.join(found[:_MOST_NAMES]) + more
 
 
 def _count(number: int, word: str) -> str:
@@ -197,7 +197,7 @@ def _count(number: int, word: str) -> str:
 
 def _word(name: str) -> str:
     """A socket or property in lower case and plain letters."""
-    return name.lstrip("@").replace("_", " ").lower()
+    return name.lstrip("@").replace("_", " ").replace("#", " ").lower()
 
 
 def _shown(value: Any) -> str:

@@ -161,6 +161,17 @@ def test_a_new_data_block_is_told_of_as_a_person_wrote_down(name: str) -> None:
     assert detail(_made(script)) == expected
 
 
+def test_of_many_nodes_the_first_ones_are_told() -> None:
+    script = """
+        new = D.node_groups.new("Sums", "GeometryNodeTree")
+        for _ in range(10):
+            new.nodes.new("ShaderNodeMath").inputs[1].default_value = 2
+    """
+    told = detail(_made(script))
+    assert told.startswith("10 nodes, Math: value 2 2; Math.001: value 2 2; ")
+    assert told.endswith("Math.007: value 2 2 and 2 more")
+
+
 def test_a_large_tree_is_only_counted() -> None:
     new = _made(
         "new = D.node_groups.new('Many', 'GeometryNodeTree')\nfor _ in range(100): new.nodes.new('ShaderNodeMath')"
