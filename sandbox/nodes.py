@@ -15,7 +15,7 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 from . import hooks, names
 from .inference import Kind, Kinds, Scope
 
-__all__ = ("LOAD", "STORE", "Finding", "Nodes", "are_small", "is_small", "uncounted", "yields")
+__all__ = ("LOAD", "STORE", "Finding", "Nodes", "are_small", "children", "is_small", "uncounted", "yields")
 
 LOAD: Final = ast.Load()
 STORE: Final = ast.Store()
@@ -223,6 +223,17 @@ def uncounted(args: ast.arguments) -> bool:
     return sys.version_info >= (3, 13) and bool(inexact)
 
 
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below, but those that say "load" or "+": several times as fast as the standard library."""
+    found: list[ast.AST] = []
+    for inside in vars(node).values():
+        if type(inside) is list:
+            found += [child for child in inside if isinstance(child, ast.AST)]
+        elif isinstance(inside, ast.AST) and inside._fields:
+            found.append(inside)
+    return found
+
+
 def yields(body: Sequence[ast.AST]) -> bool:
     """Whether a function of this body is a generator."""
     waiting = list(body)
@@ -231,5 +242,5 @@ def yields(body: Sequence[ast.AST]) -> bool:
         if isinstance(node, ast.Yield | ast.YieldFrom):
             return True
         if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            waiting += ast.iter_child_nodes(node)
+            waiting += children(node)
     return False

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .compile import Compiled, Finding, ScriptRefused, compile_script
+from .nodes import children
 from .policy import Policy, policy
 from .rna import Property, RnaIndex
 
@@ -148,8 +149,12 @@ class _Checker:
                     node = node.value
                 self._walk(node, tentative=tentative)
                 return
+        if tentative or not isinstance(node, _TENTATIVE):
+            for child in children(node):
+                self._walk(child, tentative=tentative)
+            return
         for name, value in ast.iter_fields(node):
-            inside = tentative or _is_tentative(node, name)
+            inside = _is_tentative(node, name)
             for child in value if isinstance(value, list) else (value,):
                 if isinstance(child, ast.AST):
                     self._walk(child, tentative=inside)
@@ -345,6 +350,9 @@ _STRUCT_METHODS = frozenset(
 )
 
 
+_TENTATIVE = (ast.Try, ast.If, ast.IfExp, ast.BoolOp)
+
+
 def _is_tentative(node: ast.AST, field_name: str) -> bool:
     match node:
         case ast.Try() | ast.If() | ast.IfExp():
@@ -357,9 +365,13 @@ def _is_tentative(node: ast.AST, field_name: str) -> bool:
 def _aliases(tree: ast.Module) -> dict[str, str]:
     """Names that stand for parts of bpy wherever they are bound, and for nothing else: imports and `ops = bpy.ops`."""
     bound: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
-        for name, path in _bindings(node):
-            bound.setdefault(name, set()).add(path)
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        waiting += children(node)
+        if type(node) in _BINDING:
+            for name, path in _bindings(node):
+                bound.setdefault(name, set()).add(path)
     known = {name: next(iter(paths)) for name, paths in bound.items() if len(paths) == 1 and "" not in paths}
     for _ in range(4):  # aliases of aliases
         changed = {
@@ -378,6 +390,21 @@ def _aliases(tree: ast.Module) -> dict[str, str]:
 def _split(path: str) -> tuple[str, str]:
     head, dot, rest = path[1:].partition(".")
     return head, dot + rest
+
+
+_BINDING = frozenset(
+    {
+        ast.Import,
+        ast.ImportFrom,
+        ast.Assign,
+        ast.arg,
+        ast.For,
+        ast.comprehension,
+        ast.AugAssign,
+        ast.NamedExpr,
+    }
+    | {ast.withitem, ast.FunctionDef, ast.ClassDef, ast.ExceptHandler}
+)
 
 
 def _bindings(node: ast.AST) -> Iterator[tuple[str, str]]:

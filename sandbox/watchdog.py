@@ -82,7 +82,7 @@ class Watchdog:
         self._printed: list[str] = []
         self._printed_chars = 0
         self._lock = threading.Lock()
-        self._over = threading.Event()
+        self._over = False
         self._thread_id = 0
         self._fired = False
         self._resident_before = 0
@@ -91,7 +91,7 @@ class Watchdog:
     def attach(self, namespace: MutableMapping[str, object]) -> None:
         """Make `namespace[RUNNING]` follow this run."""
         self._namespaces.append(namespace)
-        namespace[RUNNING] = self.error is None and not self._over.is_set()
+        namespace[RUNNING] = self.error is None and not self._over
 
     def __enter__(self) -> Watchdog:
         self._thread_id = threading.get_ident()
@@ -110,16 +110,16 @@ class Watchdog:
     def trip(self, error: BridgeError) -> None:
         """Stop the run at its next tick; the first reason stays. Callable from any thread."""
         with self._lock:
-            if self.error is None and not self._over.is_set():
+            if self.error is None and not self._over:
                 self.error = error
         for namespace in self._namespaces:
             namespace[RUNNING] = False
 
     def tick(self) -> None:
         """Raise `Interrupted` if the run has been stopped, is over, or is past its deadline."""
-        if self.error is None and not self._over.is_set() and time.monotonic() > self.deadline:
+        if self.error is None and not self._over and time.monotonic() > self.deadline:
             self.trip(self._too_long())
-        if self.error is not None or self._over.is_set():
+        if self.error is not None or self._over:
             self.stop()
 
     def stop(self) -> NoReturn:
@@ -158,7 +158,7 @@ class Watchdog:
 
     def _finish(self) -> None:
         with self._lock:
-            self._over.set()
+            self._over = True
             if self._fired:  # perhaps not delivered yet: it must not reach the host
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread_id), None)
         for namespace in self._namespaces:
@@ -187,7 +187,7 @@ class Watchdog:
     def _raise_in_library_code(self) -> None:
         """Raise the stop in the script's thread, if that is in Python code of the standard library just now."""
         with self._lock:
-            if self._over.is_set() or self.error is None:
+            if self._over or self.error is None:
                 return
             frame = sys._current_frames().get(self._thread_id)
             if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] not in _LIBRARY:

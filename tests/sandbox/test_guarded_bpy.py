@@ -205,19 +205,22 @@ def test_layout_of_references_is_found() -> None:
             "n.input_type = 'FLOAT'",
             "x.default_value = 'A'",
         ),
-        (
-            "t = bpy.data.node_groups.new('g', 'GeometryNodeTree')\n"
-            "a, b, c = (t.nodes.new('ShaderNodeMath') for _ in range(3))\n"
-            "x = t.links.new(a.outputs[0], c.inputs[0])",
-            "t.links.new(b.outputs[0], c.inputs[0])",
-            "x.is_muted",
-        ),
     ],
 )
 def test_stale_references_raise(take: str, free: str, use: str) -> None:
     with pytest.raises(HandlerError, match="has been removed") as caught:
         result(f"{take}\n{free}\n{use}")
     assert isinstance(caught.value.original, ReferenceError)
+
+
+def test_a_link_that_was_replaced_is_gone_or_the_new_one() -> None:
+    """Blender may give the new link the memory of the old one."""
+    assert result(
+        "t = bpy.data.node_groups.new('g', 'GeometryNodeTree')\n"
+        "a, b, c = (t.nodes.new('ShaderNodeMath') for _ in range(3))\n"
+        "x = t.links.new(a.outputs[0], c.inputs[0])\ny = t.links.new(b.outputs[0], c.inputs[0])\n"
+        "try:\n    result = x.from_node == b and x == y\nexcept ReferenceError:\n    result = True"
+    )
 
 
 def test_collections_of_what_is_gone_are_empty() -> None:
