@@ -88,6 +88,7 @@ def rows() -> Iterator[Row]:
         yield Row("batch of 100 get_object_info, p50", percentile(batches, 0.5) * 1e3, "ms")
         finds = samples(lambda: client.call("find_tools", query="export objects as glTF"), 300)
         yield Row("find_tools, p50", percentile(finds, 0.5) * 1e3, "ms")
+        yield from _assistants_calls(client)
         yield Row("8 clients at once", clients_at_once(port, token, 8, 4.0), "calls/s")
         for size in (1, 4, 16, 32):
             text = "x" * (size * MIB)
@@ -153,6 +154,20 @@ def awake() -> Iterator[None]:
         for process in spinning:
             process.kill()
             process.wait()
+
+
+def _assistants_calls(client: RawClient) -> Iterator[Row]:
+    """What an assistant looks up and looks at."""
+    queries = iter([f"bevel edges {number}" for number in range(400)])
+    found = samples(lambda: client.call("search_api_docs", query=next(queries)), 200)
+    yield Row("search_api_docs, p50", percentile(found, 0.5) * 1e3, "ms", "≤ 20")
+    yield Row("search_api_docs, p99", percentile(found, 0.99) * 1e3, "ms")
+    trees = samples(lambda: client.call("get_node_tree", kind="material", name="Material"), 200)
+    yield Row("get_node_tree of the default material, p50", percentile(trees, 0.5) * 1e3, "ms")
+    curves = samples(lambda: client.call("get_animation", kind="object", name="Cube"), 200)
+    yield Row("get_animation, p50", percentile(curves, 0.5) * 1e3, "ms")
+    looks = samples(lambda: client.call("look"), 3, warm_up=1)
+    yield Row("look, four views, 640 pixels, without a window", looks[1] * 1e3, "ms")
 
 
 def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:
