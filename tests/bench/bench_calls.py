@@ -166,8 +166,6 @@ def _assistants_calls(client: RawClient) -> Iterator[Row]:
     yield Row("get_node_tree of the default material, p50", percentile(trees, 0.5) * 1e3, "ms")
     curves = samples(lambda: client.call("get_animation", kind="object", name="Cube"), 200)
     yield Row("get_animation, p50", percentile(curves, 0.5) * 1e3, "ms")
-    looks = samples(lambda: client.call("look"), 3, warm_up=1)
-    yield Row("look, four views, 640 pixels, without a window", looks[1] * 1e3, "ms")
 
 
 def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:
