@@ -36,6 +36,8 @@ _MODULES: Final[dict[str, str]] = {
     "mathutils.interpolate": "poly_3d_calc",
 }
 _OCTAVES: Final = 64
+_PAIRS: Final = 400_000_000
+"""Most pairs of faces that two trees may be compared in."""
 _LARGE_WORK: Final = frozenset(
     {"points_in_planes", "convex_hull_2d", "box_pack_2d", "delaunay_2d_cdt", "box_fit_2d"}
 )
@@ -50,11 +52,11 @@ def allow_mathutils(guard: Guard) -> None:
         return
     for kind in (getattr(module, name) for name in _TYPES):
         _allow(guard, kind)
-    for kind in (
-        importlib.import_module("mathutils.bvhtree").BVHTree,
-        importlib.import_module("mathutils.kdtree").KDTree,
-    ):
-        guard.allowed[kind] = _public(kind)
+    tree = importlib.import_module("mathutils.bvhtree").BVHTree
+    guard.methods[tree] = _counted_trees(guard, tree)
+    guard.allowed[tree] = _public(tree) - guard.methods[tree].keys()
+    places = importlib.import_module("mathutils.kdtree").KDTree
+    guard.allowed[places] = _public(places)
     accessors = {type(module.Matrix().row), type(module.Matrix().col)}
     guard.items |= accessors
     guard.set_items |= accessors
@@ -117,6 +119,53 @@ def _sized(guard: Guard, kind: type, name: str) -> Callable[..., Any]:
     return make
 
 
+def _counted_trees(guard: Guard, kind: Any) -> dict[str, Callable[..., Any]]:
+    """What makes trees of faces, and compares two: where all faces meet, that is each with each other."""
+    counts: dict[int, tuple[Any, int]] = {}
+
+    def counted(tree: Any, count: int) -> Any:
+        counts[id(tree)] = (tree, count)
+        return tree
+
+    def FromPolygons(vertices: Any, polygons: Any, **options: Any) -> Any:  # noqa: N802
+        polygons = list(polygons)
+        return counted(kind.FromPolygons(vertices, polygons, **options), len(polygons))
+
+    def FromBMesh(bm: Any, **options: Any) -> Any:  # noqa: N802
+        return counted(kind.FromBMesh(bm, **options), len(bm.faces))
+
+    def FromObject(thing: Any, depsgraph: Any, **options: Any) -> Any:  # noqa: N802
+        tree = kind.FromObject(thing, depsgraph, **options)
+        mesh = thing.evaluated_get(depsgraph).data
+        return counted(tree, len(getattr(mesh, "polygons", ())))
+
+    def overlap(tree: Any, other: Any) -> Any:
+        pairs = counts.get(id(tree), (None, 0))[1] * counts.get(id(other), (None, 0))[1]
+        if pairs > _PAIRS:
+            guard.meter.exceed(
+                f"overlap() of {pairs:,} pairs of faces is over the limit of {_PAIRS:,}: "
+                "compare simpler meshes, or parts of them",
+                limit="work",
+            )
+        return tree.overlap(other)
+
+    return {made.__name__: made for made in (FromPolygons, FromBMesh, FromObject, overlap)}
+
+
+def _check_points(guard: Guard, name: str, arguments: tuple[Any, ...]) -> None:
+    """Functions whose work grows with the square of what they are given."""
+    if name == "tessellate_polygon":
+        count, limit = sum(len(part) for part in arguments[0] if hasattr(type(part), "__len__")), 5_000
+    elif name == "delaunay_2d_cdt":
+        count, limit = sum(len(part) for part in arguments[1:3] if hasattr(type(part), "__len__")), 1_000
+    else:
+        return
+    if count > limit:
+        guard.meter.exceed(
+            f"mathutils {name}() takes at most {limit:,} points or edges here, not {count:,}", limit="work"
+        )
+
+
 def _bounded(guard: Guard, name: str, function: Any) -> Any:
     if isinstance(function, type):
         return _kd_tree(guard, function) if name == "KDTree" else function
@@ -129,6 +178,7 @@ def _bounded(guard: Guard, name: str, function: Any) -> Any:
     def call(*arguments: Any, **named: Any) -> Any:
         arguments = tuple(map(whole, arguments))
         named = {key: whole(value) for key, value in named.items()}
+        _check_points(guard, name, (*arguments, *named.values()))
         for argument in (*arguments, *named.values()):
             if isinstance(argument, int | float) and abs(argument) > limit and limit == _OCTAVES:
                 guard.meter.exceed(

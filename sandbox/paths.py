@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import re
 
-__all__ = ("bad_data_path", "bad_expression", "bad_output_path", "split_data_path")
+__all__ = ("bad_data_path", "bad_expression", "bad_output_path", "bad_suffix", "split_data_path")
 
 _MAX_PATH = 512
 _MAX_EXPRESSION = 255
@@ -144,3 +144,10 @@ def bad_output_path(path: object) -> str:
     if isinstance(path, str) and len(path) < 256 and _OUTPUT.fullmatch(path):
         return ""
     return f"the output path {path!r} is refused: use a name beside the .blend, such as '//render_'"
+
+
+def bad_suffix(suffix: object) -> str:
+    """Why what Blender adds to the name of a rendered file is refused, or an empty text."""
+    if isinstance(suffix, str) and re.fullmatch(r"[\w \-]{0,60}", suffix):
+        return ""
+    return f"the suffix {suffix!r} is refused: it is part of a file's name, letters and digits such as '_L'"

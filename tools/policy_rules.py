@@ -112,7 +112,7 @@ HIDDEN_FUNCTIONS = _any(
     # Files, programs, packed data, other threads and processes.
     r"Library\..*|.*\.(?:load|load_.*|save|save_.*|unpack|export.*|alembic_.*|collada_.*|reload|bake|.*_graphviz|.*_gnuplot)",
     r"Image\.(?:save.*|reload|gl_.*|filepath_from_user|unpack|buffers_free)|Sound\..*|VectorFont\..*",
-    r"MovieClip.*|Volume.*|VolumeGrids.*|MovieStrip\..*|MovieSequence\..*|.*\.(?:new_movie|new_image|new_sound|new_clip)",
+    r"(?:Sequence|Strip)Elements\.append|MovieClip.*|Volume.*|VolumeGrids.*|MovieStrip\..*|MovieSequence\..*|.*\.(?:new_movie|new_image|new_sound|new_clip)",
     r"AssetLibrary.*|ID\.(?:asset_.*|override_.*|user_clear|preview_ensure|user_of_id|generate_preview|make_local)",
     r"BlendData\.(?:batch_remove|orphans_purge|temp_data|.*file.*|.*libr.*|pack_.*|pack_linked.*)",
     r"BlendData(?:Screens|WorkSpaces|WindowManagers|Libraries|Brushes|Texts|Palettes|PaintCurves)\..*(?:load|tag).*",

@@ -72,6 +72,7 @@ class BlenderHost:
         try:
             yield
             self.geometry.check_touched()
+            self.geometry.check_instances()
         finally:
             self.stale.close()
             _BLENDERS.forget()

@@ -14,7 +14,7 @@ from .values import settled
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("member", "operator", "plain", "write")
+__all__ = ("DISSOLVED", "member", "operator", "plain", "write")
 
 #: Functions that write a mesh, and so move what references point to, or free one.
 _WRAPPED = frozenset({"free", "to_mesh"})
@@ -94,6 +94,8 @@ def _per_vertex(power: int, **defaults: float) -> Size:
 
 #: BMesh makes a vertex several times slower than a modifier does, and nothing interrupts it.
 _SLOW = 2.0
+#: Joining face after face to a large one takes the square of their number.
+DISSOLVED = 60.0
 
 
 def _geometry(arguments: Mapping[str, Any], bm: Any) -> int:
@@ -116,5 +118,6 @@ _SIZES: dict[str, Size] = {
     "duplicate": lambda bm, a: len(bm.verts) + _geometry(a, bm),
     "solidify": _per_vertex(0, thickness=1),
     "wireframe": lambda bm, _a: len(bm.verts) * 8.0,
+    "dissolve_limit": lambda bm, _a: float(len(bm.verts)) ** 2 / DISSOLVED,
     "grid_fill": lambda bm, _a: len(bm.verts) ** 2 / 8.0 if len(bm.verts) < 10_000 else 1e6,
 }

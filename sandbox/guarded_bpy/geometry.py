@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import bmesh
 import bpy
 
-from . import node_sizes
+from . import bmesh_sizes, node_sizes, sizes
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -55,11 +55,35 @@ class Geometry:
         """Estimate everything that was touched: called before the scene is evaluated."""
         if not self._touched:
             return
+        heavy = False
         for kind, name in self._touched:
             owner = _find(kind, name)
             if owner is not None:
                 for user in _users(owner):
                     self._check_object(user)
+                    heavy = heavy or estimate(user) > _HEAVY
+        if heavy:  # what is made of others may have become too much by one of them
+            for user in bpy.data.objects:
+                if any(modifier.type in _MADE_OF_OTHERS for modifier in user.modifiers):
+                    self._check_object(user)
+
+    def check_instances(self) -> None:
+        """Refuse more instances than Blender could list: instances of instances multiply."""
+        kinds = [0] * len(bpy.data.objects)
+        bpy.data.objects.foreach_get("instance_type", kinds)
+        if not any(kinds) and not bpy.data.particles:
+            return
+        drawn = sizes.instances(bpy.data.objects)
+        if drawn > _MOST_INSTANCES:
+            for user in bpy.data.objects:
+                user.instance_type = (
+                    "NONE"  # nothing lists them before the roll-back, which brings these back
+                )
+            self._host.exceed(
+                f"about {drawn:,.0f} instances are more than the {_MOST_INSTANCES:,} that a script may leave: "
+                "instances of instances multiply",
+                limit="geometry",
+            )
 
     def _check_object(self, user: Any) -> None:
         size = estimate(user)
@@ -70,6 +94,12 @@ class Geometry:
                 "may make: lower the modifiers' levels and counts",
                 limit="geometry",
             )
+
+
+_HEAVY = 20_000
+"""Points of an object that counts where others are made of it."""
+_MADE_OF_OTHERS = frozenset({"NODES", "BOOLEAN", "PARTICLE_INSTANCE"})
+_MOST_INSTANCES = 2_000_000
 
 
 def _defuse(user: Any) -> None:
@@ -108,12 +138,16 @@ def _users(owner: Any) -> list[Any]:
 def estimate(user: Any) -> float:
     """About how many vertices an object has after its modifiers, on the high side."""
     size, work = _base(user), 0.0
-    for modifier in user.modifiers:
+    for modifier in (*user.modifiers, *getattr(user, "grease_pencil_modifiers", ())):
         if not modifier.show_viewport:
             continue
-        rule = _MODIFIERS.get(modifier.type)
+        rule = _MODIFIERS.get(
+            modifier.type.removeprefix("GREASE_PENCIL_" if "PENCIL" in modifier.type else "GP_")
+        )
         if rule is not None:
             size = rule(modifier, max(size, 1.0), user)
+        if modifier.type == "DECIMATE" and modifier.decimate_type == "DISSOLVE":
+            work += size**2 / bmesh_sizes.DISSOLVED
         if modifier.type in _VISITS:
             work += size * modifier.iterations / _VISITS[modifier.type]
         if size > 1e15:
@@ -132,7 +166,15 @@ def _base(user: Any) -> float:
             return _metaball(data)
         case "POINTCLOUD" | "CURVES":
             return float(len(data.points))
+        case "GPENCIL" | "GREASEPENCIL":
+            return max((_drawing(frame) for layer in data.layers for frame in layer.frames), default=1.0)
     return 1.0
+
+
+def _drawing(frame: Any) -> float:
+    """Points of one drawing of a grease pencil."""
+    strokes = frame.drawing.strokes if hasattr(frame, "drawing") else frame.strokes
+    return float(sum(len(stroke.points) for stroke in strokes))
 
 
 def _curve(data: Any) -> float:
@@ -181,6 +223,8 @@ Rule = Callable[[Any, float, Any], float]
 
 
 def _array(modifier: Any, size: float, user: Any) -> float:
+    if user.type in ("GPENCIL", "GREASEPENCIL"):
+        return size * max(modifier.count, 1)
     if modifier.fit_type == "FIXED_COUNT":
         return size * max(modifier.count, 1)
     step = 0.0
@@ -218,7 +262,24 @@ def _boolean(modifier: Any, size: float, _user: Any) -> float:
     others = [modifier.object] if modifier.object is not None else []
     if modifier.collection is not None:
         others = list(modifier.collection.objects)
-    return size + 2.0 * sum(len(o.data.vertices) for o in others if o.type == "MESH")
+    total = size + 2.0 * sum(sizes.of(o) for o in others if o.type == "MESH")
+    return total * 5.0 if modifier.solver == "EXACT" and total > _HEAVY else total
+
+
+def _across(modifier: Any, user: Any) -> float:
+    """Voxels along the longest side."""
+    if modifier.resolution_mode != "VOXEL_SIZE":
+        return float(max(modifier.voxel_amount, 1))
+    source = modifier.object
+    side = _extent(source) * max(*map(abs, source.scale), 1.0) if source is not None else _extent(user)
+    return side / max(modifier.voxel_size, 1e-6)
+
+
+def _simplify(modifier: Any, size: float, user: Any) -> float:
+    """Sampling makes a point for each length."""
+    if modifier.mode != "SAMPLE":
+        return size
+    return max(size, size * max(*user.dimensions, 1.0) / max(modifier.length, 1e-6))
 
 
 #: Modifiers that visit each vertex over and over: so many visits take as long as making a vertex.
@@ -228,7 +289,7 @@ _MODIFIERS: dict[str, Rule] = {
     "SUBSURF": lambda m, size, _u: size * 4.0 ** max(m.levels, 0),
     "MULTIRES": lambda m, size, _u: size * 4.0 ** max(m.levels, m.sculpt_levels, 0),
     "ARRAY": _array,
-    "MIRROR": lambda m, size, _u: size * 2.0 ** sum(m.use_axis),
+    "MIRROR": lambda m, size, _u: size * 2.0 ** (sum(m.use_axis) if hasattr(m, "use_axis") else 3),
     "SOLIDIFY": lambda _m, size, _u: size * 2.0,
     "BEVEL": lambda m, size, _u: size * (4.0 + 2.0 * m.segments**2),
     "SCREW": lambda m, size, _u: size * max(m.steps, 1) * max(m.iterations, 1),
@@ -239,7 +300,13 @@ _MODIFIERS: dict[str, Rule] = {
     "PARTICLE_INSTANCE": _particles,
     "OCEAN": _ocean,
     "BOOLEAN": _boolean,
-    "VOLUME_TO_MESH": lambda m, size, _u: size + 6.0 * max(m.voxel_amount, 1) ** 2,
-    "MESH_TO_VOLUME": lambda m, size, _u: size + max(m.voxel_amount, 1) ** 3 / 20.0,
+    "VOLUME_TO_MESH": lambda m, size, user: size + 6.0 * _across(m, user) ** 2,
+    "MESH_TO_VOLUME": lambda m, size, user: size + _across(m, user) ** 3 / 20.0,
+    "SHRINKWRAP": lambda m, size, _u: size * 4.0 ** getattr(m, "subsurf_levels", 0),
+    "SUBDIV": lambda m, size, _u: size * 2.0**m.level,
+    "MULTIPLY": lambda m, size, _u: size * (m.duplicates + 1.0),
+    "DASH": lambda _m, size, _u: size * 4.0,
+    "OUTLINE": lambda m, size, _u: size * 2.0 * (m.subdivision + 1.0),
+    "SIMPLIFY": _simplify,
     "NODES": node_sizes.modifier_size,
 }

@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from . import sizes
+
 __all__ = ("modifier_size",)
 
 _UNKNOWN = 10.0
@@ -56,16 +58,20 @@ class _Tree:
 
     def output(self) -> float:
         """Points at the group outputs, and of every zone, whichever is most."""
-        sizes = [0.0]
+        found = [0.0]
         for node in self.tree.nodes:
             if node.bl_idname in ("NodeGroupOutput", "GeometryNodeViewer"):
-                sizes += [self.geometry(s) for s in node.inputs if s.type == "GEOMETRY"]
+                found += [self.geometry(s) for s in node.inputs if s.type == "GEOMETRY"]
         for node in self.tree.nodes:
-            if node.bl_idname == "GeometryNodeBlurAttribute":  # a hundred visits take as long as a new point
-                sizes.append(max(*sizes, self.size) * self.number(node, "Iterations") / 100.0)
+            if node.bl_idname in _BY_OTHER_WAYS:
+                found.append(self._made(node, node.outputs[0]))
+            elif (
+                node.bl_idname == "GeometryNodeBlurAttribute"
+            ):  # a hundred visits take as long as a new point
+                found.append(max(*found, self.size) * self.number(node, "Iterations") / 100.0)
             elif node.bl_idname in _TEXTS:  # a hundred letters take as long as a new point
-                sizes.append(self.text(node.outputs[0], 0) / 100.0)
-        return max(sizes)
+                found.append(self.text(node.outputs[0], 0) / 100.0)
+        return max(found)
 
     def text(self, output: Any, level: int) -> float:
         """Letters that a node gives."""
@@ -233,6 +239,21 @@ def _voxels(tree: _Tree, node: Any, arriving: float) -> float:
     return arriving + across**3 / 10.0
 
 
+def _for_each(tree: _Tree, node: Any, arriving: float) -> float:
+    """A for-each zone: its body runs once for each element that goes in."""
+    for other in tree.tree.nodes:
+        if other.bl_idname == "GeometryNodeForeachGeometryElementInput" and other.paired_output == node:
+            return arriving * max(sum(tree.geometry(s) for s in other.inputs if s.type == "GEOMETRY"), 1.0)
+    return arriving
+
+
+def _closure(tree: _Tree, _node: Any, arriving: float) -> float:
+    """Which closure arrives is not followed: the largest of the tree."""
+    ends = [node for node in tree.tree.nodes if node.bl_idname == "NodeClosureOutput"]
+    made = [tree.geometry(s) for node in ends for s in node.inputs if s.type == "GEOMETRY"]
+    return max(arriving, 1.0) * max([1.0, *made])
+
+
 def _repeat(tree: _Tree, node: Any, arriving: float) -> float:
     """A repeat zone: its body runs `Iterations` times, and each turn may multiply."""
     turns = 1.0
@@ -245,6 +266,9 @@ def _repeat(tree: _Tree, node: Any, arriving: float) -> float:
     return arriving * max(turns, 1.0)
 
 
+_VOXEL_GRIDS = ("GeometryNodeMeshToDensityGrid", "GeometryNodeMeshToSDFGrid", "GeometryNodePointsToSDFGrid")
+#: What is evaluated although its result may not be geometry, or arrives by no geometry link.
+_BY_OTHER_WAYS = frozenset({"NodeEvaluateClosure", *_VOXEL_GRIDS})
 _RULES: dict[str, Rule] = {
     "GeometryNodeMeshGrid": _grow("Vertices X", "Vertices Y"),
     "GeometryNodeMeshCube": lambda tree, node, arriving: (
@@ -301,13 +325,22 @@ _RULES: dict[str, Rule] = {
     "GeometryNodeStringToCurves": lambda _tree, _node, arriving: arriving + 1000.0,
     "GeometryNodeFilletCurve": _multiply("Count"),
     "GeometryNodeRepeatOutput": _repeat,
-    "GeometryNodeCollectionInfo": lambda _tree, _node, arriving: arriving + 1000.0,
+    "GeometryNodeForeachGeometryElementOutput": _for_each,
+    "NodeEvaluateClosure": _closure,
+    "GeometryNodeExtrudeMesh": lambda _tree, _node, arriving: arriving * 5.0,
+    "GeometryNodeEdgePathsToCurves": lambda _tree, _node, arriving: arriving**2 / 10.0,
+    **dict.fromkeys(_VOXEL_GRIDS, _voxels),
+    "GeometryNodeCollectionInfo": lambda _tree, node, arriving: arriving + _collection_size(node),
     "GeometryNodeObjectInfo": lambda _tree, node, arriving: arriving + _object_size(node),
 }
 
 
 def _object_size(node: Any) -> float:
-    socket = node.inputs.get("Object")
-    found = getattr(socket, "default_value", None)
-    data = getattr(found, "data", None)
-    return float(len(data.vertices)) if hasattr(data, "vertices") else 1000.0
+    """Points of the object that a node names; 1000 where a field says which."""
+    found = getattr(node.inputs.get("Object"), "default_value", None)
+    return 1000.0 if found is None else sizes.of(found)
+
+
+def _collection_size(node: Any) -> float:
+    found = getattr(node.inputs.get("Collection"), "default_value", None)
+    return 1000.0 + (0.0 if found is None else sum(sizes.of(each) for each in found.all_objects))

@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Any
 import bmesh
 import bpy
 
+from . import bmesh_sizes, sizes
 from .values import settled
 
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("Operator", "OperatorModule", "Operators")
+__all__ = ("ASSETS", "FILES", "Operator", "OperatorModule", "Operators")
 
 _EXECUTE = frozenset(
     "EXEC_DEFAULT EXEC_REGION_WIN EXEC_REGION_CHANNELS EXEC_REGION_PREVIEW EXEC_AREA EXEC_SCREEN".split()
 )
 #: Parameters that name files, whichever operator has them.
-_FILES = frozenset("filepath directory filename files relative_path check_existing url".split())
+FILES = frozenset("filepath directory filename files relative_path check_existing url".split())
+#: Parameters that name an asset: in another library than this file's they open files.
+ASSETS = frozenset("relative_asset_identifier asset_library_identifier".split())
 
 
 class Operators:
@@ -88,7 +91,7 @@ class Operator:
                 f"bpy.ops.{self._idname}({context[0]!r}) would wait for the user: use 'EXEC_DEFAULT'"
             )
         for name in kwargs:
-            if name in _FILES:
+            if name in FILES or (name in ASSETS and kwargs.get("asset_library_type") != "LOCAL"):
                 self._host.refuse(f"bpy.ops.{self._idname}({name}=…): a script may not work on files")
         kwargs = {name: settled(value) for name, value in kwargs.items()}
         check_arguments(self._host, self._idname, kwargs)
@@ -276,14 +279,9 @@ def _separated(arguments: Mapping[str, Any]) -> float:
 
 def _instances(_arguments: Mapping[str, Any]) -> float:
     """Each instance becomes an object."""
-    made = 0.0
-    for owner in bpy.context.selected_objects:
-        if owner.instance_type in ("VERTS", "FACES") and owner.type == "MESH":
-            made += len(owner.data.vertices) * len(owner.children)
-        elif owner.instance_type == "COLLECTION" and owner.instance_collection is not None:
-            made += len(owner.instance_collection.all_objects)
-        made += sum(system.settings.count for system in owner.particle_systems)
-    return made * 200.0
+    selected = bpy.context.selected_objects
+    made = sizes.instances(selected) - len(selected)
+    return (made + sum(system.settings.count for o in selected for system in o.particle_systems)) * 200.0
 
 
 def _quads(arguments: Mapping[str, Any]) -> float:
@@ -324,6 +322,7 @@ _SIZES: Mapping[str, Size] = {
     "mesh.duplicate": lambda a: _edit_size() * 2.0,
     "mesh.wireframe": lambda a: _edit_size() * 8.0,
     "mesh.solidify": lambda a: _edit_size() * 2.0,
+    "mesh.dissolve_limited": lambda a: _edit_size() ** 2 / bmesh_sizes.DISSOLVED,
     "mesh.poke": lambda a: _edit_size() * 2.0,
     "object.subdivision_set": lambda a: _selected_size() * 4.0 ** max(_number(a, "level", 1), 0),
     "object.multires_subdivide": lambda a: _active_size() * 16.0,

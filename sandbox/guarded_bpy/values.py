@@ -173,6 +173,7 @@ _TEXTS: dict[str, Callable[[object], str]] = {
     "FCurve.data_path": paths.bad_data_path,
     "KeyingSetPath.data_path": paths.bad_data_path,
     "RenderSettings.filepath": paths.bad_output_path,
+    "SceneRenderView.file_suffix": paths.bad_suffix,
 }
 
 
@@ -229,6 +230,14 @@ _CAPS: dict[str, float] = {
     "LightProbeVolume.resolution_y": 256,
     "LightProbeVolume.resolution_z": 256,
     "TextureNodeTexVoronoi.octaves": 30,
+    "ParticleSettings.kink_extra_steps": 64,
+    "ParticleSettings.trail_count": 1000,
+    "ParticleSettings.grid_resolution": 50,
+    "SoftBodySettings.step_min": 1000,
+    "MeshDeformModifier.precision": 7,
+    "UDIMTile.generated_width": 8192,
+    "UDIMTile.generated_height": 8192,
+    "ShaderNodeTexPointDensity.resolution": 512,
     "EditBone.bbone_segments": 32,
     "Bone.bbone_segments": 32,
     "Key.eval_time": 1e9,
@@ -266,6 +275,13 @@ def _pixels(host: BlenderHost, value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
+def _instances(host: BlenderHost, value: Any, name: str) -> Any:
+    """Blender lists instances of instances one by one."""
+    host.geometry.check_touched()
+    host.geometry.check_instances()
+    return getattr(value, name)
+
+
 def _layer_data(host: BlenderHost, value: Any, name: str) -> Any:
     """The values of an attribute, except those that say which corner has which vertex."""
     if value.name.startswith("."):
@@ -278,6 +294,7 @@ def _layer_data(host: BlenderHost, value: Any, name: str) -> Any:
 #: Properties that are read through a check.
 READERS: dict[str, Callable[[BlenderHost, Any, str], Any]] = {
     "Image.pixels": _pixels,
+    "Depsgraph.object_instances": _instances,
     "IntAttribute.data": _layer_data,
     "Int2Attribute.data": _layer_data,
 }

@@ -119,6 +119,8 @@ def test_properties_that_are_not_readable(struct: str, name: str) -> None:
         ("VolumeGrids", "save"),
         ("Text", "as_module"),
         ("Sound", "pack"),
+        ("SequenceElements", "append"),
+        ("StripElements", "append"),
     ],
 )
 def test_functions_that_are_not_callable(struct: str, name: str) -> None:

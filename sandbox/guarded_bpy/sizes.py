@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""About how large objects are that others are made of: with their modifiers, and with all that they instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ("instances", "of")
+
+_asked: set[str] = set()
+"""Objects that are being estimated: one that is made of itself is not followed again."""
+
+
+def of(user: Any) -> float:
+    """Points of an object that another one reads, after its modifiers."""
+    from .geometry import estimate
+
+    if user.name_full in _asked:
+        return 1.0
+    _asked.add(user.name_full)
+    try:
+        return estimate(user)
+    finally:
+        _asked.discard(user.name_full)
+
+
+def instances(objects: Any) -> float:
+    """About how many objects Blender lists when each is drawn as often as it is instanced."""
+    known: dict[str, float] = {}
+    return sum(_drawn(user, known) for user in objects if user.parent is None or not _multiplies(user.parent))
+
+
+def _multiplies(user: Any) -> bool:
+    return user.instance_type in ("VERTS", "FACES")
+
+
+def _drawn(user: Any, known: dict[str, float]) -> float:
+    """How often something is drawn because of `user`, itself included."""
+    found = known.get(user.name_full)
+    if found is not None:
+        return found
+    known[user.name_full] = 1.0  # what instances itself
+    total = 1.0
+    if _multiplies(user):
+        elements = of(user)
+        total += elements * sum(_drawn(child, known) for child in user.children)
+    elif user.instance_type == "COLLECTION" and user.instance_collection is not None:
+        total += sum(_drawn(each, known) for each in user.instance_collection.all_objects)
+    for system in user.particle_systems:
+        total += _of_particles(system.settings, known)
+    known[user.name_full] = total
+    return total
+
+
+def _of_particles(settings: Any, known: dict[str, float]) -> float:
+    children = 1 if settings.child_type == "NONE" else max(settings.child_percent, 1)
+    count = float(settings.count) * children
+    if settings.render_type == "OBJECT" and settings.instance_object is not None:
+        return count * _drawn(settings.instance_object, known)
+    if settings.render_type == "COLLECTION" and settings.instance_collection is not None:
+        return count * max(sum(_drawn(each, known) for each in settings.instance_collection.all_objects), 1.0)
+    return 0.0
