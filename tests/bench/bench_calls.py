@@ -21,6 +21,7 @@ from support.ports import free_port
 from support.raw_client import RawClient
 
 _SERVE = """
+import os
 from bl_ext.user_default.mcp_bridge import main_thread
 from bl_ext.user_default.mcp_bridge.server import bridge
 from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
@@ -36,6 +37,7 @@ if OBJECTS:
     for number in range(OBJECTS):
         bpy.context.scene.collection.objects.link(bpy.data.objects.new(f"Part {number}", mesh))
 print(running.port, running.token, flush=True)
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads what Cycles prints: a full pipe would stop it
 main_thread.pump(lambda: True)
 """
 _ECHO = """
@@ -166,6 +168,8 @@ def _assistants_calls(client: RawClient) -> Iterator[Row]:
     yield Row("get_node_tree of the default material, p50", percentile(trees, 0.5) * 1e3, "ms")
     curves = samples(lambda: client.call("get_animation", kind="object", name="Cube"), 200)
     yield Row("get_animation, p50", percentile(curves, 0.5) * 1e3, "ms")
+    looks = samples(lambda: client.call("look"), 3, warm_up=1)
+    yield Row("look, four views, 640 pixels, without a window", looks[1] * 1e3, "ms")
 
 
 def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:
