@@ -186,6 +186,18 @@ class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
         update=_pass_on,
     )
 
+    asset_services: EnumProperty(
+        name="Asset Services",
+        description="Where assets may be fetched from, by you and by assistants",
+        items=(
+            ("polyhaven", "Poly Haven", "HDRIs, textures and models, free for any use (CC0)"),
+            ("sketchfab", "Sketchfab", "Models of many authors; each has its own licence"),
+            ("hyper3d", "Hyper3D Rodin", "Models generated for credits of your account, there or at fal.ai"),
+        ),
+        options={"ENUM_FLAG"},
+        default=set(_DEFAULTS.asset_services),
+        update=_pass_on,
+    )
     sketchfab_token: StringProperty(
         name="Sketchfab API Token",
         description="To download from Sketchfab. It is under Settings › Password & API on sketchfab.com",

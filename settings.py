@@ -39,6 +39,7 @@ DEFAULT_PORT = 9876
 Level = Literal["arithmetic", "math", "blender"]
 Confirm = Literal["panel", "client", "auto"]
 Rehearse = Literal["always", "asking", "never"]
+AssetService = Literal["polyhaven", "sketchfab", "hyper3d"]
 Source = Literal["preferences", ".env file", "environment", "command line", "policy file"]
 
 
@@ -86,6 +87,8 @@ class Settings:
     journal_days: int = 30
     journal_code: bool = True
 
+    #: Where assets may be fetched from.
+    asset_services: tuple[AssetService, ...] = ("polyhaven", "sketchfab", "hyper3d")
     #: Keys of the asset services.
     sketchfab_token: str | None = None
     hyper3d_key: str | None = None
@@ -190,6 +193,16 @@ def _folders(value: Any) -> tuple[Path, ...] | None:
     return folders or None
 
 
+def _several(*choices: str) -> Callable[[Any], tuple[str, ...]]:
+    def parse(value: Any) -> tuple[str, ...]:
+        named = set(value.replace(",", " ").split() if isinstance(value, str) else value)
+        if named - set(choices):
+            raise ValueError(f"use any of {', '.join(choices)}")
+        return tuple(choice for choice in choices if choice in named)
+
+    return parse
+
+
 #: Field -> (environment variable or None, parser). The parser raises ValueError saying what to use instead.
 _FIELDS: Mapping[str, tuple[str | None, Callable[[Any], Any]]] = {
     "host": ("BLENDER_HOST", _text),
@@ -222,6 +235,7 @@ _FIELDS: Mapping[str, tuple[str | None, Callable[[Any], Any]]] = {
     "file_folders": ("BLENDER_MCP_FOLDERS", _folders),
     "journal_days": (None, _whole(1, 3650)),
     "journal_code": (None, _flag),
+    "asset_services": (None, _several(*get_args(AssetService))),
     "sketchfab_token": ("BLENDER_MCP_SKETCHFAB_TOKEN", _text),
     "hyper3d_key": ("BLENDER_MCP_HYPER3D_KEY", _text),
     "fal_key": ("BLENDER_MCP_FAL_KEY", _text),

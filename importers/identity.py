@@ -15,8 +15,8 @@ class Identity:
 
     #: What requests name as their sender.
     user_agent: Callable[[], str] = lambda: "MCP-Bridge"
-    #: None when Blender may go online, else a text that says what to do about it.
-    offline: Callable[[], str | None] = lambda: None
+    #: None when Blender may go online to this service, else a text that says what to do about it.
+    barred: Callable[[str], str | None] = lambda _service: None
 
 
 _identity = Identity()

@@ -43,7 +43,7 @@ def register() -> None:
     """Tell the rooms without `bpy` of this Blender."""
     global _folder
     _folder = folders.user_folder() / "cache"
-    identity.configure(identity.Identity(_user_agent, _offline))
+    identity.configure(identity.Identity(_user_agent, _barred))
 
 
 def unregister() -> None:
@@ -60,7 +60,9 @@ def _user_agent() -> str:
     return f"MCP-Bridge/{version} (Blender {bpy.app.version_string})"
 
 
-def _offline() -> str | None:
+def _barred(service: str) -> str | None:
+    if service not in settings.current().asset_services:
+        return "it is not among the Asset Services that are allowed in the preferences of MCP Bridge."
     if bpy.app.online_access:
         return None
     if bpy.app.online_access_override:

@@ -88,6 +88,8 @@ class Site:
     that its files may come from besides its own; a leading dot admits every name below.
     """
 
+    #: As the setting `asset_services` names it.
+    service: str
     name: str
     variable: str
     default: str
@@ -178,7 +180,7 @@ def opened(
 
     Raises HttpError, Broken, another ExternalServiceError, Cancelled.
     """
-    reason = identity.current().offline()
+    reason = identity.current().barred(site.service)
     if reason:
         raise ExternalServiceError(f"{site.name} can't be reached: {reason}")
     asked.add_header("User-Agent", identity.current().user_agent())

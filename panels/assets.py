@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from ..operators import asset_view
+from ..operators import asset_view, state
 from ..operators.assets import PREFIX, Options
 from .text import paragraph
 from .view3d import MCP_BRIDGE_PT_server
@@ -43,6 +43,10 @@ class MCP_BRIDGE_PT_assets(bpy.types.Panel):
         layout.prop(chosen.owner, PREFIX + "service", text="")
         if not bpy.app.online_access:
             _draw_offline(layout.box(), context)
+        if chosen.service not in state.view.settings.asset_services:
+            paragraph(
+                layout.box(), "Not among the Asset Services in the preferences.", context, icon="LOCKED"
+            )
         if view.job is not None:
             _draw_job(layout.box(), view.job)
         if view.question is not None:

@@ -34,7 +34,7 @@ _SECTIONS = (
         ),
     ),
     ("files", "Files", False, ("file_folders",)),
-    ("assets", "Assets", False, ("ask_above_mb", "cache_quota_mb")),
+    ("assets", "Assets", False, ("asset_services", "ask_above_mb", "cache_quota_mb")),
     (
         "records",
         "Journal and Log",

@@ -50,6 +50,8 @@ def locked(preferences: Any) -> list[str]:
 
 def _shown(definition: Any) -> str:
     value = getattr(state.view.settings, definition.identifier)
+    if definition.type == "ENUM" and definition.is_enum_flag:
+        return ", ".join(str(definition.enum_items[one].name) for one in value) or "None"
     if definition.type == "ENUM" and value in definition.enum_items:
         return str(definition.enum_items[value].name)
     if definition.type == "BOOLEAN":

@@ -77,6 +77,9 @@ class MCP_BRIDGE_PT_clients(_Tab, bpy.types.Panel):
             _draw_notice(layout.box(), notice, entries[notice.client_id], context)
 
 
+_LIMITS = ("time_limit_s", "memory_limit_mb", "output_limit_kb", "rate_limit", "asset_services")
+
+
 class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
     """Whether and how assistants' scripts run."""
 
@@ -99,6 +102,11 @@ class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
         layout.active = state.view.settings.execute_enabled
         for name in ("confirm", "rehearse", "level", "dry_run"):
             setting.draw(layout, preferences.get(), name)
+        header, limits = layout.panel("mcp_bridge_limits", default_closed=True)
+        header.label(text="Limits")
+        if limits:
+            for name in _LIMITS:
+                setting.draw(limits, preferences.get(), name)
         locked = setting.locked(preferences.get())
         if locked:
             paragraph(layout, f"Locked by the policy file: {', '.join(locked)}", context, icon="LOCKED")

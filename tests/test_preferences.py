@@ -33,7 +33,9 @@ def test_every_preference_is_a_setting_with_the_same_default(chosen: Any) -> Non
         assert name in known
         default = getattr(defaults, name)
         if default is not None:  # otherwise the setting's own default is to decide by itself
-            assert getattr(chosen, name) == pytest.approx(default), name
+            value = getattr(chosen, name)
+            expected = set(default) if isinstance(value, set) else pytest.approx(default)
+            assert value == expected, name
 
 
 def test_what_was_never_touched_is_not_passed_on(chosen: Any) -> None:

@@ -123,3 +123,22 @@ def test_current_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
     assert settings.current().dry_run is True
     monkeypatch.delenv("BLENDER_MCP_EXECUTE_DRY_RUN")
     assert settings.current().dry_run is False
+
+
+@pytest.mark.parametrize(
+    ("raw", "services"),
+    [
+        ({"hyper3d", "polyhaven"}, ("polyhaven", "hyper3d")),
+        ("sketchfab, polyhaven", ("polyhaven", "sketchfab")),
+        ([], ()),
+    ],
+)
+def test_asset_services_are_named_in_any_form(raw: object, services: tuple[str, ...]) -> None:
+    assert settings.load(environ={}, preferences={"asset_services": raw}).asset_services == services
+
+
+def test_an_asset_service_that_nobody_knows_is_named() -> None:
+    with pytest.raises(
+        SettingsError, match=r"asset_services is .*: use any of polyhaven, sketchfab, hyper3d"
+    ):
+        settings.load(environ={}, preferences={"asset_services": ["polyhaven", "turbosquid"]})

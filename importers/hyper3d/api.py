@@ -49,6 +49,7 @@ Tier = Literal[
 State = Literal["waiting", "generating", "done", "failed", "cancelled"]
 
 MAIN = Site(
+    "hyper3d",
     "Hyper3D Rodin",
     "BLENDER_MCP_HYPER3D_API",
     "https://api.hyper3d.com",
@@ -56,9 +57,9 @@ MAIN = Site(
     # own domains, none of a storage that others rent too.
     ("file.hyper3d.com", "file.hyper3d.ai", "hyperhuman-file.deemos.com"),
 )
-FAL = Site("fal.ai", "BLENDER_MCP_FAL_API", "https://queue.fal.run", (".fal.media",))
+FAL = Site("hyper3d", "fal.ai", "BLENDER_MCP_FAL_API", "https://queue.fal.run", (".fal.media",))
 #: Where fal.ai tells about the account rather than taking orders.
-FAL_ACCOUNT = Site("fal.ai", FAL.variable, "https://api.fal.ai", ())
+FAL_ACCOUNT = Site("hyper3d", "fal.ai", FAL.variable, "https://api.fal.ai", ())
 _FAL_PATH = "/fal-ai/hyper3d/rodin"
 #: Tier -> what fal.ai calls the model that makes it; it does not offer the others.
 _FAL_VERSIONS: Mapping[str, str] = {"Sketch": "", "Regular": "", "Gen-2": "/v2"} | {

@@ -23,6 +23,7 @@ Resolution = Literal["1k", "2k", "4k", "8k", "16k", "24k"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SITE = Site(
+    "polyhaven",
     "Poly Haven",
     "BLENDER_MCP_POLYHAVEN_API",
     "https://api.polyhaven.com",

@@ -21,6 +21,7 @@ __all__ = ("SITE", "Filters", "Licence", "Model", "Page", "Sketchfab", "Sort")
 
 #: The service belongs to KitBash since 2026; should it move, this is the place.
 SITE = Site(
+    "sketchfab",
     "Sketchfab",
     "BLENDER_MCP_SKETCHFAB_API",
     "https://api.sketchfab.com/v3",

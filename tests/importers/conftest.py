@@ -43,7 +43,9 @@ def web() -> Iterator[Web]:
 def site(web: Web, monkeypatch: pytest.MonkeyPatch) -> Site:
     """A service of its own whose base URL the environment moves to the local server."""
     monkeypatch.setenv("MCP_TEST_API", web.url + "/")
-    return Site("Warehouse", "MCP_TEST_API", "https://api.warehouse.example", (".files.example",))
+    return Site(
+        "polyhaven", "Warehouse", "MCP_TEST_API", "https://api.warehouse.example", (".files.example",)
+    )
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 from bl_ext.user_default.mcp_bridge.importers.cache import Cache
 from bl_ext.user_default.mcp_bridge.importers.download import RemoteFile, Site
-site = Site("Warehouse", "MCP_TEST_API", "https://api.warehouse.example", ())
+site = Site("polyhaven", "Warehouse", "MCP_TEST_API", "https://api.warehouse.example", ())
 print(Cache(Path(sys.argv[1]), quota=10**9).file(site, RemoteFile(sys.argv[2], sys.argv[3], int(sys.argv[4]))))
 """
 

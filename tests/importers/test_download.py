@@ -279,7 +279,9 @@ def test_a_public_name_that_leads_into_a_private_network_is_refused(
 ) -> None:
     with Web() as inside:
         port = inside.url.rpartition(":")[2]
-        local = Site("Warehouse", "MCP_TEST_API", "https://api.warehouse.example", ("127.0.0.1",))
+        local = Site(
+            "polyhaven", "Warehouse", "MCP_TEST_API", "https://api.warehouse.example", ("127.0.0.1",)
+        )
         monkeypatch.setenv("MCP_TEST_API", "http://elsewhere.example")
         with pytest.raises(ExternalServiceError, match=r"private address 127.0.0.1: refused|not https"):
             download.fetch(local, RemoteFile(f"http://127.0.0.1:{port}/x"), folder / "x")

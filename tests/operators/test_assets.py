@@ -14,7 +14,7 @@ from bl_ext.user_default.mcp_bridge import main_thread, settings
 from bl_ext.user_default.mcp_bridge.importers import confined, local
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing as hyper3d
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
-from bl_ext.user_default.mcp_bridge.operators import asset_view
+from bl_ext.user_default.mcp_bridge.operators import asset_view, state
 from bl_ext.user_default.mcp_bridge.operators.assets import PREFIX
 from bl_ext.user_default.mcp_bridge.panels.assets import MCP_BRIDGE_PT_assets
 
@@ -226,6 +226,22 @@ def test_offline_it_says_so_and_offers_the_preference() -> None:
     bpy.ops.mcp_bridge.search_assets()
     settle()
     assert "Allow Online Access" in shown().text
+
+
+def test_a_service_that_is_not_allowed_is_not_asked(polyhaven: PolyHavenServer) -> None:
+    """Neither from the panel nor by a tool: nothing gets past where connections are opened."""
+    settings.set_preferences({"asset_services": {"sketchfab"}})
+    state.refresh()
+    assert "Not among the Asset Services in the preferences." in shown().text
+    bpy.ops.mcp_bridge.search_assets()
+    settle()
+    assert (
+        "Poly Haven can't be reached: it is not among the Asset Services that are allowed in the preferences of "
+        "MCP Bridge." in shown().text
+    )
+    assert polyhaven.paths() == []
+    settings.set_preferences({})
+    state.refresh()
 
 
 def test_sketchfab_with_its_licence(

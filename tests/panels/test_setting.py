@@ -35,6 +35,8 @@ def test_a_free_setting_is_a_property(monkeypatch: pytest.MonkeyPatch) -> None:
         ("autostart", False, "Off"),
         ("time_limit_s", 2.5, "2.5"),
         ("log_file", Path("/var/log/mcp.log"), "/var/log/mcp.log"),
+        ("asset_services", ("polyhaven", "hyper3d"), "Poly Haven, Hyper3D Rodin"),
+        ("asset_services", (), "None"),
     ],
 )
 def test_a_locked_one_is_read_as_it_is_in_effect(

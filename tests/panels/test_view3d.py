@@ -16,6 +16,7 @@ from bl_ext.user_default.mcp_bridge.settings import Settings
 
 from support.layout import Drawn, draw
 
+LIMITS = ["time_limit_s", "memory_limit_mb", "output_limit_kb", "rate_limit", "asset_services"]
 RUNNING = {"address": "127.0.0.1:9876", "port": 9876}
 
 
@@ -33,7 +34,7 @@ def test_stopped(show: Any) -> None:
     assert drawn.operators() == ["mcp_bridge.start"]
     assert drawn.labels == []
     assert drawn.menus == ["MCP_BRIDGE_MT_copy_configuration"]
-    assert drawn.properties == ["execute_enabled", "confirm", "rehearse", "level", "dry_run"]
+    assert drawn.properties == ["execute_enabled", "confirm", "rehearse", "level", "dry_run", *LIMITS]
 
 
 def test_running_without_a_client(show: Any) -> None:
@@ -106,7 +107,7 @@ def test_a_client_that_was_revoked_can_be_forgotten(show: Any) -> None:
 def test_what_the_environment_decides_is_shown_as_it_is_and_cannot_be_changed(show: Any) -> None:
     origins = MappingProxyType({"confirm": "environment", "execute_enabled": "policy file"})
     drawn = show(settings=Settings(confirm="auto", execute_enabled=False, origins=origins))
-    assert drawn.properties == ["rehearse", "level", "dry_run"]
+    assert drawn.properties == ["rehearse", "level", "dry_run", *LIMITS]
     assert drawn.labels[:4] == ["", "Ask Me", "Never", "by the environment"]
     assert drawn.icons[:4] == ["CHECKBOX_DEHLT", "NONE", "LOCKED", "NONE"]
     assert " ".join(drawn.labels[4:]) == "Locked by the policy file: Execute Endpoint"
