@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The user's decisions: review a request, apply it, deny it, trust a client."""
 
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
 import bpy
-from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
+from bpy.props import BoolProperty, IntProperty, StringProperty
 
 from .. import journal
 from ..errors import BridgeError
@@ -14,30 +13,18 @@ from ..sandbox import review, undo
 from ..sandbox.review.desk import Desk
 from ..sandbox.review.request import Entry
 from ..scene import events
-from . import room, state
+from . import request_lists, room, state
 
-__all__ = ("LINES", "ROWS", "SUMMARY", "is_listed", "picture", "register", "unregister")
+__all__ = ("register", "unregister")
 
-#: Names of collections on WindowManager, for the lists that a panel or a dialog scrolls through.
-ROWS, LINES, SUMMARY = "mcp_bridge_requests", "mcp_bridge_script_lines", "mcp_bridge_summary_lines"
-#: With what the tooltip of a row says.
-_LISTS = {ROWS: "Request", LINES: "Line of the Script", SUMMARY: "What Would Change"}
-_MOST_LINES = 5000
 _BY = "the user in the panel"
 
-#: The pictures of the request that is looked at, and the texts that were opened to be read, by request.
-_pictures: Any = None
+#: The texts that were opened to be read, by request.
 _texts: dict[str, str] = {}
-#: The request whose script and summary the lists of the dialog have, and its script's digest.
-_listed = ("", "")
 
 
 def _unlisten() -> None:
     """Replaced by what ends the listening."""
-
-
-class MCP_BRIDGE_Row(bpy.types.PropertyGroup):
-    """A row of a list: a request's id, or a line of its script. Its `name` says it all."""
 
 
 class _OfRequest:
@@ -96,19 +83,15 @@ class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
     opened = False
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
-        global _listed
         state.refresh()
         entry = _waiting(self.request_id)
         if entry is None:
             self.report({"WARNING"}, "This request does not wait for an answer any more")
             return {"CANCELLED"}
         self.sha256, self.revision = entry.sha256, entry.revision or 0  # what is shown is what is agreed to
-        manager = context.window_manager
-        _fill(getattr(manager, LINES), entry.script.splitlines()[:_MOST_LINES])
         size = room.of(context)
-        _fill(getattr(manager, SUMMARY), _wrapped(entry.summary, size.columns))
-        _load_pictures(entry.id)
-        _listed, self.opened = (entry.id, entry.sha256), True
+        request_lists.show(entry, size.columns)
+        self.opened = True
         return context.window_manager.invoke_props_dialog(
             self,
             width=size.width,
@@ -130,7 +113,7 @@ class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
         return self.step(self._confirm)
 
     def _confirm(self, desk: Desk) -> None:
-        if self.opened and not is_listed(self):
+        if self.opened and not request_lists.is_listed(self):
             raise BridgeError("Another request was opened meanwhile: look at this one again")
         entry = desk.confirm(self.request_id, sha256=self.sha256, revision=self.revision, by=_BY)
         if self.trust and entry.request.tool == "execute_blender_code":
@@ -279,36 +262,13 @@ class MCP_BRIDGE_OT_ask_again(bpy.types.Operator):
         return {"FINISHED"}
 
 
-def is_listed(operator: Any) -> bool:
-    """Whether the lists have the script that this dialog was opened for; a second window may have another open."""
-    return (operator.request_id, operator.sha256) == _listed
-
-
-def picture(request_id: str, when: str) -> int:
-    """The icon of the rehearsal's picture `before` or `after`, 0 if there is none."""
-    key = f"{request_id} {when}"
-    return _pictures[key].icon_id if _pictures is not None and key in _pictures else 0
-
-
-def _load_pictures(request_id: str) -> None:
-    """Load the pictures of the request that is looked at, and forget those of the one before."""
-    kept = review.store()
-    if kept is None or _pictures is None:
-        return
-    _pictures.clear()
-    for when in ("before", "after"):
-        path = kept.picture_path(request_id, when)
-        if path.is_file():
-            _pictures.load(f"{request_id} {when}", str(path), "IMAGE")
-
-
 def show_rows() -> None:
     """Make the list's rows those requests that are open. Called by `state` when something has changed."""
     _remove_texts()
-    rows = getattr(bpy.context.window_manager, ROWS)
+    rows = getattr(bpy.context.window_manager, request_lists.ROWS)
     wanted = [entry.id for entry in state.view.open]
     if [row.name for row in rows] != wanted:
-        _fill(rows, wanted)
+        request_lists.fill(rows, wanted)
 
 
 def _remove_texts() -> None:
@@ -322,25 +282,7 @@ def _remove_texts() -> None:
                 bpy.data.texts.remove(text)
 
 
-def _wrapped(text: str, columns: int) -> list[str]:
-    """The lines of a text that are not empty, broken where the dialog ends; labels do not wrap."""
-    lines: list[str] = []
-    for line in text.splitlines():
-        indent = line[: len(line) - len(line.lstrip())]
-        lines += textwrap.wrap(
-            line, columns, subsequent_indent=f"{indent}    ", break_on_hyphens=False, drop_whitespace=True
-        )
-    return lines
-
-
-def _fill(rows: Any, names: list[str]) -> None:
-    rows.clear()
-    for name in names:
-        rows.add().name = name
-
-
 _CLASSES = (
-    MCP_BRIDGE_Row,
     MCP_BRIDGE_OT_review_request,
     MCP_BRIDGE_OT_deny_request,
     MCP_BRIDGE_OT_undo_request,
@@ -353,30 +295,15 @@ _CLASSES = (
 
 
 def register() -> None:
-    """Register the operators, and the rows that lists show."""
-    global _pictures, _unlisten
-    from bpy.utils import previews
-
+    """Register the operators, and keep the rows up to date."""
+    global _unlisten
     for cls in _CLASSES:
         bpy.utils.register_class(cls)
-    _pictures = previews.new()
-    for name, title in _LISTS.items():
-        setattr(bpy.types.WindowManager, name, CollectionProperty(type=MCP_BRIDGE_Row, options={"SKIP_SAVE"}))
-        setattr(bpy.types.WindowManager, f"{name}_index", IntProperty(name=title, options={"SKIP_SAVE"}))
     _unlisten = state.listen(show_rows)
 
 
 def unregister() -> None:
     """Undo `register`."""
-    global _pictures
-    from bpy.utils import previews
-
     _unlisten()
-    if _pictures is not None:
-        previews.remove(_pictures)
-        _pictures = None
-    for name in _LISTS:
-        delattr(bpy.types.WindowManager, name)
-        delattr(bpy.types.WindowManager, f"{name}_index")
     for cls in reversed(_CLASSES):
         bpy.utils.unregister_class(cls)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..operators import state
-from ..operators.requests import LINES, ROWS, SUMMARY, is_listed, picture
+from ..operators.request_lists import LINES, ROWS, SUMMARY, is_listed, picture
 from .text import paragraph
 
 if TYPE_CHECKING:

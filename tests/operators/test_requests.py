@@ -12,9 +12,9 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import journal
 from bl_ext.user_default.mcp_bridge.errors import BridgeError
+from bl_ext.user_default.mcp_bridge.operators import request_lists, room, state
 from bl_ext.user_default.mcp_bridge.operators import requests as operators_requests
-from bl_ext.user_default.mcp_bridge.operators import room, state
-from bl_ext.user_default.mcp_bridge.operators.requests import ROWS
+from bl_ext.user_default.mcp_bridge.operators.request_lists import ROWS
 from bl_ext.user_default.mcp_bridge.panels import requests
 from bl_ext.user_default.mcp_bridge.sandbox import review, undo
 from bl_ext.user_default.mcp_bridge.sandbox.review.desk import Desk
@@ -146,7 +146,7 @@ def test_a_script_that_was_opened_to_be_read_is_gone_once_it_is_decided_about(de
 def opened(desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str = "r1") -> SimpleNamespace:
     """The dialog of this request as it was opened last."""
     entry = desk.get(name)
-    monkeypatch.setattr(operators_requests, "_listed", (name, entry.sha256))
+    monkeypatch.setattr(request_lists, "_listed", (name, entry.sha256))
     return SimpleNamespace(
         request_id=name, sha256=entry.sha256, revision=entry.revision, reason="too big", opened=True
     )
@@ -159,7 +159,7 @@ def test_the_dialog_shows_script_pictures_summary_and_a_no(
     kept = review.store()
     assert kept is not None
     bpy.data.images.new("p", 4, 4).save(filepath=str(kept.picture_path("r1", "before")))
-    operators_requests._load_pictures("r1")
+    request_lists._load_pictures("r1")
     into, drawn = layout()
     shown = opened(desk, monkeypatch)
     requests.draw_review(into, desk.get("r1"), shown, room.of(bpy.context))
@@ -170,7 +170,7 @@ def test_the_dialog_shows_script_pictures_summary_and_a_no(
     ]
     assert vars(drawn.buttons[2][1]) == {"request_id": "r1", "reason": "too big"}
     assert drawn.lists == ["MCP_BRIDGE_UL_script"]
-    assert "Before" not in drawn.labels or operators_requests.picture("r1", "before")
+    assert "Before" not in drawn.labels or request_lists.picture("r1", "before")
     desk.deny("r1", "too big")
     into, drawn = layout()
     requests.draw_review(into, desk.get("r1"), shown, room.of(bpy.context))
@@ -204,7 +204,7 @@ def test_a_second_windows_dialog_takes_the_first_ones_script_away_and_its_yes(
 ) -> None:
     entry = waiting(desk)
     first = opened(desk, monkeypatch)
-    monkeypatch.setattr(operators_requests, "_listed", ("r2", "another"))
+    monkeypatch.setattr(request_lists, "_listed", ("r2", "another"))
     into, drawn = layout()
     requests.draw_review(into, entry, first, room.of(bpy.context))
     assert drawn.labels == [CHANGED]

@@ -20,7 +20,9 @@ Show = Callable[..., Drawn]
 def show(monkeypatch: pytest.MonkeyPatch) -> Show:
     def show(**fields: Any) -> Drawn:
         monkeypatch.setattr(state, "view", state.View(**fields))
-        return draw(view3d.MCP_BRIDGE_PT_execution)
+        drawn = draw(view3d.MCP_BRIDGE_PT_execution)
+        drawn.labels.remove("Limits")  # a title that is always there
+        return drawn
 
     return show
 
