@@ -2,8 +2,9 @@
 """What a data-block has now: where the items lie that references of a script may point to.
 
 Items are looked up by the data-block that a reference names and by a root, the struct of `_ITEMS` that the item's type
-derives from. Items that lie in an array are known by its ends, all others one by one with their type, because the
-memory of one may have been given to another.
+derives from; what none of these is, is looked up by its own struct and found by RNA alone (`parts`). Items that lie in
+an array are known by its ends, all others one by one with their type, because the memory of one may have been given to
+another.
 """
 
 from __future__ import annotations
@@ -13,15 +14,22 @@ from typing import Any
 
 import bpy
 
+from . import parts
+
 __all__ = ("Now", "RootsByPointer", "root_of")
 
 Items = Callable[[Any], Iterable[Any]]
+#: First and last addresses of arrays, and the types of other items by address.
+_Found = tuple[list[tuple[int, int]], dict[int, type]]
 
 
 def root_of(kind: type) -> str | None:
-    """Under which root the items of a Python type of Blender's are looked up; None where it has none."""
+    """Under which root the items of a Python type of Blender's are looked up; None for what Blender tells of itself."""
     names = {base.__name__ for base in kind.__mro__}
-    return next((root for root in _ITEMS if root in names), None)
+    root = next((root for root in _ITEMS if root in names), None)
+    if root is None and kind.__module__ in _BLENDERS and "ID" not in names and "PropertyGroup" not in names:
+        return kind.__name__
+    return root
 
 
 class RootsByPointer(dict[int, str | None]):
@@ -65,7 +73,7 @@ class Now:
     """The items that exist now, per data-block and root, looked up once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, str], tuple[list[tuple[int, int]], dict[int, type]]] = {}
+        self._known: dict[tuple[int, str], _Found | None] = {}
         self._blocks: dict[int, Any] = {}
 
     def block(self, pointer: int) -> Any:
@@ -79,9 +87,11 @@ class Now:
     def has(self, owner: Any, root: str, pointer: int, kind: type | None = None) -> bool:
         """Whether an item under `root`, of the type `kind` if given, still lies at `pointer` in its data-block."""
         key = (owner.as_pointer(), root)
-        known = self._known.get(key)
+        if key not in self._known:
+            self._known[key] = _look(owner, root) if root in _ITEMS else parts.find(owner, root)
+        known = self._known[key]
         if known is None:
-            known = self._known[key] = _look(owner, root)
+            return True
         ranges, items = known
         found = items.get(pointer)
         if found is not None:
@@ -89,7 +99,7 @@ class Now:
         return any(low <= pointer <= high for low, high in ranges)
 
 
-def _look(owner: Any, root: str) -> tuple[list[tuple[int, int]], dict[int, type]]:
+def _look(owner: Any, root: str) -> _Found:
     ranges: list[tuple[int, int]] = []
     items: dict[int, type] = {}
     for found in _ITEMS[root](owner):
@@ -127,6 +137,8 @@ def _curves(owner: Any) -> Iterator[Any]:
     animation = getattr(owner, "animation_data", None)
     if animation is not None:
         yield from animation.drivers
+    for strip in _strips(owner):
+        yield from strip.fcurves
 
 
 def _keyframes(owner: Any) -> Iterator[Any]:
@@ -165,6 +177,8 @@ def _sockets(owner: Any) -> Iterator[Any]:
 def _links(owner: Any) -> Iterator[Any]:
     for tree in _trees(owner):
         yield from tree.links if tree is not None else ()
+    for node in _nodes(owner):
+        yield from node.internal_links
 
 
 def _interface(owner: Any) -> Iterator[Any]:
@@ -187,14 +201,21 @@ def _layers(owner: Any) -> Iterator[Any]:
 
 
 def _strips(owner: Any) -> Iterator[Any]:
-    animation = getattr(owner, "animation_data", None)
-    for track in animation.nla_tracks if animation is not None else ():
-        yield from track.strips
+    waiting = list(_tracks(owner))
+    while waiting:
+        for strip in waiting.pop().strips:
+            yield strip
+            waiting.append(strip)  # a meta strip has strips
 
 
 def _tracks(owner: Any) -> Iterator[Any]:
     animation = getattr(owner, "animation_data", None)
     yield from animation.nla_tracks if animation is not None else ()
+
+
+def _markers(owner: Any) -> Iterator[Any]:
+    for name in ("timeline_markers", "pose_markers"):
+        yield from getattr(owner, name, ())
 
 
 #: Where the items of a kind are found in their data-block: arrays as collections, all else one by one.
@@ -222,7 +243,7 @@ _ITEMS: dict[str, Items] = {
     "Modifier": _each("modifiers"),
     "VertexGroup": _each("vertex_groups"),
     "ParticleSystem": _each("particle_systems"),
-    "ShapeKey": _each("key_blocks"),
+    "ShapeKey": lambda owner: getattr(getattr(owner, "shape_keys", None) or owner, "key_blocks", ()),
     "NodeSocket": _sockets,
     "NodeLink": _links,
     "Node": _nodes,
@@ -236,5 +257,5 @@ _ITEMS: dict[str, Items] = {
     "Keyframe": _keyframes,
     "NlaTrack": _tracks,
     "NlaStrip": _strips,
-    "TimelineMarker": _each("timeline_markers"),
+    "TimelineMarker": _markers,
 }

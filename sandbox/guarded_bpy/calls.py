@@ -289,7 +289,12 @@ def keyframe(host: BlenderHost, owner: Any, name: str) -> Any:
     def call(data_path: str, *args: Any, **kwargs: Any) -> Any:
         if reason := paths.bad_data_path(data_path):
             host.refuse(reason)
-        return function(data_path, *args, **kwargs)
+        done = function(data_path, *args, **kwargs)
+        if name == "keyframe_insert":
+            host.stale.after_key()
+        else:
+            host.stale.sweep()  # a curve goes with its last keyframe
+        return done
 
     return call
 
@@ -301,7 +306,10 @@ def driver(host: BlenderHost, owner: Any, name: str) -> Any:
     def call(path: str, index: int = -1) -> Any:
         if reason := paths.bad_data_path(path):
             host.refuse(reason)
-        return function(path, index)
+        done = function(path, index)
+        if name == "driver_remove":
+            host.stale.sweep()
+        return done
 
     return call
 

@@ -25,6 +25,7 @@ import bpy
 import mathutils
 
 from ..kinds import Kinds
+from . import parts
 from .alive import Now, RootsByPointer, root_of
 
 __all__ = ("FRAGILE", "FREEING", "Stale")
@@ -46,13 +47,23 @@ FREEING = frozenset(
     remove clear pop clear_geometry resize add insert sort deduplicate from_pydata update_from_editmode add_strokes
     remove_strokes resize_strokes reorder_strokes add_curves remove_curves resize_curves new_socket new_panel move
     move_to_parent convert_to_samples convert_to_keyframes from_string shape_key_add shape_key_remove
-    shape_key_clear animation_data_clear
+    shape_key_clear animation_data_clear sequence_editor_clear
     """.split()
 )
-#: `new` moves what is there only where layers lie in one array; a new link may take the place of another.
+#: `new` moves what is there only where items lie in one array; a new link may take the place of another.
 _FREED_BY_NEW = frozenset(
     """
-    AttributeGroup AttributeGroupMesh AttributeGroupCurves AttributeGroupPointCloud UVLoopLayers LoopColors NodeLinks
+    AttributeGroup AttributeGroupMesh AttributeGroupCurves AttributeGroupPointCloud AttributeGroupGreasePencil
+    AttributeGroupGreasePencilDrawing UVLoopLayers LoopColors NodeLinks CurveMapPoints GreasePencilFrames
+    """.split()
+)
+#: Functions with other names: the layers of a scene follow its collections, a new array takes the place of the old.
+_FREED_BY = frozenset(
+    """
+    CollectionChildren.link CollectionChildren.unlink BlendDataCollections.remove BlendDataNodeTrees.remove
+    CurveProfile.initialize CurveProfile.update CurveMapping.initialize CurveMapping.update
+    SequenceElements.append StripElements.append ParticleSettingsTextureSlots.create
+    ParticleSettingsTextureSlots.add GreasePencilFrames.copy
     """.split()
 )
 #: Operators after which nothing that existed in object mode has moved.
@@ -61,9 +72,13 @@ _HARMLESS = ("object.select", "transform.", "object.shade_", "mesh.primitive_", 
 
 def frees(struct: str, function: str) -> bool:
     """Whether a call of `struct.function` may leave references behind; removed data-blocks Blender knows itself."""
+    if f"{struct}.{function}" in _FREED_BY:
+        return True
     if struct.startswith(("BlendData", "Collection", "IDMaterials", "Text")) or struct == "VertexGroup":
         return False
-    return function in FREEING or (function == "new" and struct in _FREED_BY_NEW)
+    if function == "new":
+        return struct in _FREED_BY_NEW or (struct.startswith("Node") and struct.endswith("Items"))
+    return function in FREEING
 
 
 class _Roots(dict[type, str | None]):
@@ -119,6 +134,7 @@ class Stale:
     def open(self, variables: dict[str, Any]) -> None:
         """From now on the garbage collector shows only what the script makes; `variables` are its globals."""
         self._variables = variables
+        parts.prepare()
         gc.freeze()
 
     def close(self) -> None:
@@ -140,6 +156,13 @@ class Stale:
             self._pending = True
         else:
             self.sweep()
+
+    def after_key(self) -> None:
+        """A keyframe was inserted, which moves those of its curve."""
+        if self._aliased:
+            self.sweep()
+        else:
+            self._pending = True
 
     def after_operator(self, idname: str) -> None:
         """An operator ran."""

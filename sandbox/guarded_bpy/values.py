@@ -119,7 +119,9 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
 
 
 #: Properties whose change makes Blender free the items behind them, or make others of them in their place.
-_REBUILDS = frozenset("Spline.type NodeSocket.type NodeTreeInterfaceSocket.socket_type".split())
+_REBUILDS = frozenset(
+    "Spline.type NodeSocket.type NodeTreeInterfaceSocket.socket_type FluidModifier.fluid_type".split()
+)
 
 
 def node_writer(kind: type, struct: str, prop: Any) -> Writer | None:

@@ -9,6 +9,7 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import settings
 from bl_ext.user_default.mcp_bridge.sandbox import execute, guarded_bpy, guards
+from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import parts
 
 from support import sandbox_cases
 from support.sandbox_cases import Attack, Honest, plain, run_attack, run_honest
@@ -26,6 +27,7 @@ def _short_limit() -> Iterator[None]:
     """Endless scripts are stopped after a second here, so that the whole catalogue is quick."""
     bpy.ops.wm.read_homefile(use_factory_startup=True)
     settings.set_preferences(_QUICK)
+    parts.prepare()
     yield
     settings.set_preferences({})
 

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""References to parts of what was removed say so, and those to what is still there stay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import pytest
+from bl_ext.user_default.mcp_bridge.errors import HandlerError
+from bl_ext.user_default.mcp_bridge.sandbox import execute
+from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import alive, stale
+from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
+
+from support import fork
+
+_TREE = "import bpy\nt = bpy.data.node_groups.new('t', '{0}NodeTree')\nn = t.nodes.new('{0}Node{1}')\n"
+_RAMP = _TREE.format("Shader", "ValToRGB")
+_CURVES = _TREE.format("Shader", "RGBCurve")
+_NOISE = _TREE.format("Shader", "TexNoise")
+_ITEMS = _TREE.format("Geometry", "MenuSwitch") + "y = [n.enum_items.new(str(i)) for i in range(2)]\n"
+_OBJECT = "import bpy\no = bpy.context.object\ns = bpy.context.scene\nv = bpy.context.view_layer\n"
+_DRIVER = _OBJECT + "f = o.driver_add('location', 0)\n"
+_CHILD = _OBJECT + "c = bpy.data.collections.new('c')\ns.collection.children.link(c)\n"
+_MODIFIER = _OBJECT + "m = o.modifiers.new('m', '{}')\n"
+_SLOT = _MODIFIER.format("PARTICLE_SYSTEM") + "p = o.particle_systems[0].settings\n"
+
+#: What it needs, the reference, what removes it, how it is used.
+GONE = {
+    "ramp": (_RAMP, "n.color_ramp", "t.nodes.remove(n)", "x.color_mode"),
+    "ramp-element": (_RAMP, "n.color_ramp.elements[0]", "t.nodes.remove(n)", "x.position = 0.5"),
+    "curve": (_CURVES, "n.mapping.curves[0]", "t.nodes.remove(n)", "len(x.points)"),
+    "curve-point": (_CURVES, "n.mapping.curves[0].points[0]", "n.mapping.curves[0].points.new(0.2, 0.5)", "x.location"),
+    "texture-mapping": (_NOISE, "n.texture_mapping", "t.nodes.remove(n)", "x.vector_type"),
+    "node-item": (_ITEMS, "n.enum_items[0]", "n.enum_items.new('z')", "x.name"),
+    "bevel-profile": (_MODIFIER.format("BEVEL"), "m.custom_profile", "o.modifiers.remove(m)", "x.use_clip"),
+    "falloff": (_MODIFIER.format("HOOK"), "m.falloff_curve", "o.modifiers.remove(m)", "x.use_clip"),
+    "projector": (_MODIFIER.format("UV_PROJECT"), "m.projectors[0]", "o.modifiers.clear()", "x.object"),
+    "cloth": (_MODIFIER.format("CLOTH"), "m.settings.effector_weights", "o.modifiers.clear()", "x.gravity"),
+    "f-modifier": (_DRIVER, "f.modifiers.new('NOISE')", "o.driver_remove('location', 0)", "x.scale"),
+    "driver": (_DRIVER, "f.driver", "o.driver_remove('location', 0)", "x.expression"),
+    "target": (_DRIVER, "f.driver.variables.new().targets[0]", "o.driver_remove('location', 0)", "x.id"),
+    "animation": (_OBJECT, "o.animation_data_create()", "o.animation_data_clear()", "x.use_nla"),
+    "layer-unlink": (_CHILD, "v.layer_collection.children['c']", "s.collection.children.unlink(c)", "x.name"),
+    "layer-remove": (_CHILD, "v.layer_collection.children['c']", "bpy.data.collections.remove(c)", "x.name"),
+    "aov": (_OBJECT, "v.aovs.add()", "v.aovs.remove(v.aovs[0])", "x.name"),
+    "sequencer": (_OBJECT, "s.sequence_editor_create()", "s.sequence_editor_clear()", "x.channels[0]"),
+    "texture-slot": (_SLOT, "p.texture_slots.create(0)", "p.texture_slots.clear(0)", "x.use_map_time"),
+    "rigid-body": (
+        _OBJECT + "bpy.ops.rigidbody.object_add()\n", "o.rigid_body", "bpy.ops.rigidbody.object_remove()", "x.mass"
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _scene() -> None:
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+
+
+def _run(code: str) -> Any:
+    execute._rate.clear()
+    return execute.execute_blender_code({"code": code}).get("result")
+
+
+def _raised(code: str) -> str:
+    """What a script ends with, in a child that may crash."""
+
+    def run() -> str:
+        try:
+            _run(code)
+        except HandlerError as error:
+            return f"{type(error.original).__name__}: {error}"
+        return "nothing"
+
+    return fork.run(run)
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_a_part_goes_with_its_item(name: str) -> None:
+    setup, take, free, use = GONE[name]
+    assert "ReferenceError" in _raised(f"{setup}x = {take}\n{free}\n{use}\n")
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_a_part_stays_when_others_go(name: str) -> None:
+    setup, take, _free, use = GONE[name]
+    other = "g = o.vertex_groups.new(name='g')\no.vertex_groups.remove(g)\n"
+    assert _raised(f"{setup}x = {take}\no = bpy.context.object\n{other}{use}\n") == "nothing"
+
+
+def test_functions_and_collections_of_a_part_do_nothing() -> None:
+    free = "t.nodes.remove(n)\n"
+    assert "TypeError" in _raised(f"{_RAMP}x = n.color_ramp.elements.new\n{free}x(0.5)")
+    assert _raised(f"{_RAMP}x = n.color_ramp.elements\n{free}assert len(x) == 0") == "nothing"
+
+
+def test_many_items_of_an_array() -> None:
+    """More than are looked up one by one: the ends of the array say it."""
+    points = "m = bpy.data.masks.new('m')\np = m.layers.new(name='l').splines.new().points\np.add(1500)\n"
+    code = f"{_OBJECT}{points}x = p[700]\n"
+    assert _raised(f"{code}o.constraints.clear()\nx.select") == "nothing"
+    assert "ReferenceError" in _raised(f"{code}m.layers.clear()\nx.select")
+
+
+def _parts() -> list[Any]:
+    """All that can be read of the data of this file, along every way."""
+    readable = policy("blender").readable
+    names: dict[type, list[str]] = {}
+    found: dict[Any, Any] = {}
+    waiting: list[Any] = [bpy.data]
+    while waiting:
+        value = waiting.pop()
+        kind: Any = type(value)
+        if kind not in names:
+            rna, allowed = kind.bl_rna, set()
+            while rna is not None:
+                allowed |= readable(rna.identifier)
+                rna = rna.base
+            names[kind] = [
+                p.identifier
+                for p in kind.bl_rna.properties
+                if p.identifier in allowed - _LEFT_OUT and p.type in ("POINTER", "COLLECTION")
+            ]
+        for name in names[kind]:
+            held = getattr(value, name)
+            for part in held.values() if isinstance(held, bpy.types.bpy_prop_collection) else (held,):
+                if isinstance(part, bpy.types.bpy_struct):
+                    key = (part.as_pointer(), type(part), part.id_data)
+                    if key not in found:
+                        found[key] = part
+                        waiting.append(part)
+    return list(found.values())
+
+
+#: Reading `palette` takes Blender down; items of a depsgraph live for one turn; a UV layer makes layers when read.
+_LEFT_OUT = {
+    *("rna_type", "palette", "object_instances", "depsgraph", "attributes", "color_attributes", "uv_layers"),
+    *("uv_layer_clone", "uv_layer_stencil"),
+}
+
+
+def test_all_that_can_be_read_is_alive() -> None:
+    """Nothing that a script may hold is taken for removed."""
+    for kind in ("Shader", "Geometry", "Texture"):
+        tree = bpy.data.node_groups.new("t", f"{kind}NodeTree")
+        for name in dir(bpy.types):
+            if name.startswith(f"{kind}Node") and hasattr(getattr(bpy.types, name), "bl_rna"):
+                try:
+                    tree.nodes.new(name)
+                except RuntimeError:  # a base of others
+                    continue
+    for setup, take, _free, _use in GONE.values():
+        exec(f"{setup}x = {take}\n", {})
+    parts = _parts()
+    kinds = {type(part).__name__ for part in parts}
+    assert {"ColorRampElement", "CurveMapPoint", "DriverTarget", "LayerCollection", "FModifierNoise"} <= kinds
+    references, now = stale.Stale(), alive.Now()
+    assert [part for part in parts if not references._is_alive(part, now)] == []
