@@ -36,7 +36,6 @@ GONE = {
     "bevel-profile": (_MODIFIER.format("BEVEL"), "m.custom_profile", "o.modifiers.remove(m)", "x.use_clip"),
     "falloff": (_MODIFIER.format("HOOK"), "m.falloff_curve", "o.modifiers.remove(m)", "x.use_clip"),
     "projector": (_MODIFIER.format("UV_PROJECT"), "m.projectors[0]", "o.modifiers.clear()", "x.object"),
-    "cloth": (_MODIFIER.format("CLOTH"), "m.settings.effector_weights", "o.modifiers.clear()", "x.gravity"),
     "f-modifier": (_DRIVER, "f.modifiers.new('NOISE')", "o.driver_remove('location', 0)", "x.scale"),
     "driver": (_DRIVER, "f.driver", "o.driver_remove('location', 0)", "x.expression"),
     "target": (_DRIVER, "f.driver.variables.new().targets[0]", "o.driver_remove('location', 0)", "x.id"),
