@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ..server.access import Entry
     from ..server.client_config import Notice
 
-__all__ = ("register", "unregister")
+__all__ = ("SECURITY", "register", "unregister")
 
 
 class _Tab:
@@ -53,6 +54,7 @@ class MCP_BRIDGE_PT_server(_Tab, bpy.types.Panel):
             box = layout.box()
             box.alert = True
             paragraph(box, "Assistants run scripts here without asking.", context, icon="ERROR")
+            _draw_security(box, text="About Security")
 
 
 class MCP_BRIDGE_PT_clients(_Tab, bpy.types.Panel):
@@ -77,6 +79,7 @@ class MCP_BRIDGE_PT_clients(_Tab, bpy.types.Panel):
             _draw_notice(layout.box(), notice, entries[notice.client_id], context)
 
 
+SECURITY = Path(__file__).parent.parent / "docs" / "security.md"
 _LIMITS = ("time_limit_s", "memory_limit_mb", "output_limit_kb", "rate_limit", "asset_services")
 
 
@@ -95,6 +98,10 @@ class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
         layout: Any = self.layout
         setting.draw_checkbox(layout, preferences.get(), "execute_enabled")
 
+    def draw_header_preset(self, context: bpy.types.Context) -> None:
+        if state.view.settings.execute_enabled:
+            _draw_security(self.layout, text="", emboss=False)
+
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
         layout.use_property_split = True
@@ -111,6 +118,11 @@ class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
         if locked:
             paragraph(layout, f"Locked by the policy file: {', '.join(locked)}", context, icon="LOCKED")
         confinement.draw(layout.column(), context)
+
+
+def _draw_security(layout: Any, **how: Any) -> None:
+    """What scripts can and cannot do, and what is not promised, as a page that comes with the extension."""
+    layout.operator("wm.url_open", icon="HELP", **how).url = SECURITY.as_uri()
 
 
 def _draw_pasted(box: bpy.types.UILayout, pasted: state.Pasted, context: bpy.types.Context) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from bl_ext.user_default.mcp_bridge.server.access import Entry
 from bl_ext.user_default.mcp_bridge.server.client_config import Notice
 from bl_ext.user_default.mcp_bridge.settings import Settings
 
-from support.layout import Drawn, draw
+from support.layout import Drawn, draw, layout
 
 LIMITS = ["time_limit_s", "memory_limit_mb", "output_limit_kb", "rate_limit", "asset_services"]
 RUNNING = {"address": "127.0.0.1:9876", "port": 9876}
@@ -70,6 +70,18 @@ def test_an_error_is_shown_whole(show: Any) -> None:
 )
 def test_running_scripts_unasked_is_warned_of(show: Any, settings: Settings, warned: bool) -> None:
     assert ("run scripts here without asking" in show(**RUNNING, settings=settings).text) is warned
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_where_scripts_can_run_the_page_about_security_is_near(
+    monkeypatch: pytest.MonkeyPatch, enabled: bool
+) -> None:
+    monkeypatch.setattr(state, "view", state.View(settings=Settings(execute_enabled=enabled)))
+    into, drawn = layout()
+    view3d.MCP_BRIDGE_PT_execution.draw_header_preset(SimpleNamespace(layout=into), None)
+    pages = [button.url for name, button in drawn.buttons if name == "wm.url_open"]
+    assert pages == ([view3d.SECURITY.as_uri()] if enabled else [])
+    assert view3d.SECURITY.read_text(encoding="utf-8").startswith("# Security")
 
 
 def test_an_open_port_is_warned_of(show: Any) -> None:

@@ -18,7 +18,8 @@ def test_zip_holds_the_extension_and_nothing_of_the_workshop(tmp_path: Path) -> 
     wheels = {name for name in names if name.startswith("wheels/")}
     assert wheels == {f"wheels/{name}" for name in libraries.present(libraries.WHEELS)}
     assert {"blender_manifest.toml", "__init__.py", "LICENSE"} <= names
-    assert not [name for name in names if name.startswith(("tests/", "tools/", "docs/", "build/", "."))]
+    assert [name for name in names if name.startswith("docs/")] == ["docs/security.md"]
+    assert not [name for name in names if name.startswith(("tests/", "tools/", "build/", "."))]
 
 
 def test_digest_is_of_contents_not_of_times(tmp_path: Path) -> None:
