@@ -27,7 +27,7 @@ COLOURS = {
 }
 #: The tab, and the panel's header once it is alone and the area fills the window.
 TAB = (1267, 245)
-HEADER = (1050, 382)
+HEADER = (1050, 412)
 
 
 class Assets:
