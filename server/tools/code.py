@@ -94,7 +94,7 @@ class Calculated(TypedDict):
 
 @tool(title="Calculate", read_only=True, output=Calculated)
 async def calculate(context: RequestContext, code: str) -> ToolResult:
-    """Do arithmetic: assignments with + - * / // % ** and numbers, nothing else. Gives the variables' values.
+    """Arithmetic: assignments with + - * / // % ** and numbers, nothing else. Gives the variables' values.
 
     code: such as `r = 2.5` and `area = 3.14159 * r ** 2`, one on a line.
     """
@@ -107,7 +107,7 @@ async def calculate(context: RequestContext, code: str) -> ToolResult:
 @tool(title="Inspect Tool", read_only=True, output=dict)
 def inspect_tool(context: RequestContext, tool_name: str) -> ToolResult:
     """What this Blender knows of an operator, a type or a member: description, parameters with types, defaults,
-    ranges and enum items, and whether scripts may use it.
+    ranges, enum items, and whether scripts may use it.
 
     tool_name: such as bpy.ops.mesh.primitive_cube_add, bpy.types.Object or bpy.types.Object.location.
     """

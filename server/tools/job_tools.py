@@ -42,7 +42,7 @@ async def get_job(
 ) -> ToolResult:
     """How far a job is, and its result once it has ended.
 
-    wait_seconds: wait up to this long for its end.
+    wait_seconds: wait so long for its end.
     """
     if wait_seconds:
         await _ended(job_id, context.client.id, wait_seconds)
@@ -65,7 +65,7 @@ async def cancel_job(context: RequestContext, job_id: str) -> JobInfo:
 
 @tool(title="List Jobs", read_only=True)
 async def list_jobs(context: RequestContext) -> JobList:
-    """Your jobs of this Blender, the newest first: requests, rehearsals, renders, downloads."""
+    """Your jobs, the newest first: requests, rehearsals, renders, downloads."""
     return {"jobs": [_info(job) for job in jobs.registry.list(context.client.id)]}
 
 

@@ -20,10 +20,10 @@ def get_viewport_screenshot(
     format: picture.Format = "png",  # noqa: A002 - the parameter's name is the tool's interface
     area: Annotated[str, Bounds(longest=40)] = "",
 ) -> ToolResult:
-    """A picture of the 3D viewport as the user sees it; without a window, a quick render through the camera.
+    """The 3D viewport as the user sees it; without a window, a quick render through the camera.
 
-    max_size: the longer side in pixels.
-    area: another editor that is open, such as NODE_EDITOR.
+    max_size: longer side in pixels.
+    area: another open editor, as NODE_EDITOR.
     """
     if area:
         shot = picture.area(area, max_size=max_size, picture_format=format)
