@@ -34,7 +34,14 @@ def _enable_extension() -> None:
     user = Path(os.environ.setdefault("BLENDER_USER_RESOURCES", str(_ROOT / "build" / "user")))
     if not (user / "installed").exists():
         raise pytest.UsageError(f"the extension is not installed in {user}: run the tests by `make test`")
-    import bpy
+    # Brought up on one processor, Blender's task pool gets no workers: a fork taken while one of them holds a lock
+    # waits for it for ever, and tests fork this Blender thousands of times (support/fork.py).
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(processors)})
+    try:
+        import bpy
+    finally:
+        os.sched_setaffinity(0, processors)
 
     if Path(bpy.utils.resource_path("USER")) != user:
         raise pytest.UsageError("Blender was imported before BLENDER_USER_RESOURCES was set")

@@ -2,7 +2,8 @@
 """Run a function in a forked copy of this warm Blender: a fresh Blender in milliseconds, free to crash.
 
 The copy starts from the scene, modules and settings of the moment, and nothing it does comes back but its result.
-It has a single thread: servers, timers and pools of the parent are not running in it.
+It has a single thread: servers, timers and pools of the parent are not running in it. So none of them may hold a lock
+that Blender needs: tests/conftest.py brings Blender up without workers for its task pool.
 """
 
 from __future__ import annotations

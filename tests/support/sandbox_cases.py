@@ -35,8 +35,6 @@ CASES = Path(__file__).resolve().parent.parent / "sandbox" / "cases"
 SECRET = "SBX-SECRET-7f3a"
 _TIMEOUT_S = 12.0
 _RSS_LIMIT_MB = 3000
-#: Of the time limit, what a child that waits for a lock has of a processor at most.
-_DOES_NOTHING_S = 2.0
 
 Namespace = dict[str, Any]
 #: Runs a script's text, filling the namespace that `detect` and `check` call `g`, and returns what was printed.
@@ -390,21 +388,7 @@ def _listener() -> Iterator[_Listener]:
 def _in_child(
     function: Callable[..., dict[str, Any]], *args: Any
 ) -> tuple[dict[str, Any] | None, int, float, float]:
-    """Run in a fork; returns its answer (None: it gave none), wait status, seconds and peak memory in MB.
-
-    A fork takes along locks that a thread of the parent's (Blender's task pool) holds just then, and may wait for one
-    for ever. Such a child does nothing at all; it gets a second chance, which a script that hangs does not survive.
-    """
-    *answer, worked = _once_in_child(function, args)
-    if worked < _DOES_NOTHING_S:
-        *answer, _ = _once_in_child(function, args)
-    return tuple(answer)  # type: ignore[return-value]
-
-
-def _once_in_child(
-    function: Callable[..., dict[str, Any]], args: tuple[Any, ...]
-) -> tuple[dict[str, Any] | None, int, float, float, float]:
-    """As `_in_child`, and the seconds of a processor that a child had which was killed at its time limit, else inf."""
+    """Run in a fork; returns its answer (None: it gave none), wait status, seconds and peak memory in MB."""
     sys.stdout.flush()
     sys.stderr.flush()
     reading, writing = os.pipe()
@@ -417,7 +401,6 @@ def _once_in_child(
     os.set_blocking(reading, False)
     chunks: list[bytes] = []
     peak = 0.0
-    worked = float("inf")
     status: int | None = None
     seconds = 0.0
     while status is None:
@@ -432,8 +415,7 @@ def _once_in_child(
         peak = max(peak, _resident_mb(child))
         if seconds > _TIMEOUT_S or peak > _RSS_LIMIT_MB:
             os.kill(child, signal.SIGKILL)
-            _, status, used = os.wait4(child, 0)
-            worked = used.ru_utime + used.ru_stime
+            _, status = os.waitpid(child, 0)
             break
         time.sleep(0.005)
     with contextlib.suppress(BlockingIOError):
@@ -445,7 +427,7 @@ def _once_in_child(
     if answer is not None:
         peak = max(peak, answer.pop("peak"))
         seconds = answer.pop("seconds")
-    return answer, status, seconds, peak, worked
+    return answer, status, seconds, peak
 
 
 def _work(writing: int, function: Callable[..., dict[str, Any]], args: tuple[Any, ...]) -> None:

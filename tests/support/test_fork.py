@@ -60,3 +60,14 @@ def test_time_limit_kills_the_child() -> None:
     with pytest.raises(fork.TimedOut, match=r"after 0\.2 s"):
         fork.run(time.sleep, 30, timeout=0.2)
     assert time.monotonic() - started < 5
+
+
+def test_blender_works_without_workers() -> None:
+    """A fork that is taken while a worker of Blender's task pool holds a lock waits for it for ever."""
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    all_threads, this_thread = time.process_time(), time.thread_time()
+    bpy.ops.mesh.primitive_grid_add(x_subdivisions=400, y_subdivisions=400)
+    bpy.context.object.modifiers.new("smoother", "SUBSURF")
+    bpy.context.view_layer.update()
+    all_threads, this_thread = time.process_time() - all_threads, time.thread_time() - this_thread
+    assert all_threads - this_thread < 0.1 * this_thread
