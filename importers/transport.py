@@ -25,6 +25,7 @@ from functools import cache
 from typing import Any, Protocol
 from urllib.parse import quote, urljoin, urlsplit
 
+from .. import threads
 from ..errors import BridgeError, ExternalServiceError
 from . import identity
 
@@ -132,7 +133,7 @@ class _Leash:
 
     def __enter__(self) -> _Leash:
         self.check()
-        threading.Thread(target=self._watch, name="mcp-bridge-transfer", daemon=True).start()
+        threads.start(self._watch, name="transfer")
         return self
 
     def __exit__(self, *_raised: object) -> None:

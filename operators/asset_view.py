@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from .. import jobs, main_thread
+from .. import jobs, main_thread, threads
 from ..errors import BridgeError
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _in_thread(do: Callable[[], Any], then: Callable[[Any], None], failed: Calla
             _arrived.put(lambda: then(result))
 
     _busy += 1
-    threading.Thread(target=run, name="mcp-bridge-assets", daemon=True).start()
+    threads.start(run, name="assets")
     if not bpy.app.timers.is_registered(_tick):
         bpy.app.timers.register(_tick, first_interval=_INTERVAL_S, persistent=True)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import sys
 
-from ..sandbox import review
+from .. import jobs, main_thread
+from ..sandbox import review, supervisor
 
 
 def register() -> None:
@@ -13,8 +14,11 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Stop a running server: the extension is being disabled, or Blender closes."""
+    """The extension is being disabled, or Blender closes: end the server, and all work, whoever began it."""
     bridge = sys.modules.get(f"{__name__}.bridge")  # not imported: never started
     if bridge is not None:
         bridge.stop()
         review.close()
+    main_thread.stop()
+    jobs.registry.cancel_all()
+    supervisor.shutdown()

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ... import threads
 from ...errors import BridgeError, ExternalServiceError
 from ..supervisor import ProcessHandle, ProcessStatus, Spec, Supervisor
 from ..supervisor.probe import EVERYTHING
@@ -174,9 +175,7 @@ class Pool:
             child.ready(cancelled)
             yield child
         finally:
-            threading.Thread(
-                target=self._after, args=(child, needs), name="mcp_bridge rehearsal", daemon=True
-            ).start()
+            threads.start(self._after, child, needs, name="rehearsal")
 
     def _after(self, child: Child | None, needs: Needs) -> None:
         try:

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from ... import threads
+
 __all__ = ("EgressProxy", "Refusal", "allows")
 
 _log = logging.getLogger(__name__)
@@ -63,7 +65,7 @@ class EgressProxy:
 
     def start(self) -> None:
         """Serve in threads of its own."""
-        threading.Thread(target=self._serve, name="mcp_bridge egress proxy", daemon=True).start()
+        threads.start(self._serve, name="egress proxy")
 
     def close(self) -> None:
         """Take no more connections."""
@@ -79,7 +81,7 @@ class EgressProxy:
             except OSError:
                 return
             free.acquire()
-            threading.Thread(target=self._answer, args=(client, free), daemon=True).start()
+            threads.start(self._answer, client, free, name="egress")
 
     def _answer(self, client: socket.socket, free: threading.BoundedSemaphore) -> None:
         with client, _given_back(free), contextlib.suppress(OSError):
@@ -193,8 +195,7 @@ def _relay(client: socket.socket, server: socket.socket) -> None:
         with contextlib.suppress(OSError):
             target.shutdown(socket.SHUT_WR)
 
-    upstream = threading.Thread(target=pump, args=(client, server), daemon=True)
-    upstream.start()
+    upstream = threads.start(pump, client, server, name="egress upstream")
     pump(server, client)
     with contextlib.suppress(OSError):
         client.shutdown(socket.SHUT_RD)

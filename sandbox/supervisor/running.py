@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ... import threads
 from .means import Means, Place, Started
 from .measure import deleted_bytes, disk_bytes, usage
 from .probe import EVERYTHING
@@ -272,11 +273,7 @@ class Running:
         self._proxy.start()
 
     def _thread(self, work: Callable[[Any], None], argument: Any) -> threading.Thread:
-        thread = threading.Thread(
-            target=work, args=(argument,), name="mcp_bridge process output", daemon=True
-        )
-        thread.start()
-        return thread
+        return threads.start(work, argument, name="process output")
 
 
 def _process_behind(connection: socket.socket) -> int:

@@ -21,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ... import threads
 from ...errors import BridgeError, ExternalServiceError, InvalidParamsError
 from .config import Config
 from .folder import RunFolder, remove_tree
@@ -373,8 +374,7 @@ class Supervisor:
 
     def _begin_serving(self) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="mcp_bridge supervisor", daemon=True)
-            self._thread.start()
+            self._thread = threads.start(self._serve, name="supervisor")
 
     def _wake(self) -> None:
         with self._changed:

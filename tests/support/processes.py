@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ("alive", "with_last_argument")
+__all__ = ("alive", "descendants", "with_last_argument")
 
 
 def alive(pid: int) -> bool:
@@ -18,8 +18,24 @@ def alive(pid: int) -> bool:
 
 def with_last_argument(text: str) -> list[int]:
     """The living processes whose command line ends in `text`: a command itself, not what started it."""
-    numbers = (int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit())
-    return [pid for pid in numbers if alive(pid) and _last_argument(pid) == text]
+    return [pid for pid in _all() if alive(pid) and _last_argument(pid) == text]
+
+
+def descendants(pid: int) -> list[int]:
+    """What a process has started, and what that has."""
+    children = [child for child in _all() if _parent(child) == pid]
+    return children + [below for child in children for below in descendants(child)]
+
+
+def _all() -> list[int]:
+    return [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def _last_argument(pid: int) -> str:

@@ -23,22 +23,26 @@ from bl_ext.user_default.mcp_bridge.server import command_line
 mesh = bpy.data.meshes.new("Part")
 for number in range({objects}):
     bpy.context.scene.collection.objects.link(bpy.data.objects.new(f"Part {{number:05}}", mesh))
+{before}
 sys.exit(command_line.run([]))
 """
 
 
 @dataclass(frozen=True)
 class Served:
-    """A serving Blender: its port, and the environment in which the stdio shim finds it."""
+    """A serving Blender: its port, the environment in which the stdio shim finds it, and its process."""
 
     port: int
     env: dict[str, str]
+    pid: int
 
 
 @contextmanager
-def serving(folder: Path, *, objects: int = 0, killed: bool = False, **more: str) -> Iterator[Served]:
+def serving(
+    folder: Path, *, objects: int = 0, before: str = "", killed: bool = False, **more: str
+) -> Iterator[Served]:
     """A Blender with its factory scene and `objects` objects more, whose folders lie in `folder`; ends it well, or
-    kills it. `more`: environment variables.
+    kills it. `before`: Python text for it. `more`: environment variables.
     """
     port = free_port()
     own = {"BLENDER_PORT": str(port), "BLENDER_MCP_TOKEN": TOKEN, "BLENDER_MCP_CONFIRM": "auto"}
@@ -46,7 +50,10 @@ def serving(folder: Path, *, objects: int = 0, killed: bool = False, **more: str
     log = folder / "log.txt"
     with log.open("w") as output:
         process = subprocess.Popen(
-            blender.command(_SERVE.format(objects=objects)), env=env, stdout=output, stderr=subprocess.STDOUT
+            blender.command(_SERVE.format(objects=objects, before=before)),
+            env=env,
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
     try:
         until = time.monotonic() + 60
@@ -54,7 +61,7 @@ def serving(folder: Path, *, objects: int = 0, killed: bool = False, **more: str
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < until, log.read_text()
             time.sleep(0.05)
-        yield Served(port, env)
+        yield Served(port, env, process.pid)
         if killed:
             return
         process.terminate()

@@ -187,8 +187,9 @@ def test_a_blender_that_is_closed_meanwhile_leaves_nothing(tmp_path: Path, after
     """While a child starts, and while a script runs in it, one more rehearsal waiting."""
     tmp_path.chmod(0o711)
     code = f"""
-import atexit, threading, time
+import time
 from pathlib import Path
+from {blender.EXTENSION} import threads
 from {blender.EXTENSION}.errors import BridgeError
 from {blender.EXTENSION}.sandbox import supervisor
 from {blender.EXTENSION}.sandbox.rehearsal import rehearse
@@ -199,14 +200,8 @@ def busy(prepared):
         rehearse.rehearse(prepared, "while True: pass", pictures=False)
     except BridgeError as error:
         pass
-def end():
-    supervisor.shutdown()  # as at any end; what Python stops in the middle, when it ends itself, takes bpy down
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread():
-            thread.join(10)
-atexit.register(end)
 for _ in range(3):
-    threading.Thread(target=busy, args=(rehearse.prepare(),), daemon=True).start()
+    threads.start(busy, rehearse.prepare(), name="busy")
 time.sleep({after})
 for running in supervisor.current()._all():
     print("STARTED", running.status.pid, flush=True)

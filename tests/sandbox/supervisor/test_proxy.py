@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.supervisor.proxy import EgressProxy, allows
@@ -54,12 +55,15 @@ def web() -> Iterator[int]:
 
 
 class _Proxied:
+    made: ClassVar[list[_Proxied]] = []
+
     def __init__(self, *allowed: str) -> None:
         self.refused: list[str] = []
         listener = socket.create_server(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]
         self.proxy = EgressProxy(listener, allowed, self.refused.append)
         self.proxy.start()
+        self.made.append(self)
 
     def ask(self, data: str) -> str:
         with socket.create_connection(("127.0.0.1", self.port), timeout=5) as client:
@@ -68,6 +72,13 @@ class _Proxied:
             while chunk := client.recv(65536):
                 answer += chunk
         return answer.decode()
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    while _Proxied.made:
+        _Proxied.made.pop().proxy.close()
 
 
 def test_a_plain_request_reaches_an_allowed_host_once(web: int) -> None:

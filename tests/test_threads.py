@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Threads of the extension, and a Blender that is closed while they are at work."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bl_ext.user_default.mcp_bridge import threads
+
+from support import fork
+from support.processes import alive, descendants
+from support.protocol import stateless
+from support.serving import TOKEN, Served, serving
+from support.web import Reply, Web
+
+
+def test_it_waits_for_every_worker_and_no_longer() -> None:
+    def work() -> list[Any]:
+        go_on, done = threading.Event(), []
+        worker = threads.start(lambda *given: (go_on.wait(60), done.append(given)), 1, 2, name="of the test")
+        first = threads.wait(0.0)
+        threading.Timer(0.05, go_on.set).start()
+        return [worker.daemon, first, threads.wait(60.0), done]
+
+    assert fork.run(work) == [True, ["mcp_bridge of the test"], [], [(1, 2)]]
+
+
+def test_a_worker_does_not_wait_for_itself() -> None:
+    def work() -> list[list[str]]:
+        left: list[list[str]] = []
+        threads.start(lambda: left.append(threads.wait(60.0)), name="that waits").join(60.0)
+        return left
+
+    assert fork.run(work) == [[]]
+
+
+def test_what_does_not_end_in_time_is_named(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(threads, "_LONGEST_END_S", 0.01)
+
+    def work() -> str:
+        threads.start(threading.Event().wait, 60, name="that goes on")
+        threads.unregister()
+        return caplog.text
+
+    assert "these threads did not end in time: mcp_bridge that goes on\n" in fork.run(work)
+
+
+#: What keeps a Blender busy until it is closed.
+_WORK: dict[str, dict[str, Any]] = {
+    "rehearse_script": {"code": "while True: pass"},
+    "render_image": {"resolution": [1920, 1080], "samples": 60000},
+    "download_polyhaven_asset": {"asset_id": "brick_wall"},
+}
+
+
+def test_a_blender_that_is_closed_at_work_ends_well_and_leaves_nothing(tmp_path: Path) -> None:
+    """A rehearsal, a render and a download are under way when it is told to end; `serving` looks at its exit code."""
+    tmp_path.chmod(0o711)
+    runs = tmp_path / "runs"
+    before = f"""
+from pathlib import Path
+from bl_ext.user_default.mcp_bridge import folders
+bpy.context.preferences.system.use_online_access = True
+(folders.user_folder() / "sandbox.toml").write_text('[sandbox]\\nworkdir_base = "{runs}"\\n')
+"""
+    with Web() as web:
+        web.routes |= {
+            f"/{kind}/brick_wall": Reply(b" ", endless=True, pause=0.01) for kind in ("info", "files")
+        }
+        with serving(tmp_path, before=before, BLENDER_MCP_POLYHAVEN_API=web.url) as served:
+            for tool, arguments in _WORK.items():
+                threading.Thread(target=_call, args=(served, tool, arguments), daemon=True).start()
+            until = time.monotonic() + 60
+            while not web.seen or _running(served) < 2:
+                assert time.monotonic() < until
+                time.sleep(0.02)
+            started = descendants(served.pid)
+    assert started
+    assert [pid for pid in started if alive(pid)] == []
+    assert list(runs.iterdir()) == []
+
+
+def _call(served: Served, tool: str, arguments: dict[str, Any]) -> None:
+    body = stateless(1, "tools/call", name=tool, arguments=arguments)
+    headers = {
+        "Authorization": f"Bearer {TOKEN}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": tool,
+    }
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+        connection.request("POST", "/mcp", json.dumps(body), headers)
+        connection.getresponse().read()
+
+
+def _running(served: Served) -> int:
+    with urllib.request.urlopen(f"http://127.0.0.1:{served.port}/health", timeout=60) as answer:
+        return json.load(answer)["processes"]["running"]
