@@ -10,8 +10,7 @@ from pathlib import Path
 import bpy
 
 from ..errors import ExternalServiceError
-from ..sandbox import supervisor
-from ..sandbox.supervisor import ProcessStatus, Spec
+from ..sandbox.supervisor import ProcessStatus, Spec, Supervisor
 from .download import Cancelled, Flag
 
 __all__ = ("run",)
@@ -27,12 +26,11 @@ _EXPLANATIONS = {
 }
 
 
-def run(program: str, folder: Path, cancelled: Flag | None) -> None:
+def run(here: Supervisor, program: str, folder: Path, cancelled: Flag | None) -> None:
     """Run the Python program `folder/program`, which is given the folder and may use nothing else.
 
     Raises ExternalServiceError when it was stopped or failed, Cancelled.
     """
-    here = supervisor.current()
     spec = Spec(
         tuple(_command(folder / program, [str(folder)])),
         folder,

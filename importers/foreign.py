@@ -12,9 +12,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..errors import ExternalServiceError
-from ..sandbox import supervisor
+from ..sandbox.supervisor import Supervisor
 from . import confined
-from .download import Flag
+from .work import Work
 
 __all__ = ("Clean", "opened", "scratch")
 
@@ -51,9 +51,8 @@ class Clean:
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
+def scratch(here: Supervisor) -> Iterator[Path]:
     """A folder for the files of one import. What a Blender that was killed leaves there, the next one removes."""
-    here = supervisor.current()
     folder = here.new_folder()
     try:
         yield folder
@@ -62,20 +61,18 @@ def scratch() -> Iterator[Path]:
 
 
 @contextmanager
-def opened(
-    job: Mapping[str, Any], files: Mapping[PurePosixPath, Path], cancelled: Flag | None = None
-) -> Iterator[Clean]:
+def opened(work: Work, job: Mapping[str, Any], files: Mapping[PurePosixPath, Path]) -> Iterator[Clean]:
     """Convert files (path in the child's folder -> where they are); the result lives as long as the context.
 
     `job` as in `child.Job`. Raises ExternalServiceError when the child could not read them or was stopped, or where
     nothing confines it; Cancelled.
     """
-    with scratch() as folder:
+    with scratch(work.supervisor) as folder:
         try:
             _lay_out(folder, job, files)
         except OSError as error:
             raise ExternalServiceError(f"The files can't be laid out: {error.strerror or error}.") from error
-        confined.run("main.py", folder, cancelled)
+        confined.run(work.supervisor, "main.py", folder, work.cancelled)
         yield _read(folder, str(job["title"]))
 
 

@@ -52,7 +52,7 @@ def run(
     job: dict[str, Any] = {"file": file, "collections": [], "size": size, "ground": True, "unwrap": True}
     job |= {"format": "picture" if family == "picture" else _FORMATS[suffix], "title": credit.title}
     work.opening()
-    with foreign.opened(job, {PurePosixPath(file): path}, work.cancelled) as clean:
+    with foreign.opened(work, job, {PurePosixPath(file): path}) as clean:
         if family == "picture":
             return work.in_blender(timed(partial(append_image, clean, credit)))
         return work.in_blender(timed(partial(append, clean, credit, location)))

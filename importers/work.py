@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from .. import main_thread
+from ..sandbox.supervisor import Supervisor, current
 from .cache import Cache
 from .download import Cancelled, Flag, RemoteFile, Site, megabytes
 
@@ -32,6 +33,8 @@ class Work:
     cache: Cache
     cancelled: Flag | None = None
     report: Callable[[float, str], None] = _unheard
+    #: The one of when it began: an import that is late does not bring up another one, which nobody would end.
+    supervisor: Supervisor = field(default_factory=current)
 
     def fetch(self, site: Site, files: Sequence[RemoteFile]) -> list[Path]:
         """All of the files, through the cache. Raises ExternalServiceError, Cancelled."""

@@ -10,14 +10,13 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import stat
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, TypedDict
+from typing import Any, BinaryIO, Protocol, TypedDict
 
 from ..errors import ExternalServiceError, InvalidParamsError, LimitExceeded
 from ..sandbox import supervisor
@@ -86,12 +85,21 @@ def link(file: ClientFile) -> dict[str, Any]:
     return content.resource_link(file.uri, file.name, mimeType=file.mime_type, size=file.size)
 
 
-class ClientFiles:
-    """All clients' files, in the folder that `folder` makes when there is a first one."""
+class Home(Protocol):
+    """What gives folders and removes them, such as a supervisor."""
 
-    def __init__(self, folder: Callable[[], Path], clock: Callable[[], float] = time.monotonic) -> None:
-        self._make_folder = folder
+    def new_folder(self) -> Path: ...
+    def remove_folder(self, folder: Path) -> None: ...
+
+
+class ClientFiles:
+    """All clients' files, in a folder of the home that there is when there is a first file."""
+
+    def __init__(self, find_home: Callable[[], Home], clock: Callable[[], float] = time.monotonic) -> None:
+        self._find_home = find_home
         self._folder: Path | None = None
+        #: Whose folder it is.
+        self._home: Home | None = None
         self._clock = clock
         self._files: dict[str, ClientFile] = {}
         self._written: dict[tuple[str, Path], tuple[int, ...]] = {}
@@ -197,9 +205,13 @@ class ClientFiles:
                 del self._written[next(iter(self._written))]
 
     def wrote(self, owner: str, path: Path) -> bool:
-        """Whether this client wrote what is there now."""
+        """Whether this client wrote what is there now; not when nothing is."""
+        try:
+            found = _identity(path)
+        except OSError:
+            return False
         with self._lock:
-            return self._written.get((owner, path)) == _identity(path)
+            return self._written.get((owner, path)) == found
 
     def get(self, owner: str, file_id: str) -> ClientFile:
         """A complete file of this client. Raises InvalidParamsError."""
@@ -245,9 +257,9 @@ class ClientFiles:
         with self._lock:
             self._files.clear()
             self._written.clear()
-            folder, self._folder = self._folder, None
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
+            if self._home is not None and self._folder is not None:
+                self._home.remove_folder(self._folder)
+            self._home = self._folder = None
 
     def _get(self, owner: str, file_id: str) -> ClientFile:
         self._forget_old()
@@ -290,7 +302,8 @@ class ClientFiles:
     def _own_folder(self) -> Path:
         if self._folder is None or not self._folder.is_dir():
             self._files.clear()
-            self._folder = self._make_folder()
+            self._home = self._find_home()
+            self._folder = self._home.new_folder()
         return self._folder
 
     def _write(self, path: Path, data: bytes, offset: int) -> None:
@@ -327,4 +340,4 @@ def _unknown(file_id: str) -> InvalidParamsError:
 
 
 #: The files of this Blender's clients.
-store = ClientFiles(lambda: supervisor.current().new_folder())
+store = ClientFiles(supervisor.current)

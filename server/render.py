@@ -24,6 +24,7 @@ import bpy
 from ..errors import ExternalServiceError, InvalidParamsError
 from ..sandbox import supervisor
 from ..sandbox.rehearsal import program, snapshot
+from ..sandbox.supervisor import Supervisor
 from ..sandbox.supervisor.process import Spec
 from ..scene.describe import find
 
@@ -58,6 +59,8 @@ class Plan:
     copy: snapshot.Snapshot
     facts: dict[str, Any]
     title: str
+    #: The one of when it was asked for: a render that begins late does not bring up another one.
+    supervisor: Supervisor
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,8 @@ def prepare(
     found = facts(camera=camera, engine=engine, resolution=resolution, samples=samples)
     scene: Any = bpy.context.scene
     found["frame"] = scene.frame_current if frame is None else frame
-    plan = Plan(program.find(), _own_copy(), found, f"Render of {scene.name}")
+    here = supervisor.current()
+    plan = Plan(program.find(), _own_copy(here), found, f"Render of {scene.name}", here)
     weakref.finalize(plan, plan.copy.remove)
     return plan
 
@@ -140,7 +144,7 @@ def slot() -> Iterator[None]:
 
 
 def _run(plan: Plan, report: Report, cancelled: Event) -> Picture:
-    running = supervisor.current()
+    running = plan.supervisor
     folder = running.new_folder()
     try:
         handle = running.start(_spec(plan, folder, running))
@@ -221,9 +225,9 @@ def _spec(plan: Plan, folder: Path, running: Any) -> Spec:
     )
 
 
-def _own_copy() -> snapshot.Snapshot:
+def _own_copy(here: Supervisor) -> snapshot.Snapshot:
     """A copy that nobody else removes: the last one may be shared with rehearsals, until the scene changes."""
-    copy = snapshot.take(supervisor.current().shared_folder())
+    copy = snapshot.take(here.shared_folder())
     linked = replace(
         copy, path=_link(copy.path), pixels={name: _link(path) for name, path in copy.pixels.items()}
     )

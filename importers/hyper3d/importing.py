@@ -91,7 +91,7 @@ def run(
     if found.state != "done":
         raise InvalidParamsError(f"The order is {found.state}, not done. {found.message}".strip())
     remote = _model(provider.files(placed.ticket))
-    with foreign.scratch() as folder:
+    with foreign.scratch(work.supervisor) as folder:
         path = folder / "model.glb"
         download.fetch(
             _site(placed.ticket.provider), remote, path, progress=work.downloaded(), cancelled=work.cancelled
@@ -99,7 +99,7 @@ def run(
         job: dict[str, Any] = {"format": "gltf", "file": path.name, "title": name, "collections": []}
         job |= {"size": size, "ground": True, "unwrap": True}
         work.opening()
-        with foreign.opened(job, {PurePosixPath(path.name): path}, work.cancelled) as clean:
+        with foreign.opened(work, job, {PurePosixPath(path.name): path}) as clean:
             return work.in_blender(timed(lambda: append(clean, _credit(placed, name), location)))
 
 

@@ -181,7 +181,7 @@ def _open_model(
         "unwrap": model.format != "blend",
     }
     work.opening()
-    with foreign.opened(job, {PurePosixPath(file): main, **dict(included)}, work.cancelled) as clean:
+    with foreign.opened(work, job, {PurePosixPath(file): main, **dict(included)}) as clean:
 
         def add() -> Imported:
             added = place.append(clean, asset.credit, location)

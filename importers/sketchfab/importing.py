@@ -46,14 +46,14 @@ def run(
 
     Raises PolicyError without a token, ExternalServiceError, Cancelled.
     """
-    with foreign.scratch() as folder:
+    with foreign.scratch(work.supervisor) as folder:
         path = folder / "model"
         file_format = _fetch(work, model.uid, path, password)
         file = "model.zip" if file_format == "zip" else "model.glb"
         job: dict[str, Any] = {"format": file_format, "file": file, "title": model.name, "collections": []}
         job |= {"size": size, "ground": True, "unwrap": True}
         work.opening()
-        with foreign.opened(job, {PurePosixPath(file): path}, work.cancelled) as clean:
+        with foreign.opened(work, job, {PurePosixPath(file): path}) as clean:
             return work.in_blender(timed(lambda: append(clean, model.credit, location)))
 
 

@@ -11,10 +11,11 @@ from .means import Means
 
 __all__ = ("NONE", "candidates")
 
+_UNSUPPORTED = "This platform is not supported."
 #: What to say where there is no candidate, by the mode that is asked for.
 NONE: Final[dict[Mode | None, str]] = {
-    None: "This platform is not supported.",
-    "unprivileged": "This platform is not supported.",
+    None: _UNSUPPORTED,
+    "unprivileged": _UNSUPPORTED,
     "container": "sandbox.mode is container, and neither podman nor docker is installed: install one, or leave the "
     "mode out.",
 }

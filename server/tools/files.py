@@ -15,6 +15,7 @@ import bpy
 from ... import journal, main_thread, settings
 from ...errors import ExternalServiceError, InvalidParamsError, PolicyError
 from ...importers import foreign
+from ...sandbox import supervisor
 from ...scene import events
 from .. import confirming, exporting, file_kinds, places
 from ..client_files import ClientFile, Sent, link, store, told
@@ -117,7 +118,7 @@ async def _exported_for_client(context: RequestContext, path: str, choice: dict[
     name = file_kinds.clean_name(path)
     if Path(name).suffix.lower() not in exporting.SUFFIXES:
         raise InvalidParamsError(f"{name!r}: the name has to end in {', '.join(sorted(exporting.SUFFIXES))}.")
-    with foreign.scratch() as folder:
+    with foreign.scratch(supervisor.current()) as folder:
         count = await on_main_thread(context, partial(_export, folder / name, **choice))
 
         def take() -> list[ClientFile]:

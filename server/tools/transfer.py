@@ -10,7 +10,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from ... import journal, settings
-from ...errors import InvalidParamsError
+from ...errors import ExternalServiceError, InvalidParamsError
 from ...importers import sent
 from ...importers.credit import Credit
 from ...importers.download import megabytes
@@ -206,7 +206,10 @@ async def _from_folder(context: RequestContext, path: str) -> ClientFile:
     source = await asyncio.to_thread(places.existing, path, folders, file_kinds.SENT)
     owner = context.client.id
     if not store.wrote(owner, source):
-        facts = source.stat()
+        try:
+            facts = source.stat()
+        except OSError as error:  # somebody has removed it just now
+            raise ExternalServiceError(f"{source} cannot be read: {error.strerror or error}.") from None
         await confirming.confirm(
             context,
             files.question_key("send", str(source), facts.st_size, facts.st_mtime_ns),

@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
 def _quick_child(monkeypatch: pytest.MonkeyPatch) -> None:
     """Foreign files are opened in a fork instead of a confined process, which tests/importers/test_foreign.py tries."""
 
-    def run(_program: str, folder: Path, cancelled: download.Flag | None) -> None:
+    def run(_here: object, _program: str, folder: Path, cancelled: download.Flag | None) -> None:
         main_thread.run(lambda: fork.run(child.main, folder)).result()
         if cancelled is not None and cancelled.is_set():
             raise download.Cancelled("Cancelled.")

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
-from bl_ext.user_default.mcp_bridge.importers import confined, foreign
+from bl_ext.user_default.mcp_bridge.importers import confined, foreign, local
 from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
+from bl_ext.user_default.mcp_bridge.importers.work import Work
 from bl_ext.user_default.mcp_bridge.sandbox import supervisor
 
 from support import assets
@@ -39,13 +40,17 @@ def job(**changes: Any) -> dict[str, Any]:
     return plain | {"size": None, "ground": False, "unwrap": True} | changes
 
 
+def work(cancelled: threading.Event | None = None) -> Work:
+    return Work(local.asset_cache(), cancelled)
+
+
 def files(folder: Path) -> dict[PurePosixPath, Path]:
     return {PurePosixPath(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_model_is_opened_in_confinement(made: Path, runs: Path, tmp_path: Path) -> None:
     scene = assets.gltf(made)
-    with foreign.opened(job(), files(scene.parent)) as clean:
+    with foreign.opened(work(), job(), files(scene.parent)) as clean:
         assert (clean.collection, clean.roots, clean.removed) == ("Thing", ("box",), {})
         assert clean.dimensions == pytest.approx((2, 1, 0.5), abs=1e-4)
         shutil.copy(clean.blend, tmp_path)
@@ -57,7 +62,7 @@ def test_a_file_that_is_none_is_told(made: Path, runs: Path, tmp_path: Path) -> 
     path.write_bytes(b"nothing")
     with (
         pytest.raises(ExternalServiceError, match="“Thing” can't be opened: "),
-        foreign.opened(job(), {PurePosixPath("scene.gltf"): path}),
+        foreign.opened(work(), job(), {PurePosixPath("scene.gltf"): path}),
     ):
         pass
 
@@ -66,10 +71,24 @@ def test_cancel_ends_the_process(made: Path, runs: Path, monkeypatch: pytest.Mon
     cancelled = threading.Event()
     threading.Timer(0.2, cancelled.set).start()
     begin = time.monotonic()
-    with pytest.raises(Cancelled), foreign.opened(job(), files(assets.gltf(made).parent), cancelled):
+    with (
+        pytest.raises(Cancelled),
+        foreign.opened(work(cancelled), job(), files(assets.gltf(made).parent)),
+    ):
         pass
     assert time.monotonic() - begin < 5
     assert supervisor.counts().running == 0
+
+
+def test_an_import_that_is_late_brings_up_no_supervisor_anew(made: Path) -> None:
+    late = work()
+    supervisor.shutdown()
+    with (
+        pytest.raises(ExternalServiceError, match="The supervisor is closed: no process can be started"),
+        foreign.opened(late, job(), files(assets.gltf(made).parent)),
+    ):
+        pass
+    assert supervisor._current is None
 
 
 @pytest.mark.parametrize(
@@ -88,7 +107,7 @@ def test_a_program_that_fails_is_told(
     folder = supervisor.current().new_folder()
     (folder / "child.py").write_text(code)
     with pytest.raises(ExternalServiceError, match=text):
-        confined.run("child.py", folder, None)
+        confined.run(supervisor.current(), "child.py", folder, None)
     shutil.rmtree(folder)
 
 

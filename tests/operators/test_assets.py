@@ -330,7 +330,7 @@ def test_generating(
         assert asset_view.view.key_said == "Accepted: 24.5 USD left"
 
 
-def _run_in_fork(_program: str, folder: Path, _cancelled: Any) -> None:
+def _run_in_fork(_here: object, _program: str, folder: Path, _cancelled: Any) -> None:
     from bl_ext.user_default.mcp_bridge.importers import child
 
     from support import fork

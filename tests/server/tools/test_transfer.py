@@ -101,7 +101,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are opened in a fork; tests/importers/test_foreign.py tries that they are in a confined process."""
 
-    def run(_program: str, folder: Path, _cancelled: Any) -> None:
+    def run(_here: object, _program: str, folder: Path, _cancelled: Any) -> None:
         try:
             main_thread.run(lambda: fork.run(child.main, folder)).result()
         except fork.Died:
