@@ -41,6 +41,7 @@ _PAIRS: Final = 400_000_000
 _LARGE_WORK: Final = frozenset(
     {"points_in_planes", "convex_hull_2d", "box_pack_2d", "delaunay_2d_cdt", "box_fit_2d"}
 )
+_SQUARE_WORK: Final = frozenset({"tessellate_polygon", "delaunay_2d_cdt"})
 _LARGEST: Final[dict[str, int]] = {"points_in_planes": 64, "box_pack_2d": 1_000}
 
 
@@ -156,10 +157,8 @@ def _check_points(guard: Guard, name: str, arguments: tuple[Any, ...]) -> None:
     """Functions whose work grows with the square of what they are given."""
     if name == "tessellate_polygon":
         count, limit = sum(len(part) for part in arguments[0] if hasattr(type(part), "__len__")), 5_000
-    elif name == "delaunay_2d_cdt":
-        count, limit = sum(len(part) for part in arguments[1:3] if hasattr(type(part), "__len__")), 1_000
     else:
-        return
+        count, limit = sum(len(part) for part in arguments[1:3] if hasattr(type(part), "__len__")), 1_000
     if count > limit:
         guard.meter.exceed(
             f"mathutils {name}() takes at most {limit:,} points or edges here, not {count:,}", limit="work"
@@ -169,30 +168,23 @@ def _check_points(guard: Guard, name: str, arguments: tuple[Any, ...]) -> None:
 def _bounded(guard: Guard, name: str, function: Any) -> Any:
     if isinstance(function, type):
         return _kd_tree(guard, function) if name == "KDTree" else function
-    limit = (
-        _OCTAVES
-        if name.startswith(("turbulence", "fractal", "multi", "hetero", "hybrid", "ridged"))
-        else 10_000
-    )
+    octaves = name.startswith(("turbulence", "fractal", "multi", "hetero", "hybrid", "ridged"))
+    limit, what = (_OCTAVES, "octaves") if octaves else (10_000, "a count")
+    numbers = (int, float) if octaves else int
+    most = _LARGEST.get(name, 20_000) if name in _LARGE_WORK else None
 
     def call(*arguments: Any, **named: Any) -> Any:
         arguments = tuple(map(whole, arguments))
-        named = {key: whole(value) for key, value in named.items()}
-        _check_points(guard, name, (*arguments, *named.values()))
-        for argument in (*arguments, *named.values()):
-            if isinstance(argument, int | float) and abs(argument) > limit and limit == _OCTAVES:
-                guard.meter.exceed(
-                    f"mathutils {name}() with octaves above {limit} is over the limit", limit="work"
-                )
-            if isinstance(argument, int) and abs(argument) > limit:
-                guard.meter.exceed(
-                    f"mathutils {name}() with a count above {limit:,} is over the limit", limit="work"
-                )
-            if (
-                name in _LARGE_WORK
-                and hasattr(type(argument), "__len__")
-                and len(argument) > _LARGEST.get(name, 20_000)
-            ):
+        named = {key: whole(value) for key, value in named.items()} if named else named
+        if name in _SQUARE_WORK:
+            _check_points(guard, name, (*arguments, *named.values()))
+        for argument in (*arguments, *named.values()) if named else arguments:
+            if isinstance(argument, numbers):
+                if abs(argument) > limit:
+                    guard.meter.exceed(
+                        f"mathutils {name}() with {what} above {limit:,} is over the limit", limit="work"
+                    )
+            elif most is not None and hasattr(type(argument), "__len__") and len(argument) > most:
                 guard.meter.exceed(f"mathutils {name}() takes fewer points here", limit="work")
         return function(*arguments, **named)
 

@@ -21,7 +21,7 @@ from .builtins import Builtins, StandIn, stand_in
 from .classes import EXCEPTIONS, ClassHook, Marker
 from .compile import Compiled
 from .hashing import Hashing
-from .host import Host
+from .host import Host, Reader, Writer
 from .methods import guarded_method
 from .modules import Imports, View
 from .operators import Operators
@@ -83,10 +83,10 @@ class Guard:
         """Attributes of types of the library that are looked at each time; NotImplemented for those not there."""
         self.item_readers: dict[type, Callable[[Any, Any], Any]] = {}
         self._owned: Mapping[type, bool] = host.owned if host is not None else {}
+        self._readers: Mapping[tuple[type, str], Reader] = host.readers if host is not None else {}
+        self._writers: Mapping[tuple[type, str], Writer] = host.writers if host is not None else {}
         self._routes: dict[tuple[type, str], Callable[[Any], Any]] = {}
-        """How attributes are read that always need a guard, by the value's exact type and the name."""
-        self._written: dict[tuple[type, str], Callable[[Any, Any], None]] = {}
-        """The same for attributes whose new value the host always looks at."""
+        """How methods of plain types are read that always need a guard, by the value's exact type and the name."""
         self.operators = Operators(meter)
         self.hashing = Hashing(self.operators, self.own)
         self.text = Text(self)
@@ -145,6 +145,9 @@ class Guard:
     def getattr(self, value: Any, name: str) -> Any:
         """`value.name`. `name` has been checked as such: here it is what it may mean on this value."""
         kind = type(value)
+        read = self._readers.get((kind, name))
+        if read is not None:
+            return read(self.host, value, name)
         route = self._routes.get((kind, name))
         if route is not None:
             return route(value)
@@ -154,8 +157,7 @@ class Guard:
                 if not name.startswith("_") and self.host.plain(kind, name, False):
                     self._learn(hooks.reads(name), kind)
                     return getattr(value, name)
-                route = self._routes[kind, name] = self.host.reader(kind, name)
-                return route(value)
+                return self.host.reader(kind, name)(self.host, value, name)
             return self.host.getattr(value, name)
         if kind in self.own:
             return self._own_member(value, kind, name)
@@ -346,9 +348,9 @@ class Guard:
     def setattr(self, value: Any, name: str, new: Any) -> None:
         """`value.name = new`."""
         kind = type(value)
-        write = self._written.get((kind, name))
+        write = self._writers.get((kind, name))
         if write is not None:
-            write(value, new)
+            write(self.host, value, name, new)
             return
         if kind is StandIn:
             value = value.kind
@@ -357,13 +359,13 @@ class Guard:
             self.meter.refuse(f"attribute {name!r} cannot be set: it belongs to Python", code="attribute")
         if self.owns(kind) or (kind is type and self.owns(value)):
             assert self.host is not None
-            if kind is not type and not name.startswith("_") and self.host.plain(kind, name, True):
+            if kind is type:
+                self.host.setattr(value, name, new)
+            elif not name.startswith("_") and self.host.plain(kind, name, True):
                 self._learn(hooks.writes(name), kind)
                 setattr(value, name, new)
             else:
-                if kind is not type:
-                    self._written[kind, name] = self.host.writer(kind, name)
-                self.host.setattr(value, name, new)
+                self.host.writer(kind, name)(self.host, value, name, new)
         elif self._may_write(value, kind, name):
             setattr(value, name, new)
         else:

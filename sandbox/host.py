@@ -4,9 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
-__all__ = ("Host",)
+__all__ = ("Host", "Reader", "Writer")
+
+Reader = Callable[[Any, Any, str], Any]
+"""(host, value, name) -> `value.name`, checked."""
+Writer = Callable[[Any, Any, str, Any], None]
+"""(host, value, name, new): `value.name = new`, checked."""
 
 
 class Host(Protocol):
@@ -47,14 +52,22 @@ class Host(Protocol):
         that it owns, which scripts get by `type(value)`.
         """
 
-    def reader(self, kind: type, name: str) -> Callable[[object], object]:
-        """`getattr` for that attribute of every value of exactly this type, from now on."""
+    @property
+    def readers(self) -> Mapping[tuple[type, str], Reader]:
+        """What `reader` said, by type and name, in this run and in earlier ones: a decision holds for all runs."""
+
+    def reader(self, kind: type, name: str) -> Reader:
+        """`getattr` for that attribute of every value of exactly this type, from now on. Remembered in `readers`."""
 
     def setattr(self, value: object, name: str, new: object) -> None:
         """`value.name = new`, checked."""
 
-    def writer(self, kind: type, name: str) -> Callable[[object, object], None]:
-        """`setattr` for that attribute of every value of exactly this type, from now on."""
+    @property
+    def writers(self) -> Mapping[tuple[type, str], Writer]:
+        """What `writer` said, as `readers`."""
+
+    def writer(self, kind: type, name: str) -> Writer:
+        """`setattr` for that attribute of every value of exactly this type, from now on. Remembered in `writers`."""
 
     def delattr(self, value: object, name: str) -> None:
         """`del value.name`, checked."""

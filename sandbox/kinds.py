@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
-__all__ = ("Kinds", "is_static")
+__all__ = ("Kinds", "forget", "is_static")
 
 _HEAP_TYPE = 1 << 9
 """Py_TPFLAGS_HEAPTYPE."""
@@ -14,6 +15,12 @@ _HEAP_TYPE = 1 << 9
 def is_static(kind: type) -> bool:
     """Whether a type is compiled into a program: no class of a script is."""
     return not kind.__flags__ & _HEAP_TYPE
+
+
+def _lasts(kind: type) -> bool:
+    """Whether a type is for as long as the program runs: compiled into it, or to be imported where it says."""
+    module = sys.modules.get(kind.__module__) if type(kind.__module__) is str else None
+    return is_static(kind) or getattr(module, "__dict__", {}).get(kind.__name__) is kind
 
 
 class Kinds(dict[type, bool]):
@@ -27,15 +34,19 @@ class Kinds(dict[type, bool]):
         super().__init__()
         self._test = test
         self._lasting = lasting
-        self._passing: list[type] = []
 
     def __missing__(self, kind: type) -> bool:
         answer = self[kind] = self._test(kind)
-        if not is_static(kind) and not issubclass(kind, self._lasting):
-            self._passing.append(kind)
+        if not _lasts(kind) and not issubclass(kind, self._lasting):
+            _passing.append((self, kind))
         return answer
 
-    def forget(self) -> None:
-        """A run is over: let go of what does not last."""
-        while self._passing:
-            self.pop(self._passing.pop(), None)
+
+_passing: list[tuple[Kinds, type]] = []
+
+
+def forget() -> None:
+    """A run is over: let go of what does not last."""
+    while _passing:
+        kinds, kind = _passing.pop()
+        kinds.pop(kind, None)

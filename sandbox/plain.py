@@ -120,5 +120,7 @@ SET_ITEM_TYPES: Final = frozenset(
 def whole(value: Any) -> Any:
     """What counts as an integer, as one: who looks at its size and who uses it must not be told different ones."""
     kind = type(value)
+    if kind is int or kind is float:
+        return value
     countable = hasattr(kind, "__index__") and (kind.__module__ == "<script>" or not hasattr(kind, "__len__"))
     return operator.index(value) if countable else value

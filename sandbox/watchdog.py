@@ -206,7 +206,10 @@ class _Watcher:
     """
 
     def __init__(self) -> None:
-        self._process = os.getpid()
+        self.begin()
+
+    def begin(self) -> None:
+        """Know of no run and no thread: a fork takes neither the thread along nor who held the lock."""
         self._runs: set[Watchdog] = set()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -214,12 +217,10 @@ class _Watcher:
 
     def add(self, run: Watchdog) -> None:
         """Look at `run` from now on."""
-        if self._process != os.getpid():  # a fork took neither the thread along nor who held the lock
-            self.__init__()  # type: ignore[misc]
         with self._lock:
             self._runs.add(run)
             self._until = time.monotonic() + _IDLE_S
-            if self._thread is None or not self._thread.is_alive():
+            if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, name="mcp_bridge watchdog", daemon=True)
                 self._thread.start()
 
@@ -229,9 +230,14 @@ class _Watcher:
             self._runs.discard(run)
 
     def _watch(self) -> None:
-        while self._is_needed():
-            time.sleep(POLL_S)
-            self._look()  # in a function of its own: between two looks, nothing here holds on to a run
+        try:
+            while self._is_needed():
+                time.sleep(POLL_S)
+                self._look()  # in a function of its own: between two looks, nothing here holds on to a run
+        finally:  # a look that failed ends this thread, and the next run needs one
+            with self._lock:
+                if self._thread is threading.current_thread():
+                    self._thread = None
 
     def _is_needed(self) -> bool:
         with self._lock:
@@ -247,6 +253,8 @@ class _Watcher:
 
 
 _watcher = _Watcher()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_watcher.begin)
 _LIBRARY = frozenset(
     {"collections", "colorsys", "copy", "dataclasses", "datetime", "enum", "fractions", "functools", "heapq"}
     | {"json", "numpy", "random", "re", "statistics", "string", "textwrap", "typing"}

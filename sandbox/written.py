@@ -18,8 +18,8 @@ class Written:
     __slots__ = ("_guard", "_value")
 
     def __init__(self, guard: Guard, value: Any) -> None:
-        object.__setattr__(self, "_guard", guard)
-        object.__setattr__(self, "_value", value)
+        _set_guard(self, guard)
+        _set_value(self, value)
 
     def __getattribute__(self, name: str) -> Any:
         return _guard_of(self).getattr(_value_of(self), name)
@@ -40,5 +40,7 @@ class Written:
         _guard_of(self).delitem(_value_of(self), key)
 
 
+_set_guard: Final[Callable[[Written, Guard], None]] = Written._guard.__set__  # type: ignore[attr-defined]
+_set_value: Final[Callable[[Written, Any], None]] = Written._value.__set__  # type: ignore[attr-defined]
 _guard_of: Final[Callable[[Written], Guard]] = Written._guard.__get__  # type: ignore[attr-defined]
 _value_of: Final[Callable[[Written], Any]] = Written._value.__get__  # type: ignore[attr-defined]

@@ -7,19 +7,19 @@ guarded is each read and write of a member, decided once per (type, name) from t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import bmesh
 import bpy
 
+from .. import kinds
 from ..kinds import Kinds, is_static
 from ..policy import Policy
 from ..watchdog import Watchdog
 from . import bmesh_sizes, calls, views
 from .geometry import Geometry
-from .members import PLAIN_COLLECTION_METHODS, SESSION, Access, members
+from .members import PLAIN_COLLECTION_METHODS, SESSION, Access, Reader, Writer, members
 from .operators import Operator, OperatorModule, Operators
 from .stale import Stale
 
@@ -46,6 +46,28 @@ def _is_blenders(kind: type) -> bool:
 _BLENDERS = Kinds(_is_blenders, _STRUCTS)
 
 
+class Running:
+    """The script runs inside; what it left to be evaluated is estimated at the end."""
+
+    __slots__ = ("_host", "_namespace")
+
+    def __init__(self, host: BlenderHost, namespace: dict[str, Any]) -> None:
+        self._host = host
+        self._namespace = namespace
+
+    def __enter__(self) -> None:
+        self._host.stale.open(self._namespace)
+
+    def __exit__(self, failure: type[BaseException] | None, *_more: object) -> None:
+        try:
+            if failure is None:
+                self._host.geometry.check_touched()
+                self._host.geometry.check_instances()
+        finally:
+            self._host.stale.close()
+            kinds.forget()
+
+
 class BlenderHost:
     """Guards Blender's values for one run; the seam is `guards.Host`."""
 
@@ -60,22 +82,15 @@ class BlenderHost:
         self.geometry = Geometry(self, policy.geometry)
         self.stale = Stale()
         self.owned = _BLENDERS
+        self.readers, self.writers = self.members.readers, self.members.writers
         self.registered: dict[tuple[type, str], bool] = {}
         """Whether a key of a type is what an add-on registered; nothing is registered while a script runs."""
         self._operators: dict[str, Operator] = {}
         self._modules: dict[str, OperatorModule] = {}
 
-    @contextmanager
-    def running(self, namespace: dict[str, Any]) -> Iterator[None]:
-        """The script runs inside, with these globals; what it left to be evaluated is estimated at the end."""
-        self.stale.open(namespace)
-        try:
-            yield
-            self.geometry.check_touched()
-            self.geometry.check_instances()
-        finally:
-            self.stale.close()
-            _BLENDERS.forget()
+    def running(self, namespace: dict[str, Any]) -> Running:
+        """The context of a script with these globals."""
+        return Running(self, namespace)
 
     # --- the seam -------------------------------------------------------------------------------------------
 
@@ -113,27 +128,23 @@ class BlenderHost:
             self.members.known["[]", write].add(kind)
         return answer
 
-    def reader(self, kind: type, name: str) -> Callable[[Any], Any]:
+    def reader(self, kind: type, name: str) -> Reader:
         """`getattr` of that attribute of values of exactly this type."""
+        read: Reader | None = None
         if issubclass(kind, bpy.types.bpy_struct):
             read = self.members.access(kind, name).read
-            if read is not None:
-                return lambda value: read(self, value, name)
         elif issubclass(kind, bpy.types.bpy_prop_collection):
-            return lambda value: self._member_of_collection(value, name)
-        return lambda value: self.getattr(value, name)
+            read = _member_of_collection
+        self.readers[kind, name] = read = read or BlenderHost.getattr
+        return read
 
-    def _member_of_collection(self, value: Any, name: str) -> Any:
-        read = self.members.collection(value, name).read
-        return self.getattr(value, name) if read is None else read(self, value, name)
-
-    def writer(self, kind: type, name: str) -> Callable[[Any, Any], None]:
+    def writer(self, kind: type, name: str) -> Writer:
         """`setattr` of that attribute of values of exactly this type."""
+        write: Writer | None = None
         if issubclass(kind, bpy.types.bpy_struct) and not issubclass(kind, SESSION):
             write = self.members.access(kind, name).write
-            if write is not None:
-                return lambda value, new: write(self, value, name, new)
-        return lambda value, new: self.setattr(value, name, new)
+        self.writers[kind, name] = write = write or BlenderHost.setattr
+        return write
 
     def getattr(self, value: Any, name: str) -> Any:
         """`value.name`, checked."""
@@ -263,10 +274,11 @@ class BlenderHost:
         self.geometry.check_touched()
         if "modifier" in idname or idname == "object.subdivision_set":
             self.geometry.touch(bpy.context.view_layer.objects.active)
+        self.stale.before_operator(idname)
 
     def after_operator(self, idname: str) -> None:
         """What is looked at after an operator ran."""
-        self.stale.after_operator(idname)
+        self.stale.after_operator()
         if "modifier" in idname or idname == "object.subdivision_set":
             self.geometry.check_touched()
 
@@ -285,6 +297,13 @@ class BlenderHost:
         return self.refuse(
             f"bpy.types.{value.__name__}.{name} may not be used: use it on an object instead", code="member"
         )
+
+
+def _member_of_collection(host: BlenderHost, value: Any, name: str) -> Any:
+    access = host.members.collection(value, name)
+    if access.plain_read:
+        return getattr(value, name)
+    return host.getattr(value, name) if access.read is None else access.read(host, value, name)
 
 
 def _check_undone(host: BlenderHost, value: Any) -> None:

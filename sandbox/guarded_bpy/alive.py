@@ -126,6 +126,11 @@ def _each(name: str) -> Items:
     return lambda owner: getattr(owner, name, ())
 
 
+def _one(name: str) -> Items:
+    """What a property of the data-block holds, if anything."""
+    return lambda owner: [held] if (held := getattr(owner, name, None)) is not None else []
+
+
 def _curves(owner: Any) -> Iterator[Any]:
     """F-curves of an action (of all its slots), and drivers."""
     if hasattr(owner, "fcurves"):
@@ -233,6 +238,7 @@ _ITEMS: dict[str, Items] = {
     "BoolAttributeValue": _layer_data,
     "Float2AttributeValue": _layer_data,
     "MeshLoopColor": _layer_data,
+    "MeshUVLoop": _layer_data,
     "Attribute": _layers,
     "MeshUVLoopLayer": _layers,
     "MeshLoopColorLayer": _layers,
@@ -248,6 +254,11 @@ _ITEMS: dict[str, Items] = {
     "NodeLink": _links,
     "Node": _nodes,
     "NodeTreeInterfaceItem": _interface,
+    "NodeTreeInterface": _one("interface"),
+    "ViewLayer": _each("view_layers"),
+    "RenderSettings": _one("render"),
+    "AnimData": _one("animation_data"),
+    "RigidBodyObject": _one("rigid_body"),
     "Spline": _each("splines"),
     "SplinePoint": lambda owner: (s.points for s in getattr(owner, "splines", ())),
     "BezierSplinePoint": lambda owner: (s.bezier_points for s in getattr(owner, "splines", ())),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import bmesh
 
+from . import stale
 from .values import settled
 
 if TYPE_CHECKING:
@@ -44,8 +45,10 @@ def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 def _then_sweep(host: BlenderHost, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
+        blank = all(map(stale.is_blank, (*args, *kwargs.values())))
         result = function(*args, **kwargs)
-        host.stale.sweep()
+        if not blank:
+            host.stale.sweep()
         return result
 
     return call

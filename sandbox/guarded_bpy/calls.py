@@ -51,7 +51,7 @@ def checked(path: str) -> Reader:
     parameters: dict[type, list[str]] = {}
 
     def read(host: BlenderHost, owner: Any, name: str) -> Any:
-        function = getattr(owner, name)
+        getattr(owner, name)  # Blender's own AttributeError, where this version has no such function
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if check is not None:
@@ -62,8 +62,10 @@ def checked(path: str) -> Reader:
                 args = tuple(map(settled, args))
                 kwargs = {key: settled(value) for key, value in kwargs.items()}
                 check(host, owner, {**dict(zip(names, args, strict=False)), **kwargs})
-            result = function(*args, **kwargs)
-            if may_free:
+            moves = may_free and not stale.is_blank(owner.id_data)
+            # looked up only now: what holds a function is looked through for what it belongs to
+            result = getattr(owner, name)(*args, **kwargs)
+            if moves:
                 host.stale.after_call(owner, name)
             return result
 
@@ -209,7 +211,7 @@ def _modifier(host: BlenderHost, owner: Any, _arguments: Arguments) -> None:
 
 _OVERRIDES = frozenset(
     """
-    window screen area region scene view_layer object active_object edit_object selected_objects
+    window screen area region scene view_layer object active_object selected_objects
     selected_editable_objects selected_bones selected_pose_bones active_bone active_pose_bone collection
     selectable_objects visible_objects editable_objects space_data region_data material mesh modifier constraint
     workspace mode particle_system pose_object id edit_bone bone pose_bone active_node selected_nodes
@@ -218,6 +220,11 @@ _OVERRIDES = frozenset(
 
 
 def _override(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    if "edit_object" in arguments:
+        host.refuse(
+            "temp_override(edit_object=…) is refused, since Blender does not look whether it is being edited: make "
+            "the object active and call bpy.ops.object.mode_set(mode='EDIT')"
+        )
     for name in arguments:
         if name not in _OVERRIDES and name not in _plain_overrides(host):
             host.refuse(f"temp_override({name}=…) is refused: it is not on the list of reviewed members")

@@ -69,8 +69,9 @@ class Geometry:
 
     def check_instances(self) -> None:
         """Refuse more instances than Blender could list: instances of instances multiply."""
-        kinds = [0] * len(bpy.data.objects)
-        bpy.data.objects.foreach_get("instance_type", kinds)
+        objects = bpy.data.objects
+        kinds = [0] * len(objects)
+        objects.foreach_get("instance_type", kinds)
         if not any(kinds) and not bpy.data.particles:
             return
         drawn = sizes.instances(bpy.data.objects)
@@ -109,15 +110,18 @@ def _defuse(user: Any) -> None:
     user.hide_viewport = True
 
 
+_COLLECTIONS = {
+    "OBJECT": "objects",
+    "CURVE": "curves",
+    "META": "metaballs",
+    "NODETREE": "node_groups",
+    "MESH": "meshes",
+}
+
+
 def _find(kind: str, name: str) -> Any:
-    collection = {
-        "OBJECT": bpy.data.objects,
-        "CURVE": bpy.data.curves,
-        "META": bpy.data.metaballs,
-        "NODETREE": bpy.data.node_groups,
-        "MESH": bpy.data.meshes,
-    }.get(kind)
-    return None if collection is None else collection.get(name)
+    collection = _COLLECTIONS.get(kind)
+    return None if collection is None else getattr(bpy.data, collection).get(name)
 
 
 def _users(owner: Any) -> list[Any]:

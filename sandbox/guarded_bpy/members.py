@@ -21,7 +21,16 @@ from ..policy import Level, Policy, policy
 from . import calls, values
 from .stale import FRAGILE, frees
 
-__all__ = ("PLAIN_COLLECTION_METHODS", "SESSION", "Access", "Members", "lineage", "members")
+__all__ = (
+    "PLAIN_COLLECTION_METHODS",
+    "SESSION",
+    "Access",
+    "Members",
+    "Reader",
+    "Writer",
+    "lineage",
+    "members",
+)
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -134,6 +143,9 @@ class Members:
         #: (name, write) -> types of which scripts used that member natively: a later run need not ask again.
         self.known: defaultdict[tuple[str, bool], set[type]] = defaultdict(set)
         self._collections: dict[tuple[str, str], Access] = {}
+        #: By (type, name), how members are read and written that scripts never use natively.
+        self.readers: dict[tuple[type, str], Reader] = {}
+        self.writers: dict[tuple[type, str], Writer] = {}
 
     def access(self, kind: type, name: str) -> Access:
         """How the member `name` of values of the type `kind` is reached (collections: see `collection`)."""

@@ -46,8 +46,8 @@ FREEING = frozenset(
     """
     remove clear pop clear_geometry resize add insert sort deduplicate from_pydata update_from_editmode add_strokes
     remove_strokes resize_strokes reorder_strokes add_curves remove_curves resize_curves new_socket new_panel move
-    move_to_parent convert_to_samples convert_to_keyframes from_string shape_key_add shape_key_remove
-    shape_key_clear animation_data_clear sequence_editor_clear
+    move_to_parent convert_to_samples convert_to_keyframes from_string shape_key_remove shape_key_clear
+    animation_data_clear sequence_editor_clear
     """.split()
 )
 #: `new` moves what is there only where items lie in one array; a new link may take the place of another.
@@ -66,19 +66,42 @@ _FREED_BY = frozenset(
     ParticleSettingsTextureSlots.add GreasePencilFrames.copy
     """.split()
 )
-#: Operators after which nothing that existed in object mode has moved.
-_HARMLESS = ("object.select", "transform.", "object.shade_", "mesh.primitive_", "curve.primitive_", "view3d.")
+#: Items of a list, each in memory of its own, which a new one leaves where they are.
+_FREED_BY_NONE = frozenset({"AOVs.add", "Lightgroups.add"})
+#: Operators that free and move nothing where they begin and end in object mode: they select, or add data-blocks.
+#: From edit mode they leave it first, which frees what was edited.
+_HARMLESS = (
+    *("object.select", "transform.", "object.shade_", "mesh.primitive_", "curve.primitive_", "view3d."),
+    *("object.light_add", "object.camera_add", "object.empty_add", "object.text_add", "object.armature_add"),
+    *("object.effector_add", "object.metaball_add"),
+)
 
 
 def frees(struct: str, function: str) -> bool:
     """Whether a call of `struct.function` may leave references behind; removed data-blocks Blender knows itself."""
     if f"{struct}.{function}" in _FREED_BY:
         return True
+    if f"{struct}.{function}" in _FREED_BY_NONE:
+        return False
     if struct.startswith(("BlendData", "Collection", "IDMaterials", "Text")) or struct == "VertexGroup":
         return False
     if function == "new":
         return struct in _FREED_BY_NEW or (struct.startswith("Node") and struct.endswith("Items"))
     return function in FREEING
+
+
+def _in_object_mode() -> bool:
+    """Whether nothing is being edited, whatever a `temp_override` says of the object that is."""
+    active = bpy.context.view_layer.objects.active
+    return bpy.context.mode == "OBJECT" and (active is None or active.mode == "OBJECT")
+
+
+def is_blank(owner: Any) -> bool:
+    """Whether this is a mesh of which there is nothing yet that a reference could point to."""
+    return type(owner) is bpy.types.Mesh and not any(
+        len(getattr(owner, name, ()))
+        for name in ("vertices", "edges", "polygons", "loops", "attributes", "skin_vertices")
+    )
 
 
 class _Roots(dict[type, str | None]):
@@ -113,10 +136,12 @@ class Stale:
         self._donors: dict[type, Any] = {}
         self._member: dict[type, int] = {}
         self._find_donors()
+        parts.prepare()
         self._variables: dict[str, Any] = {}
         self._roots = RootsByPointer()
         self._pending = False
         self._aliased = False
+        self._harmless = False
         self._spared: list[Any] = []
 
     def _find_donors(self) -> None:
@@ -134,15 +159,12 @@ class Stale:
     def open(self, variables: dict[str, Any]) -> None:
         """From now on the garbage collector shows only what the script makes; `variables` are its globals."""
         self._variables = variables
-        parts.prepare()
         gc.freeze()
 
     def close(self) -> None:
         """Give the collector everything back."""
         gc.unfreeze()
         self._spared.clear()
-        for kinds in (_ROOTED, _LOOSE, _PROPERTY_PARTS):
-            kinds.forget()
 
     def read_fragile(self, *, aliases: bool) -> None:
         """An element of a growing array is about to be used; `aliases`: the script gets a view of its memory."""
@@ -164,11 +186,14 @@ class Stale:
         else:
             self._pending = True
 
-    def after_operator(self, idname: str) -> None:
-        """An operator ran."""
-        if bpy.context.mode == "OBJECT" and idname.startswith(_HARMLESS):
-            return
-        self.sweep()
+    def before_operator(self, idname: str) -> None:
+        """An operator is about to run."""
+        self._harmless = idname.startswith(_HARMLESS) and _in_object_mode()
+
+    def after_operator(self) -> None:
+        """It ran."""
+        if not (self._harmless and _in_object_mode()):
+            self.sweep()
 
     def sweep(self) -> None:
         """Invalidate every reference that points to nothing any more."""

@@ -118,6 +118,7 @@ def test_blenders_own_errors_reach_the_script() -> None:
         ("bpy.context.window_manager.keyconfigs", "keymap"),
         ("bpy.data.images.new('i', 4, 4).pack(data=b'x', data_len=1)", "without arguments"),
         ("with bpy.context.temp_override(edit_text=None):\n    pass", "edit_text"),
+        ("with bpy.context.temp_override(edit_object=None):\n    pass", "whether it is being edited"),
         (
             "bpy.context.area.type = 'CONSOLE'" if False else "bpy.context.screen.areas[0].type = 'CONSOLE'",
             "user's window",
@@ -147,6 +148,15 @@ def test_properties_of_other_add_ons() -> None:
         assert result("result = 'example_secret' in bpy.context.object.keys()") is False
     finally:
         del bpy.types.Object.example_secret
+
+
+def test_texts_that_something_may_run() -> None:
+    code = bpy.data.texts.new("code")
+    bpy.data.materials["Material"].node_tree.nodes.new("ShaderNodeScript").script = code
+    assert "may run it" in refusal("bpy.data.texts['code'].write('x')")
+    modules = bpy.context.view_layer.freestyle_settings.modules
+    modules.new().script = bpy.data.texts.new("style")
+    assert "may run it" in refusal("bpy.data.texts['style'].clear()")
 
 
 # --- geometry -----------------------------------------------------------------------------------------------
@@ -200,6 +210,18 @@ def test_layout_of_references_is_found() -> None:
             "x.name",
         ),
         (
+            "a = bpy.data.armatures.new('a')\no = bpy.data.objects.new('a', a)\n"
+            "bpy.context.collection.objects.link(o)\nbpy.context.view_layer.objects.active = o\n"
+            "bpy.ops.object.mode_set(mode='EDIT')\nx = a.edit_bones.new('b')",
+            "bpy.ops.mesh.primitive_cube_add()",
+            "x.name",
+        ),
+        (
+            "m = bpy.data.meshes.new('m')\nx = m.attributes.new('x', 'FLOAT', 'POINT')",
+            "m.attributes.remove(m.attributes.new('y', 'FLOAT', 'POINT'))\nm.attributes.remove(m.attributes['x'])",
+            "x.name",
+        ),
+        (
             "t = bpy.data.node_groups.new('g', 'GeometryNodeTree')\nn = t.nodes.new('GeometryNodeSwitch')\n"
             "n.input_type = 'STRING'\nx = n.inputs[1]",
             "n.input_type = 'FLOAT'",
@@ -245,6 +267,14 @@ def test_what_frees_nothing_is_not_swept_after(monkeypatch: pytest.MonkeyPatch) 
     assert len(sweeps) == 1  # after new_socket
     result(build + "t.links.clear()")
     assert len(sweeps) == 3
+    blank = "m = bpy.data.meshes.new('m')\n"
+    result(blank + "m.from_pydata([(0, 0, 0)], [], [])")
+    result(blank + "import bmesh\nb = bmesh.new()\nb.verts.new()\nb.to_mesh(m)")
+    result("bpy.ops.object.light_add()\nbpy.context.view_layer.aovs.add()")
+    result("o = bpy.data.objects['Cube']\no.shape_key_add(name='a')\no.shape_key_add(name='b')")
+    assert len(sweeps) == 3
+    result(blank + "m.from_pydata([(0, 0, 0)], [], [])\nm.vertices.add(1)")
+    assert len(sweeps) == 4
 
 
 def test_references_that_are_still_good_stay_good() -> None:

@@ -42,6 +42,9 @@ GONE = {
     "animation": (_OBJECT, "o.animation_data_create()", "o.animation_data_clear()", "x.use_nla"),
     "layer-unlink": (_CHILD, "v.layer_collection.children['c']", "s.collection.children.unlink(c)", "x.name"),
     "layer-remove": (_CHILD, "v.layer_collection.children['c']", "bpy.data.collections.remove(c)", "x.name"),
+    "view-layer": (
+        _OBJECT + "w = s.view_layers.new('w')\n", "s.view_layers['w']", "s.view_layers.remove(w)", "x.name"
+    ),
     "aov": (_OBJECT, "v.aovs.add()", "v.aovs.remove(v.aovs[0])", "x.name"),
     "sequencer": (_OBJECT, "s.sequence_editor_create()", "s.sequence_editor_clear()", "x.channels[0]"),
     "texture-slot": (_SLOT, "p.texture_slots.create(0)", "p.texture_slots.clear(0)", "x.use_map_time"),

@@ -301,6 +301,19 @@ def test_one_thread_serves_all_runs_and_leaves_when_idle(monkeypatch: pytest.Mon
     assert isinstance(refusal("while True: pass", limits=SHORT), LimitExceeded)  # by a new one
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_look_that_fails_leaves_the_next_run_its_thread() -> None:
+    def broken() -> bool:
+        raise RuntimeError("no answer")
+
+    with Watchdog(Limits(), broken):
+        thread = watchdog._watcher._thread
+        assert thread is not None
+        thread.join(10)
+        assert not thread.is_alive()
+    assert isinstance(refusal("while True: pass", limits=SHORT), LimitExceeded)
+
+
 def test_nothing_holds_on_to_a_run_that_is_over() -> None:
     """What a script's globals hold of Blender has to go when the run ends, not when the watching thread does."""
     meter = Watchdog(SHORT)
