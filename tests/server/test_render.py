@@ -155,7 +155,7 @@ def test_a_session_cancels_a_render(use: Any) -> None:
             await wire.send(notification("notifications/cancelled", requestId=1))
             while processes():
                 await asyncio.sleep(0.01)
-            assert time.monotonic() - begin < 5
+            assert time.monotonic() - begin < 30
             jobs_of = (await wire.ask(request(2, "tools/call", name="list_jobs")))["structuredContent"][
                 "jobs"
             ]
@@ -236,7 +236,7 @@ def test_the_scene_and_blender_stay_as_they_are(use: Any) -> None:
                 await asyncio.sleep(0.01)
             begin = time.monotonic()
             assert (await client.call_tool("get_scene_info", {})).structured_content["camera"] == "Camera"
-            assert time.monotonic() - begin < 1  # Blender answers while the other one renders
+            assert time.monotonic() - begin < 10  # Blender answers while the other one renders
             assert not (await rendering).is_error
 
     use(work)

@@ -163,7 +163,7 @@ class Live:
         ]
 
 
-def until(condition: Any, timeout: float = 5.0) -> None:
+def until(condition: Any, timeout: float = 30.0) -> None:
     """Wait until something is so."""
     end = time.monotonic() + timeout
     while not condition():

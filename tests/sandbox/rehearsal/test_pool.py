@@ -62,7 +62,7 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
 
 def _settled(pool: Pool, count: int) -> list[_Child]:
     """All children, once `count` of them were made and the pool has ended what it was done with."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + 30
     while (len(made) < count or sum(child.living for child in made) > 1) and time.monotonic() < until:
         time.sleep(0.005)
     assert len(made) == count
@@ -134,16 +134,16 @@ class TestPool:
         def rehearse() -> None:
             with pool.child(NEEDS):
                 inside.release()
-                go_on.wait(10)
+                go_on.wait(60)
 
         threads = [threading.Thread(target=rehearse) for _ in range(3)]
         for thread in threads:
             thread.start()
-        assert inside.acquire(timeout=10)
-        assert inside.acquire(timeout=10)
+        assert inside.acquire(timeout=30)
+        assert inside.acquire(timeout=30)
         assert not inside.acquire(timeout=0.2)
         go_on.set()
-        assert inside.acquire(timeout=10)
+        assert inside.acquire(timeout=30)
         for thread in threads:
             thread.join()
 

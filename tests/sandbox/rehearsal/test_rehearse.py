@@ -185,7 +185,7 @@ def test_a_rehearsal_can_be_cancelled() -> None:
     begin = time.monotonic()
     with pytest.raises(RehearsalCancelled, match="The rehearsal was cancelled"):
         report_of("while True: pass", cancelled=cancelled.is_set)
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 25  # and not the 30 s that a script may take
 
 
 def test_what_was_prepared_before_everything_was_shut_down_starts_nothing_any_more() -> None:
@@ -211,10 +211,10 @@ def test_a_copy_that_nobody_rehearses_on_goes() -> None:
 def test_a_warm_child_waits_for_the_next_one() -> None:
     report_of("result = 1")
     pool = rehearse._pool()
-    until = time.monotonic() + 10
+    until = time.monotonic() + 30
     while pool._warm is None and time.monotonic() < until:
         time.sleep(0.01)
     first = pool._warm
     report_of("result = 2")
     assert first is not pool._warm
-    assert supervisor.current().wait(first.handle, 10.0).state == "exited"
+    assert supervisor.current().wait(first.handle, 30.0).state == "exited"

@@ -58,7 +58,7 @@ class Bench:
     def events(self, name: str) -> list[dict[str, Any]]:
         return [record for record in self.records if record["event"] == name]
 
-    def wait_for(self, condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+    def wait_for(self, condition: Callable[[], bool], seconds: float = 30.0) -> bool:
         until = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > until:

@@ -66,7 +66,7 @@ class _Proxied:
         self.made.append(self)
 
     def ask(self, data: str) -> str:
-        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as client:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as client:
             client.sendall(data.encode())
             answer = b""
             while chunk := client.recv(65536):
@@ -99,7 +99,7 @@ def test_connect_makes_a_tunnel(web: int) -> None:
 
 
 def _tunnel(proxy: int, web: int) -> str:
-    with socket.create_connection(("127.0.0.1", proxy), timeout=5) as client:
+    with socket.create_connection(("127.0.0.1", proxy), timeout=30) as client:
         client.sendall(f"CONNECT 127.0.0.1:{web} HTTP/1.1\r\n\r\n".encode())
         assert client.recv(65536).startswith(b"HTTP/1.1 200")
         client.sendall(b"GET /inside HTTP/1.0\r\nHost: x\r\n\r\n")
