@@ -53,11 +53,14 @@ def allow_mathutils(guard: Guard) -> None:
         return
     for kind in (getattr(module, name) for name in _TYPES):
         _allow(guard, kind)
+    guard.set_items.discard(module.Matrix)
+    guard.item_writers[module.Matrix] = lambda matrix, key, new: operator.setitem(matrix, key, drawn(new))
     tree = importlib.import_module("mathutils.bvhtree").BVHTree
     guard.methods[tree] = _counted_trees(guard, tree)
     guard.allowed[tree] = _public(tree) - guard.methods[tree].keys()
     places = importlib.import_module("mathutils.kdtree").KDTree
-    guard.allowed[places] = _public(places)
+    guard.methods[places] = {"find_n": _find_n(guard)}
+    guard.allowed[places] = _public(places) - {"find_n"}
     accessors = {type(module.Matrix().row), type(module.Matrix().col)}
     guard.items |= accessors
     guard.set_items |= accessors
@@ -74,7 +77,7 @@ def mathutils_members(guard: Guard) -> dict[str, object]:
         part = importlib.import_module(name)
         members = {member: getattr(part, member) for member in listed.split() if hasattr(part, member)}
         made[name] = View(name, {member: _bounded(guard, member, value) for member, value in members.items()})
-    own = {name: getattr(module, name) for name in _TYPES}
+    own = {name: getattr(module, name) for name in _TYPES} | {"Matrix": _matrix(guard, module.Matrix)}
     parts = {name.partition(".")[2]: view for name, view in made.items()}
     made["mathutils"] = View("mathutils", own | parts)
     return made
@@ -129,7 +132,7 @@ def _counted_trees(guard: Guard, kind: Any) -> dict[str, Callable[..., Any]]:
         return tree
 
     def FromPolygons(vertices: Any, polygons: Any, **options: Any) -> Any:  # noqa: N802
-        polygons = list(polygons)
+        vertices, polygons = drawn(vertices), drawn(list(polygons))
         return counted(kind.FromPolygons(vertices, polygons, **options), len(polygons))
 
     def FromBMesh(bm: Any, **options: Any) -> Any:  # noqa: N802
@@ -174,8 +177,8 @@ def _bounded(guard: Guard, name: str, function: Any) -> Any:
     most = _LARGEST.get(name, 20_000) if name in _LARGE_WORK else None
 
     def call(*arguments: Any, **named: Any) -> Any:
-        arguments = tuple(map(whole, arguments))
-        named = {key: whole(value) for key, value in named.items()} if named else named
+        arguments = tuple(drawn(whole(argument)) for argument in arguments)
+        named = {key: drawn(whole(value)) for key, value in named.items()} if named else named
         if name in _SQUARE_WORK:
             _check_points(guard, name, (*arguments, *named.values()))
         for argument in (*arguments, *named.values()) if named else arguments:
@@ -189,6 +192,48 @@ def _bounded(guard: Guard, name: str, function: Any) -> Any:
         return function(*arguments, **named)
 
     return call
+
+
+def drawn(values: Any) -> Any:
+    """The values, each generator among them and in their lists as a list.
+
+    C code would draw from it while it goes through the list that holds it, which the generator may empty.
+    """
+    kind = type(values)
+    if kind is types.GeneratorType:
+        return list(map(drawn, values))
+    if kind in (list, tuple) and not _FLAT.issuperset(kinds := set(map(type, values))):
+        deeper = types.GeneratorType in kinds or list in kinds
+        return list(map(drawn, values)) if deeper else values
+    return values
+
+
+_FLAT: Final = frozenset({int, float})
+
+
+def _matrix(guard: Guard, kind: type) -> Callable[..., Any]:
+    def Matrix(*rows: Any) -> Any:  # noqa: N802
+        return kind(*map(drawn, rows))
+
+    return guard.builtins.add_facade(Matrix, kind)
+
+
+def _find_n(guard: Guard) -> Callable[..., Any]:
+    """`KDTree.find_n`: Blender makes room for as many as are asked for."""
+
+    def find_n(tree: Any, co: Any, n: Any) -> Any:
+        n = operator.index(n)
+        if n > _NEAREST:
+            guard.meter.exceed(
+                f"find_n() of {n:,} points is over the limit of {_NEAREST:,}: use find_range()",
+                limit="memory",
+            )
+        return tree.find_n(co, n)
+
+    return find_n
+
+
+_NEAREST: Final = 1_000_000
 
 
 def _kd_tree(guard: Guard, kind: type) -> Callable[[Any], Any]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from . import hooks, names
+from .asked import look_who_asks
 from .watchdog import ScriptStopped
 from .weight import TooHeavy, weigh
 
@@ -147,11 +148,12 @@ class ClassHook:
         for key in [key for key in body if key.startswith("<")]:
             del body[key]
         self._check_body(name, kinds, body)
+        for key in ("__getitem__", "__setitem__", "__delitem__"):
+            _check_slices(body, key)
+        look_who_asks(name, body, self._guard)
         if is_tuple:
             return self._guard.adopt(_named_tuple(name, body, self._guard))
         _hide_stops(body)
-        for key in ("__getitem__", "__setitem__", "__delitem__"):
-            _check_slices(body, key)
         if any(issubclass(kind, BaseException) for kind in kinds):
             _speak_afterwards(body, self._guard)
         metaclass = type
@@ -198,6 +200,10 @@ class ClassHook:
                 mixin is not None and hasattr(mixin, key) and key not in _OVER_MIXINS
             ):
                 self._guard.meter.refuse(f"class {name} may not define {key!r}", code="class")
+        if "__iter__" in body and any(issubclass(kind, set) for kind in kinds):
+            self._guard.meter.refuse(  # Blender takes sets as they are, and dies where going through one fails
+                f"class {name} may not define '__iter__': keep the set in an attribute", code="class"
+            )
         self._settle_slots(name, body)
 
     def _settle_slots(self, name: str, body: Any) -> None:

@@ -32,7 +32,7 @@ from .compile import Compiled, compile_script
 from .policy import LEVELS, Level, Policy, policy
 from .result import to_json
 from .told import told
-from .watchdog import Limits, ScriptStopped, Watchdog
+from .watchdog import Interrupted, Limits, ScriptStopped, Watchdog
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -284,7 +284,11 @@ def _run_guarded(
             try:
                 exec(compiled.code, namespace)  # noqa: S102 - the transformer compiled it, which is what the sandbox is
             except Exception as error:
+                if meter.error is not None:  # C code may make an error of its own of what stops the run
+                    raise Interrupted(meter.error).with_traceback(error.__traceback__) from None
                 raise told(error, namespace[hooks.SHOW]) from None
+            if meter.error is not None:  # or forget it
+                meter.stop()
             # Converted while the run is alive: a script's own classes answer only then.
             return to_json(namespace.get("result")), meter.output()
 

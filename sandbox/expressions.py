@@ -15,6 +15,7 @@ import ast
 from typing import Any, Final
 
 from . import hooks, names
+from .asked import ASKING
 from .inference import CONTAINERS, TEXT, Kind, is_number
 from .nodes import LOAD, are_small, is_small, uncounted, yields
 from .operations import Operations, has_stars
@@ -218,7 +219,8 @@ class Expressions(Operations):
         """A call needs no guard: what a script holds it may call. `value.method(…)` guards the method."""
         if _is_super_call(node):
             return node
-        if has_stars(node.args):  # `f(*a, *b)` as `f(*(*a, *b))`
+        own = self.answers and any(isinstance(each, ast.Starred) for each in node.args)
+        if own or has_stars(node.args):  # `f(*a, *b)` as `f(*(*a, *b))`
             place = {"lineno": node.lineno, "col_offset": node.col_offset}
             node.args = [ast.Starred(ast.Tuple(node.args, LOAD, **place), LOAD, **place)]
         function = node.func
@@ -234,6 +236,10 @@ class Expressions(Operations):
             return ast.Call(native, args, self.visit_all(node.keywords), **place)
         if isinstance(function, ast.Name) and (rewritten := self._isinstance(node)):
             return rewritten
+        if self.answers and isinstance(function, ast.Name) and function.id in ASKING - self.kinds.names:
+            args = [function, *self.visit_all(node.args)]
+            place = {"lineno": node.lineno, "col_offset": node.col_offset}
+            return ast.Call(self.name(hooks.ASK, node), args, self.visit_all(node.keywords), **place)
         if not isinstance(function, ast.Attribute) or not isinstance(function.ctx, ast.Load):
             return self.node_contents_visit(node)
         if names.is_dunder(function.attr) or names.attribute_problem(function.attr):
@@ -280,7 +286,7 @@ class Expressions(Operations):
         """What a loop draws from. The loop ticks itself, so that its own `zip`, `enumerate`, … need not."""
         match node:
             case ast.Call(func=ast.Name(id=name), args=args) if (
-                name in hooks.RAW and name not in self.kinds.names
+                name in hooks.RAW and name not in self.kinds.names and not self.answers
             ):
                 arguments = [self.iterated(part) for part in args]
                 place = {"lineno": node.lineno, "col_offset": node.col_offset}

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
 from . import hooks, names, sturdy
+from .asked import ask
 from .builtins import Builtins, StandIn, stand_in
 from .classes import EXCEPTIONS, ClassHook, Marker
 from .compile import Compiled
@@ -82,6 +83,7 @@ class Guard:
         self.getters: dict[type, Callable[[Any, str], Any]] = {}
         """Attributes of types of the library that are looked at each time; NotImplemented for those not there."""
         self.item_readers: dict[type, Callable[[Any, Any], Any]] = {}
+        self.item_writers: dict[type, Callable[[Any, Any, Any], None]] = {}
         self._owned: Mapping[type, bool] = host.owned if host is not None else {}
         self._readers: Mapping[tuple[type, str], Reader] = host.readers if host is not None else {}
         self._writers: Mapping[tuple[type, str], Writer] = host.writers if host is not None else {}
@@ -122,6 +124,7 @@ class Guard:
             hooks.WRITE: functools.partial(Written, self),
             hooks.SPECIAL: self.special,
             hooks.SUPER: self.super_member,
+            hooks.ASK: ask,
             hooks.IMPORT: self.imports.module,
             hooks.IMPORT_FROM: self.imports.member,
             hooks.CLASS: make_class,
@@ -180,9 +183,8 @@ class Guard:
         method = guarded_method(self, kind, name)
         if method is not None and not self._overrides(kind, name):
             return functools.partial(method, value)
-        if method is None and not name.startswith(
-            "_"
-        ):  # what overrides a guarded method may be taken away again
+        # what overrides a guarded method may be taken away again
+        if method is None and not name.startswith("_"):
             self._learn(hooks.reads(name), kind)
         return getattr(value, name)
 
@@ -445,6 +447,8 @@ class Guard:
         elif kind in self.own or kind is bytearray:
             self.set_items.add(kind)
             value[key] = new
+        elif kind in self.item_writers:
+            self.item_writers[kind](value, key, new)
         else:
             raise TypeError(f"{kind.__name__!r} object does not support item assignment")
 

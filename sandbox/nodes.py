@@ -13,6 +13,7 @@ from typing import Any, Final
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from . import hooks, names
+from .asked import ASKED
 from .inference import Kind, Kinds, Scope
 
 __all__ = ("LOAD", "STORE", "Finding", "Nodes", "are_small", "children", "is_small", "uncounted", "yields")
@@ -50,6 +51,8 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
     def __init__(self, kinds: Kinds) -> None:
         super().__init__()
         self.kinds = kinds
+        self.answers = not ASKED.isdisjoint(kinds.names)
+        """Whether a class of the script has methods that C code may ask for."""
         self.scope: Scope = kinds.module
         self.findings: list[Finding] = []
         self.hooks_used: set[str] = set()

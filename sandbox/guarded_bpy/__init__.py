@@ -21,6 +21,7 @@ from . import bmesh_sizes, calls, views
 from .geometry import Geometry
 from .members import PLAIN_COLLECTION_METHODS, SESSION, Access, Reader, Writer, members
 from .operators import Operator, OperatorModule, Operators
+from .overrides import Overrides
 from .stale import Stale
 
 __all__ = ("BlenderHost",)
@@ -64,6 +65,7 @@ class Running:
                 self._host.geometry.check_touched()
                 self._host.geometry.check_instances()
         finally:
+            self._host.overrides.end()
             self._host.stale.close()
             kinds.forget()
 
@@ -81,6 +83,7 @@ class BlenderHost:
         self.members = members(policy.level)
         self.geometry = Geometry(self, policy.geometry)
         self.stale = Stale()
+        self.overrides = Overrides(self)
         self.owned = _BLENDERS
         self.readers, self.writers = self.members.readers, self.members.writers
         self.registered: dict[tuple[type, str], bool] = {}
@@ -279,6 +282,7 @@ class BlenderHost:
     def after_operator(self, idname: str) -> None:
         """What is looked at after an operator ran."""
         self.stale.after_operator()
+        self.overrides.drop_removed()
         if "modifier" in idname or idname == "object.subdivision_set":
             self.geometry.check_touched()
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ("DISSOLVED", "member", "operator", "plain", "write")
 
 #: Functions that write a mesh, and so move what references point to, or free one.
-_WRAPPED = frozenset({"free", "to_mesh"})
+_WRAPPED = frozenset({"clear", "free", "sort", "to_mesh"})
 
 
 def plain(kind: type, name: str) -> bool:
@@ -33,6 +33,10 @@ def member(host: BlenderHost, value: Any, name: str) -> Any:
     found = getattr(value, name)
     if name == "free":
         return lambda: host.stale.free(value)
+    if name == "clear" and isinstance(value, bmesh.types.BMesh):
+        return lambda: _clear(host, value)
+    if name == "sort":
+        return _sort(value)
     return _then_sweep(host, found) if name in _WRAPPED else found
 
 
@@ -41,6 +45,28 @@ def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     if name.startswith("_"):
         host.refuse(f"{type(value).__name__}.{name} may not be changed by a script", code="member")
     setattr(value, name, new)
+
+
+def _clear(host: BlenderHost, mesh: Any) -> None:
+    if stale.in_generator():
+        host.refuse("BMesh.clear() in a generator may empty what Blender is about to write: call it outside")
+    mesh.clear()
+
+
+def _sort(elements: Any) -> Callable[..., None]:
+    """`verts.sort`: a key that changed the mesh while Blender counts its elements would crash it."""
+
+    def sort(*, key: Any = None, reverse: Any = False) -> None:
+        if key is None:
+            elements.sort(reverse=reverse)
+            return
+        keys = [float(key(each)) for each in list(elements)]
+        if len(keys) != len(elements):
+            raise RuntimeError("sort(): the key changed the mesh")
+        following = iter(keys)
+        elements.sort(key=lambda _each: next(following), reverse=reverse)
+
+    return sort
 
 
 def _then_sweep(host: BlenderHost, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from .. import paths
+from ..asked import has_own_table, listed
 from ..weight import TooHeavy, weigh
-from . import stale
+from . import overrides, stale
 from .values import INDICES, check_indices, settled
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def checked(path: str) -> Reader:
     may_free = stale.frees(*path.split("."))
     if path == "NodeLinks.new":
         return _new_link
+    if path == "Context.temp_override":
+        return overrides.temp_override
     parameters: dict[type, list[str]] = {}
 
     def read(host: BlenderHost, owner: Any, name: str) -> Any:
@@ -67,6 +70,8 @@ def checked(path: str) -> Reader:
             result = getattr(owner, name)(*args, **kwargs)
             if moves:
                 host.stale.after_call(owner, name)
+            if may_free:
+                host.overrides.drop_removed()
             return result
 
         call.__name__ = call.__qualname__ = name
@@ -209,33 +214,6 @@ def _modifier(host: BlenderHost, owner: Any, _arguments: Arguments) -> None:
     host.geometry.touch(owner.id_data)
 
 
-_OVERRIDES = frozenset(
-    """
-    window screen area region scene view_layer object active_object selected_objects
-    selected_editable_objects selected_bones selected_pose_bones active_bone active_pose_bone collection
-    selectable_objects visible_objects editable_objects space_data region_data material mesh modifier constraint
-    workspace mode particle_system pose_object id edit_bone bone pose_bone active_node selected_nodes
-    """.split()
-)
-
-
-def _override(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
-    if "edit_object" in arguments:
-        host.refuse(
-            "temp_override(edit_object=…) is refused, since Blender does not look whether it is being edited: make "
-            "the object active and call bpy.ops.object.mode_set(mode='EDIT')"
-        )
-    for name in arguments:
-        if name not in _OVERRIDES and name not in _plain_overrides(host):
-            host.refuse(f"temp_override({name}=…) is refused: it is not on the list of reviewed members")
-
-
-def _plain_overrides(host: BlenderHost) -> frozenset[str]:
-    from .values import CONTEXT_MEMBERS
-
-    return CONTEXT_MEMBERS | host.policy.readable("Context")
-
-
 #: Checked functions by `Struct.function`; the check refuses or returns.
 CHECKED: dict[str, Check] = {
     "MeshVertices.add": _count("count"),
@@ -269,12 +247,19 @@ CHECKED: dict[str, Check] = {
     "AnimDataDrivers.new": _data_path,
     "KeyingSetPaths.add": _data_path,
     "ID.user_remap": _remap,
+    "BlendDataObjects.remove": overrides.check_removal,
+    "BlendDataScenes.remove": overrides.check_removal,
+    "BlendDataCollections.remove": overrides.check_removal,
+    "BlendDataMeshes.remove": overrides.check_removal,
+    "BlendDataMaterials.remove": overrides.check_removal,
+    "BlendDataArmatures.remove": overrides.check_removal,
+    "ViewLayers.remove": overrides.check_removal,
     "Mesh.from_pydata": _pydata,
     "FCurve.convert_to_samples": _frames,
     "FCurve.convert_to_keyframes": _frames,
     "Nodes.new": _node_type,
     "ObjectModifiers.new": _modifier,
-    "Context.temp_override": _override,
+    "Context.temp_override": overrides.check,
     "Context.evaluated_depsgraph_get": _evaluation,
     "ViewLayer.update": _evaluation,
     "Depsgraph.update": _evaluation,
@@ -357,6 +342,7 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
     """`foreach_set` of a collection: the attribute must be writable."""
 
     def call(attr: str, seq: Any) -> None:
+        seq = listed(seq)
         if len(owner):
             access = host.members.access(type(owner[0]), attr)
             if access.write is None and not access.missing:
@@ -372,7 +358,7 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
 
 def array_foreach_set(_host: BlenderHost, owner: Any, _name: str) -> Any:
     """`foreach_set` of an array that may be written: arrays that may not are handed out as copies."""
-    return owner.foreach_set
+    return lambda seq: owner.foreach_set(listed(seq))
 
 
 # --- custom properties --------------------------------------------------------------------------------------
@@ -381,6 +367,8 @@ def array_foreach_set(_host: BlenderHost, owner: Any, _name: str) -> Any:
 def check_depth(host: BlenderHost, new: Any) -> None:
     """Blender copies and frees nested groups by recursion, which overflows its stack."""
     if isinstance(new, (dict, list, tuple)):
+        if has_own_table(new):
+            host.refuse("a custom property takes a plain dict: make one by dict(…)", code="item")
         try:
             weigh(new, _MAX_CUSTOM)
         except TooHeavy:

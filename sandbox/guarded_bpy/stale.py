@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import inspect
 import sys
 from collections.abc import Collection
 from functools import cache
@@ -213,7 +214,7 @@ class Stale:
 
         Else the mesh lives as long as the run.
         """
-        if any(map(_is_loose, self._held(_LOOSE))):
+        if in_generator() or any(map(_is_loose, self._held(_LOOSE))):
             self._spared.append(mesh)
         else:
             mesh.free()
@@ -268,6 +269,16 @@ class Stale:
         theirs, mine = _words(donor), _words(reference)
         for at in (*range(self._slot - 1, self._slot + 2), self._member[type(donor)]):
             mine[at] = theirs[at]
+
+
+def in_generator() -> bool:
+    """Whether a generator of the script's is running: C code of Blender's may be drawing from it."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_flags & inspect.CO_GENERATOR and frame.f_code.co_filename == "<script>":
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
 
 
 def _is_loose(value: Any) -> bool:

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`bpy.context.temp_override`: what is put into the context has the right type, and is taken out before it is gone.
+
+Blender believes what an override says: it takes a camera for the scene, looks for the objects of one scene in the view
+layer of another, and goes on using what was removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from .values import CONTEXT_MEMBERS
+
+if TYPE_CHECKING:
+    from . import BlenderHost
+
+__all__ = ("Override", "Overrides", "check", "check_removal", "temp_override")
+
+_TYPES: dict[str, type] = {
+    "window": bpy.types.Window,
+    "screen": bpy.types.Screen,
+    "area": bpy.types.Area,
+    "region": bpy.types.Region,
+    "workspace": bpy.types.WorkSpace,
+    "space_data": bpy.types.Space,
+    "region_data": bpy.types.RegionView3D,
+    "scene": bpy.types.Scene,
+    "view_layer": bpy.types.ViewLayer,
+    "collection": bpy.types.Collection,
+    "layer_collection": bpy.types.LayerCollection,
+    "material": bpy.types.Material,
+    "material_slot": bpy.types.MaterialSlot,
+    "mesh": bpy.types.Mesh,
+    "armature": bpy.types.Armature,
+    "lattice": bpy.types.Lattice,
+    "camera": bpy.types.Camera,
+    "light": bpy.types.Light,
+    "world": bpy.types.World,
+    "texture": bpy.types.Texture,
+    "modifier": bpy.types.Modifier,
+    "constraint": bpy.types.Constraint,
+    "particle_system": bpy.types.ParticleSystem,
+    "id": bpy.types.ID,
+    "active_node": bpy.types.Node,
+    "edit_bone": bpy.types.EditBone,
+    "pose_bone": bpy.types.PoseBone,
+    "active_pose_bone": bpy.types.PoseBone,
+    "bone": bpy.types.Bone,
+}
+_ITEMS: dict[str, type | tuple[type, ...]] = {
+    "bones": (bpy.types.Bone, bpy.types.EditBone),
+    "pose_bones": bpy.types.PoseBone,
+    "nodes": bpy.types.Node,
+    "objects": bpy.types.Object,
+}
+
+
+def _check_types(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
+    """Refuse values that are not what Blender takes them for."""
+    for name, value in arguments.items():
+        wanted, listed = _wanted(name)
+        if wanted is None or value is None:
+            continue
+        values = value if listed else [value]
+        if not isinstance(values, (list, tuple)) or not all(isinstance(each, wanted) for each in values):
+            what = getattr(wanted, "__name__", "Bone")
+            raise TypeError(
+                f"temp_override({name}=…) takes {'a list of ' if listed else ''}bpy.types.{what} here"
+            )
+    layer, scene = arguments.get("view_layer"), arguments.get("scene") or bpy.context.scene
+    if layer is not None and layer.id_data != scene:
+        host.refuse(
+            f"temp_override(view_layer=…): {layer.name!r} is no layer of the scene {scene.name!r}: give scene= too"
+        )
+
+
+def _wanted(name: str) -> tuple[Any, bool]:
+    """The type of a member of the context, and whether it is a list of such."""
+    if name in _TYPES:
+        return _TYPES[name], False
+    for ending, kind in _ITEMS.items():
+        if name.endswith((ending, f"{ending}_in_mode", f"{ending}_in_mode_unique_data")):
+            return kind, True
+    return (bpy.types.Object, False) if name.endswith("object") else (None, False)
+
+
+_OVERRIDES = frozenset(
+    """
+    window screen area region scene view_layer object active_object selected_objects
+    selected_editable_objects selected_bones selected_pose_bones active_bone active_pose_bone collection
+    selectable_objects visible_objects editable_objects space_data region_data material mesh modifier constraint
+    workspace mode particle_system pose_object id edit_bone bone pose_bone active_node selected_nodes
+    """.split()
+)
+
+
+def check(host: BlenderHost, _owner: Any, arguments: Mapping[str, Any]) -> None:
+    """Refuse what may not be overridden, and values that are not what Blender takes them for."""
+    if "edit_object" in arguments:
+        host.refuse(
+            "temp_override(edit_object=…) is refused, since Blender does not look whether it is being edited: make "
+            "the object active and call bpy.ops.object.mode_set(mode='EDIT')"
+        )
+    for name in arguments:
+        if name not in _OVERRIDES and name not in _plain_overrides(host):
+            host.refuse(f"temp_override({name}=…) is refused: it is not on the list of reviewed members")
+    _check_types(host, arguments)
+
+
+def temp_override(host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`Context.temp_override`."""
+
+    def override(window: Any = None, area: Any = None, region: Any = None, **others: Any) -> Override:
+        given = {"window": window, "area": area, "region": region}
+        others |= {name: value for name, value in given.items() if value is not None}
+        check(host, owner, others)
+        return host.overrides.make(others)
+
+    return override
+
+
+def check_removal(host: BlenderHost, _owner: Any, arguments: Mapping[str, Any]) -> None:
+    """Refuse to remove what is in the context."""
+    if any(
+        host.overrides.held(each) for each in arguments.values() if isinstance(each, bpy.types.bpy_struct)
+    ):
+        host.refuse(
+            "what temp_override() has put into the context may not be removed: leave its with block first"
+        )
+
+
+def _plain_overrides(host: BlenderHost) -> frozenset[str]:
+    return CONTEXT_MEMBERS | host.policy.readable("Context")
+
+
+class Overrides:
+    """The overrides in effect in one run."""
+
+    def __init__(self, host: BlenderHost) -> None:
+        self._host = host
+        self._active: list[Override] = []
+
+    def make(self, arguments: Mapping[str, Any]) -> Override:
+        """`bpy.context.temp_override(…)`."""
+        given = dict(arguments)
+        scene = given.get("scene")
+        if scene is not None and given.get("view_layer") is None:
+            given["view_layer"] = scene.view_layers[0]  # the window's would be another scene's
+        return Override(self._active, given)
+
+    def held(self, thing: Any) -> bool:
+        """Whether one of them has put `thing`, or a part of it, into the context."""
+        return any(
+            thing in (value, getattr(value, "id_data", None)) for each in self._active for value in each.held
+        )
+
+    def drop_removed(self) -> None:
+        """End them all once something that one of them holds is gone."""
+        if any(not _lives(value) for each in self._active for value in each.held):
+            self.end()
+
+    def end(self) -> None:
+        """Put the context back as it was before the first."""
+        while self._active:
+            self._active[-1].__exit__()
+
+
+class Override:
+    """One `with bpy.context.temp_override(…)`."""
+
+    __slots__ = ("_active", "_native", "held")
+
+    def __init__(self, active: list[Override], arguments: dict[str, Any]) -> None:
+        self._active = active
+        self._native: Any = bpy.context.temp_override(**arguments)
+        values = [
+            v for each in arguments.values() for v in (each if isinstance(each, (list, tuple)) else (each,))
+        ]
+        self.held = [value for value in values if isinstance(value, bpy.types.bpy_struct)]
+
+    def __enter__(self) -> None:
+        if self in self._active:
+            raise RuntimeError("this temp_override() is in effect already: make another")
+        self._native.__enter__()
+        self._active.append(self)
+
+    def __exit__(self, *_error: object) -> None:
+        if self in self._active:
+            self._active.remove(self)
+            self._native.__exit__(None, None, None)
+
+
+def _lives(value: Any) -> bool:
+    try:
+        value.id_data  # noqa: B018 - Blender looks whether it was removed
+    except ReferenceError:
+        return False
+    return True
