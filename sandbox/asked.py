@@ -62,7 +62,8 @@ _MAY_ASK: Final = frozenset({"random", "statistics"}) | {
     for name in "asked builtins hashing library methods operators result text value_library weight".split()
 }
 """Modules whose functions call nothing of Blender's, but for those in `_CALLS_ANYTHING`."""
-_CALLS_ANYTHING: Final = frozenset({"call", "<lambda>"})
+_CALLS_ANYTHING: Final = ("Builtins.ticking.<locals>.call", "<lambda>")
+"""How the names of functions end that call whatever a script gave."""
 
 
 def ask(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
@@ -124,4 +125,6 @@ def _looking(kind: str, name: str, method: Any, guard: Guard) -> Callable[..., A
 
 
 def _may_ask(frame: FrameType) -> bool:
-    return frame.f_globals.get("__name__") in _MAY_ASK and frame.f_code.co_name not in _CALLS_ANYTHING
+    return frame.f_globals.get("__name__") in _MAY_ASK and not frame.f_code.co_qualname.endswith(
+        _CALLS_ANYTHING
+    )

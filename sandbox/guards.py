@@ -332,11 +332,9 @@ class Guard:
         kind = type(value)
         if kind in self.own or kind is View or kind is super or name in self.allowed.get(kind, ()):
             return True
-        if (
-            self.owns(kind)
-            or kind in self.getters
-            or (isinstance(value, BaseException) and name in _EXCEPTION)
-        ):
+        if self.owns(kind) or kind in self.getters:
+            return True
+        if isinstance(value, BaseException) and name in _EXCEPTION:
             return True
         return self._guarded(kind, name) or (
             kind is types.FunctionType and value.__globals__ is self.namespace
