@@ -139,8 +139,7 @@ class Guard:
             for kind in (bool, complex, dict, float, frozenset, list, set, tuple)
         }
         table |= {hooks.RAW[function.__name__]: function for function in (enumerate, map, reversed, zip)}
-        table[hooks.ISINSTANCE] = isinstance
-        table[hooks.BORN] = self.builtins.born
+        table |= {hooks.ISINSTANCE: isinstance, hooks.BORN: self.builtins.born}
         return table | self.operators.table()
 
     # Reading attributes
@@ -183,8 +182,7 @@ class Guard:
         method = guarded_method(self, kind, name)
         if method is not None and not self._overrides(kind, name):
             return functools.partial(method, value)
-        # what overrides a guarded method may be taken away again
-        if method is None and not name.startswith("_"):
+        if method is None and not name.startswith("_"):  # what overrides one may be taken away again
             self._learn(hooks.reads(name), kind)
         return getattr(value, name)
 

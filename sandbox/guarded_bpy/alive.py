@@ -200,11 +200,6 @@ def _layer_data(owner: Any) -> Iterator[Any]:
             yield layer.data
 
 
-def _layers(owner: Any) -> Iterator[Any]:
-    for name in ("attributes", "uv_layers", "vertex_colors", "color_attributes"):
-        yield from getattr(owner, name, ())
-
-
 def _strips(owner: Any) -> Iterator[Any]:
     waiting = list(_tracks(owner))
     while waiting:
@@ -239,9 +234,9 @@ _ITEMS: dict[str, Items] = {
     "Float2AttributeValue": _layer_data,
     "MeshLoopColor": _layer_data,
     "MeshUVLoop": _layer_data,
-    "Attribute": _layers,
-    "MeshUVLoopLayer": _layers,
-    "MeshLoopColorLayer": _layers,
+    "Attribute": _each("attributes"),  # a layer lies at one address under all its names, with a type for each
+    "MeshUVLoopLayer": _each("uv_layers"),
+    "MeshLoopColorLayer": _each("vertex_colors"),
     "EditBone": _each("edit_bones"),
     "Bone": _each("bones"),
     "PoseBone": _pose_bones,
