@@ -24,7 +24,7 @@ _MOST_NODES, _MOST_LINKS, _MOST_TOLD = 2000, 10_000, 12
 _TREE_OF: Mapping[Kind, str] = {"scene": "CompositorNodeTree", "texture": "TextureNodeTree"}
 _GROUPS = ("ShaderNodeTree", "GeometryNodeTree", "CompositorNodeTree", "TextureNodeTree")
 _NODE_KEYS = frozenset(
-    "name type location parent properties items inputs outputs hidden pinned pairs_with keep".split()
+    "name type location parent properties items inputs outputs hidden pinned pairs_with panels keep".split()
 )
 #: Which collection of bpy.data has the blocks of a type.
 _COLLECTIONS = {
@@ -148,6 +148,7 @@ class _Check:
             "outputs": self._sockets(where, node, "outputs", standard.outputs),
             "hidden": self._sides(where, node, "hidden"),
             "pinned": self._sides(where, node, "pinned"),
+            "panels": self._panels(where, node),
         }
 
     def _standard(self, where: str, idname: str) -> Standard:
@@ -192,7 +193,25 @@ class _Check:
     # --- values ---------------------------------------------------------------------------------------------
 
     def _values(self, where: str, rna: Any, values: Json) -> Json:
-        return {name: self._value(where, rna, name, value) for name, value in values.items()}
+        made = {
+            name: self._value(where, rna, name, value)
+            for name, value in values.items()
+            if name != "particle_system"
+        }
+        if "particle_system" in values:
+            made["particle_system"] = self._particles(where, values["particle_system"], made.get("object"))
+        return made
+
+    def _particles(self, where: str, name: Any, owner: Json | None) -> Any:
+        """A particle system by its name; `owner` is the block of the object that has it."""
+        if name is None:
+            return None
+        there = _found(owner) if owner else None
+        known = [] if there is None else there.particle_systems.keys()
+        if name not in known:
+            near = did_you_mean(str(name), known)
+            self.wrong.append(f"{where}: its object has no particle system {quoted(str(name))}.{near}")
+        return {"particles_of": owner, "name": name}
 
     def _value(self, where: str, rna: Any, name: str, value: Any) -> Any:
         prop = rna.properties.get(name)
@@ -238,9 +257,7 @@ class _Check:
         node = self.bench.nodes.new(idname)
         for name, value in values.items():
             if isinstance(value, dict) and "block" in value and all(value["block"][:2]):
-                collection, block, library = value["block"]
-                blocks = getattr(bpy.data, collection)
-                setattr(node, name, blocks.get((block, library)) if library else blocks.get(block))
+                setattr(node, name, _found(value))
         for _ in range(len(enums)):
             refused = [error for name, value in enums.items() if (error := _try(node, name, value))]
         self.wrong += [f"{where}: {error}" for error in refused]
@@ -318,6 +335,12 @@ class _Check:
                     {"any": value} if not isinstance(value, list) else {"any": value[0], "library": value[1]}
                 )
         return value
+
+    def _panels(self, where: str, node: Json) -> Json:
+        found = self._dict(node, "panels", where)
+        if not all(isinstance(closed, bool) for closed in found.values()):
+            self.wrong.append(f"{where}: panels says of each identifier whether it is closed: true or false")
+        return found
 
     def _sides(self, where: str, node: Json, key: str) -> Json:
         value = node.get(key, [[], []])
@@ -435,6 +458,13 @@ def _has_items(idname: str) -> bool:
     base = bpy.types.Node.bl_rna.properties
     own = (p for p in kind.bl_rna.properties if p.identifier not in base)
     return pairs or any(p.type == "COLLECTION" and p.srna is not None for p in own)
+
+
+def _found(told: Json) -> Any:
+    """The data-block that is told as `{"block": [collection, name, library]}`; None where there is none."""
+    collection, name, library = told["block"]
+    blocks = getattr(bpy.data, collection)
+    return blocks.get((name, library)) if library else blocks.get(name)
 
 
 def _try(node: Any, name: str, value: Any) -> str:

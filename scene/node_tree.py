@@ -10,12 +10,13 @@ The shape of a tree, all parts but `type` and `nodes` optional:
                    {"panel": "More", "items": [...]}],
      "nodes": [{"name": "Noise", "type": "ShaderNodeTexNoise", "location": [-200, 0], "parent": "Frame",
                 "properties": {"noise_dimensions": "2D"}, "items": {"repeat_items": [...]},
-                "inputs": {"Scale": 5.0}, "outputs": {}, "hidden": [["W"], []], "pairs_with": "Repeat Output"}],
+                "inputs": {"Scale": 5.0}, "outputs": {}, "hidden": [["W"], []], "pairs_with": "Repeat Output",
+                "panels": {"9": false}}],
      "links": [["Noise", "Color", "Principled BSDF", "Base Color"]]}
 
 A socket is called by its name; `Name#2` is the second of that name, `@Value_001` one by its identifier. A data-block
-is its name, or `[name, library]`. A node that runs code or names a file says `"keep": true` and nothing of itself.
-Links come in the order in which they enter a socket that takes several.
+is its name, or `[name, library]`. `panels` says by identifier which are closed. A node that runs code or names a file
+says `"keep": true` and nothing of itself. Links come in the order in which they enter a socket that takes several.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
@@ -133,11 +134,12 @@ def read(tree: Any) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """A new node or item: its values, and its sockets' values by identifier, with the sockets' types and names."""
+    """A new node or item: its values, its sockets' types, values and names by identifier, and its closed panels."""
 
     values: Json
     inputs: Mapping[str, tuple[str, Any, str]]
     outputs: Mapping[str, tuple[str, Any, str]]
+    panels: Mapping[str, bool] = field(default_factory=dict)
 
 
 #: Stands for a value of a new node that depends on the file: such a one is always told.
@@ -179,10 +181,10 @@ def _make_standard(bench: Any, idname: str) -> Standard | None:
         inputs = {s.identifier: (s.bl_idname, _value(s), s.name) for s in node.inputs}
         outputs = {s.identifier: (s.bl_idname, _value(s), s.name) for s in node.outputs}
         values = {
-            name: _DEPENDS if _depends(node, name, value) else value
-            for name, value in _node_values(node).items()
+            name: _DEPENDS for name, kind, *_ in _properties(_class_of(node), _NOT_OF_NODE) if kind == "ENUM"
         }
-        return Standard(values, inputs, outputs)
+        values |= {n: _DEPENDS if _depends(node, n, v) else v for n, v in _node_values(node).items()}
+        return Standard(values, inputs, outputs, _panels(node))
     finally:
         bench.nodes.remove(node)
 
@@ -229,7 +231,7 @@ def _properties(kind: Any, skipped: frozenset[str]) -> tuple[tuple[str, str, str
         elif prop.type == "POINTER":
             if prop.is_readonly and held.identifier not in _PARTS:
                 continue
-            if not prop.is_readonly and not _is_id(held):
+            if not prop.is_readonly and not _is_id(held) and held.identifier != "ParticleSystem":
                 continue
         elif prop.is_readonly:
             continue
@@ -296,6 +298,8 @@ def plain(value: Any) -> Any:
         return short(value)
     if isinstance(value, bpy.types.ID):
         return [value.name, value.library.filepath] if value.library else value.name
+    if isinstance(value, bpy.types.ParticleSystem):
+        return value.name
     if isinstance(value, (set, frozenset)):
         return sorted(value)
     return [plain(each) for each in value]
@@ -361,6 +365,8 @@ def _node(node: Any, bench: Any) -> Json:
         told["items"] = items
     if paired is not None:
         told["pairs_with"] = paired.name
+    if panels := _different(_panels(node), standard.panels):
+        told["panels"] = panels
     tree = getattr(node, "node_tree", None)
     for side, sockets, usual in (
         ("inputs", node.inputs, standard.inputs),
@@ -379,6 +385,11 @@ def _node(node: Any, bench: Any) -> Json:
         if any(keys):
             told[name] = keys
     return told
+
+
+def _panels(node: Any) -> Json:
+    """Which panels of a node are closed, by identifier; Blender tells it from 5.2 on."""
+    return {str(panel.identifier): panel.is_collapsed for panel in getattr(node, "panel_states", ())}
 
 
 def _is_kept(node: Any) -> bool:

@@ -6,9 +6,13 @@ import bpy
 
 
 def plain(value):
-    """A data-block is written {"block": [collection, name, library]}, several choices {"set": [...]}."""
+    """A data-block is written {"block": [collection, name, library]}, several choices {"set": [...]}, and a particle
+    system {"particles_of": {"block": …}, "name": name}.
+    """
     if isinstance(value, dict) and "set" in value:
         return set(value["set"])
+    if isinstance(value, dict) and "particles_of" in value:
+        return plain(value["particles_of"]).particle_systems[value["name"]]
     if isinstance(value, dict) and "block" in value:
         collection, name, library = value["block"]
         blocks = getattr(bpy.data, collection)
@@ -21,7 +25,7 @@ def put(owner, values, where):
     for last in (False, True) if values else ():
         for name, value in values.items():
             try:
-                if isinstance(value, dict) and not value.keys() & {"block", "set"}:
+                if isinstance(value, dict) and not value.keys() & {"block", "set", "particles_of"}:
                     put_part(getattr(owner, name), value, f"{where}, {name}")
                 else:
                     setattr(owner, name, plain(value))
@@ -189,6 +193,15 @@ def put_sockets(node, side, values):
     return late
 
 
+def put_panels(node, wanted):
+    """Close and open panels, by identifier."""
+    there = {str(panel.identifier): panel for panel in getattr(node, "panel_states", ())}
+    for key, closed in wanted.items():
+        if key not in there:
+            raise ValueError(f"node {node.name!r} has no panel {key!r}; it has {', '.join(there) or 'none'}")
+        there[key].is_collapsed = closed
+
+
 def unfit(links):
     """Links that Blender shows in red: their sockets don't go together, or they lead in a circle."""
     wrong = [link for link in links if not link.is_valid]
@@ -224,6 +237,8 @@ def build(plan):
                 find(nodes[node["name"]], side, key).hide = True
             for key in node["pinned"][side]:
                 find(nodes[node["name"]], side, key).pin_gizmo = True
+        if node["panels"]:
+            put_panels(nodes[node["name"]], node["panels"])
     for source, output, target, entry, *muted in plan["links"]:
         link = tree.links.new(find(nodes[target], "inputs", entry), find(nodes[source], "outputs", output))
         if muted:

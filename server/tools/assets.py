@@ -38,13 +38,13 @@ AssetId = Annotated[str, Bounds(shortest=1, longest=50, pattern="^[A-Za-z0-9_-]+
 
 
 class CreditInfo(TypedDict):
-    """Who made an asset, and what may be done with it."""
+    """Who made an asset, and what may be done with it, as far as it is known."""
 
     service: str
     id: str
-    title: str
-    author: str
-    licence: str
+    title: NotRequired[str]
+    author: NotRequired[str]
+    licence: NotRequired[str]
     licence_url: NotRequired[str]
     url: NotRequired[str]
     author_url: NotRequired[str]

@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import bpy
+
+from support import blender
 
 __all__ = ("TREES", "every_type", "fill", "snapshot", "vary")
 
@@ -43,6 +47,8 @@ def fill(tree: Any, names: list[str], turn: int) -> None:
         node = tree.nodes.new(name)
         node.location = (number * 37.5, -turn * 12.25)
         vary(node, turn + number)
+        for panel in list(getattr(node, "panel_states", ()))[turn::2]:  # from Blender 5.2 on
+            panel.is_collapsed = not panel.is_collapsed
         for socket in node.inputs:
             _vary_socket(socket, turn + number)
         for socket in node.outputs:
@@ -62,7 +68,7 @@ def vary(item: Any, turn: int) -> None:
             if prop.type == "COLLECTION":
                 _vary_items(item, prop, turn)
             elif prop.type == "POINTER":
-                _vary_pointer(item, prop)
+                _vary_pointer(item, prop, turn)
             elif not prop.is_readonly:
                 _vary_value(item, prop, turn)
         except (TypeError, ValueError, AttributeError):
@@ -103,13 +109,19 @@ def _other_number(prop: Any, now: Any, turn: int) -> Any:
     return [value * 0.3] * prop.array_length if prop.is_array and prop.type == "FLOAT" else value
 
 
-def _vary_pointer(item: Any, prop: Any) -> None:
+def _vary_pointer(item: Any, prop: Any, turn: int) -> None:
     held = prop.fixed_type.identifier
     if prop.is_readonly:
         if held in _PARTS:
             _vary_part(getattr(item, prop.identifier))
     elif held == "Image":
-        setattr(item, prop.identifier, bpy.data.images.get("Variety") or bpy.data.images.new("Variety", 4, 4))
+        # Once a Cryptomatte node was given a layer, Blender no longer knows which ones its picture has.
+        layered = turn % 2 == 1 and not item.bl_rna.identifier.startswith("CompositorNodeCryptomatte")
+        setattr(item, prop.identifier, _image(layered=layered))
+    elif held == "MovieClip":
+        setattr(item, prop.identifier, bpy.data.movieclips.load(_layered(), check_existing=True))
+    elif held == "ParticleSystem":
+        item.particle_system = _with_particles().particle_systems["Sparks"]
     elif held == "VectorFont":
         setattr(item, prop.identifier, bpy.data.fonts.load("<builtin>", check_existing=True))
     elif held == "Texture":
@@ -120,6 +132,49 @@ def _vary_pointer(item: Any, prop: Any) -> None:
         setattr(item, prop.identifier, blocks.get(f"Variety {kind}") or blocks.new(f"Variety {kind}", kind))
     elif held in _BLOCKS:
         setattr(item, prop.identifier, _block(held))
+
+
+_LAYERED = """
+scene = bpy.context.scene
+scene.view_layers.new("Second")
+scene.render.resolution_x = scene.render.resolution_y = 4
+scene.render.engine, scene.cycles.samples, scene.render.threads_mode = "CYCLES", 1, "FIXED"
+scene.render.use_multiview = True
+kind = scene.render.image_settings
+if hasattr(kind, "media_type"):
+    kind.media_type = "MULTI_LAYER_IMAGE"
+kind.file_format, kind.views_format = "OPEN_EXR_MULTILAYER", "MULTIVIEW"
+scene.render.filepath = {path!r}
+bpy.ops.render.render(write_still=True)
+"""
+
+
+@cache
+def _layered() -> str:
+    """A picture with two layers and two views. Another Blender makes it: rendering starts threads, and this one is
+    forked.
+    """
+    home = Path(bpy.app.tempdir) / "layered"
+    home.mkdir()
+    path = home / "layered.exr"
+    env = blender.environment(home, installed=False)
+    blender.run(_LAYERED.format(path=str(path)), env, enabled=False)
+    return str(path)
+
+
+def _image(*, layered: bool) -> Any:
+    if layered:
+        return bpy.data.images.load(_layered(), check_existing=True)
+    return bpy.data.images.get("Variety") or bpy.data.images.new("Variety", 4, 4)
+
+
+def _with_particles() -> Any:
+    made = bpy.data.objects.get("Sparkling")
+    if made is None:
+        made = bpy.data.objects.new("Sparkling", bpy.data.meshes.new("Sparkling"))
+        bpy.context.scene.collection.objects.link(made)
+        made.modifiers.new("Sparks", "PARTICLE_SYSTEM").particle_system.name = "Sparks"
+    return made
 
 
 def _block(held: str) -> Any:

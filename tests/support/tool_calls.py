@@ -7,10 +7,13 @@ import http.client
 import json
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
+import fastjsonschema
 from bl_ext.user_default.mcp_bridge import main_thread, settings
 from bl_ext.user_default.mcp_bridge.server import bridge
+from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 
 __all__ = ("ToolError", "Tools", "on_worker")
 
@@ -45,6 +48,13 @@ def on_worker(do: Callable[[], T]) -> T:
     return value
 
 
+@cache
+def _fits(tool: str) -> Callable[[Any], Any]:
+    """A check of a tool's structured results. Raises JsonSchemaException."""
+    [schema] = [one.output_schema for one in all_tools() if one.name == tool]
+    return fastjsonschema.compile(schema or {}, use_formats=False)
+
+
 class Tools:
     """A running bridge. `capabilities` are the client's; stop it with `stop`."""
 
@@ -66,10 +76,13 @@ class Tools:
         return result["structuredContent"]
 
     def raw(self, tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """The whole result of `tools/call`."""
+        """The whole result of `tools/call`, which has to be as the tool's output schema says."""
         answer = self._request("tools/call", tool, {"name": tool, "arguments": arguments, **more})
         assert "result" in answer, answer
-        return answer["result"]
+        result = answer["result"]
+        if result.get("resultType") != "input_required" and not result.get("isError"):
+            _fits(tool)(result.get("structuredContent"))
+        return result
 
     def read(self, uri: str) -> dict[str, Any]:
         """The contents of a resource. Raises ToolError."""
