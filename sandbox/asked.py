@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from .guards import Guard
 
-__all__ = ("ASKED", "ASKING", "ask", "has_own_table", "listed", "look_who_asks")
+__all__ = ("ASKED", "ASKING", "ask", "has_own_table", "look_who_asks")
 
 
 def _codes(*names: str) -> frozenset[int]:
@@ -69,11 +69,6 @@ _CALLS_ANYTHING: Final = ("Builtins.ticking.<locals>.call", "<lambda>")
 def ask(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """`function(…)`, for a call of one of `ASKING` in a script."""
     return function(*arguments, **named)
-
-
-def listed(values: Any) -> Any:
-    """A sequence of a script's own class as a list of its items; anything else as it is."""
-    return list(values) if type(values).__module__ == "<script>" else values
 
 
 def has_own_table(value: Any) -> bool:

@@ -17,6 +17,7 @@ from mathutils import Vector
 from ..errors import ExternalServiceError, InvalidParamsError
 from ..names import did_you_mean, quoted
 from . import events
+from .override import Place
 
 __all__ = ("Format", "Picture", "area", "encode", "render", "through", "viewport")
 
@@ -109,7 +110,7 @@ def _screenshot(window: Any, chosen: Any, max_size: int, picture_format: Format)
     space = type(chosen.spaces.active)
     handler = space.draw_handler_add(read, (), "WINDOW", "POST_PIXEL")
     try:
-        with context.temp_override(window=window, screen=window.screen, area=chosen):
+        with Place(window=window, area=chosen):
             chosen.tag_redraw()
             bpy.ops.wm.redraw_timer(type="DRAW_WIN", iterations=1)
     finally:

@@ -13,6 +13,7 @@ import bpy
 from ..errors import ExternalServiceError, InvalidParamsError
 from ..sandbox.undo import Modes
 from ..scene.describe import find
+from ..scene.override import Place
 
 __all__ = ("SUFFIXES", "chosen", "export", "in_window")
 
@@ -105,7 +106,7 @@ def in_window() -> Iterator[None]:
     if not windows:
         yield
         return
-    with bpy.context.temp_override(window=windows[0]):
+    with Place(window=windows[0]):
         yield
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from .. import paths
-from ..asked import has_own_table, listed
+from ..asked import has_own_table
 from ..weight import TooHeavy, weigh
 from . import overrides, stale
 from .values import INDICES, check_indices, settled
@@ -342,7 +342,6 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
     """`foreach_set` of a collection: the attribute must be writable."""
 
     def call(attr: str, seq: Any) -> None:
-        seq = listed(seq)
         if len(owner):
             access = host.members.access(type(owner[0]), attr)
             if access.write is None and not access.missing:
@@ -358,7 +357,7 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
 
 def array_foreach_set(_host: BlenderHost, owner: Any, _name: str) -> Any:
     """`foreach_set` of an array that may be written: arrays that may not are handed out as copies."""
-    return lambda seq: owner.foreach_set(listed(seq))
+    return lambda seq: owner.foreach_set(seq)
 
 
 # --- custom properties --------------------------------------------------------------------------------------

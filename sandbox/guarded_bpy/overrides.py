@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
+from ...scene.override import PLACES, Place
 from .values import CONTEXT_MEMBERS
 
 if TYPE_CHECKING:
@@ -175,7 +176,9 @@ class Override:
 
     def __init__(self, active: list[Override], arguments: dict[str, Any]) -> None:
         self._active = active
-        self._native: Any = bpy.context.temp_override(**arguments)
+        # What Blender looks into may crash it beside a thread of ours at work (Place tells why).
+        inspected = not PLACES.issuperset(arguments)
+        self._native: Any = (bpy.context.temp_override if inspected else Place)(**arguments)
         values = [
             v for each in arguments.values() for v in (each if isinstance(each, (list, tuple)) else (each,))
         ]
