@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 from support import blender
@@ -62,7 +63,8 @@ _ASPECTS = "materials node_trees modifiers animation collections missing_files l
 def server(objects: int = 0) -> Iterator[tuple[int, str]]:
     """A Blender that serves; gives its port and token."""
     with tempfile.TemporaryDirectory() as folder:
-        env = blender.environment(Path(folder), BLENDER_PORT=str(free_port()))
+        own = {"BLENDER_MCP_CONFIRM": "auto", "BLENDER_MCP_REHEARSE": "never"}
+        env = blender.environment(Path(folder), BLENDER_PORT=str(free_port()), **own)
         command = blender.command(_SERVE.replace("OBJECTS", str(objects)))
         process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
         assert process.stdout
@@ -166,10 +168,31 @@ def _assistants_calls(client: RawClient) -> Iterator[Row]:
     yield Row("search_api_docs, p99", percentile(found, 0.99) * 1e3, "ms")
     trees = samples(lambda: client.call("get_node_tree", kind="material", name="Material"), 200)
     yield Row("get_node_tree of the default material, p50", percentile(trees, 0.5) * 1e3, "ms")
+    yield from _building(client)
+    changes = samples(lambda: client.call("list_changes"), 200)
+    yield Row("list_changes, p50", percentile(changes, 0.5) * 1e3, "ms")
     curves = samples(lambda: client.call("get_animation", kind="object", name="Cube"), 200)
     yield Row("get_animation, p50", percentile(curves, 0.5) * 1e3, "ms")
     looks = samples(lambda: client.call("look"), 3, warm_up=1)
     yield Row("look, four views, 640 pixels, without a window", looks[1] * 1e3, "ms")
+
+
+def _building(client: RawClient) -> Iterator[Row]:
+    """A chain of 500 nodes, built anew each time; the whole run with its undo step."""
+    count = 500
+    names = [f"Math {number}" for number in range(count)]
+    links = [[one, "Value", next_one, "Value"] for one, next_one in pairwise(names)]
+    nodes = [{"name": name, "type": "ShaderNodeMath"} for name in names]
+    tree = {"type": "ShaderNodeTree", "nodes": nodes, "links": links}
+    group = "import bpy\nbpy.data.node_groups.new('Chain', 'ShaderNodeTree')"
+    client.call("execute_blender_code", code=group)
+    taken = []
+    for _ in range(4):
+        begin = time.perf_counter()
+        done = client.call("set_node_tree", kind="node_group", name="Chain", tree=tree)
+        taken.append(time.perf_counter() - begin)
+        assert done["structuredContent"].get("result") == {"nodes": count, "links": count - 1}, done
+    yield Row(f"set_node_tree of {count} nodes, median of 3", sorted(taken[1:])[1] * 1e3, "ms")
 
 
 def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:
