@@ -128,7 +128,7 @@ def _confine(orders: Orders, parent: socket.socket) -> dict[str, Any]:
     os.umask(0o077)
     if orders["proxy"] and found["namespaces"] == "none":
         raise OSError("a list of allowed hosts needs a network namespace, which this system does not allow")
-    port = _send_listener(parent) if orders["proxy"] else None
+    port = _send_listener(parent, orders["canary"]["port"]) if orders["proxy"] else None
     kernel.no_new_privileges()
     if found["landlock"]:
         landlock.restrict(
@@ -193,10 +193,16 @@ def _namespaces(orders: Orders) -> Literal["own", "given", "none"]:
     return "own"
 
 
-def _send_listener(parent: socket.socket) -> int:
-    """Listen where the command will look for its proxy, and let the parent answer there."""
+def _send_listener(parent: socket.socket, canary: int) -> int:
+    """Listen where the command will look for its proxy, and let the parent answer there.
+
+    Not at the canary's port, which is free in here: the canary would seem to be within reach.
+    """
     namespaces.loopback_up()
     listener = socket.create_server(("127.0.0.1", 0))
+    if listener.getsockname()[1] == canary:
+        with listener:  # kept until there is another
+            listener = socket.create_server(("127.0.0.1", 0))
     port = int(listener.getsockname()[1])
     socket.send_fds(parent, [b"listener\n"], [listener.fileno()])
     listener.close()
