@@ -64,6 +64,7 @@ _MAY_ASK: Final = frozenset({"random", "statistics"}) | {
 """Modules whose functions call nothing of Blender's, but for those in `_CALLS_ANYTHING`."""
 _CALLS_ANYTHING: Final = ("Builtins.ticking.<locals>.call", "<lambda>")
 """How the names of functions end that call whatever a script gave."""
+_SCALARS: Final = frozenset({bool, int, float, str})
 
 
 def ask(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
@@ -88,9 +89,6 @@ def has_own_table(value: Any) -> bool:
     return False
 
 
-_SCALARS: Final = frozenset({bool, int, float, str})
-
-
 def look_who_asks(kind: str, body: Any, guard: Guard) -> None:
     """Let the methods in the body of the class `kind` that C code may ask for look who asks."""
     for name in [name for name in body if name in ASKED and body[name] is not None]:
@@ -104,10 +102,9 @@ def _looking(kind: str, name: str, method: Any, guard: Guard) -> Callable[..., A
     @functools.wraps(method, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def asked(self: Any, *arguments: Any) -> Any:
         frame = sys._getframe(1)
-        if frame.f_code.co_code[frame.f_lasti] in codes:
-            trusted = frame.f_globals is guard.namespace or frame.f_globals["__name__"] == _GUARDS
-        else:
-            trusted = False
+        trusted = frame.f_code.co_code[frame.f_lasti] in codes and (
+            frame.f_globals is guard.namespace or frame.f_globals["__name__"] == _GUARDS
+        )
         if not (trusted or _may_ask(frame)):
             guard.meter.refuse(
                 f"Blender would run {kind}.{name}() in the midst of its own work: give it plain values, "

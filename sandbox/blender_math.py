@@ -43,6 +43,8 @@ _LARGE_WORK: Final = frozenset(
 )
 _SQUARE_WORK: Final = frozenset({"tessellate_polygon", "delaunay_2d_cdt"})
 _LARGEST: Final[dict[str, int]] = {"points_in_planes": 64, "box_pack_2d": 1_000}
+_NEAREST: Final = 1_000_000
+_FLAT: Final = frozenset({int, float})
 
 
 def allow_mathutils(guard: Guard) -> None:
@@ -208,9 +210,6 @@ def drawn(values: Any) -> Any:
     return values
 
 
-_FLAT: Final = frozenset({int, float})
-
-
 def _matrix(guard: Guard, kind: type) -> Callable[..., Any]:
     def Matrix(*rows: Any) -> Any:  # noqa: N802
         return kind(*map(drawn, rows))
@@ -231,9 +230,6 @@ def _find_n(guard: Guard) -> Callable[..., Any]:
         return tree.find_n(co, n)
 
     return find_n
-
-
-_NEAREST: Final = 1_000_000
 
 
 def _kd_tree(guard: Guard, kind: type) -> Callable[[Any], Any]:

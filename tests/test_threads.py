@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import threading
 import time
@@ -17,7 +16,7 @@ from bl_ext.user_default.mcp_bridge import threads
 
 from support import fork
 from support.processes import alive, descendants
-from support.protocol import stateless
+from support.raw_client import RawClient
 from support.serving import TOKEN, Served, serving
 from support.web import Reply, Web
 
@@ -91,19 +90,8 @@ bpy.context.preferences.system.use_online_access = True
 
 
 def _call(served: Served, tool: str, arguments: dict[str, Any]) -> None:
-    body = stateless(1, "tools/call", name=tool, arguments=arguments)
-    headers = {
-        "Authorization": f"Bearer {TOKEN}",
-        "Content-Type": "application/json",
-        "Accept": "application/json, text/event-stream",
-        "MCP-Protocol-Version": "2026-07-28",
-        "Mcp-Method": "tools/call",
-        "Mcp-Name": tool,
-    }
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
-    with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
-        connection.request("POST", "/mcp", json.dumps(body), headers)
-        connection.getresponse().read()
+    with contextlib.suppress(OSError, RuntimeError):  # Blender hangs up, or says that it ends
+        RawClient(served.port, TOKEN).call(tool, **arguments)
 
 
 def _running(served: Served) -> int:

@@ -14,12 +14,13 @@ import bmesh
 import bpy
 
 from .. import kinds
+from ..host import Reader, Writer
 from ..kinds import Kinds, is_static
 from ..policy import Policy
 from ..watchdog import Watchdog
 from . import bmesh_sizes, calls, views
 from .geometry import Geometry
-from .members import PLAIN_COLLECTION_METHODS, SESSION, Access, Reader, Writer, members
+from .members import PLAIN_COLLECTION_METHODS, SESSION, Access, members
 from .operators import Operator, OperatorModule, Operators
 from .overrides import Overrides
 from .stale import Stale
@@ -83,7 +84,7 @@ class BlenderHost:
         self.members = members(policy.level)
         self.geometry = Geometry(self, policy.geometry)
         self.stale = Stale()
-        self.overrides = Overrides(self)
+        self.overrides = Overrides()
         self.owned = _BLENDERS
         self.readers, self.writers = self.members.readers, self.members.writers
         self.registered: dict[tuple[type, str], bool] = {}

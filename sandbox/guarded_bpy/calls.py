@@ -10,13 +10,13 @@ import bpy
 
 from .. import paths
 from ..asked import has_own_table
+from ..host import Reader
 from ..weight import TooHeavy, weigh
 from . import overrides, stale
 from .values import INDICES, check_indices, settled
 
 if TYPE_CHECKING:
     from . import BlenderHost
-    from .members import Reader
 
 __all__ = (
     "CHECKED",
@@ -49,8 +49,6 @@ def checked(path: str) -> Reader:
     may_free = stale.frees(*path.split("."))
     if path == "NodeLinks.new":
         return _new_link
-    if path == "Context.temp_override":
-        return overrides.temp_override
     parameters: dict[type, list[str]] = {}
 
     def read(host: BlenderHost, owner: Any, name: str) -> Any:
@@ -259,7 +257,6 @@ CHECKED: dict[str, Check] = {
     "FCurve.convert_to_keyframes": _frames,
     "Nodes.new": _node_type,
     "ObjectModifiers.new": _modifier,
-    "Context.temp_override": overrides.check,
     "Context.evaluated_depsgraph_get": _evaluation,
     "ViewLayer.update": _evaluation,
     "Depsgraph.update": _evaluation,
@@ -357,7 +354,7 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
 
 def array_foreach_set(_host: BlenderHost, owner: Any, _name: str) -> Any:
     """`foreach_set` of an array that may be written: arrays that may not are handed out as copies."""
-    return lambda seq: owner.foreach_set(seq)
+    return owner.foreach_set
 
 
 # --- custom properties --------------------------------------------------------------------------------------

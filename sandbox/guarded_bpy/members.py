@@ -10,33 +10,22 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import bpy
 
+from ..host import Reader, Writer
 from ..policy import Level, Policy, policy
-from . import calls, values
+from . import calls, overrides, values
 from .stale import FRAGILE, frees
 
-__all__ = (
-    "PLAIN_COLLECTION_METHODS",
-    "SESSION",
-    "Access",
-    "Members",
-    "Reader",
-    "Writer",
-    "lineage",
-    "members",
-)
+__all__ = ("PLAIN_COLLECTION_METHODS", "SESSION", "Access", "Members", "lineage", "members")
 
 if TYPE_CHECKING:
     from . import BlenderHost
-
-Reader = Callable[["BlenderHost", Any, str], Any]
-Writer = Callable[["BlenderHost", Any, str, Any], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +69,8 @@ _STRUCT_METHODS: dict[str, Reader] = {
     "values": calls.custom_values,
     "items": calls.custom_items,
 }
+#: The same of one struct, by `Struct.function`.
+_METHODS: dict[str, Reader] = {"Context.temp_override": overrides.temp_override}
 _PLAIN_STRUCT_METHODS = frozenset(
     "path_from_id is_property_set is_property_hidden is_property_readonly id_properties_ui id_data".split()
 )
@@ -202,6 +193,8 @@ class Members:
             return Access(read=_get, write=values.shaping)
         for struct in structs:
             path = f"{struct}.{name}"
+            if path in _METHODS:
+                return Access(read=_METHODS[path])
             if path in calls.CHECKED or (name in self.policy.callable(struct) and frees(struct, name)):
                 return Access(read=calls.checked(path))
             if name in self.policy.callable(struct):

@@ -18,7 +18,7 @@ from .values import CONTEXT_MEMBERS
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("Override", "Overrides", "check", "check_removal", "temp_override")
+__all__ = ("Override", "Overrides", "check_removal", "temp_override")
 
 _TYPES: dict[str, type] = {
     "window": bpy.types.Window,
@@ -98,7 +98,7 @@ _OVERRIDES = frozenset(
 )
 
 
-def check(host: BlenderHost, _owner: Any, arguments: Mapping[str, Any]) -> None:
+def _check(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
     """Refuse what may not be overridden, and values that are not what Blender takes them for."""
     if "edit_object" in arguments:
         host.refuse(
@@ -111,13 +111,13 @@ def check(host: BlenderHost, _owner: Any, arguments: Mapping[str, Any]) -> None:
     _check_types(host, arguments)
 
 
-def temp_override(host: BlenderHost, owner: Any, _name: str) -> Any:
+def temp_override(host: BlenderHost, _owner: Any, _name: str) -> Any:
     """`Context.temp_override`."""
 
     def override(window: Any = None, area: Any = None, region: Any = None, **others: Any) -> Override:
         given = {"window": window, "area": area, "region": region}
         others |= {name: value for name, value in given.items() if value is not None}
-        check(host, owner, others)
+        _check(host, others)
         return host.overrides.make(others)
 
     return override
@@ -140,8 +140,7 @@ def _plain_overrides(host: BlenderHost) -> frozenset[str]:
 class Overrides:
     """The overrides in effect in one run."""
 
-    def __init__(self, host: BlenderHost) -> None:
-        self._host = host
+    def __init__(self) -> None:
         self._active: list[Override] = []
 
     def make(self, arguments: Mapping[str, Any]) -> Override:

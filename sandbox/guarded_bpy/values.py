@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from .. import paths
+from ..host import Reader, Writer
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -67,9 +68,6 @@ def settled(value: Any) -> Any:
     if hasattr(kind, "__float__") and (own or not hasattr(kind, "__len__")):
         return float(value)
     return value
-
-
-Writer = Callable[["BlenderHost", Any, str, Any], None]
 
 
 def copied(_host: BlenderHost, value: Any, name: str) -> Any:
@@ -294,7 +292,7 @@ def _layer_data(host: BlenderHost, value: Any, name: str) -> Any:
 
 
 #: Properties that are read through a check.
-READERS: dict[str, Callable[[BlenderHost, Any, str], Any]] = {
+READERS: dict[str, Reader] = {
     "Image.pixels": _pixels,
     "Depsgraph.object_instances": _instances,
     "IntAttribute.data": _layer_data,

@@ -10,10 +10,7 @@ __all__ = ("alive", "descendants", "with_last_argument")
 
 def alive(pid: int) -> bool:
     """Whether a process runs; one that has ended and that nobody has asked after does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    return _state_and_parent(pid)[0] != "Z"
 
 
 def with_last_argument(text: str) -> list[int]:
@@ -23,7 +20,7 @@ def with_last_argument(text: str) -> list[int]:
 
 def descendants(pid: int) -> list[int]:
     """What a process has started, and what that has."""
-    children = [child for child in _all() if _parent(child) == pid]
+    children = [child for child in _all() if _state_and_parent(child)[1] == str(pid)]
     return children + [below for child in children for below in descendants(child)]
 
 
@@ -31,11 +28,12 @@ def _all() -> list[int]:
     return [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
 
 
-def _parent(pid: int) -> int:
+def _state_and_parent(pid: int) -> list[str]:
+    """Of a process that is gone, those of one that nobody has asked after."""
     try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
     except OSError:
-        return 0
+        return ["Z", "0"]
 
 
 def _last_argument(pid: int) -> str:
