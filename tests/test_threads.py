@@ -90,7 +90,7 @@ bpy.context.preferences.system.use_online_access = True
 
 
 def _call(served: Served, tool: str, arguments: dict[str, Any]) -> None:
-    with contextlib.suppress(OSError, RuntimeError):  # Blender hangs up, or says that it ends
+    with contextlib.suppress(OSError, RuntimeError, ValueError):  # an end, or a closing frame, is no answer
         RawClient(served.port, TOKEN).call(tool, **arguments)
 
 
