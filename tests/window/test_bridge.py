@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import base64
+import re
 import struct
 import threading
 import time
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -100,6 +102,21 @@ def test_an_object_that_turns_red_turns_red_in_the_picture(window: Window, clien
     window.picture("red-cube")
     assert before < 0.005
     assert after > before + 0.01
+
+
+def _pictured(result: dict[str, Any], text: str) -> str:
+    """What stands in the note of a picture between `text` and the next colon or percent sign."""
+    picture, note = result["content"]
+    assert base64.b64decode(picture["data"]).startswith(b"\x89PNG")
+    return re.split("[:%]", note["text"].partition(text)[2])[0].strip()
+
+
+def test_a_client_looks_from_all_sides_and_sees_what_has_changed(client: RawClient) -> None:
+    view = _pictured(client.call("look", max_size=256), "view_id ")
+    assert _pictured(client.call("compare_views", view_id=view), "what differs: ") == "0.0"
+    _run(client, "import bpy\nbpy.data.objects['Cube'].scale.x = 2")
+    assert float(_pictured(client.call("compare_views", view_id=view), "what differs: ")) > 1
+    _run(client, "import bpy\nbpy.data.objects['Cube'].scale.x = 1")
 
 
 def test_a_script_is_one_undo_step_of_the_user(window: Window, client: RawClient) -> None:
