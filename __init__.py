@@ -12,6 +12,7 @@ from importlib import import_module
 
 #: Rooms with `register()` and `unregister()`, in the order in which they come up.
 _ROOMS: tuple[str, ...] = (
+    ".signals",
     ".threads",
     ".folders",
     ".preferences",

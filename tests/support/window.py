@@ -65,7 +65,10 @@ class Window:
         written = letter.with_suffix(".json")
         until = time.monotonic() + timeout
         while not written.exists():
-            if self._process.poll() is not None or time.monotonic() > until:
+            if (status := self._process.poll()) is not None:
+                # As a shell says it: 128 and more is the number of a signal, and 128.
+                raise TimeoutError(f"Blender has ended with status {status}:\n{self.log()[-4000:]}")
+            if time.monotonic() > until:
                 raise TimeoutError(f"Blender does not answer:\n{self.log()[-4000:]}")
             time.sleep(0.01)
         answer = json.loads(written.read_text(encoding="utf-8"))

@@ -41,6 +41,20 @@ def test_server_answers_while_the_window_draws(window: Window) -> None:
         assert json.load(answer)["product"] == "mcp_bridge"
 
 
+def test_what_is_written_to_one_who_went_away_does_not_end_blender(window: Window) -> None:
+    """Blender's own Python, unlike a Python by itself, may leave SIGPIPE as it is: deadly."""
+    code = """
+import socket
+ours, theirs = socket.socketpair()
+theirs.close()
+try:
+    ours.send(b"an answer")
+except BrokenPipeError as error:
+    result = str(error)
+"""
+    assert window.run(code) == "[Errno 32] Broken pipe"
+
+
 def test_error_in_blender_fails_the_test_with_its_traceback(window: Window) -> None:
     with pytest.raises(AssertionError, match="NameError: name 'nothing' is not defined"):
         window.run("nothing")
