@@ -59,6 +59,9 @@ class Expressions(Operations):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Guard `value.name` in any position."""
+        inherited = _is_super_call(node.value) and node.attr in names.SUPER_DUNDERS
+        if inherited and isinstance(node.ctx, ast.Load):
+            return self.call(hooks.SUPER, node, node.value, self.constant(node.attr, node))
         if problem := names.attribute_problem(node.attr):
             self.refuse(node, "attribute", f"attribute {node.attr!r} is not available", problem)
             return node
@@ -115,8 +118,6 @@ class Expressions(Operations):
 
     def _special(self, node: ast.Attribute) -> ast.expr:
         """The few dunder attributes that may be read."""
-        if _is_super_call(node.value) and node.attr in names.SUPER_DUNDERS:
-            return self.call(hooks.SUPER, node, node.value, self.constant(node.attr, node))
         return self.call(hooks.SPECIAL, node, self.visit(node.value), self.constant(node.attr, node))
 
     def _written(self, node: ast.Attribute) -> ast.expr:

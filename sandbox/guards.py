@@ -23,6 +23,7 @@ from .classes import EXCEPTIONS, ClassHook, Marker
 from .compile import Compiled
 from .hashing import Hashing
 from .host import Host, Reader, Writer
+from .inherited import inherited
 from .methods import guarded_method
 from .modules import Imports, View
 from .operators import Operators
@@ -264,15 +265,14 @@ class Guard:
 
     def super_member(self, value: Any, name: str) -> Any:
         """`super().name`, for the ordinary names and those of `names.SUPER_DUNDERS`."""
-        instance = value.__self__
+        instance, found = value.__self__, getattr(value, name)
         kind = instance if isinstance(instance, type) else type(instance)
         method = guarded_method(self, kind, name)
-        found = getattr(value, name)
         if method is not None and not isinstance(found, types.MethodType):
             return functools.partial(method, instance)
         if kind not in self.own:
             self.meter.refuse("super() works in classes of the script", code="attribute")
-        return found
+        return inherited(self, instance, name, found)
 
     def type_of(self, value: Any) -> Any:
         """What `type(value)` gives a script."""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ("Override", "Overrides", "check_removal", "temp_override")
 
-_TYPES: dict[str, type] = {
+_STRIP: type = getattr(bpy.types, "Strip", None) or bpy.types.Sequence
+_TYPES: dict[str, type | tuple[type, ...]] = {
     "window": bpy.types.Window,
     "screen": bpy.types.Screen,
     "area": bpy.types.Area,
@@ -50,27 +51,51 @@ _TYPES: dict[str, type] = {
     "pose_bone": bpy.types.PoseBone,
     "active_pose_bone": bpy.types.PoseBone,
     "bone": bpy.types.Bone,
+    "active_bone": (bpy.types.Bone, bpy.types.EditBone),
+    "active_action": bpy.types.Action,
+    "active_editable_fcurve": bpy.types.FCurve,
+    "active_nla_strip": bpy.types.NlaStrip,
+    "active_nla_track": bpy.types.NlaTrack,
+    "active_sequence_strip": _STRIP,
+    "active_strip": _STRIP,
+    "brush": bpy.types.Brush,
+    "cloth": bpy.types.ClothModifier,
+    "collision": bpy.types.CollisionModifier,
+    "curve": bpy.types.Curve,
+    "fluid": bpy.types.FluidModifier,
+    "lightprobe": bpy.types.LightProbe,
+    "meta_ball": bpy.types.MetaBall,
+    "mode": str,
+    "soft_body": bpy.types.SoftBodyModifier,
+    "speaker": bpy.types.Speaker,
+    "tool_settings": bpy.types.ToolSettings,
 }
+"""What may be overridden, and with what; besides, single objects and lists."""
 _ITEMS: dict[str, type | tuple[type, ...]] = {
-    "bones": (bpy.types.Bone, bpy.types.EditBone),
     "pose_bones": bpy.types.PoseBone,
+    "bones": (bpy.types.Bone, bpy.types.EditBone),
     "nodes": bpy.types.Node,
     "objects": bpy.types.Object,
+    "actions": bpy.types.Action,
+    "fcurves": bpy.types.FCurve,
+    "keyframes": bpy.types.Keyframe,
+    "nla_strips": bpy.types.NlaStrip,
+    "sequences": _STRIP,
+    "strips": _STRIP,
 }
+"""What lists hold, by how their names end; the first counts."""
 
 
 def _check_types(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
     """Refuse values that are not what Blender takes them for."""
     for name, value in arguments.items():
         wanted, listed = _wanted(name)
-        if wanted is None or value is None:
+        if value is None:
             continue
         values = value if listed else [value]
         if not isinstance(values, (list, tuple)) or not all(isinstance(each, wanted) for each in values):
-            what = getattr(wanted, "__name__", "Bone")
-            raise TypeError(
-                f"temp_override({name}=…) takes {'a list of ' if listed else ''}bpy.types.{what} here"
-            )
+            what = "bpy.types.Bone" if isinstance(wanted, tuple) else _named(wanted)
+            raise TypeError(f"temp_override({name}=…) takes {'a list of ' if listed else ''}{what} here")
     layer, scene = arguments.get("view_layer"), arguments.get("scene") or bpy.context.scene
     if layer is not None and layer.id_data != scene:
         host.refuse(
@@ -86,6 +111,10 @@ def _wanted(name: str) -> tuple[Any, bool]:
         if name.endswith((ending, f"{ending}_in_mode", f"{ending}_in_mode_unique_data")):
             return kind, True
     return (bpy.types.Object, False) if name.endswith("object") else (None, False)
+
+
+def _named(kind: type) -> str:
+    return f"bpy.types.{kind.__name__}" if issubclass(kind, bpy.types.bpy_struct) else kind.__name__
 
 
 _OVERRIDES = frozenset(
@@ -106,7 +135,8 @@ def _check(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
             "the object active and call bpy.ops.object.mode_set(mode='EDIT')"
         )
     for name in arguments:
-        if name not in _OVERRIDES and name not in _plain_overrides(host):
+        reviewed = name in _OVERRIDES or name in _plain_overrides(host)
+        if not reviewed or _wanted(name)[0] is None:
             host.refuse(f"temp_override({name}=…) is refused: it is not on the list of reviewed members")
     _check_types(host, arguments)
 

@@ -10,7 +10,7 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import HandlerError, LimitExceeded, PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox import execute
-from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import geometry, stale
+from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import geometry, overrides, stale, values
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +90,35 @@ def test_blenders_own_errors_reach_the_script() -> None:
 
 
 # --- refusals say why and what instead ----------------------------------------------------------------------
+
+
+def test_override_takes_only_what_blender_takes_it_for() -> None:
+    """Whatever may be overridden is given a driver, alone and in a list: Blender would use it as what the name says."""
+    members = overrides._OVERRIDES | values.CONTEXT_MEMBERS - {"edit_object"}
+    typed = sorted(name for name in members if overrides._wanted(name)[0] is not None)
+    assert len(typed) > 80
+    assert (
+        result(
+            f"d = bpy.context.object.driver_add('location', 0).driver\nresult = []\nfor name in {typed}:\n"
+            "    for wrong in d, [d]:\n        try:\n            bpy.context.temp_override(**{name: wrong})\n"
+            "            result.append(name)\n        except TypeError as error:\n"
+            "            assert f'temp_override({name}=…) takes ' in str(error)\n"
+        )
+        == []
+    )
+    assert "reviewed members" in refusal("bpy.context.temp_override(window_manager=bpy.data.objects[0])")
+
+
+def test_override_with_bones() -> None:
+    """Those of the pose and those of the rest position, each under its names."""
+    assert result(
+        "a = bpy.data.armatures.new('a')\no = bpy.data.objects.new('a', a)\n"
+        "bpy.context.collection.objects.link(o)\nbpy.context.view_layer.objects.active = o\n"
+        "bpy.ops.object.mode_set(mode='EDIT')\na.edit_bones.new('b').tail = (0, 0, 1)\n"
+        "bpy.ops.object.mode_set(mode='POSE')\np = o.pose.bones[0]\n"
+        "with bpy.context.temp_override(active_bone=p.bone, active_pose_bone=p, selected_pose_bones=[p]):\n"
+        "    result = [bpy.context.active_bone.name, len(bpy.context.selected_pose_bones)]"
+    ) == ["b", 1]
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,31 @@ class Path(list):
         return list(self)[index]
 
 
+class Wide(Grid):
+    def __len__(self):
+        return super().__len__() + 1
+
+    def __getitem__(self, index):
+        return -super().__getitem__(index)
+
+
+class Counted(dict):
+    def __setitem__(self, key, value):
+        super().__setitem__(key, self.get(key, 0) + value)
+
+    def __contains__(self, key):
+        return super().__contains__(str(key))
+
+    def __repr__(self):
+        return "Counted" + super().__repr__()
+
+
+wide = Wide(3)
+assert (len(wide), wide[2]) == (4, -2.0)
+counted = Counted()
+counted["1"] = counted["1"] = 2
+assert (1 in counted, 2 in counted, counted["1"], repr(counted)) == (True, False, 4, "Counted{'1': 4}")
+
 grid = Grid(4)
 grid[0] = 7.0
 grid[1] += 3.0

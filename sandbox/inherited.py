@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What `super().__len__` and the like give: the method, called as the operator that stands for it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from . import names
+from .asked import ask
+
+if TYPE_CHECKING:
+    from .guards import Guard
+
+__all__ = ("inherited",)
+
+_WHOLE: Final = frozenset("__repr__ __str__ __hash__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__".split())
+"""Methods that look at all that an instance holds."""
+
+
+def inherited(guard: Guard, instance: Any, name: str, method: Any) -> Any:
+    """`method`, found by `super()` under `name`; behind a dunder the arguments are looked at."""
+    if name == "__init__" or not names.is_dunder(name):
+        return method
+    if isinstance(instance, type):  # the method of all lists, say, of none in particular
+        raise AttributeError(f"super() of a class has no attribute {name!r}")
+    operators = guard.operators
+
+    def call(*arguments: Any) -> Any:
+        if name in _WHOLE:
+            operators.weight((instance, *arguments))
+        elif name == "__contains__" and isinstance(instance, list):
+            operators.compare_weight(arguments, list.__len__(instance))
+        for key in arguments[:1]:
+            guard.hashing.key(key)
+        return ask(method, *arguments)
+
+    return call
