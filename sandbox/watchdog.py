@@ -23,6 +23,7 @@ from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from typing import NoReturn
 
+from .. import threads
 from ..errors import BridgeError, LimitExceeded, PolicyError
 from .hooks import RUNNING
 
@@ -214,6 +215,8 @@ class _Watcher:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._until = 0.0
+        self._asked: list[Callable[[], None]] = []
+        self._wake = threading.Event()
 
     def add(self, run: Watchdog) -> None:
         """Look at `run` from now on."""
@@ -231,13 +234,21 @@ class _Watcher:
 
     def _watch(self) -> None:
         try:
-            while self._is_needed():
-                time.sleep(POLL_S)
-                self._look()  # in a function of its own: between two looks, nothing here holds on to a run
+            with threads.pausable(self._call_soon):
+                while self._is_needed():
+                    self._wake.wait(POLL_S)
+                    self._wake.clear()
+                    while self._asked:
+                        self._asked.pop()()
+                    self._look()  # in a function of its own: between two looks, nothing here holds on to a run
         finally:  # a look that failed ends this thread, and the next run needs one
             with self._lock:
                 if self._thread is threading.current_thread():
                     self._thread = None
+
+    def _call_soon(self, work: Callable[[], None]) -> None:
+        self._asked.append(work)
+        self._wake.set()
 
     def _is_needed(self) -> bool:
         with self._lock:

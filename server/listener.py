@@ -16,6 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.exceptions import InvalidState
 
+from .. import threads
 from ..errors import BridgeError
 
 if TYPE_CHECKING:
@@ -145,7 +146,8 @@ class Listener:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        await self._server.serve(sockets=[self._socket])
+        with threads.pausable(self._loop.call_soon_threadsafe):
+            await self._server.serve(sockets=[self._socket])
 
     def _protocol(self) -> type[H11Protocol]:
         """uvicorn's HTTP protocol with bounds on connections, and on the time that a request head may take."""

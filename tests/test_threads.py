@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import threading
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,52 @@ def test_what_does_not_end_in_time_is_named(
         return caplog.text
 
     assert "these threads did not end in time: mcp_bridge that goes on\n" in fork.run(work)
+
+
+def test_a_pausable_thread_pauses_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_LONGEST_STEP_S", 30.0)
+
+    def work() -> list[bool]:
+        counted = 0
+
+        def count() -> None:
+            nonlocal counted
+            asked: list[Callable[[], None]] = []
+            with threads.pausable(asked.append):
+                while True:
+                    counted += 1
+                    time.sleep(0)
+                    while asked:
+                        asked.pop()()
+
+        threads.start(count, name="that counts")
+        moves = []
+        for pause in (contextlib.nullcontext, threads.paused, contextlib.nullcontext):
+            with pause():
+                before = counted
+                time.sleep(0.2)
+                moves.append(counted > before)
+        return moves
+
+    assert fork.run(work) == [True, False, True]
+
+
+def test_one_that_does_not_come_to_pause_is_not_waited_for_long() -> None:
+    """It is deep in work, its loop is closed, or it has ended: what wanted the pause goes on, and so do they."""
+
+    def work() -> list[Any]:
+        late: list[Callable[[], None]] = []
+        loop = asyncio.new_event_loop()
+        loop.close()
+        with threads.pausable(late.append), threads.pausable(loop.call_soon_threadsafe):
+            begin = time.monotonic()
+            with threads.paused():
+                waited = time.monotonic() - begin
+        late[0]()  # does not wait any more
+        with threads.paused():
+            return [waited >= 0.2, waited < 10.0, len(late)]
+
+    assert fork.run(work) == [True, True, 1]
 
 
 #: What keeps a Blender busy until it is closed.

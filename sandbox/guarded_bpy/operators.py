@@ -97,7 +97,8 @@ class Operator:
         check_arguments(self._host, self._idname, kwargs)
         self._host.before_operator(self._idname)
         try:
-            result: set[str] = self._native(*context[:1], **kwargs)
+            with self._host.overrides.beside_no_thread():
+                result: set[str] = self._native(*context[:1], **kwargs)
         finally:
             self._host.after_operator(self._idname)
         return result

@@ -7,11 +7,14 @@ layer of another, and goes on using what was removed.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import bpy
 
+from ... import threads
 from ...scene.override import PLACES, Place
 from .values import CONTEXT_MEMBERS
 
@@ -167,6 +170,10 @@ def _plain_overrides(host: BlenderHost) -> frozenset[str]:
     return CONTEXT_MEMBERS | host.policy.readable("Context")
 
 
+#: Up to Python 3.11, Blender looks into an override without the interpreter's lock (`Place` tells why).
+_LOOKS_BESIDE_THREADS = sys.version_info < (3, 12)
+
+
 class Overrides:
     """The overrides in effect in one run."""
 
@@ -187,6 +194,11 @@ class Overrides:
             thing in (value, getattr(value, "id_data", None)) for each in self._active for value in each.held
         )
 
+    def beside_no_thread(self) -> AbstractContextManager[None]:
+        """What an operator runs in: a pause of our threads where Blender looks into what an override was given."""
+        looks = _LOOKS_BESIDE_THREADS and any(each.inspected for each in self._active)
+        return threads.paused() if looks else nullcontext()
+
     def drop_removed(self) -> None:
         """End them all once something that one of them holds is gone."""
         if any(not _lives(value) for each in self._active for value in each.held):
@@ -201,13 +213,12 @@ class Overrides:
 class Override:
     """One `with bpy.context.temp_override(…)`."""
 
-    __slots__ = ("_active", "_native", "held")
+    __slots__ = ("_active", "_native", "held", "inspected")
 
     def __init__(self, active: list[Override], arguments: dict[str, Any]) -> None:
         self._active = active
-        # What Blender looks into may crash it beside a thread of ours at work (Place tells why).
-        inspected = not PLACES.issuperset(arguments)
-        self._native: Any = (bpy.context.temp_override if inspected else Place)(**arguments)
+        self.inspected = not PLACES.issuperset(arguments)
+        self._native: Any = (bpy.context.temp_override if self.inspected else Place)(**arguments)
         values = [
             v for each in arguments.values() for v in (each if isinstance(each, (list, tuple)) else (each,))
         ]

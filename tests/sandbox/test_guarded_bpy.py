@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import bpy
 import pytest
+from bl_ext.user_default.mcp_bridge import threads
 from bl_ext.user_default.mcp_bridge.errors import HandlerError, LimitExceeded, PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox import execute
 from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import geometry, overrides, stale, values
+
+from support import fork
 
 
 @pytest.fixture(autouse=True)
@@ -313,3 +317,32 @@ def test_references_that_are_still_good_stay_good() -> None:
         "o.modifiers.remove(b)\nbpy.ops.object.mode_set(mode='EDIT')\nbpy.ops.object.mode_set(mode='OBJECT')\n"
         "a.width = 0.5\nn.location.x = 5\nresult = a.width, n.location.x"
     ) == [0.5, 5.0]
+
+
+def test_operators_that_look_into_an_override_do_so_beside_no_thread_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Beside a thread that goes on, Blender up to 5.0 crashes (`scene/override.py`)."""
+    monkeypatch.setattr(threads, "_LONGEST_STEP_S", 30.0)
+    code = """
+cube = bpy.data.objects['Cube']
+for _ in range(1000):
+    with bpy.context.temp_override(selected_objects=[cube], active_object=cube):
+        bpy.ops.object.select_all(action='TOGGLE')
+result = cube.select_get()
+"""
+
+    def work() -> bool:
+        def be_busy() -> None:
+            asked: list[Callable[[], None]] = []
+            with threads.pausable(asked.append):
+                while True:
+                    {str(number): [str(number)] * 3 for number in range(200)}
+                    while asked:
+                        asked.pop()()
+
+        for _ in range(2):
+            threading.Thread(target=be_busy, daemon=True).start()
+        return bool(result(code))
+
+    assert fork.run(work)

@@ -10,6 +10,7 @@ import time
 import weakref
 
 import pytest
+from bl_ext.user_default.mcp_bridge import threads
 from bl_ext.user_default.mcp_bridge.errors import LimitExceeded, PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox import watchdog
 from bl_ext.user_default.mcp_bridge.sandbox.compile import compile_script
@@ -354,6 +355,29 @@ NEST = [
     "(lambda: (yield o))()",
     "property().setter(o)",
 ]
+
+
+def test_nobody_looks_during_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_LONGEST_STEP_S", 30.0)
+    looks: list[float] = []
+
+    def cancelled() -> bool:
+        looks.append(time.monotonic())
+        return False
+
+    def looks_again() -> bool:
+        before, until = len(looks), time.monotonic() + 30
+        while len(looks) == before and time.monotonic() < until:
+            time.sleep(0.01)
+        return len(looks) > before
+
+    with Watchdog(Limits(time_s=120), cancelled):
+        assert looks_again()
+        with threads.paused():
+            before = len(looks)
+            time.sleep(watchdog.POLL_S * 10)
+            assert len(looks) == before
+        assert looks_again()
 
 
 @pytest.mark.parametrize("make", NEST)

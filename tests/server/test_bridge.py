@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -12,7 +13,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import main_thread, settings
+from bl_ext.user_default.mcp_bridge import main_thread, settings, threads
 from bl_ext.user_default.mcp_bridge.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.server import bridge, discovery
 
@@ -101,6 +102,19 @@ def test_health_says_who_we_are_and_nothing_private() -> None:
     assert health == {"status": "ok", "product": "mcp_bridge"}
 
 
+def test_its_thread_pauses_when_asked_to_and_answers_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_LONGEST_STEP_S", 30.0)
+    running = bridge.start(settings.load(environ={}))
+    with contextlib.closing(socket.create_connection(("127.0.0.1", running.port), timeout=30)) as connection:
+        with threads.paused():
+            connection.sendall(f"GET /health HTTP/1.1\r\nHost: 127.0.0.1:{running.port}\r\n\r\n".encode())
+            connection.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                connection.recv(1)
+        connection.settimeout(30)
+        assert connection.recv(100).startswith(b"HTTP/1.1 200")
+
+
 def test_metrics_need_a_token() -> None:
     running = bridge.start(settings.load(environ={}))
     assert _ask(running.port, "GET", "/metrics")[0] == 401
@@ -119,7 +133,7 @@ def test_the_record_is_there_while_it_runs_and_gone_afterwards() -> None:
 
 
 def test_starting_stopping_and_starting_again_leaves_nothing() -> None:
-    threads = set(threading.enumerate())
+    before = set(threading.enumerate())
     handlers = {
         name: len(getattr(bpy.app.handlers, name)) for name in ("load_post", "save_post", "undo_post")
     }
@@ -129,7 +143,7 @@ def test_starting_stopping_and_starting_again_leaves_nothing() -> None:
         assert bridge.status().state == "running"
         bridge.stop()
         assert bridge.status() == bridge.Status("stopped")
-    assert set(threading.enumerate()) <= threads
+    assert set(threading.enumerate()) <= before
     assert {name: len(getattr(bpy.app.handlers, name)) for name in handlers} == handlers
     with socket.socket() as probe:
         probe.setsockopt(
