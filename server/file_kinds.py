@@ -112,6 +112,16 @@ def _no_webp(file: BinaryIO, _size: int) -> str:
     return "" if head[:4] == b"RIFF" and head[8:] == b"WEBP" else "it begins like something else"
 
 
+def _no_tga(file: BinaryIO, _size: int) -> str:
+    """Truevision's format has no beginning of its own: a header of 18 bytes in which little is possible."""
+    head = file.read(18)
+    if len(head) < 18:
+        return "it has no header"
+    _, mapped, form, width, height, depth = struct.unpack("<BBB9xHHBx", head)
+    fits = mapped in (0, 1) and form in (1, 2, 3, 9, 10, 11) and width and height and depth in (8, 16, 24, 32)
+    return "" if fits else "its header tells no picture"
+
+
 def _no_glb(file: BinaryIO, size: int) -> str:
     head = file.read(12)
     if len(head) < 12 or head[:4] != b"glTF":
@@ -175,6 +185,8 @@ _KINDS: Mapping[str, Kind] = {
     ".webp": _picture("image/webp", _no_webp),
     ".exr": _picture("image/x-exr", _begins(b"\x76\x2f\x31\x01")),
     ".hdr": _picture("image/vnd.radiance", _begins(b"#?RADIANCE", b"#?RGBE")),
+    ".bmp": _picture("image/bmp", _begins(b"BM")),
+    ".tga": _picture("image/x-tga", _no_tga),
     ".tif": _picture("image/tiff", _begins(b"II*\0", b"MM\0*")),
     ".tiff": _picture("image/tiff", _begins(b"II*\0", b"MM\0*")),
     ".glb": _model("model/gltf-binary", _no_glb),
@@ -199,9 +211,11 @@ _KINDS: Mapping[str, Kind] = {
 #: How the names of files end that a client may be sent.
 SENT = frozenset(_KINDS)
 #: What a client may send. The rest of the table only goes the other way.
-_RECEIVED = frozenset(_KINDS) - {".blend", ".bin", ".mtl"}
+_RECEIVED = frozenset(_KINDS) - {".blend", ".bin", ".mtl", ".bmp", ".tga"}
 _INSTEAD: Mapping[str, str] = {
     ".blend": "a .blend brings scripts and settings along; the user opens it, or open_file does after a yes.",
+    ".bmp": "a picture goes as .png.",
+    ".tga": "a picture goes as .png.",
     ".py": "a script goes to execute_blender_code, which checks it.",
     ".mtl": "a model of several files goes as .zip with a glTF in it, or as .glb.",
     ".bin": "a model of several files goes as .zip with a glTF in it, or as .glb.",

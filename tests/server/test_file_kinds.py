@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import InvalidParamsError, PolicyError
 from bl_ext.user_default.mcp_bridge.server import file_kinds
@@ -39,6 +40,26 @@ def test_what_is_what_its_name_says(tmp_path: Path, name: str, data: bytes) -> N
 
 
 @pytest.mark.parametrize(
+    ("form", "color", "name"),
+    [
+        ("TARGA", "BW", "a.tga"),
+        ("TARGA", "RGB", "a.tga"),
+        ("TARGA", "RGBA", "a.tga"),
+        ("TARGA_RAW", "RGBA", "a.tga"),
+        ("BMP", "RGB", "a.bmp"),
+    ],
+)
+def test_textures_beside_an_exported_model_go_out(tmp_path: Path, form: str, color: str, name: str) -> None:
+    scene, image = bpy.data.scenes.new("Own"), bpy.data.images.new("Texture", 3, 2)
+    settings = scene.render.image_settings
+    settings.file_format, settings.color_mode = form, color
+    image.save_render(str(tmp_path / name), scene=scene)
+    bpy.data.images.remove(image)
+    bpy.data.scenes.remove(scene)
+    assert file_kinds.check(tmp_path / name, name).family == "picture"
+
+
+@pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
         ("a.png", EXE, "begins like something else"),
@@ -57,6 +78,12 @@ def test_what_is_what_its_name_says(tmp_path: Path, name: str, data: bytes) -> N
         ("a.json", b"[" * 100_000, "no JSON"),
         ("a.csv", b"a\0b", "signs that no text has"),
         ("a.gltf", b"#!/bin/sh\n", "no JSON"),
+        ("a.tga", PNG, "its header tells no picture"),
+        ("a.tga", ELF, "its header tells no picture"),
+        ("a.tga", EXE, "its header tells no picture"),
+        ("a.tga", b"#!/bin/sh\necho", "has no header"),
+        ("a.tga", b"#!/bin/sh\necho a long one", "its header tells no picture"),
+        ("a.bmp", PNG, "begins like something else"),
         ("a.usda", b"PXR-USDC", "begins like something else"),
         ("a.txt", b"x" * (4 << 20) + b"x", "more than the 4 MiB"),
     ],
@@ -77,6 +104,7 @@ def test_what_is_not(tmp_path: Path, name: str, data: bytes, reason: str) -> Non
         ("a", "files of this kind are not taken"),
         ("a.sh", "What is: .csv, .exr, .fbx"),
         ("a.mtl", "goes as .zip"),
+        ("a.tga", "a picture goes as .png"),
     ],
 )
 def test_what_is_not_taken_and_what_to_do_instead(name: str, reason: str) -> None:
