@@ -64,9 +64,13 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class _NoFalseAlarm(logging.Filter):
-    """uvicorn takes a WebSocket that is refused by an HTTP status for one that was forgotten."""
+    """uvicorn takes a WebSocket that is refused by an HTTP status for one that was forgotten, and tells by a whole
+    traceback that a client sent what is no UTF-8.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.exc_info, tuple) and isinstance(record.exc_info[1], UnicodeDecodeError):
+            record.exc_info = None
         return record.getMessage() != "ASGI callable returned without completing handshake."
 
 

@@ -90,13 +90,17 @@ def test_what_is_no_message_is_said_and_the_connection_goes_on(
         assert ask(opened, request(1, "ping"))["result"] == {}
 
 
-def test_invalid_utf_8_closes_the_connection_and_the_server_goes_on(live: Live) -> None:
+def test_invalid_utf_8_closes_the_connection_and_the_server_goes_on(
+    live: Live, caplog: pytest.LogCaptureFixture
+) -> None:
     with live.websocket() as opened:
         opened.socket.sendall(b"\x81\x82\0\0\0\0\xff\xff")
         with pytest.raises(ConnectionClosed) as closed:
             opened.recv(5)
         assert closed.value.rcvd
         assert closed.value.rcvd.code == 1007
+    said = [record.exc_info for record in caplog.records if record.getMessage().startswith("Invalid UTF-8")]
+    assert said == [None], "a line, and no traceback"
     with live.websocket() as opened:
         assert ask(opened, request(1, "ping"))["result"] == {}
 
