@@ -178,8 +178,11 @@ def _bounded(guard: Guard, name: str, function: Any) -> Any:
     numbers = (int, float) if octaves else int
     most = _LARGEST.get(name, 20_000) if name in _LARGE_WORK else None
 
+    settled = {*_FLAT, importlib.import_module("mathutils").Vector}
+
     def call(*arguments: Any, **named: Any) -> Any:
-        arguments = tuple(drawn(whole(argument)) for argument in arguments)
+        if not settled.issuperset(map(type, arguments)):
+            arguments = tuple(drawn(whole(argument)) for argument in arguments)
         named = {key: drawn(whole(value)) for key, value in named.items()} if named else named
         if name in _SQUARE_WORK:
             _check_points(guard, name, (*arguments, *named.values()))

@@ -102,7 +102,18 @@ class Guard:
         wanted = {each.module.partition(".")[0] for each in compiled.imports}
         self.imports = Imports(self, policy.imports, wanted)
         self.namespace |= {"__builtins__": self.builtins.table(), "__name__": "<script>", **self._hooks()}
+        self._foresee(compiled)
         meter.attach(self.namespace)
+
+    def _foresee(self, compiled: Compiled) -> None:
+        """Learn beforehand what `getattr` and `setattr` would, of the types and attributes that are listed."""
+        for kind, listed in self.allowed.items():
+            if kind is not type:
+                for name in compiled.attributes_read & listed:
+                    self.namespace[hooks.reads(name)].add(kind)
+        for kind, listed in self.writable.items():
+            for name in compiled.attributes_written & listed:
+                self.namespace[hooks.writes(name)].add(kind)
 
     def _hooks(self) -> dict[str, object]:
         make_class = ClassHook(self, self.builtins.real)

@@ -131,6 +131,8 @@ class Imports:
         if f"{module}.{member}" in self._views:
             return self._views[f"{module}.{member}"]
         view = self.module(module, False)
+        if type(view) is View and not member.startswith(("_", "<")) and member in vars(view):
+            return vars(view)[member]
         try:
             return self._guard.get_named(view, member)
         except AttributeError:

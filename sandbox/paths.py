@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
+from functools import lru_cache, wraps
 
 __all__ = ("bad_data_path", "bad_expression", "bad_output_path", "bad_suffix", "split_data_path")
 
@@ -54,6 +56,34 @@ def split_data_path(path: str) -> list[str | int | tuple[str]]:
     return steps
 
 
+class _Bad(Exception):
+    """A text is refused, for the reason given."""
+
+
+@lru_cache(maxsize=256)
+def _accept(check: Callable[[object], str], text: str) -> None:
+    """Remembers what was accepted only: a text may be refused because of what is going on, as of a deep recursion."""
+    if reason := check(text):
+        raise _Bad(reason)
+
+
+def _remembering(check: Callable[[object], str]) -> Callable[[object], str]:
+    """`check`, asked once for each text that it accepts: scripts give the same few again and again."""
+
+    @wraps(check)
+    def asked(text: object) -> str:
+        if type(text) is not str:  # a subclass could say that it is another
+            return check(text)
+        try:
+            _accept(check, text)
+        except _Bad as bad:
+            return str(bad)
+        return ""
+
+    return asked
+
+
+@_remembering
 def bad_data_path(path: object) -> str:
     """Why a data path is refused, or an empty text."""
     try:
@@ -88,6 +118,7 @@ _NODES = (
 )
 
 
+@_remembering
 def bad_expression(expression: object) -> str:
     """Why a driver's expression is refused, or an empty text.
 

@@ -13,6 +13,7 @@ import re._constants as c  # type: ignore[import-not-found,unused-ignore]
 import re._parser as parser  # type: ignore[import-not-found,unused-ignore]
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ def pattern_members(guard: Guard) -> dict[str, object]:
     return members | {"compile": make, "escape": re.escape, "error": re.error}
 
 
+@lru_cache(maxsize=256)  # as many scripts ask for a pattern anew for each text
 def _estimate(source: str, flags: int) -> _Cost:
     cost = _Cost()
     _walk(parser.parse(source, flags & ~re.DEBUG), flags, cost, inside=False)

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from .plain import SCALAR_TYPES
@@ -17,6 +19,21 @@ if TYPE_CHECKING:
 __all__ = ("Text",)
 
 _FIELD: Final = re.compile(r"\.([^.\[\]]*)|\[([^\]]*)\]")
+_Piece = tuple[str, str | None, str | None, str | None]
+"""Literal text, and the field after it, if any, with its format spec and conversion."""
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(template: str) -> tuple[_Piece, ...]:
+    return tuple(string.Formatter().parse(template))
+
+
+def _pieces(template: str) -> Iterable[_Piece]:
+    """The parts of a template. Where it is malformed, those before that come first, as they do in Python."""
+    if type(template) is str:  # a subclass could say that it is another
+        with contextlib.suppress(ValueError):
+            return _parsed(template)
+    return string.Formatter().parse(template)
 
 
 class Text:
@@ -90,7 +107,7 @@ class Text:
         if depth < 0:
             raise ValueError("Max string recursion exceeded")
         total = sum(map(len, parts))
-        for literal, field, spec, conversion in string.Formatter().parse(template):
+        for literal, field, spec, conversion in _pieces(template):
             piece = literal
             if field is not None:
                 value = self._look_up(field, arguments, named, numbering)
@@ -116,9 +133,10 @@ class Text:
         raise ValueError(f"Unknown conversion specifier {conversion!r}")
 
     def _look_up(self, field: str, arguments: Sequence[Any], named: Any, numbering: _Numbering) -> Any:
-        first = re.match(r"[^.\[]*", field)
-        assert first is not None
-        name, rest = first.group(), field[first.end() :]
+        name, rest = field, ""
+        if "." in field or "[" in field:
+            end = min(at for at in (field.find("."), field.find("[")) if at >= 0)
+            name, rest = field[:end], field[end:]
         if name == "" or name.isdigit():
             value = arguments[numbering.next() if name == "" else numbering.explicit(int(name))]
         elif isinstance(named, Mapping):

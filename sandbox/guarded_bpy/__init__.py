@@ -91,6 +91,7 @@ class BlenderHost:
         """Whether a key of a type is what an add-on registered; nothing is registered while a script runs."""
         self._operators: dict[str, Operator] = {}
         self._modules: dict[str, OperatorModule] = {}
+        self._bmesh_operators: dict[str, Callable[..., Any]] = {}
 
     def running(self, namespace: dict[str, Any]) -> Running:
         """The context of a script with these globals."""
@@ -270,7 +271,9 @@ class BlenderHost:
 
     def bmesh_operator(self, name: str) -> Callable[..., Any]:
         """The function `bmesh.ops.name`, with its counts checked."""
-        return bmesh_sizes.operator(self, name)
+        if name not in self._bmesh_operators:
+            self._bmesh_operators[name] = bmesh_sizes.operator(self, name)
+        return self._bmesh_operators[name]
 
     def before_operator(self, idname: str) -> None:
         """What must hold before an operator runs."""
@@ -278,11 +281,11 @@ class BlenderHost:
         self.geometry.check_touched()
         if "modifier" in idname or idname == "object.subdivision_set":
             self.geometry.touch(bpy.context.view_layer.objects.active)
-        self.stale.before_operator(idname)
+        self.stale.before_operator(idname, overridden=self.overrides.in_effect())
 
     def after_operator(self, idname: str) -> None:
         """What is looked at after an operator ran."""
-        self.stale.after_operator()
+        self.stale.after_operator(overridden=self.overrides.in_effect())
         self.overrides.drop_removed()
         if "modifier" in idname or idname == "object.subdivision_set":
             self.geometry.check_touched()

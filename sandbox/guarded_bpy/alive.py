@@ -25,11 +25,17 @@ _Found = tuple[list[tuple[int, int]], dict[int, type]]
 
 def root_of(kind: type) -> str | None:
     """Under which root the items of a Python type of Blender's are looked up; None for what Blender tells of itself."""
+    if kind in _LASTING:
+        return None
     names = {base.__name__ for base in kind.__mro__}
     root = next((root for root in _ITEMS if root in names), None)
     if root is None and kind.__module__ in _BLENDERS and "ID" not in names and "PropertyGroup" not in names:
         return kind.__name__
     return root
+
+
+#: What there is one of, for as long as Blender runs.
+_LASTING = frozenset({bpy.types.Context, bpy.types.BlendData})
 
 
 class RootsByPointer(dict[int, str | None]):
@@ -73,7 +79,7 @@ class Now:
     """The items that exist now, per data-block and root, looked up once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, str], _Found | None] = {}
+        self._known: dict[tuple[int, Items | str], _Found | None] = {}
         self._blocks: dict[int, Any] = {}
 
     def block(self, pointer: int) -> Any:
@@ -86,9 +92,10 @@ class Now:
 
     def has(self, owner: Any, root: str, pointer: int, kind: type | None = None) -> bool:
         """Whether an item under `root`, of the type `kind` if given, still lies at `pointer` in its data-block."""
-        key = (owner.as_pointer(), root)
+        find = _ITEMS.get(root)
+        key = (owner.as_pointer(), find or root)  # several roots are found in the same place
         if key not in self._known:
-            self._known[key] = _look(owner, root) if root in _ITEMS else parts.find(owner, root)
+            self._known[key] = parts.find(owner, root) if find is None else _look(owner, find)
         known = self._known[key]
         if known is None:
             return True
@@ -99,10 +106,10 @@ class Now:
         return any(low <= pointer <= high for low, high in ranges)
 
 
-def _look(owner: Any, root: str) -> _Found:
+def _look(owner: Any, find: Items) -> _Found:
     ranges: list[tuple[int, int]] = []
     items: dict[int, type] = {}
-    for found in _ITEMS[root](owner):
+    for found in find(owner):
         if isinstance(found, bpy.types.bpy_struct):
             items[found.as_pointer()] = type(found)
         elif len(found):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -169,11 +170,14 @@ def _pydata(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
     corners = sum(map(len, faces)) if len(faces) else 0
     host.geometry.amount(max(len(vertices), len(edges) / 2, corners / 4), "from_pydata()")
     for part in (edges, faces):
-        last = max((max(each, default=0) for each in part), default=-1) if len(part) else -1
+        last = max(map(_largest, part)) if len(part) else -1
         if last >= len(vertices):
             raise IndexError(
                 f"from_pydata(): index {last} is not below {len(vertices)}, the number of vertices"
             )
+
+
+_largest = partial(max, default=0)
 
 
 def _text(host: BlenderHost, owner: Any, _arguments: Arguments) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import bmesh
@@ -77,8 +78,7 @@ class Operator:
     def __init__(self, host: BlenderHost, idname: str) -> None:
         self._host = host
         self._idname = idname
-        module, _, name = idname.partition(".")
-        self._native = getattr(getattr(bpy.ops, module), name)
+        self._native = (_known if len(idname) <= _LONGEST else _native)(idname)
         self._parameters: frozenset[str] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> set[str]:
@@ -138,6 +138,17 @@ class Operator:
             f"bpy.ops.{self._idname} may not be used: {self._host.policy.why_operator(self._idname)}",
             code="operator",
         )
+
+
+def _native(idname: str) -> Any:
+    """Blender's own, whether or not there is an operator of that name: it holds nothing but the name."""
+    module, _, name = idname.partition(".")
+    return getattr(getattr(bpy.ops, module), name)
+
+
+_known = lru_cache(maxsize=256)(_native)
+_LONGEST = 64
+"""Characters that the name of an operator may have in Blender: longer ones are not worth remembering."""
 
 
 # --- arguments ----------------------------------------------------------------------------------------------

@@ -188,6 +188,10 @@ class Overrides:
             given["view_layer"] = scene.view_layers[0]  # the window's would be another scene's
         return Override(self._active, given)
 
+    def in_effect(self) -> bool:
+        """Whether one of them is in effect."""
+        return bool(self._active)
+
     def held(self, thing: Any) -> bool:
         """Whether one of them has put `thing`, or a part of it, into the context."""
         return any(

@@ -18,7 +18,7 @@ import inspect
 import sys
 from collections.abc import Collection
 from functools import cache
-from itertools import compress
+from itertools import compress, islice
 from typing import Any
 
 import bmesh
@@ -91,10 +91,12 @@ def frees(struct: str, function: str) -> bool:
     return function in FREEING
 
 
-def _in_object_mode() -> bool:
+def _in_object_mode(overridden: bool) -> bool:
     """Whether nothing is being edited, whatever a `temp_override` says of the object that is."""
-    active = bpy.context.view_layer.objects.active
-    return bpy.context.mode == "OBJECT" and (active is None or active.mode == "OBJECT")
+    if bpy.context.mode != "OBJECT":
+        return False
+    active = bpy.context.view_layer.objects.active if overridden else None
+    return active is None or active.mode == "OBJECT"
 
 
 def is_blank(owner: Any) -> bool:
@@ -139,6 +141,7 @@ class Stale:
         self._find_donors()
         parts.prepare()
         self._variables: dict[str, Any] = {}
+        self._given = 0
         self._roots = RootsByPointer()
         self._pending = False
         self._aliased = False
@@ -160,6 +163,8 @@ class Stale:
     def open(self, variables: dict[str, Any]) -> None:
         """From now on the garbage collector shows only what the script makes; `variables` are its globals."""
         self._variables = variables
+        # What is there already stays first: these names no script can bind or delete.
+        self._given = len(variables)
         gc.freeze()
 
     def close(self) -> None:
@@ -187,13 +192,13 @@ class Stale:
         else:
             self._pending = True
 
-    def before_operator(self, idname: str) -> None:
-        """An operator is about to run."""
-        self._harmless = idname.startswith(_HARMLESS) and _in_object_mode()
+    def before_operator(self, idname: str, *, overridden: bool) -> None:
+        """An operator is about to run, within a `temp_override` or not."""
+        self._harmless = idname.startswith(_HARMLESS) and _in_object_mode(overridden)
 
-    def after_operator(self) -> None:
+    def after_operator(self, *, overridden: bool) -> None:
         """It ran."""
-        if not (self._harmless and _in_object_mode()):
+        if not (self._harmless and _in_object_mode(overridden)):
             self.sweep()
 
     def sweep(self) -> None:
@@ -228,11 +233,15 @@ class Stale:
 
         The collector does not track collections and functions of Blender's, so these are found in what holds them.
         """
+        variables = self._variables
         found = gc.get_objects()
-        found += gc.get_referents(*found, self._variables)
+        found += gc.get_referents(*found)
+        found += islice(variables.values(), self._given, None)
         frame = sys._getframe()
         while frame is not None:
-            if frame.f_globals is self._variables and frame.f_locals is not self._variables:
+            if frame.f_globals is variables:
+                if frame.f_locals is variables:
+                    break  # the module's own, below which nothing is the script's
                 found += frame.f_locals.values()
             frame = frame.f_back  # type: ignore[assignment]
         # there may be millions, nearly all of them plain values: no line of Python is run for each
@@ -250,7 +259,8 @@ class Stale:
             if not issubclass(kind, _REFERENCES):
                 return True
             block, struct, pointer = _words(reference)[self._slot - 1 : self._slot + 2]
-            root = None if block in (0, pointer) else self._roots[struct]
+            # a null type is what an earlier sweep gave it
+            root = None if block in (0, pointer) or struct == 0 else self._roots[struct]
             if root is None:
                 return True
             # A function knows its data-block and does not show it.

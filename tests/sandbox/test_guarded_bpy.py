@@ -268,6 +268,44 @@ def test_stale_references_raise(take: str, free: str, use: str) -> None:
     assert isinstance(caught.value.original, ReferenceError)
 
 
+@pytest.mark.parametrize(
+    "held",
+    [
+        "y = 1\ndel y\ny = v",
+        "v2 = 0\nfor v2 in [v]: pass",
+        "def f(): return v2\nv2 = v",
+        "def f():\n    global late\n    late = v\nf()",
+        "class A: pass\nA.kept = v",
+        "kept = {1: [v]}",
+        "def g(v):\n    yield\n    yield v.co\nit = g(v)\nnext(it)",
+        "f = lambda v=v: v.co",
+    ],
+)
+def test_what_a_script_holds_is_found_wherever_it_is(held: str) -> None:
+    """The globals that are there before the script are passed over: none of the script's own may be among them."""
+    code = f"me = bpy.context.object.data\nv = me.vertices[0]\n{held}\nv = None\nme.clear_geometry()\n"
+    use = {"y = 1": "y.co", "v2 =": "v2.co", "def f(): return": "f().co", "def f():\n    global": "late.co"}
+    use |= {"class A": "A.kept.co", "kept =": "kept[1][0].co", "def g": "next(it)", "f = lambda": "f()"}
+    with pytest.raises(HandlerError, match="has been removed"):
+        result(code + next(line for begin, line in use.items() if held.startswith(begin)))
+
+
+def test_a_functions_variables_are_found_while_it_runs() -> None:
+    with pytest.raises(HandlerError, match="has been removed"):
+        result(
+            "def use(v, me):\n    me.clear_geometry()\n    return v.co\n"
+            "me = bpy.context.object.data\nuse(me.vertices[0], me)"
+        )
+
+
+def test_a_reference_stays_invalid_whatever_is_swept_after_it() -> None:
+    with pytest.raises(HandlerError, match="has been removed"):
+        result(
+            "me = bpy.context.object.data\nx = me.vertices[0].co\ny = me.vertices[0]\nme.clear_geometry()\n"
+            "bpy.context.object.modifiers.new('a', 'BEVEL')\nbpy.context.object.modifiers.clear()\ny.co"
+        )
+
+
 def test_a_link_that_was_replaced_is_gone_or_the_new_one() -> None:
     """Blender may give the new link the memory of the old one."""
     assert result(

@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import BridgeError
+from bl_ext.user_default.mcp_bridge.sandbox import hooks
 from bl_ext.user_default.mcp_bridge.sandbox.builtins import StandIn
+from bl_ext.user_default.mcp_bridge.sandbox.compile import compile_script
+from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import BlenderHost
+from bl_ext.user_default.mcp_bridge.sandbox.guards import Guard
+from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
+from bl_ext.user_default.mcp_bridge.sandbox.watchdog import Watchdog
+from mathutils import Euler, Vector
 
 from support.language import refusal, run
 
@@ -305,6 +312,23 @@ def test_what_modules_give_leads_to_no_module_frame_or_code() -> None:
         assert not (isinstance(value, type) and issubclass(value, type)), value
         assert value is not types.FunctionType
         assert not isinstance(value, StandIn) or value.kind is not None
+
+
+def test_what_is_learned_beforehand_is_what_would_be_learned() -> None:
+    """Listed types are neither Blender's nor a script's, whose members are looked at in another way."""
+    script = "import numpy, re, datetime, fractions\nfrom mathutils import Vector\nx = 1\nx.real\nx.y = 2\n"
+    compiled = compile_script(script)
+    host = BlenderHost(policy("blender"), Watchdog())
+    guard = Guard(compiled, policy("blender"), host, host.meter)
+    assert len(guard.allowed) > 40
+    for kind in (*guard.allowed, *guard.writable):
+        assert not host.owns(kind), kind
+        assert kind not in guard.own, kind
+    for names in (*guard.allowed.values(), *guard.writable.values()):
+        assert not any(name.startswith("_") for name in names)
+    assert {int, float, complex} < guard.namespace[hooks.reads("real")]
+    assert {Vector, Euler} < guard.namespace[hooks.writes("y")]
+    assert not {int, list, dict} & guard.namespace[hooks.writes("y")]
 
 
 def test_tables_stay_python() -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from bl_ext.user_default.mcp_bridge.sandbox import paths
 from bl_ext.user_default.mcp_bridge.sandbox.paths import (
     bad_data_path,
     bad_expression,
@@ -92,6 +93,34 @@ def test_expressions(text: str) -> None:
 )
 def test_other_expressions_are_refused_with_a_reason(text: str) -> None:
     assert "expression" in bad_expression(text)
+
+
+def test_a_text_is_refused_each_time_it_is_given() -> None:
+    assert bad_expression("open('x')") == bad_expression("open('x')") != ""
+    assert bad_data_path("f()") == bad_data_path("f()") != ""
+
+
+def test_a_text_is_accepted_once_and_refusals_are_not_remembered() -> None:
+    """What is refused for want of stack in one script may be fine in the next."""
+    paths._accept.cache_clear()
+    assert [bad_expression(text) == "" for text in ("1 + 1", "1 + 1", "open(x)", "open(x)")] == [
+        *(True, True),
+        *(False, False),
+    ]
+    remembered = paths._accept.cache_info()
+    assert (remembered.hits, remembered.currsize) == (1, 1)
+
+
+def test_a_text_that_says_it_is_another_is_read_itself() -> None:
+    class Same(str):
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return hash("location")
+
+    assert bad_data_path("location") == ""
+    assert bad_data_path(Same("f()"))
 
 
 def test_output_paths() -> None:
