@@ -314,9 +314,37 @@ def test_what_modules_give_leads_to_no_module_frame_or_code() -> None:
         assert not isinstance(value, StandIn) or value.kind is not None
 
 
+@pytest.mark.parametrize(
+    "formatted",
+    [
+        "'{} {}'.format(1, 'a')",
+        "'{0[k][1]:>4}|{1.real!r}|{n[0]:{w}}'.format({'k': [1, 2]}, 3, n=['x'], w=5)",
+        "'{a.numerator}{{}}{a}'.format(a=4)",
+        "'{[x.y]}'.format({'x.y': 1})",
+        "'{0.real.imag}'.format(2)",
+        "'{\\n}'.format(**{'\\n': 7})",
+        "'{ 0}'.format(1)",
+        "'{0'.format(1)",
+        "'{0} {'.format(1)",
+        "'{x} {'.format(1)",
+        "'{} {0}'.format(1)",
+        "'{!x}'.format(1)",
+        "'{a[b}'.format(a=1)",
+    ],
+)
+def test_a_format_gives_what_python_gives_the_second_time_too(formatted: str) -> None:
+    script = (
+        "said = []\nfor _ in range(2):\n    try:\n        said.append(F)\n"
+        "    except Exception as e:\n        said.append(type(e))\n"
+    ).replace("F", formatted)
+    plain: dict[str, Any] = {}
+    exec(script, plain)
+    assert list(map(str, run(script)["said"])) == list(map(str, plain["said"]))
+
+
 def test_what_is_learned_beforehand_is_what_would_be_learned() -> None:
     """Listed types are neither Blender's nor a script's, whose members are looked at in another way."""
-    script = "import numpy, re, datetime, fractions\nfrom mathutils import Vector\nx = 1\nx.real\nx.y = 2\n"
+    script = "import numpy, re, datetime, fractions\nfrom mathutils import Vector\ndef f(x):\n    x.real\n    x.y = 2\n"
     compiled = compile_script(script)
     host = BlenderHost(policy("blender"), Watchdog())
     guard = Guard(compiled, policy("blender"), host, host.meter)
