@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import abc
-import collections
 import dataclasses
 import types
 import typing
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from . import sturdy
 from .classes import Marker
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def namedtuple(guard: Guard) -> Callable[..., type]:
         if type(typename) is not str or any(type(field) is not str for field in fields):
             raise TypeError("namedtuple() takes plain names")
         guard.operators.length(len(fields) * 10_000, "namedtuple")
-        make: Any = collections.namedtuple  # mypy wants literals
-        return guard.adopt(make(typename, fields, rename=bool(rename), defaults=defaults, module="<script>"))
+        options: dict[str, Any] = {"rename": bool(rename), "defaults": defaults, "module": "<script>"}
+        return guard.adopt(sturdy.namedtuple(typename, fields, **options))
 
     return namedtuple
 

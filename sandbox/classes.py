@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from . import hooks, names
+from . import hooks, names, sturdy
 from .asked import look_who_asks
 from .watchdog import ScriptStopped
 from .weight import TooHeavy, weigh
@@ -154,6 +154,8 @@ class ClassHook:
         if is_tuple:
             return self._guard.adopt(_named_tuple(name, body, self._guard))
         _hide_stops(body)
+        if any(issubclass(kind, enum.Enum) for kind in kinds):
+            self._check_values(name, body)
         if any(issubclass(kind, BaseException) for kind in kinds):
             _speak_afterwards(body, self._guard)
         metaclass = type
@@ -205,6 +207,14 @@ class ClassHook:
                 f"class {name} may not define '__iter__': keep the set in an attribute", code="class"
             )
         self._settle_slots(name, body)
+
+    def _check_values(self, name: str, body: Any) -> None:
+        """The values of an Enum's members: Python hashes and compares them, and decodes what is to be a text."""
+        for member in body._member_names:
+            try:
+                weigh(body[member], _HEAVIEST)
+            except TooHeavy:
+                self._guard.meter.exceed(f"the value of {name}.{member} is too large", limit="sequence")
 
     def _settle_slots(self, name: str, body: Any) -> None:
         """Python reads them again: they stay what was looked at."""
@@ -275,7 +285,7 @@ def _named_tuple(name: str, body: dict[str, Any], guard: Guard) -> type:
     """`class P(NamedTuple)`: annotated names are the fields, values their defaults, functions stay methods."""
     fields = list(type("fields", (), dict(body)).__annotations__)
     defaults = [body[field] for field in fields if field in body]
-    base = collections.namedtuple(name, fields, defaults=defaults)  # type: ignore[misc]
+    base = sturdy.namedtuple(name, fields, defaults=defaults)
     guard.adopt(base)
     kept = {key: value for key, value in body.items() if key not in fields and key not in _COMPILERS}
     return type(name, (base,), kept | {"__slots__": (), "__module__": body["__module__"]})

@@ -157,6 +157,7 @@ class _Transformer(Matching):
     def __init__(self, kinds: Kinds) -> None:
         super().__init__(kinds)
         self.imports: list[Import] = []
+        self._annotations_are_text = False
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """The guards' names, and the script's own, are globals: looking them up is then as quick as in a function."""
@@ -183,6 +184,7 @@ class _Transformer(Matching):
         """Annotations mean something to a class; elsewhere they are left out."""
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         if self.scope.form == "class" and isinstance(node.target, ast.Name):
+            node.annotation = self._annotation(node.annotation)
             return self.node_contents_visit(node)
         if node.value is not None:
             return self.visit(ast.Assign([node.target], node.value, **place))
@@ -191,6 +193,24 @@ class _Transformer(Matching):
             node.annotation = self.constant(None, node)  # never evaluated; the statement makes the name local
             return node
         return []
+
+    def _annotation(self, node: ast.expr) -> ast.expr:
+        """What a class needs of an annotation. Of one that is a text only what dataclasses would find in it."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                found: ast.expr = ast.parse(node.value.strip(), mode="eval").body
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return self.constant(None, node)
+        elif self._annotations_are_text:
+            found = node
+        else:
+            return node
+        root = found.value if isinstance(found, ast.Subscript) else found
+        match root:
+            case ast.Name(id=name) | ast.Attribute(ast.Name(), name) if name in _TOLD_DATACLASSES:
+                if all(part.id in self.kinds.names for part in ast.walk(root) if isinstance(part, ast.Name)):
+                    return ast.copy_location(root, node)
+        return self.constant(None, node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         """Targets ask their guards by themselves; iterating what is unpacked needs none."""
@@ -400,6 +420,7 @@ class _Transformer(Matching):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.AST]:
         """`from a import b as c` becomes `c = <import from>('a', 'b')`."""
         if node.module == "__future__":
+            self._annotations_are_text |= any(alias.name == "annotations" for alias in node.names)
             return []
         if node.level or not node.module:
             self.refuse(node, "import", "relative imports are not supported", "name the module in full")
@@ -437,4 +458,5 @@ class _Transformer(Matching):
         return ast.Assign([ast.Name(name, STORE, **place)], value, **place)
 
 
+_TOLD_DATACLASSES: Final = frozenset({"ClassVar", "InitVar", "KW_ONLY"})
 _TYPE_PARAMETERS: Final = ("type parameters are not supported", "leave them out: a script needs no types")

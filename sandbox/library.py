@@ -32,7 +32,14 @@ from .class_library import abstract, dataclass_members, namedtuple, typing_membe
 from .classes import ENUMS, Marker
 from .patterns import pattern_members
 from .plain import SCALAR_TYPES, whole
-from .value_library import bisect_members, copy_members, fraction, heapq_members, operator_members
+from .value_library import (
+    bisect_members,
+    copy_members,
+    datetime_members,
+    fraction,
+    heapq_members,
+    operator_members,
+)
 
 if TYPE_CHECKING:
     from .guards import Guard
@@ -462,6 +469,7 @@ _ALLOWED: Final[dict[type, frozenset[str]]] = {
 """Attributes that may be read of the library's values, by type."""
 
 _MODULES: Final[dict[str, Callable[[Guard], Members]]] = {
+    "datetime": datetime_members,
     "math": _math,
     "random": _random,
     "itertools": _itertools,

@@ -93,10 +93,10 @@ class Operators:
                 limit="integer",
             )
 
-    def weight(self, value: object) -> int:
-        """What `value` unfolds to; stops the run above the limit."""
+    def weight(self, value: object, *, shown: bool = False) -> int:
+        """What `value` unfolds to; stops the run above the limit. `shown`: as text."""
         try:
-            return weigh(value, self.limits.sequence)
+            return weigh(value, self.limits.sequence, shown=shown)
         except TooHeavy:
             self.meter.exceed(
                 f"a value unfolds to more than {self.limits.sequence:,} parts, or is nested too deeply",
@@ -240,7 +240,7 @@ class Operators:
                     self.stars(values)
                 elif number is not None:
                     self.width(number)
-        self.length(len(text) + fields * self.weight(values), "text")
+        self.length(len(text) + fields * self.weight(values, shown=True), "text")
 
     def stars(self, values: Any) -> None:
         """`%*d`: the width is among the values."""

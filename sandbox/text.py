@@ -53,7 +53,7 @@ class Text:
         if facade is not None:
             return facade
         if has_containers(value):
-            self._guard.operators.weight(value)
+            self._guard.operators.weight(value, shown=True)
         return str(value)
 
     def repr(self, value: Any) -> str:
@@ -61,7 +61,7 @@ class Text:
         facade = self._guard.facade_text(value)
         if facade is not None:
             return facade
-        self._guard.operators.weight(value)
+        self._guard.operators.weight(value, shown=True)
         return repr(value)
 
     def format_value(self, value: Any, spec: Any = "") -> str:

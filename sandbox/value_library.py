@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Guarded members of the curated modules that work on values of any kind: copy, operator, bisect, heapq, fractions."""
+"""Guarded members of the curated modules that work on values of any kind: copy, datetime, operator, heapq."""
 
 from __future__ import annotations
 
 import bisect
 import collections
 import copy
+import datetime
 import enum
 import fractions
 import functools
@@ -21,7 +22,14 @@ from .plain import PLAIN_TYPES
 if TYPE_CHECKING:
     from .guards import Guard
 
-__all__ = ("bisect_members", "copy_members", "fraction", "heapq_members", "operator_members")
+__all__ = (
+    "bisect_members",
+    "copy_members",
+    "datetime_members",
+    "fraction",
+    "heapq_members",
+    "operator_members",
+)
 
 Members = dict[str, object]
 
@@ -69,6 +77,17 @@ def copy_members(guard: Guard) -> Members:
         return made
 
     return {"copy": shallow, "deepcopy": deep}
+
+
+def datetime_members(guard: Guard) -> Members:
+    """`datetime`, whose texts are short."""
+
+    def timezone(offset: Any, *name: Any) -> datetime.timezone:
+        if any(isinstance(each, str) and len(each) > 100 for each in name):
+            raise ValueError("timezone() takes a name of at most 100 characters here")
+        return datetime.timezone(offset, *name)
+
+    return {"timezone": guard.builtins.add_facade(timezone, datetime.timezone)}
 
 
 def operator_members(guard: Guard) -> Members:

@@ -7,13 +7,18 @@ A few lists inside lists can stand for 2**50 comparisons, and no tick stops thos
 from __future__ import annotations
 
 import abc
+import array
 import collections
 import contextlib
+import dataclasses
+import enum
 import functools
 import types
+from fractions import Fraction
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
+from .kinds import Kinds, is_static
 from .plain import SCALAR_TYPES
 
 __all__ = ("TooHeavy", "has_containers", "weigh")
@@ -30,8 +35,10 @@ def has_containers(value: object) -> bool:
     return type(value) not in SCALAR_TYPES
 
 
-def weigh(value: object, budget: int) -> int:
+def weigh(value: object, budget: int, *, shown: bool = False) -> int:
     """Count the values and characters that `value` unfolds to, what is shared as often as it is met.
+
+    `shown`: as text, where a dataclass may leave out fields by `repr=False`, and not hashed or compared.
 
     Raises:
         TooHeavy: more than `budget`, or nested more than 200 deep.
@@ -44,13 +51,20 @@ def weigh(value: object, budget: int) -> int:
             kind = type(each)
             if kind is str or kind is bytes:
                 total += len(each)  # type: ignore[arg-type]
+            elif kind is int:
+                total += each.bit_length() // _BITS  # type: ignore[attr-defined]
             elif kind not in SCALAR_TYPES:
-                parts = _parts(each)
+                parts = _parts(each, shown)
                 total += len(parts) if isinstance(each, list | tuple) else len(parts) + _INSTANCE
+                kinds = set(map(type, parts))
+                if not _ONLY_SMALL.issuperset(kinds):
+                    following.extend(parts)
+                elif int in kinds:
+                    total += _long_numbers(parts if len(kinds) == 1 else [n for n in parts if type(n) is int])
+                elif _FLAT[kind]:
+                    total += len(each)  # type: ignore[arg-type]
                 if total > budget:
                     raise TooHeavy
-                if not _ONLY_SMALL.issuperset(map(type, parts)):
-                    following.extend(parts)
             if total + len(following) > budget:
                 raise TooHeavy
         if not following:
@@ -64,9 +78,39 @@ _arguments: Final = BaseException.args.__get__  # type: ignore[attr-defined]
 _INSTANCE: Final = 20
 """What it costs to look into anything but a list."""
 _ONLY_SMALL: Final = SCALAR_TYPES - {str, bytes}
+_BITS: Final = 10
+"""How many bits of an integer weigh as much as a character: making text of it takes the square of its length."""
+_LONG: Final = 1 << 512
 
 
-def _parts(value: object) -> list[object] | tuple[object, ...]:
+def _long_numbers(numbers: Any) -> int:
+    """What integers weigh beside their number."""
+    return sum(map(int.bit_length, numbers)) // _BITS if max(numbers) > _LONG or min(numbers) < -_LONG else 0
+
+
+def _is_flat(kind: type) -> bool:
+    """Whether values of a type show as many numbers or characters as they are long."""
+    return issubclass(kind, str | bytes | bytearray | array.array) or (
+        kind.__name__ == "Vector" and is_static(kind)
+    )
+
+
+_FLAT: Final = Kinds(_is_flat)
+
+
+def _parts(value: object, shown: bool) -> list[object] | tuple[object, ...]:
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return value  # type: ignore[return-value]
+    held = _held(value)
+    if held is not None and not hasattr(kind, "__dataclass_fields__"):
+        return held
+    own = type(kind) in _METAS or issubclass(type(kind), enum.EnumType)
+    return [*(held or ()), *(_attributes(value, shown) if own else ())]
+
+
+def _held(value: object) -> list[object] | tuple[object, ...] | None:
+    """What a container of any kind holds; None for what is none."""
     if isinstance(value, list | tuple):
         return value
     if isinstance(value, dict):
@@ -79,16 +123,41 @@ def _parts(value: object) -> list[object] | tuple[object, ...]:
         return _arguments(value)  # type: ignore[no-any-return]
     if isinstance(value, functools.partial):
         return [value.func, *value.args, *value.keywords.values()]
-    return _attributes(value) if type(type(value)) in (type, abc.ABCMeta) else ()
+    if isinstance(value, types.MethodType):
+        return [value.__self__]
+    if isinstance(value, types.MappingProxyType):
+        return list(chain(value.keys(), value.values()))
+    if isinstance(value, dataclasses.Field):
+        return [value.default, value.default_factory, value.metadata, value.type]
+    return [value.numerator, value.denominator] if isinstance(value, Fraction) else None
 
 
-def _attributes(value: object) -> list[object]:
-    """What an instance holds in its `__dict__` and in the slots of classes of the script."""
+def _attributes(value: object, shown: bool) -> list[object]:
+    """What comparing, hashing or showing an instance unfolds without a tick.
+
+    Of a plain class nothing: what the methods of a script look into, they look into under guards.
+    """
+    kind = type(value)
+    names = _fields(kind, shown)
     own = getattr(value, "__dict__", None)
-    found = list(own.values()) if type(own) is dict else []
-    for kind in type(value).__mro__:
-        if kind.__module__ == "<script>" and "__slots__" in vars(kind):
-            slots = [each for each in vars(kind).values() if type(each) is types.MemberDescriptorType]
+    found = list(own.items()) if type(own) is dict else []
+    if not issubclass(kind, types.SimpleNamespace):
+        found = [(name, part) for name, part in found if name in names]
+    for base in kind.__mro__:
+        for name in names & vars(base).keys():
+            part = vars(base)[name]  # a slot, or what the class says instead of the instance
             with contextlib.suppress(AttributeError):  # a slot that nothing was put in
-                found += [slot.__get__(value) for slot in slots]
-    return found
+                found.append(
+                    (name, part.__get__(value) if type(part) is types.MemberDescriptorType else part)
+                )
+    return [part for _name, part in found]
+
+
+def _fields(kind: type, shown: bool) -> set[str]:
+    """Attributes that the methods which Python makes for dataclasses and Enums unfold."""
+    fields = getattr(kind, "__dataclass_fields__", {}).values()
+    names = {each.name for each in fields if (each.repr if shown else each.compare or each.hash)}
+    return names | {"_name_", "_value_"} if isinstance(kind, enum.EnumType) else names
+
+
+_METAS: Final = (type, abc.ABCMeta)
