@@ -314,7 +314,7 @@ class HandshakeClient:
     """A client of 2025-11-25 over a WebSocket, which answers what it is asked by `answers`, a method's own."""
 
     def __init__(self, url: str, token: str, answers: dict[str, Any]) -> None:
-        self._socket = connect(f"{url}?token={token}", subprotocols=["mcp"])  # type: ignore[list-item]
+        self._socket = connect(f"{url}?token={token}", subprotocols=["mcp"]).__enter__()  # type: ignore[list-item]
         self._answers = answers
         self.asked: list[dict[str, Any]] = []
         capabilities = {method.partition("/")[0]: {} for method in answers}
