@@ -10,12 +10,15 @@ from __future__ import annotations
 import importlib
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from .array_arguments import Arguments
 from .array_sizes import MADE, SECTIONS, broadcast_size, deep, product_of, width
 from .modules import View
+from .plain import SCALAR_TYPES
+from .weight import MAX_DEPTH
 
 if TYPE_CHECKING:
     from .guards import Guard
@@ -173,14 +176,18 @@ class _Arrays(Arguments):
     # Values coming out
 
     def outward(self, value: Any) -> Any:
-        """A result as the script may hold it."""
-        if type(value) is self.array_type:
-            if value.dtype.hasobject:
+        """A result as the script may hold it, all that its lists hold looked at level by level."""
+        level: Sequence[Any] = (value,)
+        for _ in range(MAX_DEPTH):
+            kinds = set(map(type, level))
+            if kinds <= SCALAR_TYPES:
+                return value
+            if self.array_type in kinds and any(
+                part.dtype.hasobject for part in level if type(part) is self.array_type
+            ):
                 self.refuse_objects()
-        elif isinstance(value, list | tuple):
-            for part in value:
-                self.outward(part)
-        return value
+            level = list(chain.from_iterable(part for part in level if isinstance(part, list | tuple)))
+        raise RecursionError("numpy gave lists that are nested too deeply")
 
     def _wrapped(self, function: Any, check: Callable[..., None] | None = None) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:

@@ -178,7 +178,7 @@ def _bounded(guard: Guard, name: str, function: Any) -> Any:
     numbers = (int, float) if octaves else int
     most = _LARGEST.get(name, 20_000) if name in _LARGE_WORK else None
 
-    settled = {*_FLAT, importlib.import_module("mathutils").Vector}
+    settled = {*_FLAT, bool, importlib.import_module("mathutils").Vector}
 
     def call(*arguments: Any, **named: Any) -> Any:
         if not settled.issuperset(map(type, arguments)):

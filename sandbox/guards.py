@@ -21,6 +21,7 @@ from .asked import ask
 from .builtins import Builtins, StandIn, stand_in
 from .classes import EXCEPTIONS, ClassHook, Marker
 from .compile import Compiled
+from .foreseen import foreseen
 from .hashing import Hashing
 from .host import Host, Reader, Writer
 from .inherited import inherited
@@ -29,14 +30,11 @@ from .modules import Imports, View
 from .operators import Operators
 from .plain import (
     FLOATY_TYPES,
-    HASHING,
-    HASHING_ALL,
     ITEM_TYPES,
     PLAIN_TYPES,
     SCALAR_TYPES,
     SET_ITEM_TYPES,
     SIMPLE_TYPES,
-    TABLE_TYPES,
 )
 from .policy import Policy
 from .text import Text
@@ -95,25 +93,12 @@ class Guard:
         self.text = Text(self)
         self.builtins = Builtins(self)
         self.operators.real = self.builtins.real
-        self.namespace: dict[str, Any] = {
-            **{hooks.reads(name): {View} | _tables(name) for name in compiled.attributes_read},
-            **{hooks.writes(name): set() for name in compiled.attributes_written},
-        }
+        self.namespace: dict[str, Any] = {}
         wanted = {each.module.partition(".")[0] for each in compiled.imports}
         self.imports = Imports(self, policy.imports, wanted)
         self.namespace |= {"__builtins__": self.builtins.table(), "__name__": "<script>", **self._hooks()}
-        self._foresee(compiled)
+        self.namespace |= foreseen(compiled, self.allowed, self.writable)
         meter.attach(self.namespace)
-
-    def _foresee(self, compiled: Compiled) -> None:
-        """Learn beforehand what `getattr` and `setattr` would, of the types and attributes that are listed."""
-        for kind, listed in self.allowed.items():
-            if kind is not type:
-                for name in compiled.attributes_read & listed:
-                    self.namespace[hooks.reads(name)].add(kind)
-        for kind, listed in self.writable.items():
-            for name in compiled.attributes_written & listed:
-                self.namespace[hooks.writes(name)].add(kind)
 
     def _hooks(self) -> dict[str, object]:
         make_class = ClassHook(self, self.builtins.real)
@@ -498,12 +483,6 @@ class Guard:
 
 def _deeper() -> bool:
     return True
-
-
-def _tables(name: str) -> set[type]:
-    """The types of tables whose method a call may use as it is: the transformer has its arguments looked at."""
-    hashes = name in HASHING or name in HASHING_ALL
-    return {kind for kind in PLAIN_TYPES if hashes and issubclass(kind, TABLE_TYPES) and hasattr(kind, name)}
 
 
 _INITIALISED: Final = frozenset({object, list, dict, set})

@@ -28,6 +28,7 @@ from .stale import Stale
 __all__ = ("BlenderHost",)
 
 _STRUCTS = (bpy.types.bpy_struct, bpy.types.bpy_prop)
+_ID, _MODIFIER = bpy.types.ID, bpy.types.Modifier  # Blender searches its types each time one is named
 _OWN_OBJECTS = (Operators, OperatorModule, Operator)
 _RNA_META = tuple({type(bpy.types.Object), type(bpy.types.PropertyGroup), type(bpy.types.Operator)} - {type})
 _C_TYPES = frozenset(
@@ -223,7 +224,7 @@ class BlenderHost:
             _check_undone(self, value)
             calls.let_go(self, value, key)
             value[key] = new
-            if isinstance(value, bpy.types.Modifier):
+            if isinstance(value, _MODIFIER):
                 self.geometry.check(value.id_data)
             return
         calls.let_go(self, value, key)
@@ -243,7 +244,7 @@ class BlenderHost:
 
         The items of a depsgraph live for one turn of its iterator, which nothing can remove them from.
         """
-        if isinstance(value, bpy.types.bpy_prop_collection) and isinstance(value.id_data, bpy.types.ID):
+        if isinstance(value, bpy.types.bpy_prop_collection) and isinstance(value.id_data, _ID):
             return value.values()
         return value
 

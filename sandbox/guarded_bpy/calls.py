@@ -267,7 +267,6 @@ CHECKED: dict[str, Check] = {
     "Scene.frame_set": _evaluation,
     "Object.to_mesh": _evaluation,
     "Object.to_curve": _evaluation,
-    "ID.evaluated_get": _evaluation,
     "BlendDataMeshes.new_from_object": _evaluation,
 }
 
@@ -425,9 +424,20 @@ def is_registered(host: BlenderHost, owner: Any, key: object) -> bool:
     asked = type(owner), str.__str__(key)
     known = host.registered.get(asked)
     if known is None:
-        prop = owner.bl_rna.properties.get(asked[1])
+        prop = owner.bl_rna.properties.get(asked[1]) if _is_property(owner, asked[1]) else None
         known = host.registered[asked] = prop is not None and prop.is_runtime
     return known
+
+
+def _is_property(owner: Any, key: str) -> bool:
+    """Whether RNA may have a property of that name: `properties.get` goes through all of them before it says no."""
+    try:
+        owner.is_property_hidden(key)
+    except TypeError:  # not found
+        return False
+    except ValueError:  # not asked: it holds what ends a text in C, where the rest is not looked at
+        return True
+    return True
 
 
 def custom_get(host: BlenderHost, owner: Any, _name: str) -> Any:

@@ -60,8 +60,7 @@ class Geometry:
             owner = _find(kind, name)
             if owner is not None:
                 for user in _users(owner):
-                    self._check_object(user)
-                    heavy = heavy or estimate(user) > _HEAVY
+                    heavy = self._check_object(user) > _HEAVY or heavy
         if heavy:  # what is made of others may have become too much by one of them
             for user in bpy.data.objects:
                 if any(modifier.type in _MADE_OF_OTHERS for modifier in user.modifiers):
@@ -86,7 +85,8 @@ class Geometry:
                 limit="geometry",
             )
 
-    def _check_object(self, user: Any) -> None:
+    def _check_object(self, user: Any) -> float:
+        """What an object is estimated to have; refused above the limit."""
         size = estimate(user)
         if size > self.limit:
             _defuse(user)
@@ -95,6 +95,7 @@ class Geometry:
                 "may make: lower the modifiers' levels and counts",
                 limit="geometry",
             )
+        return size
 
 
 _HEAVY = 20_000

@@ -36,6 +36,7 @@ _VECTORS = (mathutils.Vector, mathutils.Euler, mathutils.Quaternion, mathutils.M
 
 _LAYER_DATA = (bmesh.types.BMLoopUV, bmesh.types.BMDeformVert)
 _STRUCT = bpy.types.bpy_struct
+_MESH = bpy.types.Mesh
 _REFERENCES = (_STRUCT, bpy.types.bpy_prop, bpy.types.bpy_func)
 #: Elements of arrays that grow while scripts hold their points: read through the host, so that a sweep can wait.
 FRAGILE = frozenset(
@@ -101,7 +102,7 @@ def _in_object_mode(overridden: bool) -> bool:
 
 def is_blank(owner: Any) -> bool:
     """Whether this is a mesh of which there is nothing yet that a reference could point to."""
-    return type(owner) is bpy.types.Mesh and not any(
+    return type(owner) is _MESH and not any(
         len(getattr(owner, name, ()))
         for name in ("vertices", "edges", "polygons", "loops", "attributes", "skin_vertices")
     )

@@ -268,6 +268,27 @@ def test_stale_references_raise(take: str, free: str, use: str) -> None:
     assert isinstance(caught.value.original, ReferenceError)
 
 
+def test_what_an_add_on_registered_is_no_custom_property() -> None:
+    """Also under a name that C takes for the same: a text ends where it holds a null."""
+
+    def try_all() -> list[str]:
+        bpy.types.Object.of_addon = bpy.props.IntProperty()
+        bpy.types.ID.of_addon_too = bpy.props.IntProperty()
+        names = ("of_addon", "of_addon_too", "of_addon\\0x", "own", "location", '[\\"own\\"]')
+        said = []
+        for name in names:
+            try:
+                result(f"bpy.context.object['{name}'] = 1")
+                said.append("written")
+            except PolicyError as error:
+                said.append(str(error)[-42:])
+        return said
+
+    told = fork.run(try_all)
+    assert all("belongs to an add-on" in each or "use the attribute" in each for each in told[:3])
+    assert told[3:] == ["written"] * 3
+
+
 @pytest.mark.parametrize(
     "held",
     [
