@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ("Text",)
 
 _FIELD: Final = re.compile(r"\.([^.\[\]]*)|\[([^\]]*)\]")
+_REMEMBERED: Final = 1000
+"""Characters that a template may have to be remembered: longer ones would stay in memory after the run."""
 _Piece = tuple[str, str | None, str | None, str | None]
 """Literal text, and the field after it, if any, with its format spec and conversion."""
 
@@ -30,7 +32,7 @@ def _parsed(template: str) -> tuple[_Piece, ...]:
 
 def _pieces(template: str) -> Iterable[_Piece]:
     """The parts of a template. Where it is malformed, those before that come first, as they do in Python."""
-    if type(template) is str:  # a subclass could say that it is another
+    if type(template) is str and len(template) <= _REMEMBERED:  # a subclass could say that it is another
         with contextlib.suppress(ValueError):
             return _parsed(template)
     return string.Formatter().parse(template)
