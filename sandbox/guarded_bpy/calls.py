@@ -68,7 +68,7 @@ def checked(path: str) -> Reader:
             # looked up only now: what holds a function is looked through for what it belongs to
             result = getattr(owner, name)(*args, **kwargs)
             if moves:
-                host.stale.after_call(owner, name)
+                host.stale.after_call(owner, name, result)
             if may_free:
                 host.overrides.drop_removed()
             return result

@@ -179,12 +179,12 @@ class Stale:
             self.sweep()
         self._aliased = self._aliased or aliases
 
-    def after_call(self, owner: Any, function: str) -> None:
-        """A function of `owner` was called that may have freed something."""
+    def after_call(self, owner: Any, function: str, result: Any) -> None:
+        """A function of `owner` was called that may have freed something before it gave its result."""
         if not self._aliased and function in ("add", "insert", "sort") and _kind(owner) in _GROWING:
             self._pending = True
         else:
-            self.sweep()
+            self.sweep(fresh=result)
 
     def after_key(self) -> None:
         """A keyframe was inserted, which moves those of its curve."""
@@ -202,8 +202,11 @@ class Stale:
         if not (self._harmless and _in_object_mode(overridden)):
             self.sweep()
 
-    def sweep(self) -> None:
-        """Invalidate every reference that points to nothing any more."""
+    def sweep(self, fresh: Any = None) -> None:
+        """Invalidate every reference that points to nothing any more.
+
+        `fresh` is one that Blender has made since: to look for it would often be the only search there is.
+        """
         self._pending = False
         if self._slot is None:
             return
@@ -212,7 +215,7 @@ class Stale:
             now = Now()
             for value in held:
                 reference = value.owner if type(value) in _VECTORS else value
-                if not self._is_alive(reference, now):
+                if reference is not fresh and not self._is_alive(reference, now):
                     self._invalidate(reference)
 
     def free(self, mesh: Any) -> None:
