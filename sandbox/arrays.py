@@ -185,7 +185,8 @@ class _Arrays(Arguments):
             if self.array_type in kinds and any(
                 part.dtype.hasobject for part in level if type(part) is self.array_type
             ):
-                del value, level  # the refusal's traceback would hold them, and they it: no collector finds such rings
+                # the refusal's traceback would hold them, and they it: no collector finds such rings
+                del value, level
                 self.refuse_objects()
             level = list(chain.from_iterable(part for part in level if isinstance(part, list | tuple)))
         raise RecursionError("numpy gave lists that are nested too deeply")

@@ -138,6 +138,12 @@ def _pack(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
 def _data_path(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
     if reason := paths.bad_data_path(arguments.get("data_path", "")):
         host.refuse(reason)
+    host.geometry.animate(arguments.get("data_path"))
+
+
+def _strip(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
+    """An action that did no harm to one object may be too much for another."""
+    host.geometry.animate("modifiers")
 
 
 _SCRIPT_NODES = "ShaderNodeScript CompositorNodeOutputFile".split()
@@ -208,8 +214,9 @@ def _frames(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
         host.exceed("samples of more than 1,000,000 frames are over the limit", limit="memory")
 
 
-def _evaluation(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
-    host.geometry.check_touched()
+def _evaluation(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    frame = arguments.get("frame", 0)  # of Scene.frame_set
+    host.geometry.check_touched(float(frame) if isinstance(frame, (int, float)) else 0.0)
 
 
 def _modifier(host: BlenderHost, owner: Any, _arguments: Arguments) -> None:
@@ -248,6 +255,8 @@ CHECKED: dict[str, Check] = {
     "ActionKeyframeStrip.key_insert": _data_path,
     "AnimDataDrivers.new": _data_path,
     "KeyingSetPaths.add": _data_path,
+    "AnimDataDrivers.from_existing": _strip,
+    "NlaStrips.new": _strip,
     "ID.user_remap": _remap,
     "BlendDataObjects.remove": overrides.check_removal,
     "BlendDataScenes.remove": overrides.check_removal,
@@ -281,6 +290,7 @@ def keyframe(host: BlenderHost, owner: Any, name: str) -> Any:
     def call(data_path: str, *args: Any, **kwargs: Any) -> Any:
         if reason := paths.bad_data_path(data_path):
             host.refuse(reason)
+        host.geometry.animate(data_path if isinstance(owner, bpy.types.ID) else "modifiers")
         done = function(data_path, *args, **kwargs)
         if name == "keyframe_insert":
             host.stale.after_key()
@@ -298,6 +308,7 @@ def driver(host: BlenderHost, owner: Any, name: str) -> Any:
     def call(path: str, index: int = -1) -> Any:
         if reason := paths.bad_data_path(path):
             host.refuse(reason)
+        host.geometry.animate(path if isinstance(owner, bpy.types.ID) else "modifiers")
         done = function(path, index)
         if name == "driver_remove":
             host.stale.sweep()

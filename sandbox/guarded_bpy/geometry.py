@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import bmesh
 import bpy
 
-from . import bmesh_sizes, node_sizes, sizes
+from . import animated, bmesh_sizes, node_sizes, sizes
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -31,6 +31,8 @@ class Geometry:
         self.limit = limit
         #: Names of touched data-blocks: references may be freed before the next check.
         self._touched: set[tuple[str, str]] = set()
+        #: Whether the script was given what may animate the settings of modifiers.
+        self._animated = False
 
     def amount(self, count: float, what: str) -> None:
         """Refuse a count of new elements above the limit."""
@@ -45,14 +47,22 @@ class Geometry:
         if owner is not None:
             self._touched.add((owner.id_type, owner.name))
 
+    def animate(self, path: object) -> None:
+        """Note that what lies at this path may be animated by the script."""
+        self._animated = self._animated or animated.shapes(path)
+
     def check(self, owner: Any) -> None:
         """Estimate what uses `owner` now, and note it for later."""
         self.touch(owner)
         for user in _users(owner):
             self._check_object(user)
 
-    def check_touched(self) -> None:
-        """Estimate everything that was touched: called before the scene is evaluated."""
+    def check_touched(self, frame: float = 0.0) -> None:
+        """Estimate everything that was touched: called before the scene is evaluated, perhaps at another frame."""
+        if self._animated:
+            for user in bpy.data.objects:
+                if user.animation_data is not None:
+                    self._check_object(user, frame)
         if not self._touched:
             return
         heavy = False
@@ -60,7 +70,7 @@ class Geometry:
             owner = _find(kind, name)
             if owner is not None:
                 for user in _users(owner):
-                    heavy = self._check_object(user) > _HEAVY or heavy
+                    heavy = self._check_object(user, frame) > _HEAVY or heavy
         if heavy:  # what is made of others may have become too much by one of them
             for user in bpy.data.objects:
                 if any(modifier.type in _MADE_OF_OTHERS for modifier in user.modifiers):
@@ -85,14 +95,16 @@ class Geometry:
                 limit="geometry",
             )
 
-    def _check_object(self, user: Any) -> float:
+    def _check_object(self, user: Any, frame: float = 0.0) -> float:
         """What an object is estimated to have; refused above the limit."""
-        size = estimate(user)
+        size = estimate(user, frame)
         if size > self.limit:
+            driven = user.animation_data is not None
             _defuse(user)
             self._host.exceed(
                 f"{user.name!r} would have about {size:,.0f} vertices, more than the {self.limit:,} that a script "
-                "may make: lower the modifiers' levels and counts",
+                "may make: lower the modifiers' levels and counts"
+                + (", and what animation makes of them" if driven else ""),
                 limit="geometry",
             )
         return size
@@ -106,6 +118,7 @@ _MOST_INSTANCES = 2_000_000
 
 def _defuse(user: Any) -> None:
     """Keep Blender from evaluating the object before the roll-back, which brings these flags back as well."""
+    user.animation_data_clear()
     for modifier in user.modifiers:
         modifier.show_viewport = False
     user.hide_viewport = True
@@ -140,17 +153,17 @@ def _users(owner: Any) -> list[Any]:
 # --- estimates ----------------------------------------------------------------------------------------------
 
 
-def estimate(user: Any) -> float:
-    """About how many vertices an object has after its modifiers, on the high side."""
+def estimate(user: Any, frame: float = 0.0) -> float:
+    """About how many vertices an object has after its modifiers, on the high side, at that frame too."""
     size, work = _base(user), 0.0
-    for modifier in (*user.modifiers, *getattr(user, "grease_pencil_modifiers", ())):
-        if not modifier.show_viewport:
+    for modifier, *others in animated.modifiers(user, frame):
+        if not (modifier.show_viewport or any(other.show_viewport for other in others)):
             continue
         rule = _MODIFIERS.get(
             modifier.type.removeprefix("GREASE_PENCIL_" if "PENCIL" in modifier.type else "GP_")
         )
         if rule is not None:
-            size = rule(modifier, max(size, 1.0), user)
+            size = max(rule(each, max(size, 1.0), user) for each in (modifier, *others))
         if modifier.type == "DECIMATE" and modifier.decimate_type == "DISSOLVE":
             work += size**2 / bmesh_sizes.DISSOLVED
         if modifier.type in _VISITS:

@@ -107,6 +107,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _engine
     if path == "Object.data":
         return _touching
+    if path == "AnimData.action":
+        return _acting
     if path in _REBUILDS:
         return _rebuilding
     if name == "default_value" and struct.startswith(("NodeSocketInt", "NodeSocketFloat")):
@@ -151,6 +153,11 @@ def _sockets(node: Any) -> set[tuple[int, type]]:
 def _touching(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     setattr(value, name, new)
     host.geometry.touch(value.id_data)
+
+
+def _acting(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    setattr(value, name, new)
+    host.geometry.animate("modifiers")
 
 
 def _rebuilding(host: BlenderHost, value: Any, name: str, new: Any) -> None:
@@ -291,8 +298,15 @@ def _layer_data(host: BlenderHost, value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
+def _animating(host: BlenderHost, value: Any, name: str) -> Any:
+    """What an F-curve's values come from."""
+    host.geometry.animate(value.data_path)
+    return getattr(value, name)
+
+
 #: Properties that are read through a check.
 READERS: dict[str, Reader] = {
+    **dict.fromkeys(("FCurve.driver", "FCurve.keyframe_points", "FCurve.modifiers"), _animating),
     "Image.pixels": _pixels,
     "Depsgraph.object_instances": _instances,
     "IntAttribute.data": _layer_data,
