@@ -370,6 +370,8 @@ class Desk:
             return self._move(self._open(request_id), state, log, **changes)
 
     def _move(self, entry: Entry, state: State, log: str, **changes: Any) -> Entry:
+        if entry.running and changes.get("running") is not False:
+            raise OutOfTurn(f"the script of request {entry.id} is running: only its end can change that")
         if state not in NEXT[entry.state] | ENDED_EARLY:
             raise OutOfTurn(f"request {entry.id} is {entry.state}: it cannot become {state}")
         return self._put(replace(entry, state=state, updated=self._clock(), **changes), log)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -286,6 +287,24 @@ def test_a_running_script_is_neither_cancelled_nor_expired_on_paper() -> None:
     with pytest.raises(OutOfTurn, match="is running"):
         desk.resubmit("r1", CLIENT, "x = 2")
     assert desk.failed("r1", "it raised").state == "failed"
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda desk: desk.deny("r1"),
+        lambda desk: desk.reject("r1", "no"),
+        lambda desk: desk.invalid("r1", "prose", attempts=3),
+        lambda desk: desk.outdated("r1"),
+    ],
+)
+def test_nothing_but_its_end_changes_a_script_that_runs(step: Callable[[Desk], Entry]) -> None:
+    desk = Desk()
+    agree(desk, waiting(desk))
+    desk.take("r1", revision=1)
+    with pytest.raises(OutOfTurn, match="the script of request r1 is running: only its end can change that"):
+        step(desk)
+    assert desk.applied("r1", {}).state == "applied"
 
 
 def test_after_a_restart_what_waited_has_expired() -> None:
