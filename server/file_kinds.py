@@ -210,8 +210,7 @@ _KINDS: Mapping[str, Kind] = {
 }
 #: How the names of files end that a client may be sent.
 SENT = frozenset(_KINDS)
-#: What a client may send. The rest of the table only goes the other way.
-_RECEIVED = frozenset(_KINDS) - {".blend", ".bin", ".mtl", ".bmp", ".tga"}
+#: What a client may not send, and what to do instead.
 _INSTEAD: Mapping[str, str] = {
     ".blend": "a .blend brings scripts and settings along; the user opens it, or open_file does after a yes.",
     ".bmp": "a picture goes as .png.",
@@ -220,3 +219,5 @@ _INSTEAD: Mapping[str, str] = {
     ".mtl": "a model of several files goes as .zip with a glTF in it, or as .glb.",
     ".bin": "a model of several files goes as .zip with a glTF in it, or as .glb.",
 }
+#: What a client may send. The rest of the table only goes the other way.
+_RECEIVED = SENT - _INSTEAD.keys()

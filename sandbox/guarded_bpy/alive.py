@@ -14,9 +14,10 @@ from typing import Any
 
 import bpy
 
+from ...scene.animation import curves_of_action
 from . import parts
 
-__all__ = ("Now", "RootsByPointer", "root_of")
+__all__ = ("Now", "RootsByPointer", "root_of", "strips")
 
 Items = Callable[[Any], Iterable[Any]]
 #: First and last addresses of arrays, and the types of other items by address.
@@ -140,16 +141,12 @@ def _one(name: str) -> Items:
 
 def _curves(owner: Any) -> Iterator[Any]:
     """F-curves of an action (of all its slots), and drivers."""
-    if hasattr(owner, "fcurves"):
-        yield from owner.fcurves
-    for layer in getattr(owner, "layers", ()) if hasattr(owner, "slots") else ():
-        for strip in layer.strips:
-            for bag in getattr(strip, "channelbags", ()):
-                yield from bag.fcurves
+    if isinstance(owner, bpy.types.Action):
+        yield from curves_of_action(owner)
     animation = getattr(owner, "animation_data", None)
     if animation is not None:
         yield from animation.drivers
-    for strip in _strips(owner):
+    for strip in strips(owner):
         yield from strip.fcurves
 
 
@@ -207,7 +204,8 @@ def _layer_data(owner: Any) -> Iterator[Any]:
             yield layer.data
 
 
-def _strips(owner: Any) -> Iterator[Any]:
+def strips(owner: Any) -> Iterator[Any]:
+    """The NLA strips of a data-block, those within others too."""
     waiting = list(_tracks(owner))
     while waiting:
         for strip in waiting.pop().strips:
@@ -269,6 +267,6 @@ _ITEMS: dict[str, Items] = {
     "FCurve": _curves,
     "Keyframe": _keyframes,
     "NlaTrack": _tracks,
-    "NlaStrip": _strips,
+    "NlaStrip": strips,
     "TimelineMarker": _markers,
 }

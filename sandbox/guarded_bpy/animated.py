@@ -15,7 +15,9 @@ from typing import Any
 
 import bpy
 
+from ...scene.animation import curves_of_action
 from .. import paths
+from . import alive
 
 __all__ = ("Animated", "modifiers", "shapes")
 
@@ -41,9 +43,9 @@ _MATHEMATICS = {name: value for name, value in vars(math).items() if not name.st
 }
 
 
-def shapes(path: object) -> bool:
+def shapes(path: str) -> bool:
     """Whether a data path may lead to a setting of a modifier."""
-    return isinstance(path, str) and path.startswith(_STACKS)
+    return path.startswith(_STACKS)
 
 
 class Animated:
@@ -70,7 +72,7 @@ def modifiers(user: Any, frame: float) -> list[tuple[Any, ...]]:
     if user.animation_data is None:
         return [(each,) for each in found]
     values: dict[str, dict[str, list[float]]] = {}
-    for curve in _curves(user.animation_data):
+    for curve in _curves(user):
         if not shapes(curve.data_path) or paths.bad_data_path(curve.data_path):
             continue
         match paths.split_data_path(curve.data_path):
@@ -84,17 +86,14 @@ def modifiers(user: Any, frame: float) -> list[tuple[Any, ...]]:
     ]
 
 
-def _curves(data: Any) -> Iterator[Any]:
+def _curves(owner: Any) -> Iterator[Any]:
+    """What animates a data-block: its drivers, and the F-curves of its actions, of every slot that these have."""
+    data = getattr(owner, "animation_data", None)
+    if data is None:
+        return
     yield from data.drivers
-    actions = {data.action} | {strip.action for track in data.nla_tracks for strip in track.strips}
-    for action in actions - {None}:
-        if hasattr(action, "layers"):
-            for bag in (
-                bag for layer in action.layers for strip in layer.strips for bag in strip.channelbags
-            ):
-                yield from bag.fcurves
-        else:
-            yield from action.fcurves
+    for action in {data.action, *(strip.action for strip in alive.strips(owner))} - {None}:
+        yield from curves_of_action(action)
 
 
 def _values(curve: Any, frame: float, deeper: int) -> list[float]:
@@ -150,8 +149,7 @@ def _variable(variable: Any, frame: float, deeper: int) -> list[float]:
         found = [float(target.id.path_resolve(target.data_path))]
     except (TypeError, ValueError):  # Blender takes what leads nowhere for 0
         found = [0.0]
-    data = getattr(target.id, "animation_data", None)
-    for curve in _curves(data) if data is not None else ():
+    for curve in _curves(target.id):
         if target.data_path.startswith(curve.data_path):
             found += _values(curve, frame, deeper - 1)
     return [min(found), max(found)] if len(found) > 1 else found

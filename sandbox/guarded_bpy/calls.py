@@ -136,14 +136,19 @@ def _pack(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
 
 
 def _data_path(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
-    if reason := paths.bad_data_path(arguments.get("data_path", "")):
+    _check_path(host, arguments.get("data_path", ""))
+
+
+def _check_path(host: BlenderHost, path: Any, owner: Any = None) -> None:
+    """Refuse a data path with a reason, and note what may be animated at it. `owner`: what it begins at."""
+    if reason := paths.bad_data_path(path):
         host.refuse(reason)
-    host.geometry.animate(arguments.get("data_path"))
+    host.geometry.animate(path if owner is None or isinstance(owner, bpy.types.ID) else None)
 
 
 def _strip(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
     """An action that did no harm to one object may be too much for another."""
-    host.geometry.animate("modifiers")
+    host.geometry.animate()
 
 
 _SCRIPT_NODES = "ShaderNodeScript CompositorNodeOutputFile".split()
@@ -288,9 +293,7 @@ def keyframe(host: BlenderHost, owner: Any, name: str) -> Any:
     function = getattr(owner, name)
 
     def call(data_path: str, *args: Any, **kwargs: Any) -> Any:
-        if reason := paths.bad_data_path(data_path):
-            host.refuse(reason)
-        host.geometry.animate(data_path if isinstance(owner, bpy.types.ID) else "modifiers")
+        _check_path(host, data_path, owner)
         done = function(data_path, *args, **kwargs)
         if name == "keyframe_insert":
             host.stale.after_key()
@@ -306,9 +309,7 @@ def driver(host: BlenderHost, owner: Any, name: str) -> Any:
     function = getattr(owner, name)
 
     def call(path: str, index: int = -1) -> Any:
-        if reason := paths.bad_data_path(path):
-            host.refuse(reason)
-        host.geometry.animate(path if isinstance(owner, bpy.types.ID) else "modifiers")
+        _check_path(host, path, owner)
         done = function(path, index)
         if name == "driver_remove":
             host.stale.sweep()
@@ -447,7 +448,7 @@ def _is_property(owner: Any, key: str) -> bool:
     except TypeError:  # not found
         return False
     except ValueError:  # not asked: it holds what ends a text in C, where the rest is not looked at
-        return True
+        pass
     return True
 
 

@@ -47,9 +47,9 @@ class Geometry:
         if owner is not None:
             self._touched.add((owner.id_type, owner.name))
 
-    def animate(self, path: object) -> None:
-        """Note that what lies at this path may be animated by the script."""
-        self._animated = self._animated or animated.shapes(path)
+    def animate(self, path: str | None = None) -> None:
+        """Note that the script may animate what lies at this path of a data-block; without one, anything."""
+        self._animated = self._animated or path is None or animated.shapes(path)
 
     def check(self, owner: Any) -> None:
         """Estimate what uses `owner` now, and note it for later."""

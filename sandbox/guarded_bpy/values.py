@@ -157,7 +157,7 @@ def _touching(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 def _acting(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     setattr(value, name, new)
-    host.geometry.animate("modifiers")
+    host.geometry.animate()
 
 
 def _rebuilding(host: BlenderHost, value: Any, name: str, new: Any) -> None:

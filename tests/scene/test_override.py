@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
 from typing import Any
 
@@ -12,7 +10,7 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.scene.override import Place
 
-from support import fork
+from support import busy, fork
 
 _SECONDS = 1.0
 
@@ -56,14 +54,7 @@ def test_operators_work_there_beside_busy_threads() -> None:
     """With `temp_override` alone, Blender crashes within a tenth of a second."""
 
     def work() -> int:
-        def be_busy() -> None:
-            while True:
-                {str(number): [str(number)] * 3 for number in range(200)}
-                time.sleep(0)
-
-        sys.setswitchinterval(0.0005)
-        for _ in range(2):
-            threading.Thread(target=be_busy, daemon=True).start()
+        busy.start()
         done = 0
         until = time.monotonic() + _SECONDS
         while time.monotonic() < until:
