@@ -13,8 +13,8 @@ from .. import paths
 from ..asked import has_own_table
 from ..host import Reader
 from ..weight import TooHeavy, weigh
-from . import overrides, stale
-from .values import INDICES, check_indices, settled
+from . import overrides, reach, stale
+from .values import settled
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -30,7 +30,6 @@ __all__ = (
     "custom_pop",
     "custom_values",
     "driver",
-    "foreach_set",
     "group_removal",
     "group_update",
     "keyframe",
@@ -135,15 +134,24 @@ def _pack(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
         host.refuse("Image.pack(data=…) writes bytes of a file's own making: call pack() without arguments")
 
 
-def _data_path(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
-    _check_path(host, arguments.get("data_path", ""))
+def _data_path(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    """A driver is for its own data-block; an action or a keying set may be used for any."""
+    start = owner.id_data if isinstance(owner, bpy.types.AnimDataDrivers) else None
+    _check_path(host, arguments.get("data_path", ""), start)
 
 
-def _check_path(host: BlenderHost, path: Any, owner: Any = None) -> None:
-    """Refuse a data path with a reason, and note what may be animated at it. `owner`: what it begins at."""
-    if reason := paths.bad_data_path(path):
-        host.refuse(reason)
-    host.geometry.animate(path if owner is None or isinstance(owner, bpy.types.ID) else None)
+def _check_path(host: BlenderHost, path: Any, start: Any) -> None:
+    """Refuse a data path with a reason, and note what may be animated at it. `start`: what it begins at, or None."""
+    reach.check_path(host, path, start)
+    host.geometry.animate(path if start is None or isinstance(start, bpy.types.ID) else None)
+
+
+def _copied_driver(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    """`AnimDataDrivers.from_existing`: the path was another data-block's."""
+    source = arguments.get("src_driver")
+    if isinstance(source, bpy.types.FCurve):
+        reach.check_path(host, source.data_path, owner.id_data)
+    host.geometry.animate()
 
 
 def _strip(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
@@ -260,7 +268,7 @@ CHECKED: dict[str, Check] = {
     "ActionKeyframeStrip.key_insert": _data_path,
     "AnimDataDrivers.new": _data_path,
     "KeyingSetPaths.add": _data_path,
-    "AnimDataDrivers.from_existing": _strip,
+    "AnimDataDrivers.from_existing": _copied_driver,
     "NlaStrips.new": _strip,
     "ID.user_remap": _remap,
     "BlendDataObjects.remove": overrides.check_removal,
@@ -293,6 +301,7 @@ def keyframe(host: BlenderHost, owner: Any, name: str) -> Any:
     function = getattr(owner, name)
 
     def call(data_path: str, *args: Any, **kwargs: Any) -> Any:
+        data_path = settled(data_path)
         _check_path(host, data_path, owner)
         done = function(data_path, *args, **kwargs)
         if name == "keyframe_insert":
@@ -309,6 +318,7 @@ def driver(host: BlenderHost, owner: Any, name: str) -> Any:
     function = getattr(owner, name)
 
     def call(path: str, index: int = -1) -> Any:
+        path = settled(path)
         _check_path(host, path, owner)
         done = function(path, index)
         if name == "driver_remove":
@@ -346,23 +356,6 @@ def property_unset(host: BlenderHost, owner: Any, _name: str) -> Any:
         if access.write is None:
             host.refuse(f"{type(owner).__name__}.{property} may not be reset by a script: {access.why}")
         owner.property_unset(property)
-
-    return call
-
-
-def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`foreach_set` of a collection: the attribute must be writable."""
-
-    def call(attr: str, seq: Any) -> None:
-        if len(owner):
-            access = host.members.access(type(owner[0]), attr)
-            if access.write is None and not access.missing:
-                host.refuse(f"{type(owner[0]).__name__}.{attr} may not be set by a script: {access.why}")
-            path = f"{type(owner[0]).__name__}.{attr}"
-            if path in INDICES:
-                seq = [int(i) for i in seq]
-                check_indices(host, path, owner.id_data, seq)
-        owner.foreach_set(attr, seq)
 
     return call
 

@@ -19,7 +19,7 @@ import bpy
 
 from ..host import Reader, Writer
 from ..policy import Level, Policy, policy
-from . import calls, overrides, values
+from . import calls, overrides, reach, values
 from .stale import FRAGILE, frees
 
 __all__ = ("PLAIN_COLLECTION_METHODS", "SESSION", "Access", "Members", "lineage", "members")
@@ -71,10 +71,16 @@ _STRUCT_METHODS: dict[str, Reader] = {
 }
 #: The same of one struct, by `Struct.function`.
 _METHODS: dict[str, Reader] = {"Context.temp_override": overrides.temp_override}
+#: Properties whose new value is looked at, besides those of `values.writer`.
+_WRITERS: dict[str, Writer] = {"TextLine.body": calls.text_line, **reach.WRITERS}
 _PLAIN_STRUCT_METHODS = frozenset(
     "path_from_id is_property_set is_property_hidden is_property_readonly id_properties_ui id_data".split()
 )
-PLAIN_COLLECTION_METHODS = frozenset("keys values items get find id_data foreach_get update".split())
+PLAIN_COLLECTION_METHODS = frozenset("keys values items get find id_data update".split())
+_COLLECTION_METHODS = {
+    "foreach_get": Access(read=reach.foreach_get),
+    "foreach_set": Access(read=reach.foreach_set),
+}
 _PLAIN_ARRAY_METHODS = frozenset("foreach_get id_data".split())
 
 #: Members of types that Blender defines in C without RNA, by the name of the type: all of them are plain data.
@@ -153,8 +159,8 @@ class Members:
         """How the member `name` of a collection is reached: all collections share one type, their struct differs."""
         if name in PLAIN_COLLECTION_METHODS:
             return PLAIN
-        if name == "foreach_set":
-            return Access(read=calls.foreach_set)
+        if name in _COLLECTION_METHODS:
+            return _COLLECTION_METHODS[name]
         struct = getattr(getattr(value, "rna_type", None), "identifier", "")
         found = self._collections.get((struct, name))
         if found is None:
@@ -224,7 +230,7 @@ class Members:
         plain = read is _get
         if not writable:
             return Access(read=read, plain_read=plain, why=_reason([struct], name))
-        check = calls.text_line if path == "TextLine.body" else values.writer(path, struct, name)
+        check = _WRITERS.get(path) or values.writer(path, struct, name)
         check = check or values.node_writer(kind, struct, prop)
         return Access(
             read=read,

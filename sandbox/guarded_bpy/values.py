@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from . import BlenderHost
 
 __all__ = (
+    "ATTENDED",
     "CONTEXT_MEMBERS",
     "INDICES",
+    "NATIVE",
     "READERS",
     "check_indices",
     "copied",
@@ -176,9 +178,6 @@ def _bad_name(text: object) -> str:
 _TEXTS: dict[str, Callable[[object], str]] = {
     "Driver.expression": paths.bad_expression,
     "DriverVariable.name": _bad_name,
-    "DriverTarget.data_path": paths.bad_data_path,
-    "FCurve.data_path": paths.bad_data_path,
-    "KeyingSetPath.data_path": paths.bad_data_path,
     "RenderSettings.filepath": paths.bad_output_path,
     "SceneRenderView.file_suffix": paths.bad_suffix,
 }
@@ -341,6 +340,11 @@ def _index(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     check_indices(host, f"{value.rna_type.identifier}.{name}", value.id_data, new)
     setattr(value, name, new)
 
+
+#: Writers whose check nothing stands in for when an F-curve writes.
+ATTENDED = frozenset({_index, _image, _generated, _engine})
+#: Writers that look at no value: Blender may write many at once.
+NATIVE = frozenset({fragile_write})
 
 #: Structs whose numbers shape geometry: after a write the object's result is estimated.
 _SHAPING = frozenset("Curve TextCurve SurfaceCurve Spline MetaBall MetaElement".split())
