@@ -453,6 +453,28 @@ def test_what_the_build_finds_names_node_and_socket(more: Json, says: str) -> No
     assert node_variety.snapshot(bpy.data.materials["M"].node_tree) == before
 
 
+def test_a_panel_that_a_node_does_not_have_is_told() -> None:
+    before = node_variety.snapshot(_material())
+    with pytest.raises(BridgeError, match="node 'A' has no panel '77'; it has none"):
+        _build("material", "M", _node(panels={"77": True}))
+    assert node_variety.snapshot(bpy.data.materials["M"].node_tree) == before
+
+
+def test_a_particle_system_that_an_object_does_not_have_is_told() -> None:
+    """A newer Blender has no node that reads one: with the object unknown, nothing is near there."""
+    before = node_variety.snapshot(_material())
+    lawn = bpy.data.objects.new("Lawn", bpy.data.meshes.new("Lawn"))
+    bpy.context.collection.objects.link(lawn)
+    lawn.modifiers.new("Grass", "PARTICLE_SYSTEM")
+    near = r" Did you mean 'Grass'\?" if hasattr(bpy.types, "ShaderNodeTexPointDensity") else ""
+    for owner, more in (("Lawn", near), (None, "")):
+        properties = {"object": owner, "particle_system": "Gras"}
+        tree = {"nodes": [{"name": "A", "type": "ShaderNodeTexPointDensity", "properties": properties}]}
+        with pytest.raises(InvalidParamsError, match=f"its object has no particle system 'Gras'\\.{more}"):
+            _build("material", "M", tree)
+    assert node_variety.snapshot(bpy.data.materials["M"].node_tree) == before
+
+
 def test_what_is_wrong_within_a_part_is_told() -> None:
     _material()
     ramp = {"color_ramp": {"color_mode": "HSV", "interpolation": "SIDEWAYS"}}
