@@ -396,10 +396,10 @@ class _Arrays(Arguments):
             array = self.inward(np.asarray(value))
             widest = int(np.max(np.asarray(width))) if not isinstance(width, int) else width
             self.size(math.prod(float(side) + 2 * widest for side in array.shape))
+            if type(named.get("mode", "")) is not str:
+                raise TypeError("pad() takes the name of a mode")
             if named.get("mode") in _REPEATING:  # numpy takes a turn for each copy
                 self.size(1000.0 * widest / max(min(array.shape, default=1) - 1, 1))
-            if callable(named.get("mode")):
-                raise TypeError("pad() takes the name of a mode")
             return self._wrapped(np.pad)(array, width, **named)
 
         functions = (arange, tile, meshgrid, diag, pad)
@@ -424,7 +424,12 @@ class _Arrays(Arguments):
         def vectorize(function: Any) -> Callable[..., Any]:
             return lambda *values: self.outward(
                 np.array(
-                    [function(*part) for part in zip(*map(list, np.broadcast_arrays(*values)), strict=True)]
+                    self.inward(
+                        [
+                            function(*part)
+                            for part in zip(*map(list, np.broadcast_arrays(*values)), strict=True)
+                        ]
+                    )
                 )
             )
 

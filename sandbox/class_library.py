@@ -53,6 +53,8 @@ def dataclass_members(guard: Guard) -> Members:
         def decorate(target: Any) -> Any:
             if not isinstance(target, type) or target not in guard.own:
                 raise TypeError("dataclass() decorates classes of the script")
+            if not target.__doc__:
+                target.__doc__ = target.__name__  # Python would show all defaults and annotations there
             return guard.adopt(dataclasses.dataclass(target, **options))
 
         return decorate if kind is None else decorate(kind)

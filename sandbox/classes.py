@@ -162,7 +162,10 @@ class ClassHook:
         for kind in kinds:
             if issubclass(type(kind), metaclass):
                 metaclass = type(kind)
-        return self._guard.adopt(metaclass(name, kinds, body))
+        made = self._guard.adopt(metaclass(name, kinds, body))
+        if isinstance(made, enum.EnumType):
+            _answer_members(made, self._guard.own)
+        return made
 
     def _bases(self, name: str, bases: tuple[Any, ...]) -> tuple[tuple[type, ...], bool]:
         """The real bases, and whether `NamedTuple` is one."""
@@ -224,7 +227,8 @@ class ClassHook:
         listed = (slots,) if isinstance(slots, str) else tuple(slots)
         for slot in listed:
             if type(slot) is not str or names.is_dunder(slot) or slot.startswith("<"):
-                self._guard.meter.refuse(f"class {name} may not have a slot {slot!r}", code="class")
+                told = repr(slot) if type(slot) is str else f"of the type {type(slot).__name__}"
+                self._guard.meter.refuse(f"class {name} may not have a slot {told}", code="class")
         body["__slots__"] = listed
 
 
@@ -240,6 +244,22 @@ def _hide_stops(body: Any) -> None:
         return leave(self, kind, value, None)
 
     body["__exit__"] = __exit__
+
+
+def _answer_members(kind: type, own: set[type]) -> None:
+    """Python shows whatever else `_missing_` gives, however much that unfolds to."""
+    owner = next(base for base in kind.__mro__ if "_missing_" in vars(base))
+    if owner not in own:
+        return
+    look = vars(owner)["_missing_"]
+
+    def _missing_(cls: type, value: Any) -> Any:
+        found = look.__get__(None, cls)(value)
+        if found is not None and not isinstance(found, cls):
+            raise TypeError(f"{cls.__name__}._missing_ gave a {type(found).__name__}, not a member")
+        return found
+
+    type.__setattr__(kind, "_missing_", sturdy.classmethod(_missing_))
 
 
 def _check_slices(body: Any, key: str) -> None:

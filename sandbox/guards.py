@@ -371,7 +371,7 @@ class Guard:
                 self._learn(hooks.writes(name), kind)
             return True
         if isinstance(value, type):
-            return value in self.own
+            return value in self.own and name != "_missing_"  # which is looked at as the class is made
         return kind is types.FunctionType and value.__globals__ is self.namespace and not name.startswith("_")
 
     def _cannot_write(self, value: Any, kind: type, name: str) -> NoReturn:

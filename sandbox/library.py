@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import array
 import collections
+import contextlib
 import dataclasses
 import datetime
 import enum
@@ -92,6 +93,17 @@ def _collections(guard: Guard) -> Members:
         "UserDict": dict,
         "UserList": list,
     }
+
+
+def _contextlib(guard: Guard) -> Members:
+    def suppress(*exceptions: Any) -> contextlib.suppress:
+        kinds = tuple(map(guard.builtins.real, exceptions))
+        for kind in kinds:
+            if not (isinstance(kind, type) and issubclass(kind, Exception)):
+                raise TypeError("suppress() takes exceptions, one after the other")
+        return contextlib.suppress(*kinds)
+
+    return {"suppress": suppress}
 
 
 def _pprint(guard: Guard) -> Members:
@@ -316,7 +328,7 @@ def _functools(guard: Guard) -> Members:
         return wrapper
 
     def total_ordering(kind: Any) -> Any:
-        if kind not in guard.own:
+        if not isinstance(kind, type) or kind not in guard.own:
             raise TypeError("total_ordering() decorates classes of the script")
         return functools.total_ordering(kind)
 
@@ -379,6 +391,8 @@ def _statistics(guard: Guard) -> Members:
 
     def quantiles(data: Any, *, n: Any = 4, method: Any = "exclusive") -> Any:
         guard.operators.length(operator.index(n) * 100)
+        if type(method) is not str:
+            raise TypeError("quantiles(method=…) takes a name")
         return statistics.quantiles(look(data), n=operator.index(n), method=method)
 
     members: Members = {name: bounded(getattr(statistics, name)) for name in _OF_VALUES.split()}
@@ -416,8 +430,21 @@ def _json(guard: Guard) -> Members:
         }
         if options:
             raise TypeError(f"json.dumps() does not take {', '.join(options)} here")
-        convert = None if default is None else guard.builtins.ticking(default)
+        convert = None if default is None else weighed(guard.builtins.ticking(default))
         return json.dumps(value, indent=indent, default=convert, separators=separators, **allowed)
+
+    def weighed(default: Any) -> Callable[[Any], Any]:
+        """What a script gives for values that JSON has no form for, all of it together."""
+        total = 0
+
+        def convert(value: Any) -> Any:
+            nonlocal total
+            found = default(value)
+            total += guard.operators.weight(found)
+            guard.operators.length(total, "text")
+            return found
+
+        return convert
 
     def loads(text: Any, *, object_hook: Any = None, object_pairs_hook: Any = None) -> Any:
         if isinstance(text, str | bytes | bytearray):
@@ -469,6 +496,7 @@ _ALLOWED: Final[dict[type, frozenset[str]]] = {
 """Attributes that may be read of the library's values, by type."""
 
 _MODULES: Final[dict[str, Callable[[Guard], Members]]] = {
+    "contextlib": _contextlib,
     "datetime": datetime_members,
     "math": _math,
     "random": _random,

@@ -146,13 +146,16 @@ def encoding(guard: Guard, name: Any) -> Any:
     """The name of an encoding that is read and written in time linear to the text."""
     plain = name.lower().replace("-", "").replace("_", "") if type(name) is str else ""
     if plain not in _ENCODINGS:
-        guard.meter.refuse(f"the encoding {name!r} is not available: use 'utf-8'")
+        told = repr(name) if type(name) is str else f"of the type {type(name).__name__}"
+        guard.meter.refuse(f"the encoding {told} is not available: use 'utf-8'")
     return name
 
 
 def _coding(guard: Guard, plain: Method, _kind: type) -> Method:
     def method(value: Any, encoding_name: Any = "utf-8", errors: Any = "strict", **named: Any) -> Any:
         encoding_name = named.pop("encoding", encoding_name)
+        if type(errors) is not str:
+            raise TypeError(f"the error handler is named by a str, not {type(errors).__name__}")
         if errors not in ("strict", "ignore", "replace", "backslashreplace"):
             raise LookupError(f"unknown error handler name {errors!r}")
         return plain(value, encoding(guard, encoding_name), errors)

@@ -61,7 +61,7 @@ PLAIN_MEMBERS: Final[Mapping[str, str]] = {
     "time": """ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time
         time time_ns""",
     "abc": "ABC",
-    "contextlib": "contextmanager nullcontext suppress",
+    "contextlib": "contextmanager nullcontext",
     "collections.abc": """Callable Collection Container Generator Hashable ItemsView Iterable Iterator KeysView
         Mapping MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView""",
     "dataclasses": "FrozenInstanceError InitVar KW_ONLY MISSING field is_dataclass replace",

@@ -63,6 +63,8 @@ class Operators:
 
     def _checked(self, sign: str, function: Binary) -> Binary:
         def checked(left: Any, right: Any) -> Any:
+            if type(left) is Fraction or type(right) is Fraction:
+                self.bits(_bits(left) + _bits(right))
             self._check_arrays(sign, left, right)
             return function(left, right)
 
@@ -109,6 +111,8 @@ class Operators:
         """`left + right`."""
         if isinstance(left, SEQUENCES) and isinstance(right, SEQUENCES):
             self.length(_length(left) + _length(right))
+        elif type(left) is Fraction or type(right) is Fraction:
+            self.bits(_bits(left) + _bits(right))
         else:
             self._check_arrays("+", left, right)
         return left + right
@@ -118,6 +122,8 @@ class Operators:
         if isinstance(left, SEQUENCES):
             if hasattr(type(right), "__len__"):
                 self.length(_length(left) + len(right))
+        elif type(left) is Fraction or type(right) is Fraction:
+            self.bits(_bits(left) + _bits(right))
         else:
             self._check_arrays("+", left, right)
         return operator.iadd(left, right)  # type: ignore[no-untyped-call]

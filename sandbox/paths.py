@@ -174,11 +174,13 @@ def bad_output_path(path: object) -> str:
     """Why a render output path is refused, or an empty text: it must lie beside the .blend (`//renders/shot_`)."""
     if isinstance(path, str) and len(path) < 256 and _OUTPUT.fullmatch(path):
         return ""
-    return f"the output path {path!r} is refused: use a name beside the .blend, such as '//render_'"
+    told = repr(path[:256]) if isinstance(path, str) else f"of the type {type(path).__name__}"
+    return f"the output path {told} is refused: use a name beside the .blend, such as '//render_'"
 
 
 def bad_suffix(suffix: object) -> str:
     """Why what Blender adds to the name of a rendered file is refused, or an empty text."""
     if isinstance(suffix, str) and re.fullmatch(r"[\w \-]{0,60}", suffix):
         return ""
-    return f"the suffix {suffix!r} is refused: it is part of a file's name, letters and digits such as '_L'"
+    told = repr(suffix[:256]) if isinstance(suffix, str) else f"of the type {type(suffix).__name__}"
+    return f"the suffix {told} is refused: it is part of a file's name, letters and digits such as '_L'"

@@ -109,6 +109,10 @@ class Pattern:
         if isinstance(new, str):
             each = len(text) + 1 if self._cost.looks else 1
             self._guard.operators.length((len(text) + 1) * (len(new) * each + 1), "text")
+        elif not callable(new) and not isinstance(new, bytes):
+            raise TypeError(
+                f"what takes the place of a match is a str or a function, not {type(new).__name__}"
+            )
         return self._real.subn(new, text, count)
 
     def __repr__(self) -> str:

@@ -13,12 +13,17 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .plain import SCALAR_TYPES
+from .weight import TooHeavy, weigh
+
 __all__ = ("MAX_ITEMS", "to_json")
 
 MAX_ITEMS = 100_000
 _DEPTH = 32
 _TEXT = 1_000_000
 _TEXTS = 8_000_000
+_PARTS = 2_000_000
+"""What may be unfolded to make texts of values that have no other form in JSON."""
 
 
 def to_json(value: Any, *, max_items: int = MAX_ITEMS) -> Any:
@@ -36,6 +41,7 @@ class _Converter:
     def __init__(self, max_items: int) -> None:
         self._left = max_items
         self._characters = _TEXTS
+        self._parts = _PARTS
         self._open: set[int] = set()
 
     def convert(self, value: Any, depth: int) -> Any:
@@ -66,13 +72,24 @@ class _Converter:
         self._characters -= min(len(value), room)
         return value if len(value) <= room else f"{value[:room]}… ({len(value):,} characters)"
 
+    def _shown(self, value: Any) -> str:
+        """`str(value)`, once that is known to be little work, all such texts together."""
+        if type(value) in SCALAR_TYPES:
+            return str(value)
+        try:
+            self._parts -= weigh(value, self._parts, shown=True)
+        except TooHeavy:
+            self._parts = 0
+            return f"<{type(value).__name__} that is too large to be shown>"
+        return str(value)
+
     def _compound(self, value: Any, depth: int) -> Any:
         if isinstance(value, enum.Enum):
             return self.convert(value.value, depth + 1)
         if isinstance(value, Mapping):
             return self._mapping(value.items(), depth)
         if isinstance(value, (set, frozenset)):
-            return self._list(_sorted(value), depth)
+            return self._list(self._sorted(value), depth)
         if isinstance(value, (bytes, bytearray, memoryview)):
             return {"type": "bytes", "base64": base64.b64encode(bytes(value)[:_TEXT]).decode("ascii")}
         if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
@@ -90,7 +107,7 @@ class _Converter:
 
     def _foreign(self, value: Any, depth: int) -> Any:
         kind = type(value)
-        if hasattr(kind, "bl_rna"):
+        if hasattr(kind, "bl_rna") and kind.__module__ != "<script>":
             return _reference(value)
         if kind.__name__ == "IDPropertyGroup":
             return self._mapping(value.to_dict().items(), depth)
@@ -108,7 +125,7 @@ class _Converter:
             return self._list(value, depth)
         if isinstance(value, type) or callable(value):
             return f"<{getattr(value, '__name__', kind.__name__)}>"
-        return f"<{kind.__name__}>" if hasattr(kind, "__next__") else str(value)[:_TEXT]
+        return f"<{kind.__name__}>" if hasattr(kind, "__next__") else self._shown(value)[:_TEXT]
 
     def _mapping(self, items: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
         made: dict[str, Any] = {}
@@ -117,7 +134,7 @@ class _Converter:
                 made["…"] = "more is left out"
                 break
             self._left -= 1
-            made[key if isinstance(key, str) else _key(key)] = self.convert(item, depth + 1)
+            made[key if isinstance(key, str) else self._key(key)] = self.convert(item, depth + 1)
         return made
 
     def _list(self, items: Iterable[Any], depth: int) -> list[Any]:
@@ -130,22 +147,20 @@ class _Converter:
             made.append(self.convert(item, depth + 1))
         return made
 
+    def _key(self, key: Any) -> str:
+        if key is None or isinstance(key, bool):
+            return {None: "null", True: "true", False: "false"}[key]
+        return self._shown(key)[:1000]
+
+    def _sorted(self, values: Iterable[Any]) -> list[Any]:
+        try:
+            return sorted(values)
+        except TypeError:
+            return sorted(values, key=lambda v: (type(v).__name__, self._shown(v)))
+
 
 def _special(value: float) -> str:
     return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-
-
-def _key(key: Any) -> str:
-    if key is None or isinstance(key, bool):
-        return {None: "null", True: "true", False: "false"}[key]
-    return str(key)[:1000]
-
-
-def _sorted(values: Iterable[Any]) -> list[Any]:
-    try:
-        return sorted(values)
-    except TypeError:
-        return sorted(values, key=lambda v: (type(v).__name__, str(v)))
 
 
 def _reference(value: Any) -> dict[str, str] | str:

@@ -73,6 +73,28 @@ def weigh(value: object, budget: int, *, shown: bool = False) -> int:
     raise TooHeavy
 
 
+def _told(error: BaseException) -> list[object]:
+    """What an exception may show: its arguments, and what its kind keeps beside them, as `OSError.filename`."""
+    found: list[object] = []
+    for field in _fields_of(type(error)):
+        with contextlib.suppress(AttributeError, TypeError):  # one that is not set
+            found.append(field.__get__(error))
+    return [*_arguments(error), *found]
+
+
+@functools.lru_cache(maxsize=128)
+def _fields_of(kind: type[BaseException]) -> list[Any]:
+    """The descriptors of Python's own classes, whatever the script's class says in their place."""
+    return [
+        field
+        for base in kind.__mro__
+        if is_static(base) and base is not BaseException
+        for name, field in vars(base).items()
+        if type(field) in _FIELDS and not name.startswith("__")
+    ]
+
+
+_FIELDS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _arguments: Final = BaseException.args.__get__  # type: ignore[attr-defined]
 """`error.args`, whatever the script's class says that is."""
 _INSTANCE: Final = 20
@@ -120,7 +142,7 @@ def _held(value: object) -> list[object] | tuple[object, ...] | None:
     if isinstance(value, type({}.keys()) | type({}.values()) | type({}.items())):
         return list(value)
     if isinstance(value, BaseException):
-        return _arguments(value)  # type: ignore[no-any-return]
+        return _told(value)
     if isinstance(value, functools.partial):
         return [value.func, *value.args, *value.keywords.values()]
     if isinstance(value, types.MethodType):

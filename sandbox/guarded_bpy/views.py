@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -67,6 +68,8 @@ def views(host: BlenderHost) -> dict[str, object]:
     for name, members in _PLAIN.items():
         module = import_module(name)
         listed = {m: getattr(module, m) for m in members.split() if hasattr(module, m)}
+        if name == "bpy.path":
+            listed = {m: _of_texts(function) for m, function in listed.items()}
         made[name] = View(name, listed, _missing(host, name))
     made["bpy.types"] = View("bpy.types", {}, _types(host))
     made["bpy.app"] = _app(host)
@@ -87,6 +90,19 @@ def views(host: BlenderHost) -> dict[str, object]:
     for name in ("context", "data", "ops"):
         made[f"bpy.{name}"] = parts[name]
     return made
+
+
+def _of_texts(function: Callable[..., str]) -> Callable[..., str]:
+    """A function of Blender's own Python, which looks the first of its arguments up: what that unfolds to is hashed."""
+
+    @functools.wraps(function)
+    def call(*texts: Any, **named: Any) -> str:
+        for text in (*texts, *named.values()):
+            if not isinstance(text, (str, bytes, bool)):
+                raise TypeError(f"bpy.path.{function.__name__}() takes texts, not {type(text).__name__}")
+        return function(*texts, **named)
+
+    return call
 
 
 def vars_of(view: object) -> dict[str, object]:

@@ -413,3 +413,39 @@ result = [
 def test_values_that_hash_alike() -> None:
     error = refusal("s = set([i * (2**61 - 1) for i in range(100_000)])")
     assert "more than 64 different values with the same hash are over the limit" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("script", "result"),
+    [
+        (
+            "import contextlib\nclass E(ValueError): pass\nwith contextlib.suppress(KeyError, E):\n    raise E\nresult = 1",
+            1,
+        ),
+        (
+            "import enum\nclass Base(enum.Enum):\n    @classmethod\n    def _missing_(cls, value):\n"
+            "        return cls.RED if value == 'red' else None\nclass Color(Base):\n    RED = 1\n"
+            "try:\n    Color('blue')\nexcept ValueError as error:\n    result = [Color('red').name, str(error)]",
+            ["RED", "'blue' is not a valid Color"],
+        ),
+        (
+            "import dataclasses\n@dataclasses.dataclass\nclass A:\n    'Its own.'\n    x: int = 1\n"
+            "@dataclasses.dataclass\nclass B:\n    x: int = 1\nresult = [A.__doc__, B.__doc__, str(B())]",
+            ["Its own.", "B", "B(x=1)"],
+        ),
+        (
+            "import json\nresult = json.dumps([{1}, 2j], default=lambda v: list(v) if type(v) is set else str(v))",
+            '[[1], "2j"]',
+        ),
+        (
+            "import re\nresult = [re.sub('a', 'b', 'aa'), re.sub('a', lambda m: m[0] * 2, 'aa')]",
+            ["bb", "aaaa"],
+        ),
+        (
+            "from fractions import Fraction\nresult = str(sum(Fraction(1, n) for n in range(1, 11)) - 1)",
+            "4861/2520",
+        ),
+    ],
+)
+def test_what_unfolds_is_looked_at_and_the_rest_works(script: str, result: object) -> None:
+    assert run(script)["result"] == result

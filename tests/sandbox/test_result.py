@@ -97,3 +97,18 @@ def test_what_fails_is_named() -> None:
             raise RuntimeError("no")
 
     assert to_json(Awkward()) == "<Awkward that cannot be shown: RuntimeError>"
+
+
+def test_what_would_take_long_to_show_is_named() -> None:
+    """By its type; what comes after it is named, too, and plain values are not touched."""
+    deep: tuple[object, ...] = (1,)
+    for _ in range(40):
+        deep = (deep, deep)
+    shown = to_json(
+        [ValueError("a", 1), ValueError(deep), OSError(1, "a", deep), {dataclasses.field: 2}, (1, "b")]
+    )
+    assert shown[0] == "('a', 1)"
+    assert shown[1:3] == [
+        f"<{kind} that is too large to be shown>" for kind in ("ValueError", "PermissionError")
+    ]
+    assert shown[4] == [1, "b"]
