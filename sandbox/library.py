@@ -391,9 +391,8 @@ def _statistics(guard: Guard) -> Members:
 
     def quantiles(data: Any, *, n: Any = 4, method: Any = "exclusive") -> Any:
         guard.operators.length(operator.index(n) * 100)
-        if type(method) is not str:
-            raise TypeError("quantiles(method=…) takes a name")
-        return statistics.quantiles(look(data), n=operator.index(n), method=method)
+        chosen: Any = method if type(method) is str else type(method).__name__  # an error shows it
+        return statistics.quantiles(look(data), n=operator.index(n), method=chosen)
 
     members: Members = {name: bounded(getattr(statistics, name)) for name in _OF_VALUES.split()}
     return members | {"quantiles": quantiles}

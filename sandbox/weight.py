@@ -76,21 +76,20 @@ def weigh(value: object, budget: int, *, shown: bool = False) -> int:
 def _told(error: BaseException) -> list[object]:
     """What an exception may show: its arguments, and what its kind keeps beside them, as `OSError.filename`."""
     found: list[object] = []
-    for field in _fields_of(type(error)):
-        with contextlib.suppress(AttributeError, TypeError):  # one that is not set
-            found.append(field.__get__(error))
+    for base in type(error).__mro__:
+        for field in _fields_of(base) if is_static(base) else ():
+            with contextlib.suppress(AttributeError, TypeError):  # one that is not set
+                found.append(field.__get__(error))
     return [*_arguments(error), *found]
 
 
-@functools.lru_cache(maxsize=128)
-def _fields_of(kind: type[BaseException]) -> list[Any]:
-    """The descriptors of Python's own classes, whatever the script's class says in their place."""
+@functools.cache
+def _fields_of(kind: type) -> list[Any]:
+    """The descriptors of a class of Python's own, whatever a script's class says in their place."""
     return [
         field
-        for base in kind.__mro__
-        if is_static(base) and base is not BaseException
-        for name, field in vars(base).items()
-        if type(field) in _FIELDS and not name.startswith("__")
+        for name, field in vars(kind).items()
+        if type(field) in _FIELDS and not name.startswith("__") and name != "args"
     ]
 
 
