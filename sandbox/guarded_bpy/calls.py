@@ -352,6 +352,8 @@ def property_unset(host: BlenderHost, owner: Any, _name: str) -> Any:
     """`property_unset`: a write like any other."""
 
     def call(property: str) -> None:  # noqa: A002 - Blender's own name of the parameter
+        if type(property) is not str:
+            raise TypeError(f"property_unset() takes a str, not {type(property).__name__}")
         access = host.members.access(type(owner), property)
         if access.write is None:
             host.refuse(f"{type(owner).__name__}.{property} may not be reset by a script: {access.why}")

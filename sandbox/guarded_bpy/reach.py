@@ -208,7 +208,9 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
 
 def _set_each(host: BlenderHost, owner: Any, name: str, given: list[Any]) -> None:
     """Set a property of each item, whose values are looked at one by one."""
-    prop = owner[0].bl_rna.properties[name]
+    prop = owner[0].bl_rna.properties.get(name)
+    if prop is None:  # of another kind than those further on
+        raise AttributeError(f"foreach_set(): {type(owner[0]).__name__!r} object has no attribute {name!r}")
     if prop.type == "ENUM":
         host.refuse(f"foreach_set({name!r}): set it item by item, by the choice's name", code="member")
     size = getattr(prop, "array_length", 0)

@@ -168,6 +168,11 @@ def test_items_whose_values_are_looked_at_are_set_one_by_one() -> None:
     assert result(script) == [[1.0, 0.0, 1.0, 2.0], [2.0, 3.0, 4.0, 5.0], [3.0, 6.0, 7.0, 8.0]]
 
 
+def test_what_the_first_item_does_not_have_is_told() -> None:
+    with pytest.raises(BridgeError, match="'BevelModifier' object has no attribute 'count'"):
+        result("for t in ('BEVEL', 'ARRAY'): o.modifiers.new(t, t)\no.modifiers.foreach_set('count', [2, 2])")
+
+
 def test_a_sequence_of_another_length_is_told() -> None:
     with pytest.raises(BridgeError, match="2 values for 1 items of 1"):
         result(
