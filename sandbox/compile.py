@@ -405,16 +405,18 @@ class _Transformer(Matching):
     # Imports
 
     def visit_Import(self, node: ast.Import) -> list[ast.AST]:
-        """`import a.b as c` becomes `c = <import>('a.b')`; without `as` it binds the root."""
+        """`import a.b as c` becomes `c = <modules>['a.b']`; without `as` it is `a = <import>('a.b')`."""
         result: list[ast.AST] = []
         for alias in node.names:
             self._note_import(node, alias.name, None)
             bound = alias.asname or alias.name.partition(".")[0]
             self.check_binding(node, bound)
-            root = alias.asname is None
-            result.append(
-                self._bind(bound, self.call(hooks.IMPORT, node, *self._texts(node, alias.name, root)))
-            )
+            (name,) = self._texts(node, alias.name)
+            place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+            view: ast.expr = ast.Subscript(self.name(hooks.MODULES, node), name, LOAD, **place)
+            if bound != alias.name and alias.asname is None:
+                view = self.call(hooks.IMPORT, node, name)
+            result.append(self._bind(bound, view))
         return result
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.AST]:

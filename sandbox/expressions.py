@@ -14,9 +14,9 @@ from __future__ import annotations
 import ast
 from typing import Any, Final
 
-from . import hooks, names
+from . import hooks, names, structs
 from .asked import ASKING
-from .inference import CONTAINERS, TEXT, Kind, is_number
+from .inference import CONTAINERS, MODULE, TEXT, Kind, is_number
 from .nodes import LOAD, are_small, is_small, uncounted, yields
 from .operations import Operations, has_stars
 from .plain import HASHING, HASHING_ALL, PLAIN_METHODS
@@ -84,9 +84,11 @@ class Expressions(Operations):
     def _needs_no_guard(self, kind: Kind, attribute: str) -> bool:
         if attribute.startswith("_"):
             return False
-        if isinstance(kind, str) and kind.startswith("module "):
+        if not isinstance(kind, str):
+            return attribute in PLAIN_METHODS["int"]
+        if kind.startswith(MODULE):
             return True
-        return attribute in PLAIN_METHODS.get(kind if isinstance(kind, str) else "int", ())
+        return attribute in PLAIN_METHODS.get(kind, ()) or attribute in structs.READ.get(kind, ())
 
     def _read(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
         """Guarded `value.attr`, value being rewritten already."""
@@ -125,7 +127,10 @@ class Expressions(Operations):
         if names.is_dunder(node.attr):
             self.refuse(node, "attribute", f"attribute {node.attr!r} cannot be set", "it belongs to Python")
             return node
-        node.value = self._target(self.visit(node.value), self._types_written(self._mangled(node.attr)))
+        taken = structs.WRITTEN.get(self.kind(node.value), ()) if isinstance(node.ctx, ast.Store) else ()
+        node.value = self.visit(node.value)
+        if node.attr not in taken:
+            node.value = self._target(node.value, self._types_written(self._mangled(node.attr)))
         return node
 
     def _target(self, value: ast.expr, types: str) -> ast.expr:

@@ -5,7 +5,8 @@ Only syntax can bind a name in a script (there is no `exec`, `globals()` or star
 variable can ever have is the value of one of the expressions bound to it in its scope. A least fixed point over those
 gives each variable a kind; whoever reads a kind may rely on it.
 
-Kinds: an int `n` stands for an integer of at most `n` bits (`UNBOUNDED` for any); the rest are the names below.
+Kinds: an int `n` stands for an integer of at most `n` bits (`UNBOUNDED` for any); the rest are the names below, and
+those of Blender's structs, whose values may be None besides.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ import builtins
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from . import structs
+
 __all__ = (
+    "CONTAINERS",
     "FLOAT",
+    "MODULE",
     "NUMBER",
     "TEXT",
     "UNBOUNDED",
@@ -42,19 +47,21 @@ UNBOUNDED: Final = 1 << 40
 SMALL: Final = 64
 """Bits of lengths, indices and loop counters."""
 
-_MODULE: Final = "module "
+MODULE: Final = "module "
 """Prefix of the kind of a curated module's view."""
 _COUNTER: Final = "counter of "
 """Prefix of what a loop variable is bound to until it is known whether the script binds `range`."""
-_RETURNS: Final = "returns "
-"""Prefix of the kind of a function whose result is known."""
+_RETURNS: Final = structs.RETURNS
 
-PURE_MODULES: Final = frozenset(
+PUREMODULES: Final = frozenset(
     {"math", "cmath", "random", "colorsys", "itertools", "functools", "collections", "json", "statistics"}
     | {"string", "textwrap", "datetime", "time", "bisect", "heapq", "operator", "fractions", "copy"}
     | {"bpy", "bmesh", "mathutils", "numpy"}
 )
 """Modules that are views, whose members are given out as they are: `module.member` needs no guard."""
+
+_BLENDERS: Final = {"context": structs.CONTEXT, "data": structs.DATA, "ops": f"{MODULE}bpy.ops"}
+"""Kinds of the members of `bpy`; operators and their modules guard themselves, as views do."""
 
 _FLOAT_MATH: Final = frozenset(
     """
@@ -199,8 +206,8 @@ class Kinds:
             case ast.Import():
                 for alias in node.names:
                     root = alias.name.partition(".")[0]
-                    pure = alias.name in PURE_MODULES
-                    _bind(scope, alias.asname or root, _MODULE + alias.name if pure else UNKNOWN)
+                    pure = alias.name in PUREMODULES
+                    _bind(scope, alias.asname or root, MODULE + alias.name if pure else UNKNOWN)
             case ast.ImportFrom():
                 for alias in node.names:
                     _bind(scope, alias.asname or alias.name, _member(node.module or "", alias.name))
@@ -384,9 +391,7 @@ class Kinds:
                 operands = (node.left, *node.comparators)
                 return 1 if all(is_number(self.kind(operand, scope)) for operand in operands) else UNKNOWN
             case ast.Attribute():
-                module = self.kind(node.value, scope)
-                if isinstance(module, str) and module.startswith(_MODULE):
-                    return _member(module.removeprefix(_MODULE), node.attr)
+                return _attribute(self.kind(node.value, scope), node.attr)
             case ast.Call(func=ast.Name(id="int" | "round" | "abs" | "min" | "max" as name)) if (
                 name not in self.names
             ):
@@ -427,7 +432,21 @@ def _constant(value: object) -> Kind:
     return TEXT if isinstance(value, str) else UNKNOWN
 
 
+def _attribute(kind: Kind, name: str) -> Kind:
+    if kind == NOTHING:
+        return NOTHING
+    if not isinstance(kind, str):
+        return UNKNOWN
+    if kind.startswith(MODULE):
+        return _member(kind.removeprefix(MODULE), name)
+    return structs.READ.get(kind, {}).get(name) or UNKNOWN
+
+
 def _member(module: str, name: str) -> Kind:
+    if module == "bpy" and name in _BLENDERS:
+        return _BLENDERS[name]
+    if module.startswith("bpy.ops"):
+        return f"{MODULE}{module}.{name}"
     if module == "math" and name in _CONSTANTS:
         return FLOAT
     if (module == "math" and name in _FLOAT_MATH) or (module == "random" and name in _FLOAT_RANDOM):

@@ -111,26 +111,30 @@ _MEMBER_REFUSED: Final[Mapping[str, str]] = {
 }
 
 
-class Imports:
-    """What the import statements of one run give: `wanted` are the roots that the script names in them."""
+class Imports(dict[str, object]):
+    """What the import statements of one run give, by dotted name: `wanted` are the roots that the script names in them.
+
+    A name that is not there refuses.
+    """
 
     def __init__(self, guard: Guard, allowed: Collection[str], wanted: Collection[str]) -> None:
+        super().__init__(views(guard, allowed, wanted))
         self._guard = guard
         self._allowed = allowed
-        self._views = views(guard, allowed, wanted)
 
-    def module(self, name: str, root: bool) -> Any:
-        """The view that `import name` binds; its root for `import a.b`."""
-        view = self._views.get(name)
-        if view is None:
-            self._guard.meter.refuse(import_problem(name, self._allowed), code="import")
-        return self._views.get(name.partition(".")[0], view) if root else view
+    def __missing__(self, name: str) -> NoReturn:
+        self._guard.meter.refuse(import_problem(name, self._allowed), code="import")
+
+    def root(self, name: str) -> Any:
+        """What `import a.b` binds."""
+        view = self[name]
+        return self.get(name.partition(".")[0], view)
 
     def member(self, module: str, member: str) -> Any:
         """What `from module import member` binds."""
-        if f"{module}.{member}" in self._views:
-            return self._views[f"{module}.{member}"]
-        view = self.module(module, False)
+        if f"{module}.{member}" in self:
+            return self[f"{module}.{member}"]
+        view = self[module]
         if type(view) is View and not member.startswith(("_", "<")) and member in vars(view):
             return vars(view)[member]
         try:

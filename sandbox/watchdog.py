@@ -18,9 +18,10 @@ import ctypes
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
+from threading import get_ident
+from time import monotonic
 from typing import NoReturn
 
 from .. import threads
@@ -76,7 +77,7 @@ class Watchdog:
 
     def __init__(self, limits: Limits | None = None, cancelled: Callable[[], bool] | None = None) -> None:
         self.limits = limits or Limits()
-        self.deadline = time.monotonic() + self.limits.time_s
+        self.deadline = monotonic() + self.limits.time_s
         self.error: BridgeError | None = None
         self._cancelled = cancelled or (lambda: False)
         self._namespaces: list[MutableMapping[str, object]] = []
@@ -95,8 +96,8 @@ class Watchdog:
         namespace[RUNNING] = self.error is None and not self._over
 
     def __enter__(self) -> Watchdog:
-        self._thread_id = threading.get_ident()
-        self.deadline = time.monotonic() + self.limits.time_s
+        self._thread_id = get_ident()
+        self.deadline = monotonic() + self.limits.time_s
         if self.limits.memory_bytes is not None:
             self._resident_before = resident_bytes()
         _watcher.add(self)
@@ -118,7 +119,7 @@ class Watchdog:
 
     def tick(self) -> None:
         """Raise `Interrupted` if the run has been stopped, is over, or is past its deadline."""
-        if self.error is None and not self._over and time.monotonic() > self.deadline:
+        if self.error is None and not self._over and monotonic() > self.deadline:
             self.trip(self._too_long())
         if self.error is not None or self._over:
             self.stop()
@@ -158,10 +159,11 @@ class Watchdog:
         return "".join(self._printed).encode("utf-8", "backslashreplace").decode("utf-8")
 
     def _finish(self) -> None:
-        with self._lock:
-            self._over = True
-            if self._fired:  # perhaps not delivered yet: it must not reach the host
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread_id), None)
+        self._over = True
+        if self.error is not None:  # else nothing was raised, and from now on nothing will be
+            with self._lock:
+                if self._fired:  # perhaps not delivered yet: it must not reach the host
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread_id), None)
         for namespace in self._namespaces:
             namespace[RUNNING] = False
         _watcher.remove(self)
@@ -171,7 +173,7 @@ class Watchdog:
 
     def look(self) -> None:
         """Trip the run if it is past a limit. Called every 20 ms, from the watching thread."""
-        now, limit = time.monotonic(), self.limits.memory_bytes
+        now, limit = monotonic(), self.limits.memory_bytes
         if self.error is not None:
             self._tripped_at = self._tripped_at or now
             if now - self._tripped_at > ASYNC_GRACE_S and not self._fired:
@@ -203,7 +205,8 @@ class _Watcher:
     """The thread that looks at the runs of this process.
 
     It goes on looking for some seconds after the last run began: to wake a thread costs more than most scripts take,
-    and on a busy machine the thread that was woken keeps the script waiting.
+    and on a busy machine the thread that was woken keeps the script waiting. For the same reason a run takes no lock to
+    begin or end: a lock that was not used for a while costs as much as a short script.
     """
 
     def __init__(self) -> None:
@@ -220,17 +223,20 @@ class _Watcher:
 
     def add(self, run: Watchdog) -> None:
         """Look at `run` from now on."""
-        with self._lock:
-            self._runs.add(run)
-            self._until = time.monotonic() + _IDLE_S
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._watch, name="mcp_bridge watchdog", daemon=True)
-                self._thread.start()
+        self._runs.add(run)
+        self._until = monotonic() + _IDLE_S
+        if self._thread is None:  # else it sees the run before it ends: `_is_needed`
+            self._start()
 
     def remove(self, run: Watchdog) -> None:
         """`run` is over; a look at it that has begun does nothing more."""
+        self._runs.discard(run)
+
+    def _start(self) -> None:
         with self._lock:
-            self._runs.discard(run)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, name="mcp_bridge watchdog", daemon=True)
+                self._thread.start()
 
     def _watch(self) -> None:
         try:
@@ -251,15 +257,16 @@ class _Watcher:
         self._wake.set()
 
     def _is_needed(self) -> bool:
+        if self._runs or monotonic() <= self._until:
+            return True
         with self._lock:
-            if not self._runs and time.monotonic() > self._until:
-                self._thread = None
+            self._thread = None  # whoever begins from now on starts another one, once the lock is free
+            if self._runs:  # who began before that has seen this one
+                self._thread = threading.current_thread()
             return self._thread is not None
 
     def _look(self) -> None:
-        with self._lock:
-            runs = tuple(self._runs)
-        for run in runs:
+        for run in self._runs.copy():
             run.look()
 
 

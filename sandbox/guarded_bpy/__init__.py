@@ -142,7 +142,7 @@ class BlenderHost:
         if issubclass(kind, bpy.types.bpy_struct):
             read = self.members.access(kind, name).read
         elif issubclass(kind, bpy.types.bpy_prop_collection):
-            read = _member_of_collection
+            read = self.members.collection_reader(name, BlenderHost.getattr)
         self.readers[kind, name] = read = read or BlenderHost.getattr
         return read
 
@@ -308,13 +308,6 @@ class BlenderHost:
         return self.refuse(
             f"bpy.types.{value.__name__}.{name} may not be used: use it on an object instead", code="member"
         )
-
-
-def _member_of_collection(host: BlenderHost, value: Any, name: str) -> Any:
-    access = host.members.collection(value, name)
-    if access.plain_read:
-        return getattr(value, name)
-    return host.getattr(value, name) if access.read is None else access.read(host, value, name)
 
 
 def _check_undone(host: BlenderHost, value: Any) -> None:

@@ -9,6 +9,7 @@ when a shaping value is written, and again for the touched objects before anythi
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -78,17 +79,13 @@ class Geometry:
 
     def check_instances(self) -> None:
         """Refuse more instances than Blender could list: instances of instances multiply."""
-        objects = bpy.data.objects
-        kinds = [0] * len(objects)
-        objects.foreach_get("instance_type", kinds)
-        if not any(kinds) and not bpy.data.particles:
+        objects: Any = bpy.data.objects
+        if not any(map(_is_instancer, objects)) and not bpy.data.particles:
             return
-        drawn = sizes.instances(bpy.data.objects)
+        drawn = sizes.instances(objects)
         if drawn > _MOST_INSTANCES:
-            for user in bpy.data.objects:
-                user.instance_type = (
-                    "NONE"  # nothing lists them before the roll-back, which brings these back
-                )
+            for user in objects:  # nothing lists them before the roll-back, which brings these back
+                user.instance_type = "NONE"
             self._host.exceed(
                 f"about {drawn:,.0f} instances are more than the {_MOST_INSTANCES:,} that a script may leave: "
                 "instances of instances multiply",
@@ -114,6 +111,8 @@ _HEAVY = 20_000
 """Points of an object that counts where others are made of it."""
 _MADE_OF_OTHERS = frozenset({"NODES", "BOOLEAN", "PARTICLE_INSTANCE"})
 _MOST_INSTANCES = 2_000_000
+_is_instancer = operator.attrgetter("is_instancer")
+"""By vertices, faces or a collection; who instances by particles is not said to."""
 
 
 def _defuse(user: Any) -> None:
@@ -144,7 +143,7 @@ def _users(owner: Any) -> list[Any]:
     if owner.id_type == "OBJECT":
         return [owner]
     if owner.id_type == "NODETREE":
-        if owner.bl_idname != "GeometryNodeTree":
+        if owner.bl_idname != "GeometryNodeTree" or not owner.users:
             return []
         return [o for o in bpy.data.objects if any(m.type == "NODES" for m in o.modifiers)]
     return [o for o in bpy.data.objects if o.data == owner] if owner.users else []

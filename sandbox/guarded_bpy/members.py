@@ -157,14 +157,31 @@ class Members:
 
     def collection(self, value: Any, name: str) -> Access:
         """How the member `name` of a collection is reached: all collections share one type, their struct differs."""
+        return self._of_collections(_struct_of(value), name)
+
+    def collection_reader(self, name: str, refuse: Reader) -> Reader:
+        """`getattr` of that attribute of any collection; `refuse` is for those that have none to read."""
+        if name in _COLLECTION_METHODS:
+            return _COLLECTION_METHODS[name].read or refuse
+        readers: dict[str, Reader] = {}
+
+        def read(host: BlenderHost, value: Any, name: str) -> Any:
+            struct = _struct_of(value)
+            known = readers.get(struct)
+            if known is None:
+                known = readers[struct] = self._of_collections(struct, name).read or refuse
+            return known(host, value, name)
+
+        return read
+
+    def _of_collections(self, struct: str, name: str) -> Access:
         if name in PLAIN_COLLECTION_METHODS:
             return PLAIN
         if name in _COLLECTION_METHODS:
             return _COLLECTION_METHODS[name]
-        struct = getattr(getattr(value, "rna_type", None), "identifier", "")
         found = self._collections.get((struct, name))
         if found is None:
-            kind = getattr(bpy.types, struct, None) if isinstance(struct, str) else None
+            kind = getattr(bpy.types, struct, None)
             found = self._decide_struct(kind, name) if kind is not None else MISSING
             self._collections[struct, name] = found
         return found
@@ -262,6 +279,14 @@ def _is_generated(structs: list[str], name: str) -> bool:
 
 
 _SOCKET_MEMBERS = frozenset({"value", "type", "attribute_name"})
+
+
+def _struct_of(collection: Any) -> str:
+    """The struct of a collection's own members, "" if it has none."""
+    try:
+        return collection.rna_type.identifier  # type: ignore[no-any-return]
+    except AttributeError:
+        return ""
 
 
 def _in_rna(kind: Any, name: str) -> bool:

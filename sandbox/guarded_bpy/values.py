@@ -114,7 +114,7 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
     if path in _REBUILDS:
         return _rebuilding
     if name == "default_value" and struct.startswith(("NodeSocketInt", "NodeSocketFloat")):
-        return shaping
+        return _socket_value
     if struct in _SHAPING or struct.endswith("Modifier"):
         return shaping
     return None
@@ -150,6 +150,13 @@ def _node_setting(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 def _sockets(node: Any) -> set[tuple[int, type]]:
     return {(socket.as_pointer(), type(socket)) for side in (node.inputs, node.outputs) for socket in side}
+
+
+def _socket_value(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    if isinstance(value.id_data, bpy.types.GeometryNodeTree):
+        shaping(host, value, name, new)
+    else:  # of a material, light, world or texture: it shapes nothing
+        setattr(value, name, new)
 
 
 def _touching(host: BlenderHost, value: Any, name: str, new: Any) -> None:
