@@ -48,7 +48,7 @@ _READ: Final = {
     "Armature": "bones edit_bones",
     "Camera": "lens name",
     "Collection": "children name objects:CollectionObjects",
-    "CollectionObjects": "link unlink",
+    "CollectionObjects": "link",
     "IDMaterials": "append",
     "LayerObjects": "active:Object",
     "Light": "name",
@@ -61,7 +61,7 @@ _READ: Final = {
     "RenderSettings": "engine resolution_percentage resolution_x resolution_y",
     "Scene": """camera:Object collection:Collection frame_current frame_end frame_start name objects
         render:RenderSettings view_settings world:World""",
-    "ViewLayer": "layer_collection name objects:LayerObjects",
+    "ViewLayer": "name objects:LayerObjects",
     "World": "name node_tree:NodeTree",
 }
 _WRITTEN: Final = {

@@ -46,7 +46,9 @@ Check = Callable[["BlenderHost", Any, Arguments], None]
 def checked(path: str) -> Reader:
     """The reader of a function: gives one that checks its arguments, calls, and looks for what it freed."""
     check = CHECKED.get(path)
-    may_free = stale.frees(*path.split("."))
+    struct, function = path.split(".")
+    may_free, followed = stale.frees(struct, function), stale.is_followed(struct, function)
+    removes = stale.removes_blocks(struct, function)
     if path == "NodeLinks.new":
         return _new_link
     parameters: dict[type, list[str]] = {}
@@ -63,9 +65,15 @@ def checked(path: str) -> Reader:
                 args = tuple(map(settled, args))
                 kwargs = {key: settled(value) for key, value in kwargs.items()}
                 check(host, owner, {**dict(zip(names, args, strict=False)), **kwargs})
-            moves = may_free and not stale.is_blank(owner.id_data)
+            moves = host.stale.follows if followed else may_free and not stale.is_blank(owner.id_data)
+            if removes:
+                host.stale.before_removal()
             # looked up only now: what holds a function is looked through for what it belongs to
-            result = getattr(owner, name)(*args, **kwargs)
+            try:
+                result = getattr(owner, name)(*args, **kwargs)
+            finally:
+                if removes:
+                    host.stale.after_removal()
             if moves:
                 host.stale.after_call(owner, name, result)
             if may_free:

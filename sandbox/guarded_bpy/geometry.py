@@ -21,7 +21,7 @@ from . import animated, bmesh_sizes, node_sizes, sizes
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("Geometry", "estimate")
+__all__ = ("SETTINGS", "Geometry", "estimate")
 
 
 class Geometry:
@@ -327,3 +327,13 @@ _MODIFIERS: dict[str, Rule] = {
     "SIMPLIFY": _simplify,
     "NODES": node_sizes.modifier_size,
 }
+
+#: The settings of modifiers that estimates read; another one shapes nothing.
+SETTINGS = frozenset(
+    """
+    collection constant_offset_displace count curve decimate_type duplicates fit_length fit_type geometry_mode
+    iterations length level levels mode node_group object octree_depth relative_offset_displace repeat_x repeat_y
+    resolution resolution_mode sculpt_levels segments show_viewport solver steps subdivision subsurf_levels use_axis
+    use_constant_offset use_object_offset use_relative_offset viewport_resolution voxel_amount voxel_size
+    """.split()
+)

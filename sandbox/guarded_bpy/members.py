@@ -227,7 +227,8 @@ class Members:
                     return Access(read=calls.checked(path))
                 return self._property(kind, struct, name)
         if structs and structs[0] == "Context" and name in values.CONTEXT_MEMBERS:
-            return PLAIN
+            read = values.READERS.get(f"Context.{name}")
+            return PLAIN if read is None else Access(read=read)
         if not hasattr(kind, name) and not _in_rna(kind, name):
             known = structs[0] == "Context" and name in dir(bpy.context)
             return Access(why=_reason(structs, name)) if known else MISSING

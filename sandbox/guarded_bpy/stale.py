@@ -48,7 +48,7 @@ FREEING = frozenset(
     """
     remove clear pop clear_geometry resize add insert sort deduplicate from_pydata update_from_editmode add_strokes
     remove_strokes resize_strokes reorder_strokes add_curves remove_curves resize_curves new_socket new_panel move
-    move_to_parent convert_to_samples convert_to_keyframes from_string shape_key_remove shape_key_clear
+    key_insert move_to_parent convert_to_samples convert_to_keyframes from_string shape_key_remove shape_key_clear
     animation_data_clear sequence_editor_clear
     """.split()
 )
@@ -59,14 +59,24 @@ _FREED_BY_NEW = frozenset(
     AttributeGroupGreasePencilDrawing UVLoopLayers LoopColors NodeLinks CurveMapPoints GreasePencilFrames
     """.split()
 )
-#: Functions with other names: the layers of a scene follow its collections, a new array takes the place of the old.
+#: Functions with other names: a new array takes the place of the old.
 _FREED_BY = frozenset(
     """
-    CollectionChildren.link CollectionChildren.unlink BlendDataCollections.remove BlendDataNodeTrees.remove
+    BlendDataNodeTrees.remove
     CurveProfile.initialize CurveProfile.update CurveMapping.initialize CurveMapping.update
     SequenceElements.append StripElements.append ParticleSettingsTextureSlots.create
     ParticleSettingsTextureSlots.add GreasePencilFrames.copy
     """.split()
+)
+_FOLLOWED = frozenset(
+    """
+    CollectionChildren.link CollectionChildren.unlink CollectionObjects.unlink Object.to_curve Object.to_curve_clear
+    Object.to_mesh Object.to_mesh_clear
+    """.split()
+)
+#: Functions of objects that remove what they made before.
+_REMOVING = frozenset(
+    "shape_key_remove shape_key_clear to_curve to_curve_clear to_mesh to_mesh_clear".split()
 )
 #: Items of a list, each in memory of its own, which a new one leaves where they are.
 _FREED_BY_NONE = frozenset({"AOVs.add", "Lightgroups.add"})
@@ -77,11 +87,34 @@ _HARMLESS = (
     *("object.light_add", "object.camera_add", "object.empty_add", "object.text_add", "object.armature_add"),
     *("object.effector_add", "object.metaball_add"),
 )
+#: Operators that remove no data-block.
+_SPARING = (
+    *(
+        *_HARMLESS,
+        "mesh.",
+        "armature.",
+        "uv.",
+        "pose.",
+        "curve.",
+        "rigidbody.",
+        "object.mode_set",
+        "object.modifier_",
+    ),
+    *(
+        "object.transform_apply",
+        "object.origin_set",
+        "object.duplicate",
+        "object.parent_",
+        "object.material_slot_",
+    ),
+    *("object.constraint_", "object.editmode_toggle", "object.vertex_group_", "object.quadriflow_remesh"),
+    *("object.voxel_remesh", "object.collection_instance_add", "object.grease_pencil_add"),
+)
 
 
 def frees(struct: str, function: str) -> bool:
-    """Whether a call of `struct.function` may leave references behind; removed data-blocks Blender knows itself."""
-    if f"{struct}.{function}" in _FREED_BY:
+    """Whether a call of `struct.function` may leave references behind."""
+    if f"{struct}.{function}" in _FREED_BY or is_followed(struct, function):
         return True
     if f"{struct}.{function}" in _FREED_BY_NONE:
         return False
@@ -90,6 +123,20 @@ def frees(struct: str, function: str) -> bool:
     if function == "new":
         return struct in _FREED_BY_NEW or (struct.startswith("Node") and struct.endswith("Items"))
     return function in FREEING
+
+
+def is_followed(struct: str, function: str) -> bool:
+    """Whether a call moves nothing but what follows the collections: see `Stale.follows`."""
+    path = f"{struct}.{function}"
+    removes = struct.startswith("BlendData") and function == "remove"
+    return path in _FOLLOWED or (removes and path not in _FREED_BY)
+
+
+def removes_blocks(struct: str, function: str) -> bool:
+    """Whether data-blocks may be gone after a call: with a mesh Blender removes the objects that show it."""
+    return (struct.startswith("BlendData") and function == "remove") or (
+        struct == "Object" and function in _REMOVING
+    )
 
 
 def _in_object_mode(overridden: bool) -> bool:
@@ -146,7 +193,11 @@ class Stale:
         self._roots = RootsByPointer()
         self._pending = False
         self._aliased = False
+        self._keyed = False
         self._harmless = False
+        self._owned: list[tuple[Any, Any]] = []
+        self.follows = False
+        """Whether the script has come to what follows the collections: the layers of a scene, their own items."""
         self._spared: list[Any] = []
 
     def _find_donors(self) -> None:
@@ -186,19 +237,43 @@ class Stale:
         else:
             self.sweep(fresh=result)
 
+    def read_keys(self) -> None:
+        """The script is about to be given keyframes."""
+        self._keyed = True
+
     def after_key(self) -> None:
         """A keyframe was inserted, which moves those of its curve."""
+        if not self._keyed:
+            return
         if self._aliased:
             self.sweep()
         else:
             self._pending = True
 
+    def before_removal(self) -> None:
+        """Data-blocks may be about to go: note whose parts the script holds, which nobody can tell afterwards."""
+        for value in self._held(_ROOTED):
+            reference = value.owner if type(value) in _VECTORS else value
+            owner = self._owner(reference)
+            if owner is not None:
+                self._owned.append((reference, owner))
+
+    def after_removal(self) -> None:
+        """Invalidate the parts of those that went; Blender itself does so for the data-blocks alone."""
+        while self._owned:
+            reference, owner = self._owned.pop()
+            if _is_removed(owner):
+                self._invalidate(reference)
+
     def before_operator(self, idname: str, *, overridden: bool) -> None:
         """An operator is about to run, within a `temp_override` or not."""
         self._harmless = idname.startswith(_HARMLESS) and _in_object_mode(overridden)
+        if not idname.startswith(_SPARING):
+            self.before_removal()
 
     def after_operator(self, *, overridden: bool) -> None:
         """It ran."""
+        self.after_removal()
         if not (self._harmless and _in_object_mode(overridden)):
             self.sweep()
 
@@ -273,6 +348,16 @@ class Stale:
         except ReferenceError:
             return True  # Blender knows it
 
+    def _owner(self, reference: Any) -> Any:
+        """The data-block of a reference to what is there for certain, or None."""
+        try:
+            if type(reference) is bpy.types.bpy_func:  # it knows its data-block and does not show it
+                assert self._slot is not None
+                return Now().block(_words(reference)[self._slot - 1])
+            return getattr(reference, "id_data", None)
+        except ReferenceError:  # an earlier sweep found that it was gone
+            return None
+
     def _invalidate(self, reference: Any) -> None:
         """A null type, as Blender does; where Blender forgets to look at it, something harmless instead."""
         assert self._slot is not None
@@ -283,6 +368,13 @@ class Stale:
         theirs, mine = _words(donor), _words(reference)
         for at in (*range(self._slot - 1, self._slot + 2), self._member[type(donor)]):
             mine[at] = theirs[at]
+
+
+def _is_removed(owner: Any) -> bool:
+    try:
+        return owner.name is None
+    except ReferenceError:
+        return True
 
 
 def in_generator() -> bool:

@@ -12,6 +12,7 @@ import bpy
 
 from .. import paths
 from ..host import Reader, Writer
+from .geometry import SETTINGS
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -115,7 +116,7 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _rebuilding
     if name == "default_value" and struct.startswith(("NodeSocketInt", "NodeSocketFloat")):
         return _socket_value
-    if struct in _SHAPING or struct.endswith("Modifier"):
+    if struct in _SHAPING or (struct.endswith("Modifier") and name in SETTINGS):
         return shaping
     return None
 
@@ -307,12 +308,32 @@ def _layer_data(host: BlenderHost, value: Any, name: str) -> Any:
 def _animating(host: BlenderHost, value: Any, name: str) -> Any:
     """What an F-curve's values come from."""
     host.geometry.animate(value.data_path)
+    return _keyed(host, value, name)
+
+
+def _keyed(host: BlenderHost, value: Any, name: str) -> Any:
+    """Keyframes, or what has them."""
+    host.stale.read_keys()
+    return getattr(value, name)
+
+
+def _following(host: BlenderHost, value: Any, name: str) -> Any:
+    """What follows the collections: it may be gone when these change."""
+    host.stale.follows = True
     return getattr(value, name)
 
 
 #: Properties that are read through a check.
 READERS: dict[str, Reader] = {
     **dict.fromkeys(("FCurve.driver", "FCurve.keyframe_points", "FCurve.modifiers"), _animating),
+    "Context.selected_editable_keyframes": _keyed,
+    **dict.fromkeys(
+        (
+            *("Context.layer_collection", "ViewLayer.layer_collection", "ViewLayer.active_layer_collection"),
+            *("Collection.collection_children", "Collection.collection_objects"),
+        ),
+        _following,
+    ),
     "Image.pixels": _pixels,
     "Depsgraph.object_instances": _instances,
     "IntAttribute.data": _layer_data,
@@ -372,7 +393,7 @@ def shaping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     old = getattr(value, name)
     new = settled(new)
     setattr(value, name, new)
-    if isinstance(new, (int, float, str)) and not isinstance(new, bool) and new != old:
+    if isinstance(new, (int, float, str)) and new != old:
         try:
             host.geometry.check(value.id_data)
         except BaseException:

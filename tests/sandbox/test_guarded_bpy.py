@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -216,6 +218,29 @@ def test_estimates_are_near_and_not_low() -> None:
     array.count = 5
     real = len(cube.evaluated_get(bpy.context.evaluated_depsgraph_get()).data.vertices)
     assert real <= geometry.estimate(cube) <= 4 * real
+
+
+def test_settings_that_estimates_read_are_the_ones_that_are_looked_at() -> None:
+    """Read off the rules: `m.levels`, `modifier.count`, `getattr(m, "subsurf_levels", 0)`."""
+    read = set()
+    for node in ast.walk(ast.parse(inspect.getsource(geometry))):
+        match node:
+            case ast.Attribute(value=ast.Name(id="m" | "modifier"), attr=name):
+                read.add(name)
+            case ast.Call(
+                func=ast.Name(id="getattr"), args=[ast.Name(id="m" | "modifier"), ast.Constant(value=name), _]
+            ):
+                read.add(name)
+    assert read - {"type"} == geometry.SETTINGS - {"node_group"}
+
+
+def test_a_modifier_that_was_hidden_is_looked_at_when_it_is_shown() -> None:
+    modifier = bpy.data.objects["Cube"].modifiers.new("s", "SUBSURF")
+    modifier.show_viewport = False
+    modifier.levels = 11
+    with pytest.raises(LimitExceeded, match="more than"):
+        result("bpy.context.object.modifiers['s'].show_viewport = True\nbpy.context.view_layer.update()")
+    assert not bpy.data.objects["Cube"].modifiers["s"].show_viewport
 
 
 # --- references to what is gone -----------------------------------------------------------------------------
