@@ -285,7 +285,7 @@ _SOCKET_MEMBERS = frozenset({"value", "type", "attribute_name"})
 def _struct_of(collection: Any) -> str:
     """The struct of a collection's own members, "" if it has none."""
     try:
-        return collection.rna_type.identifier  # type: ignore[no-any-return]
+        return collection.rna_type.identifier
     except AttributeError:
         return ""
 

@@ -250,6 +250,10 @@ def test_layout_of_references_is_found() -> None:
     assert stale._type_slot() is not None
 
 
+_BEVELLED = "o = bpy.context.object\nx = o.modifiers.new('a', 'BEVEL')"
+_LIT = "o = bpy.context.object\nc = bpy.data.collections.new('c')\nc.objects.link(o)\nx = c.collection_objects[0]"
+
+
 @pytest.mark.parametrize(
     ("take", "free", "use"),
     [
@@ -284,12 +288,82 @@ def test_layout_of_references_is_found() -> None:
             "n.input_type = 'FLOAT'",
             "x.default_value = 'A'",
         ),
+        # parts of data-blocks that are removed, with others sometimes
+        (f"{_BEVELLED}", "bpy.data.objects.remove(o)", "x.name"),
+        (f"{_BEVELLED}\nm = o.data", "bpy.data.meshes.remove(m)", "x.name"),
+        (f"{_BEVELLED}\ndel o", "bpy.ops.object.delete()", "x.name"),
+        ("m = bpy.context.object.data\nx = m.vertices[0]", "bpy.data.meshes.remove(m)", "x.co"),
+        ("m = bpy.context.object.data\nx = m.vertices[0].co", "bpy.data.meshes.remove(m)", "x.x"),
+        (
+            "o = bpy.context.object\nx = o.modifiers.new('a', 'PARTICLE_SYSTEM')\np = bpy.data.particles[0]",
+            "bpy.data.particles.remove(p)",
+            "x.name",
+        ),
+        (
+            "m = bpy.data.materials['Material']\nx = m.node_tree.nodes[0]",
+            "bpy.data.materials.remove(m)",
+            "x.name",
+        ),
+        (
+            "o = bpy.context.object\no.shape_key_add(name='a')\nx = o.data.shape_keys.key_blocks[0]",
+            "o.shape_key_clear()",
+            "x.name",
+        ),
+        ("o = bpy.context.object\nx = o.to_mesh().vertices[0]", "o.to_mesh_clear()", "x.co"),
+        (f"{_LIT}", "c.objects.unlink(o)", "x.light_linking"),
+        (f"{_LIT}\nx = x.light_linking", "bpy.data.objects.remove(o)", "x.link_state"),
+        (f"{_LIT}\nm = o.data", "bpy.data.meshes.remove(m)", "x.light_linking"),
+        (
+            "s = bpy.context.scene.collection\nc = bpy.data.collections.new('c')\ns.children.link(c)\n"
+            "x = s.collection_children[-1]",
+            "s.children.unlink(c)",
+            "x.light_linking",
+        ),
+        (
+            "c = bpy.data.collections.new('c')\nbpy.context.scene.collection.children.link(c)\n"
+            "x = bpy.context.view_layer.layer_collection.children['c']",
+            "bpy.context.scene.collection.children.unlink(c)",
+            "x.exclude",
+        ),
+        (
+            "o = bpy.context.object\no.keyframe_insert('location', frame=1)\n"
+            "a = o.animation_data.action\n"
+            "x = (a.fcurves if bpy.app.version < (4, 4) else a.layers[0].strips[0].channelbags[0].fcurves)[0]",
+            "bpy.data.actions.remove(a)",
+            "x.data_path",
+        ),
     ],
 )
 def test_stale_references_raise(take: str, free: str, use: str) -> None:
     with pytest.raises(HandlerError, match="has been removed") as caught:
         result(f"{take}\n{free}\n{use}")
     assert isinstance(caught.value.original, ReferenceError)
+
+
+def test_a_collection_of_a_removed_object_is_empty() -> None:
+    assert result(f"{_BEVELLED}\nx = o.modifiers\nbpy.data.objects.remove(o)\nresult = len(x)") == 0
+
+
+@pytest.mark.parametrize(
+    ("kinds", "reader"),
+    [
+        ({"LayerCollection", "CollectionObject", "CollectionChild"}, values._following),
+        ({"Keyframe"}, values._animating),
+    ],
+)
+def test_every_way_to_what_few_calls_free_is_told(kinds: set[str], reader: Any) -> None:
+    for name in dir(bpy.types):
+        rna = getattr(getattr(bpy.types, name), "bl_rna", None)
+        for prop in rna.properties if rna is not None and name not in kinds else ():
+            if prop.type in ("POINTER", "COLLECTION") and prop.fixed_type.identifier in kinds:
+                assert values.READERS[f"{name}.{prop.identifier}"] is reader
+        for function in rna.functions if rna is not None else ():
+            if function.identifier != "insert":  # of keyframes, which whoever has them was given
+                assert not any(
+                    getattr(each, "fixed_type", None) and each.fixed_type.identifier in kinds
+                    for each in function.parameters
+                    if each.is_output
+                )
 
 
 def test_what_an_add_on_registered_is_no_custom_property() -> None:
