@@ -6,8 +6,9 @@ removed, the next use reads or writes freed memory and takes Blender down. Blend
 — its check is the reference's type being null — but only does so for whole data-blocks. So after every step that may
 free such items, the references that the script still holds are found (by the garbage collector, which has only the
 script's own objects to show), compared with what the data-block has now, and those that point nowhere are given a
-null type. The layout of a reference is not guessed: it is found, and checked three ways, in a reference whose
-pointers are known; where it is not found, references are left as they are.
+null type; whose parts go with a data-block is noted before it is removed. The layout of a reference is not guessed: it
+is found, and checked three ways, in a reference whose pointers are known; where it is not found, references are left
+as they are.
 """
 
 from __future__ import annotations
@@ -252,6 +253,8 @@ class Stale:
 
     def before_removal(self) -> None:
         """Data-blocks may be about to go: note whose parts the script holds, which nobody can tell afterwards."""
+        if self._slot is None:
+            return
         for value in self._held(_ROOTED):
             reference = value.owner if type(value) in _VECTORS else value
             owner = self._owner(reference)
