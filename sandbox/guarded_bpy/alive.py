@@ -87,7 +87,7 @@ class Now:
         """The data-block at `pointer`, or None."""
         if not self._blocks:
             found = [block for each in bpy.data.bl_rna.properties for block in _blocks(each)]
-            found += [block.node_tree for block in found if getattr(block, "node_tree", None) is not None]
+            found += [held for block in found for held in _embedded(block) if held is not None]
             self._blocks = {block.as_pointer(): block for block in found}
         return self._blocks.get(pointer)
 
@@ -116,6 +116,11 @@ def _look(owner: Any, find: Items) -> _Found:
         elif len(found):
             ranges.append((found[0].as_pointer(), found[len(found) - 1].as_pointer()))
     return ranges, items
+
+
+def _embedded(block: Any) -> tuple[Any, Any]:
+    """The data-blocks that one has inside: no collection of `bpy.data` holds them."""
+    return getattr(block, "node_tree", None), getattr(block, "collection", None)
 
 
 def _blocks(prop: Any) -> list[Any]:

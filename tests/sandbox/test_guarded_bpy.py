@@ -340,6 +340,12 @@ def test_stale_references_raise(take: str, free: str, use: str) -> None:
     assert isinstance(caught.value.original, ReferenceError)
 
 
+@pytest.mark.parametrize("function", ["s.collection.objects.link", "s.collection.children.link"])
+def test_functions_of_what_a_removed_scene_has_inside_do_nothing(function: str) -> None:
+    with pytest.raises(HandlerError, match=r"link|progress_end"):
+        result(f"s = bpy.data.scenes.new('s')\nf = {function}\nbpy.data.scenes.remove(s)\nf(None)")
+
+
 def test_a_collection_of_a_removed_object_is_empty() -> None:
     assert result(f"{_BEVELLED}\nx = o.modifiers\nbpy.data.objects.remove(o)\nresult = len(x)") == 0
 
