@@ -63,19 +63,19 @@ _FREED_BY_NEW = frozenset(
 #: Functions with other names: a new array takes the place of the old.
 _FREED_BY = frozenset(
     """
-    BlendDataNodeTrees.remove
-    CurveProfile.initialize CurveProfile.update CurveMapping.initialize CurveMapping.update
-    SequenceElements.append StripElements.append ParticleSettingsTextureSlots.create
+    BlendDataNodeTrees.remove CurveProfile.initialize CurveProfile.update CurveMapping.initialize
+    CurveMapping.update SequenceElements.append StripElements.append ParticleSettingsTextureSlots.create
     ParticleSettingsTextureSlots.add GreasePencilFrames.copy
     """.split()
 )
+#: Functions that free nothing but what follows the collections, or data-blocks with their parts.
 _FOLLOWED = frozenset(
     """
     CollectionChildren.link CollectionChildren.unlink CollectionObjects.unlink Object.to_curve Object.to_curve_clear
     Object.to_mesh Object.to_mesh_clear
     """.split()
 )
-#: Functions of objects that remove what they made before.
+#: Functions of objects that remove a data-block which they or others made before.
 _REMOVING = frozenset(
     "shape_key_remove shape_key_clear to_curve to_curve_clear to_mesh to_mesh_clear".split()
 )
@@ -90,26 +90,11 @@ _HARMLESS = (
 )
 #: Operators that remove no data-block.
 _SPARING = (
-    *(
-        *_HARMLESS,
-        "mesh.",
-        "armature.",
-        "uv.",
-        "pose.",
-        "curve.",
-        "rigidbody.",
-        "object.mode_set",
-        "object.modifier_",
-    ),
-    *(
-        "object.transform_apply",
-        "object.origin_set",
-        "object.duplicate",
-        "object.parent_",
-        "object.material_slot_",
-    ),
-    *("object.constraint_", "object.editmode_toggle", "object.vertex_group_", "object.quadriflow_remesh"),
-    *("object.voxel_remesh", "object.collection_instance_add", "object.grease_pencil_add"),
+    *_HARMLESS,
+    *"mesh. armature. uv. pose. curve. rigidbody. object.mode_set object.editmode_toggle object.modifier_".split(),
+    *"object.transform_apply object.origin_set object.duplicate object.parent_ object.constraint_".split(),
+    *"object.material_slot_ object.vertex_group_ object.quadriflow_remesh object.voxel_remesh".split(),
+    *"object.collection_instance_add object.grease_pencil_add".split(),
 )
 
 
