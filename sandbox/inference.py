@@ -16,7 +16,7 @@ import builtins
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from . import structs
+from .structs import CONTEXT, DATA, READ, RETURNS
 
 __all__ = (
     "CONTAINERS",
@@ -51,16 +51,15 @@ MODULE: Final = "module "
 """Prefix of the kind of a curated module's view."""
 _COUNTER: Final = "counter of "
 """Prefix of what a loop variable is bound to until it is known whether the script binds `range`."""
-_RETURNS: Final = structs.RETURNS
 
-PUREMODULES: Final = frozenset(
+PURE_MODULES: Final = frozenset(
     {"math", "cmath", "random", "colorsys", "itertools", "functools", "collections", "json", "statistics"}
     | {"string", "textwrap", "datetime", "time", "bisect", "heapq", "operator", "fractions", "copy"}
     | {"bpy", "bmesh", "mathutils", "numpy"}
 )
 """Modules that are views, whose members are given out as they are: `module.member` needs no guard."""
 
-_BLENDERS: Final = {"context": structs.CONTEXT, "data": structs.DATA, "ops": f"{MODULE}bpy.ops"}
+_BLENDERS: Final = {"context": CONTEXT, "data": DATA, "ops": f"{MODULE}bpy.ops"}
 """Kinds of the members of `bpy`; operators and their modules guard themselves, as views do."""
 
 _FLOAT_MATH: Final = frozenset(
@@ -206,7 +205,7 @@ class Kinds:
             case ast.Import():
                 for alias in node.names:
                     root = alias.name.partition(".")[0]
-                    pure = alias.name in PUREMODULES
+                    pure = alias.name in PURE_MODULES
                     _bind(scope, alias.asname or root, MODULE + alias.name if pure else UNKNOWN)
             case ast.ImportFrom():
                 for alias in node.names:
@@ -335,7 +334,7 @@ class Kinds:
         owner = scope.owner(name)
         if owner is None:
             known = name not in self.names and name in _BUILTIN_RESULTS and hasattr(builtins, name)
-            return f"{_RETURNS}{_BUILTIN_RESULTS[name]}" if known else UNKNOWN
+            return f"{RETURNS}{_BUILTIN_RESULTS[name]}" if known else UNKNOWN
         return UNKNOWN if owner.form == "class" else owner.kinds[name]
 
     # The kinds of expressions
@@ -398,8 +397,8 @@ class Kinds:
                 return self._numeric_call(name, node, scope)
             case ast.Call():
                 function = self.kind(node.func, scope)
-                if isinstance(function, str) and function.startswith(_RETURNS):
-                    result = function.removeprefix(_RETURNS)
+                if isinstance(function, str) and function.startswith(RETURNS):
+                    result = function.removeprefix(RETURNS)
                     return int(result) if result.isdigit() else result
         return UNKNOWN
 
@@ -439,7 +438,7 @@ def _attribute(kind: Kind, name: str) -> Kind:
         return UNKNOWN
     if kind.startswith(MODULE):
         return _member(kind.removeprefix(MODULE), name)
-    return structs.READ.get(kind, {}).get(name) or UNKNOWN
+    return READ.get(kind, {}).get(name) or UNKNOWN
 
 
 def _member(module: str, name: str) -> Kind:
@@ -450,9 +449,9 @@ def _member(module: str, name: str) -> Kind:
     if module == "math" and name in _CONSTANTS:
         return FLOAT
     if (module == "math" and name in _FLOAT_MATH) or (module == "random" and name in _FLOAT_RANDOM):
-        return _RETURNS + FLOAT
+        return RETURNS + FLOAT
     if module == "random" and name in ("randint", "randrange"):
-        return f"{_RETURNS}{UNBOUNDED}"
+        return f"{RETURNS}{UNBOUNDED}"
     return UNKNOWN
 
 

@@ -51,8 +51,9 @@ def _walk(host: BlenderHost, path: str, start: type | None, *, write: bool) -> N
     for at, step in enumerate(steps):
         if isinstance(step, str):
             last = not any(isinstance(later, (str, tuple)) for later in steps[at + 1 :])
-            _check(host, list(_having(kinds, step)), last=last, write=write and last)
-            kinds, items = _next(kinds, step)
+            named = list(_having(kinds, step))
+            _check(host, named, last=last, write=write and last)
+            kinds, items = _next(kinds, named)
         elif isinstance(step, int) or items:
             kinds, items = items, frozenset()
         else:
@@ -93,11 +94,11 @@ def _may(host: BlenderHost, kind: type, prop: Any, *, write: bool) -> bool:
 _NUMBERS = frozenset({"BOOLEAN", "INT", "FLOAT", "ENUM"})
 
 
-def _next(kinds: Kinds, name: str) -> tuple[Kinds, Kinds]:
-    """The types of the property `name` of any of the types, and those of its items where it is a collection."""
+def _next(kinds: Kinds, named: list[tuple[type, Any]]) -> tuple[Kinds, Kinds]:
+    """The types of what these properties of the types give, and those of its items where it is a collection."""
     found: set[type] = set()
     items: set[type] = set()
-    for _kind, prop in _having(kinds, name):
+    for _kind, prop in named:
         if prop.type == "POINTER":
             found |= _struct(prop.fixed_type)
         elif prop.type == "COLLECTION":

@@ -114,15 +114,17 @@ def frees(struct: str, function: str) -> bool:
 def is_followed(struct: str, function: str) -> bool:
     """Whether a call moves nothing but what follows the collections: see `Stale.follows`."""
     path = f"{struct}.{function}"
-    removes = struct.startswith("BlendData") and function == "remove"
-    return path in _FOLLOWED or (removes and path not in _FREED_BY)
+    return path in _FOLLOWED or (_is_removal(struct, function) and path not in _FREED_BY)
 
 
 def removes_blocks(struct: str, function: str) -> bool:
     """Whether data-blocks may be gone after a call: with a mesh Blender removes the objects that show it."""
-    return (struct.startswith("BlendData") and function == "remove") or (
-        struct == "Object" and function in _REMOVING
-    )
+    return _is_removal(struct, function) or (struct == "Object" and function in _REMOVING)
+
+
+def _is_removal(struct: str, function: str) -> bool:
+    """Whether this is `remove` of a collection of `bpy.data`."""
+    return struct.startswith("BlendData") and function == "remove"
 
 
 def _in_object_mode(overridden: bool) -> bool:
