@@ -12,6 +12,7 @@ import operator
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from . import sturdy
+from .kinds import Kinds, is_static
 
 if TYPE_CHECKING:
     from .guards import Guard
@@ -23,6 +24,12 @@ _REFUSED_OPTIONS: Final = frozenset({"signature", "sig", "extobj", "like"})
 """Options that choose how numpy computes, and so may choose Python objects."""
 _SCALARS: Final = frozenset({int, float, bool, complex, str})
 _OBJECTS: Final = frozenset({fractions.Fraction, sturdy.deque})
+_LENDING: Final = Kinds(
+    lambda kind: (
+        is_static(kind) and kind.__name__ in "Vector Euler Quaternion Matrix Color IDPropertyArray".split()
+    )
+)
+"""Values of Blender's of which numpy would make views: into memory that Blender frees when it likes."""
 
 
 class Arguments:
@@ -44,6 +51,8 @@ class Arguments:
             self._refuse_long()
         elif kind is fractions.Fraction or value is object or self._holds_objects(value):
             self.refuse_objects()
+        elif _LENDING[kind]:
+            value = self.np.array(value)
         return value
 
     def _holds_objects(self, value: Any) -> bool:

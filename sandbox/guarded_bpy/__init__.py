@@ -18,7 +18,7 @@ from ..host import Reader, Writer
 from ..kinds import Kinds, is_static
 from ..policy import Policy
 from ..watchdog import Watchdog
-from . import bmesh_sizes, calls, views
+from . import bmesh_sizes, properties, views
 from .geometry import Geometry
 from .members import PLAIN_COLLECTION_METHODS, SESSION, Access, members
 from .operators import Operator, OperatorModule, Operators
@@ -29,11 +29,9 @@ __all__ = ("BlenderHost",)
 
 _STRUCTS = (bpy.types.bpy_struct, bpy.types.bpy_prop)
 _ID, _MODIFIER = bpy.types.ID, bpy.types.Modifier  # Blender searches its types each time one is named
-_OWN_OBJECTS = (Operators, OperatorModule, Operator)
+_OWN_OBJECTS = (Operators, OperatorModule, Operator, properties.Settings)
 _RNA_META = tuple({type(bpy.types.Object), type(bpy.types.PropertyGroup), type(bpy.types.Operator)} - {type})
-_C_TYPES = frozenset(
-    "IDPropertyGroup IDPropertyArray IDPropertyUIManager ContextTempOverride bpy_func".split()
-)
+_C_TYPES = frozenset("IDPropertyGroup IDPropertyArray ContextTempOverride bpy_func".split())
 _BMESH = frozenset(kind for kind in vars(bmesh.types).values() if isinstance(kind, type))
 
 
@@ -207,39 +205,42 @@ class BlenderHost:
 
     def getitem(self, value: Any, key: Any) -> Any:
         """`value[key]`: items of collections and arrays, custom properties of structs."""
-        if isinstance(value, bpy.types.bpy_struct) and calls.is_registered(self, value, key):
+        if isinstance(value, bpy.types.bpy_struct) and properties.is_registered(self, value, key):
             self.refuse(f"[{key!r}] of {value!r} belongs to an add-on: use the attribute .{key}", code="item")
         if isinstance(value, (type, *_OWN_OBJECTS)):
             raise TypeError(f"{value!r} is not subscriptable")
-        return value[key]
+        if properties.PARTS[type(value)]:
+            self.stale.properties.check(value)
+        found = value[key]
+        kind = type(found)
+        return self.stale.properties.give(value, found) if kind is list or properties.PARTS[kind] else found
 
     def setitem(self, value: Any, key: Any, new: Any) -> None:
         """`value[key] = new`."""
-        calls.check_depth(self, new)
+        properties.check_new(self, new)
         if isinstance(value, (type, *_OWN_OBJECTS)):
             self.refuse(f"items of {value!r} may not be changed", code="item")
         if isinstance(value, bpy.types.bpy_struct):
-            if calls.is_registered(self, value, key):
+            if properties.is_registered(self, value, key):
                 self.refuse(
                     f"[{key!r}] of {value!r} belongs to an add-on: use the attribute .{key}", code="item"
                 )
             _check_undone(self, value)
-            calls.let_go(self, value, key)
-            value[key] = new
+            properties.replace(self, value, key, new)
             if isinstance(value, _MODIFIER):
                 self.geometry.check(value.id_data)
             return
-        calls.let_go(self, value, key)
-        value[key] = new
+        self.stale.properties.check(value)
+        properties.replace(self, value, key, new)
 
     def delitem(self, value: Any, key: Any) -> None:
         """`del value[key]`."""
         if isinstance(value, (type, *_OWN_OBJECTS)) or (
-            isinstance(value, bpy.types.bpy_struct) and calls.is_registered(self, value, key)
+            isinstance(value, bpy.types.bpy_struct) and properties.is_registered(self, value, key)
         ):
             self.refuse(f"[{key!r}] of {value!r} may not be deleted", code="item")
-        calls.let_go(self, value, key)
-        del value[key]
+        self.stale.properties.check(value)
+        properties.delete(self, value, key)
 
     def iterated(self, value: Any) -> Any:
         """A collection's items as a list: Blender's iterator reads freed memory once an item is removed.

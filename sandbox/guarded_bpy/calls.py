@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from .. import paths
-from ..asked import has_own_table
 from ..host import Reader
-from ..weight import TooHeavy, weigh
 from . import overrides, reach, stale
 from .values import settled
 
@@ -22,18 +20,9 @@ if TYPE_CHECKING:
 __all__ = (
     "CHECKED",
     "array_foreach_set",
-    "check_depth",
     "checked",
-    "custom_get",
-    "custom_items",
-    "custom_keys",
-    "custom_pop",
-    "custom_values",
     "driver",
-    "group_removal",
-    "group_update",
     "keyframe",
-    "let_go",
     "path_resolve",
     "property_unset",
     "text_line",
@@ -373,119 +362,3 @@ def property_unset(host: BlenderHost, owner: Any, _name: str) -> Any:
 def array_foreach_set(_host: BlenderHost, owner: Any, _name: str) -> Any:
     """`foreach_set` of an array that may be written: arrays that may not are handed out as copies."""
     return owner.foreach_set
-
-
-# --- custom properties --------------------------------------------------------------------------------------
-
-
-def check_depth(host: BlenderHost, new: Any) -> None:
-    """Blender copies and frees nested groups by recursion, which overflows its stack."""
-    if isinstance(new, (dict, list, tuple)):
-        if has_own_table(new):
-            host.refuse("a custom property takes a plain dict: make one by dict(…)", code="item")
-        try:
-            weigh(new, _MAX_CUSTOM)
-        except TooHeavy:
-            host.exceed(
-                "a custom property this large, or nested this deeply, is over the limit", limit="sequence"
-            )
-
-
-_GROUPS = frozenset({"IDPropertyGroup", "IDPropertyArray"})
-
-
-def let_go(host: BlenderHost, owner: Any, key: Any) -> None:
-    """Before a custom property is replaced or removed: a reference to a part of it would point at freed memory."""
-    if not (hasattr(type(owner), "get") and isinstance(key, str)):
-        return
-    if type(owner.get(key)).__name__ in _GROUPS and host.stale.holds_properties():
-        host.refuse(
-            f"[{key!r}] has parts that the script still holds: read them by .to_dict() or .to_list(), "
-            "or del the variable first",
-            code="item",
-        )
-
-
-def group_update(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`update` of a group of custom properties."""
-
-    def call(values: Any) -> None:
-        check_depth(host, values)
-        for key in list(owner.keys()):
-            let_go(host, owner, key)
-        owner.update(values)
-
-    return call
-
-
-def group_removal(host: BlenderHost, owner: Any, name: str) -> Any:
-    """`pop` and `clear` of a group of custom properties."""
-
-    def call(*arguments: Any) -> Any:
-        for key in arguments[:1] if name == "pop" else list(owner.keys()):
-            let_go(host, owner, key)
-        return getattr(owner, name)(*arguments)
-
-    return call
-
-
-_MAX_CUSTOM = 2_000_000
-
-
-def is_registered(host: BlenderHost, owner: Any, key: object) -> bool:
-    """Whether the key is where Blender stores a property that an add-on registered on this struct."""
-    if not isinstance(key, str) or not hasattr(owner, "bl_rna"):
-        return False
-    asked = type(owner), str.__str__(key)
-    known = host.registered.get(asked)
-    if known is None:
-        prop = owner.bl_rna.properties.get(asked[1]) if _is_property(owner, asked[1]) else None
-        known = host.registered[asked] = prop is not None and prop.is_runtime
-    return known
-
-
-def _is_property(owner: Any, key: str) -> bool:
-    """Whether RNA may have a property of that name: `properties.get` goes through all of them before it says no."""
-    try:
-        owner.is_property_hidden(key)
-    except TypeError:  # not found
-        return False
-    except ValueError:  # not asked: it holds what ends a text in C, where the rest is not looked at
-        pass
-    return True
-
-
-def custom_get(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`get`: custom properties, without what add-ons registered."""
-
-    def call(key: str, default: Any = None) -> Any:
-        return default if is_registered(host, owner, key) else owner.get(key, default)
-
-    return call
-
-
-def custom_pop(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`pop`, likewise."""
-
-    def call(key: str, *default: Any) -> Any:
-        if is_registered(host, owner, key):
-            host.refuse(f"[{key!r}] belongs to an add-on")
-        let_go(host, owner, key)
-        return owner.pop(key, *default)
-
-    return call
-
-
-def custom_keys(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`keys`, as a list."""
-    return lambda: [key for key, _value in owner.items() if not is_registered(host, owner, key)]
-
-
-def custom_values(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`values`, as a list."""
-    return lambda: [value for key, value in owner.items() if not is_registered(host, owner, key)]
-
-
-def custom_items(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`items`, as a list."""
-    return lambda: [(key, value) for key, value in owner.items() if not is_registered(host, owner, key)]

@@ -19,7 +19,7 @@ import bpy
 
 from ..host import Reader, Writer
 from ..policy import Level, Policy, policy
-from . import calls, overrides, reach, values
+from . import calls, overrides, properties, reach, values
 from .stale import FRAGILE, frees
 
 __all__ = ("PLAIN_COLLECTION_METHODS", "SESSION", "Access", "Members", "lineage", "members")
@@ -63,18 +63,14 @@ _STRUCT_METHODS: dict[str, Reader] = {
     "driver_remove": calls.driver,
     "path_resolve": calls.path_resolve,
     "property_unset": calls.property_unset,
-    "get": calls.custom_get,
-    "pop": calls.custom_pop,
-    "keys": calls.custom_keys,
-    "values": calls.custom_values,
-    "items": calls.custom_items,
+    **properties.METHODS,
 }
 #: The same of one struct, by `Struct.function`.
 _METHODS: dict[str, Reader] = {"Context.temp_override": overrides.temp_override}
 #: Properties whose new value is looked at, besides those of `values.writer`.
 _WRITERS: dict[str, Writer] = {"TextLine.body": calls.text_line, **reach.WRITERS}
 _PLAIN_STRUCT_METHODS = frozenset(
-    "path_from_id is_property_set is_property_hidden is_property_readonly id_properties_ui id_data".split()
+    "path_from_id is_property_set is_property_hidden is_property_readonly id_data".split()
 )
 PLAIN_COLLECTION_METHODS = frozenset("keys values items get find id_data update".split())
 _COLLECTION_METHODS = {
@@ -87,7 +83,6 @@ _PLAIN_ARRAY_METHODS = frozenset("foreach_get id_data".split())
 _C_TYPES: dict[str, frozenset[str]] = {
     "IDPropertyGroup": frozenset("keys values items get pop update to_dict clear name".split()),
     "IDPropertyArray": frozenset("to_list typecode".split()),
-    "IDPropertyUIManager": frozenset("update clear as_dict update_from".split()),
     "ContextTempOverride": frozenset(),
     "bpy_func": frozenset(),
     "bpy_prop": frozenset(),
@@ -194,10 +189,8 @@ class Members:
                 return Access(read=calls.array_foreach_set)
             return PLAIN if name in _PLAIN_ARRAY_METHODS else _refused(kind, name)
         allowed = _C_TYPES.get(kind.__name__)
-        if kind.__name__ == "IDPropertyGroup" and name == "update":
-            return Access(read=calls.group_update)
-        if kind.__name__ == "IDPropertyGroup" and name in ("pop", "clear"):
-            return Access(read=calls.group_removal)
+        if allowed is not None and name in allowed and properties.PARTS[kind]:
+            return Access(read=properties.group_member)
         if allowed is not None:
             return PLAIN if name in allowed else _refused(kind, name)
         return _refused(kind, name)

@@ -13,13 +13,12 @@ as they are.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import inspect
 import sys
 from collections.abc import Collection
 from functools import cache
-from itertools import compress, islice
+from itertools import compress, filterfalse, islice
 from typing import Any
 
 import bmesh
@@ -29,10 +28,10 @@ import mathutils
 from ..kinds import Kinds
 from . import parts
 from .alive import Now, RootsByPointer, root_of
+from .properties import PARTS, Given, words
 
 __all__ = ("FRAGILE", "FREEING", "Stale")
 
-_WORD = ctypes.sizeof(ctypes.c_void_p)
 _VECTORS = (mathutils.Vector, mathutils.Euler, mathutils.Quaternion, mathutils.Matrix, mathutils.Color)
 
 _LAYER_DATA = (bmesh.types.BMLoopUV, bmesh.types.BMDeformVert)
@@ -158,12 +157,11 @@ def _is_rooted(kind: type) -> bool:
     """Whether values of this type are, or know, references to what may be freed."""
     if issubclass(kind, _STRUCT):
         return _ROOTS[kind] is not None
-    return kind in _VECTORS or issubclass(kind, _REFERENCES)
+    return kind in _VECTORS or issubclass(kind, _REFERENCES) or PARTS[kind]
 
 
 _ROOTED = Kinds(_is_rooted, _STRUCT)
 _LOOSE = Kinds(lambda kind: kind in _VECTORS or kind in _LAYER_DATA, _STRUCT)
-_PROPERTY_PARTS = Kinds(lambda kind: kind.__name__.startswith("IDProperty"), _STRUCT)
 
 
 class Stale:
@@ -184,6 +182,8 @@ class Stale:
         self._keyed = False
         self._harmless = False
         self._owned: list[tuple[Any, Any]] = []
+        self._parts: list[Any] = []
+        self.properties = Given()
         self.follows = False
         """Whether the script has come to what follows the collections: the layers of a scene, their own items."""
         self._spared: list[Any] = []
@@ -195,7 +195,7 @@ class Stale:
             (nothing, bpy.types.Function.bl_rna.properties["parameters"]),
             (manager.progress_end, manager.bl_rna.functions["progress_end"]),
         ):
-            at = [i for i, word in enumerate(_words(donor)) if word == member.as_pointer()]
+            at = [i for i, word in enumerate(words(donor)) if word == member.as_pointer()]
             if len(at) == 1:
                 self._donors[type(donor)] = donor
                 self._member[type(donor)] = at[0]
@@ -242,7 +242,9 @@ class Stale:
         """Data-blocks may be about to go: note whose parts the script holds, which nobody can tell afterwards."""
         if self._slot is None:
             return
-        for value in self._held(_ROOTED):
+        held = self._held(_ROOTED)
+        self._parts = [value for value in held if PARTS[type(value)]]
+        for value in held:
             reference = value.owner if type(value) in _VECTORS else value
             owner = self._owner(reference)
             if owner is not None:
@@ -250,6 +252,11 @@ class Stale:
 
     def after_removal(self) -> None:
         """Invalidate the parts of those that went; Blender itself does so for the data-blocks alone."""
+        self._invalidate_removed()
+        self.properties.void_gone(self._parts)
+        self._parts.clear()
+
+    def _invalidate_removed(self) -> None:
         while self._owned:
             reference, owner = self._owned.pop()
             if _is_removed(owner):
@@ -263,7 +270,8 @@ class Stale:
 
     def after_operator(self, *, overridden: bool) -> None:
         """It ran."""
-        self.after_removal()
+        self._parts.clear()
+        self._invalidate_removed()
         if not (self._harmless and _in_object_mode(overridden)):
             self.sweep()
 
@@ -282,6 +290,7 @@ class Stale:
                 reference = value.owner if type(value) in _VECTORS else value
                 if reference is not fresh and not self._is_alive(reference, now):
                     self._invalidate(reference)
+        self.properties.void_gone(value for value in held if PARTS[type(value)])
 
     def free(self, mesh: Any) -> None:
         """`mesh.free()`, where the script holds nothing of its layers: such a pointer nothing invalidates.
@@ -293,9 +302,14 @@ class Stale:
         else:
             mesh.free()
 
-    def holds_properties(self) -> bool:
-        """Whether the script holds a group or array of custom properties, or a view of one."""
-        return bool(self._held(_PROPERTY_PARTS))
+    def after_property(self) -> None:
+        """A custom property with parts was replaced or removed."""
+        self.properties.void_gone(self._held(PARTS))
+
+    def after_inputs(self) -> None:
+        """Custom properties may have been replaced that are seldom read."""
+        if self.properties.given:
+            self.after_property()
 
     def _held(self, wanted: Kinds) -> Collection[Any]:
         """All that the script holds of some kinds: what the collector tracks, what that refers to, and its variables.
@@ -313,6 +327,7 @@ class Stale:
                     break  # the module's own, below which nothing is the script's
                 found += frame.f_locals.values()
             frame = frame.f_back  # type: ignore[assignment]
+        _add_untracked(found)
         # there may be millions, nearly all of them plain values: no line of Python is run for each
         held = list(compress(found, map(wanted.__getitem__, map(type, found))))
         return dict(zip(map(id, held), held, strict=True)).values()
@@ -327,7 +342,7 @@ class Stale:
                 return owner is None or root is None or now.has(owner, root, reference.as_pointer(), kind)
             if not issubclass(kind, _REFERENCES):
                 return True
-            block, struct, pointer = _words(reference)[self._slot - 1 : self._slot + 2]
+            block, struct, pointer = words(reference)[self._slot - 1 : self._slot + 2]
             # a null type is what an earlier sweep gave it
             root = None if block in (0, pointer) or struct == 0 else self._roots[struct]
             if root is None:
@@ -343,7 +358,7 @@ class Stale:
         try:
             if type(reference) is bpy.types.bpy_func:  # it knows its data-block and does not show it
                 assert self._slot is not None
-                return Now().block(_words(reference)[self._slot - 1])
+                return Now().block(words(reference)[self._slot - 1])
             return getattr(reference, "id_data", None)
         except ReferenceError:  # an earlier sweep found that it was gone
             return None
@@ -353,11 +368,23 @@ class Stale:
         assert self._slot is not None
         donor = self._donors.get(type(reference))
         if donor is None:
-            _words(reference)[self._slot] = 0
+            words(reference)[self._slot] = 0
             return
-        theirs, mine = _words(donor), _words(reference)
+        theirs, mine = words(donor), words(reference)
         for at in (*range(self._slot - 1, self._slot + 2), self._member[type(donor)]):
             mine[at] = theirs[at]
+
+
+def _add_untracked(found: list[Any]) -> None:
+    """Add what tuples and dicts hold that the collector lets go of: those whose items it does not track either."""
+    last = found
+    while last:
+        loose = filterfalse(gc.is_tracked, compress(last, map(_UNTRACKED.__contains__, map(type, last))))
+        last = gc.get_referents(*{id(each): each for each in loose}.values())
+        found += last
+
+
+_UNTRACKED = frozenset({tuple, dict})
 
 
 def _is_removed(owner: Any) -> bool:
@@ -389,24 +416,14 @@ def _kind(owner: Any) -> str:
 _GROWING = frozenset("SplinePoints SplineBezierPoints FCurveKeyframePoints GPencilStrokePoints".split())
 
 
-def _words(reference: Any) -> Any:
-    """The memory of one of Blender's references, word by word."""
-    return _words_type(type(reference).__basicsize__ // _WORD).from_address(id(reference))
-
-
-@cache
-def _words_type(count: int) -> Any:
-    return ctypes.c_size_t * count
-
-
 @cache
 def _type_slot() -> int | None:
     """Which word of a reference is its type: the one between the data-block's pointer and the item's own."""
     scene = bpy.data.scenes[0]
     found = set()
     for item in (scene.render, scene.display, scene.unit_settings):
-        words = _words(item)
+        memory = words(item)
         wanted = [scene.as_pointer(), item.bl_rna.as_pointer(), item.as_pointer()]
-        at = [i for i in range(len(words) - 2) if list(words[i : i + 3]) == wanted]
+        at = [i for i in range(len(memory) - 2) if list(memory[i : i + 3]) == wanted]
         found.add(at[0] + 1 if len(at) == 1 else None)
     return found.pop() if len(found) == 1 else None

@@ -112,6 +112,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _touching
     if path == "AnimData.action":
         return _acting
+    if path == "NodesModifier.node_group":
+        return _regrouping
     if path in _REBUILDS:
         return _rebuilding
     if name == "default_value" and struct.startswith(("NodeSocketInt", "NodeSocketFloat")):
@@ -168,6 +170,12 @@ def _touching(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 def _acting(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     setattr(value, name, new)
     host.geometry.animate()
+
+
+def _regrouping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """The group of a Geometry Nodes modifier, whose inputs are custom properties before Blender 5.2."""
+    shaping(host, value, name, new)
+    host.stale.after_inputs()
 
 
 def _rebuilding(host: BlenderHost, value: Any, name: str, new: Any) -> None:
