@@ -396,7 +396,7 @@ class Builtins:
         add = self._guard.operators.add
         if isinstance(start, str | bytes):
             return sum(items, start)
-        for item in self.ticked(iter(items)):
+        for item in self.ticked(iter(self._guard.iterated(items))):
             start = add(start, item)
         return start
 

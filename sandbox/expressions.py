@@ -298,9 +298,14 @@ class Expressions(Operations):
                 place = {"lineno": node.lineno, "col_offset": node.col_offset}
                 function = self.name(hooks.RAW[name], node)
                 return ast.Call(function, arguments, self.visit_all(node.keywords), **place)
-        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and self.kind(node) not in CONTAINERS:
-            return self.call(hooks.ITERATED, node, self.visit(node))
-        return self.visit(node)
+        if isinstance(node, _MAKING_LISTS) or self.kind(node) in CONTAINERS:
+            return self.visit(node)
+        return self.call(hooks.ITERATED, node, self.visit(node))
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        """`yield from values`."""
+        node.value = self.iterated(node.value)
+        return node
 
     def _isinstance(self, node: ast.Call) -> ast.expr | None:
         """`isinstance(value, (int, str))`: with builtin types written out it is Python's own."""
@@ -390,6 +395,13 @@ class Expressions(Operations):
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
         """`name := value`."""
         return self.node_contents_visit(node)
+
+
+#: What gives no collection of Blender's.
+_MAKING_LISTS = (
+    *(ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.JoinedStr),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+)
 
 
 def _elements(node: ast.expr) -> list[ast.expr]:

@@ -241,15 +241,16 @@ def _bounded_draw(length: Callable[[int], None], draw: Callable[..., Any], argum
 class _Chain:
     """`itertools.chain`."""
 
-    def __init__(self, ticked: Callable[[Iterator[Any]], Iterator[Any]]) -> None:
-        self._ticked = ticked
+    def __init__(self, guard: Guard) -> None:
+        self._ticked = guard.builtins.ticked
+        self._iterated = guard.iterated
 
     def __call__(self, *items: Any) -> Iterator[Any]:
-        return self._ticked(itertools.chain(*items))
+        return self.from_iterable(items)
 
     def from_iterable(self, items: Any) -> Iterator[Any]:
         """`itertools.chain.from_iterable`."""
-        return self._ticked(itertools.chain.from_iterable(items))
+        return self._ticked(itertools.chain.from_iterable(map(self._iterated, self._iterated(items))))
 
 
 def _itertools(guard: Guard) -> Members:
@@ -309,12 +310,19 @@ def _itertools(guard: Guard) -> Members:
     choices = ("batched", "combinations", "combinations_with_replacement", "permutations")
     members |= {name: chosen(getattr(itertools, name)) for name in choices if hasattr(itertools, name)}
     members |= {"islice": islice, "compress": compress, "product": product, "tee": tee, "groupby": groupby}
-    return members | {"chain": _Chain(ticked)}
+    drawing = {name: _drawing(guard, function) for name, function in members.items()}
+    return {**drawing, "chain": _Chain(guard)}
+
+
+def _drawing(guard: Guard, function: Any) -> Callable[..., Any]:
+    """A function that goes through its arguments while the script runs."""
+    return lambda *arguments, **named: function(*map(guard.iterated, arguments), **named)
 
 
 def _functools(guard: Guard) -> Members:
     def reduce(function: Any, items: Any, *start: Any) -> Any:
-        return functools.reduce(guard.builtins.ticking(function), guard.builtins.ticked(iter(items)), *start)
+        drawn = guard.builtins.ticked(iter(guard.iterated(items)))
+        return functools.reduce(guard.builtins.ticking(function), drawn, *start)
 
     def wraps(wrapped: Any, **_options: Any) -> Callable[[Any], Any]:
         return lambda wrapper: update_wrapper(wrapper, wrapped)

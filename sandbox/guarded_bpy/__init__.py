@@ -19,6 +19,7 @@ from ..kinds import Kinds, is_static
 from ..policy import Policy
 from ..watchdog import Watchdog
 from . import bmesh_sizes, properties, views
+from .depsgraph import Instances
 from .geometry import Geometry
 from .members import PLAIN_COLLECTION_METHODS, SESSION, Access, members
 from .operators import Operator, OperatorModule, Operators
@@ -28,8 +29,8 @@ from .stale import Stale
 __all__ = ("BlenderHost",)
 
 _STRUCTS = (bpy.types.bpy_struct, bpy.types.bpy_prop)
-_ID, _MODIFIER = bpy.types.ID, bpy.types.Modifier  # Blender searches its types each time one is named
-_OWN_OBJECTS = (Operators, OperatorModule, Operator, properties.Settings)
+_MODIFIER = bpy.types.Modifier  # Blender searches its types each time one is named
+_OWN_OBJECTS = (Operators, OperatorModule, Operator, properties.Settings, Instances)
 _RNA_META = tuple({type(bpy.types.Object), type(bpy.types.PropertyGroup), type(bpy.types.Operator)} - {type})
 _C_TYPES = frozenset("IDPropertyGroup IDPropertyArray ContextTempOverride bpy_func".split())
 _BMESH = frozenset(kind for kind in vars(bmesh.types).values() if isinstance(kind, type))
@@ -243,11 +244,8 @@ class BlenderHost:
         properties.delete(self, value, key)
 
     def iterated(self, value: Any) -> Any:
-        """A collection's items as a list: Blender's iterator reads freed memory once an item is removed.
-
-        The items of a depsgraph live for one turn of its iterator, which nothing can remove them from.
-        """
-        if isinstance(value, bpy.types.bpy_prop_collection) and isinstance(value.id_data, _ID):
+        """A collection's items as a list: Blender's iterator reads freed memory once an item is removed."""
+        if isinstance(value, bpy.types.bpy_prop_collection):
             return value.values()
         return value
 

@@ -40,6 +40,7 @@ def checked(path: str) -> Reader:
     removes = stale.removes_blocks(struct, function)
     if path == "NodeLinks.new":
         return _new_link
+    evaluates = check in _EVALUATING
     parameters: dict[type, list[str]] = {}
 
     def read(host: BlenderHost, owner: Any, name: str) -> Any:
@@ -55,13 +56,14 @@ def checked(path: str) -> Reader:
                 kwargs = {key: settled(value) for key, value in kwargs.items()}
                 check(host, owner, {**dict(zip(names, args, strict=False)), **kwargs})
             moves = host.stale.follows if followed else may_free and not stale.is_blank(owner.id_data)
-            if removes:
-                host.stale.before_removal()
+            removing = removes or (evaluates and host.stale.evaluates)
+            if removing:
+                host.stale.before_removal(evaluates=evaluates)
             # looked up only now: what holds a function is looked through for what it belongs to
             try:
                 result = getattr(owner, name)(*args, **kwargs)
             finally:
-                if removes:
+                if removing:
                     host.stale.after_removal()
             if moves:
                 host.stale.after_call(owner, name, result)
@@ -229,6 +231,16 @@ def _evaluation(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
     host.geometry.check_touched(float(frame) if isinstance(frame, (int, float)) else 0.0)
 
 
+def _evaluated(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    """The script is about to be given a depsgraph: it may hold parts of evaluated copies from now on."""
+    host.stale.evaluates = True
+    _evaluation(host, owner, arguments)
+
+
+#: Checks of functions that may evaluate the scene anew.
+_EVALUATING = frozenset({_evaluation, _evaluated})
+
+
 def _modifier(host: BlenderHost, owner: Any, _arguments: Arguments) -> None:
     host.geometry.touch(owner.id_data)
 
@@ -280,7 +292,7 @@ CHECKED: dict[str, Check] = {
     "FCurve.convert_to_keyframes": _frames,
     "Nodes.new": _node_type,
     "ObjectModifiers.new": _modifier,
-    "Context.evaluated_depsgraph_get": _evaluation,
+    "Context.evaluated_depsgraph_get": _evaluated,
     "ViewLayer.update": _evaluation,
     "Depsgraph.update": _evaluation,
     "Scene.frame_set": _evaluation,

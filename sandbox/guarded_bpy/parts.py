@@ -121,7 +121,7 @@ def find(owner: Any, wanted: str) -> tuple[list[tuple[int, int]], dict[int, type
     For a struct of functions: what they are called on. None where nothing leads to such structs from there.
     """
     leading = _Leading(_leading_to(wanted))
-    if isinstance(owner, _SESSION) or owner.is_evaluated or not leading[type(owner)]:
+    if isinstance(owner, _SESSION) or not leading[type(owner)]:
         return None
     kind = getattr(bpy.types, wanted)
     ranges: list[tuple[int, int]] = []

@@ -118,7 +118,11 @@ def is_followed(struct: str, function: str) -> bool:
 
 def removes_blocks(struct: str, function: str) -> bool:
     """Whether data-blocks may be gone after a call: with a mesh Blender removes the objects that show it."""
-    return _is_removal(struct, function) or (struct == "Object" and function in _REMOVING)
+    return (
+        _is_removal(struct, function)
+        or (struct == "Object" and function in _REMOVING)
+        or (struct == "ViewLayers" and function == "remove")  # with its evaluated copies
+    )
 
 
 def _is_removal(struct: str, function: str) -> bool:
@@ -161,6 +165,7 @@ def _is_rooted(kind: type) -> bool:
 
 
 _ROOTED = Kinds(_is_rooted, _STRUCT)
+_BLENDERS = Kinds(lambda kind: kind in _VECTORS or issubclass(kind, _REFERENCES), _STRUCT)
 _LOOSE = Kinds(lambda kind: kind in _VECTORS or kind in _LAYER_DATA, _STRUCT)
 
 
@@ -187,6 +192,11 @@ class Stale:
         self.follows = False
         """Whether the script has come to what follows the collections: the layers of a scene, their own items."""
         self._spared: list[Any] = []
+        self.evaluates = False
+        """Whether the script has come to a depsgraph, and so to evaluated copies."""
+        self.evaluations = 0
+        self.lending: dict[int, set[int]] = {}
+        """By the id of an instance whose turn it is, where the objects are that were lent in its loop."""
 
     def _find_donors(self) -> None:
         manager = bpy.context.window_manager
@@ -238,8 +248,12 @@ class Stale:
         else:
             self._pending = True
 
-    def before_removal(self) -> None:
-        """Data-blocks may be about to go: note whose parts the script holds, which nobody can tell afterwards."""
+    def before_removal(self, *, evaluates: bool = False) -> None:
+        """Data-blocks may be about to go: note whose parts the script holds, which nobody can tell afterwards.
+
+        So may the parts of evaluated copies: these stay the same data-blocks when the scene is evaluated anew.
+        """
+        self.evaluations += evaluates
         if self._slot is None:
             return
         held = self._held(_ROOTED)
@@ -257,16 +271,30 @@ class Stale:
         self._parts.clear()
 
     def _invalidate_removed(self) -> None:
+        now = Now()
         while self._owned:
             reference, owner = self._owned.pop()
-            if _is_removed(owner):
+            if _is_removed(owner) or (
+                self.evaluates and owner.is_evaluated and not self._is_alive(reference, now)
+            ):
                 self._invalidate(reference)
+
+    def let_go(self, lent: set[int]) -> None:
+        """Invalidate the objects at these addresses, and all that is known to be theirs."""
+        if self._slot is None:
+            return
+        for value in self._held(_BLENDERS):
+            reference = value.owner if type(value) in _VECTORS else value
+            if isinstance(reference, _REFERENCES):
+                block, _struct, pointer = words(reference)[self._slot - 1 : self._slot + 2]
+                if block in lent or pointer in lent:
+                    self._invalidate(reference)
 
     def before_operator(self, idname: str, *, overridden: bool) -> None:
         """An operator is about to run, within a `temp_override` or not."""
         self._harmless = idname.startswith(_HARMLESS) and _in_object_mode(overridden)
-        if not idname.startswith(_SPARING):
-            self.before_removal()
+        if self.evaluates or not idname.startswith(_SPARING):
+            self.before_removal(evaluates=True)
 
     def after_operator(self, *, overridden: bool) -> None:
         """It ran."""

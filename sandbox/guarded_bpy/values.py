@@ -12,6 +12,7 @@ import bpy
 
 from .. import paths
 from ..host import Reader, Writer
+from . import depsgraph
 from .geometry import SETTINGS
 
 if TYPE_CHECKING:
@@ -297,13 +298,6 @@ def _pixels(host: BlenderHost, value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
-def _instances(host: BlenderHost, value: Any, name: str) -> Any:
-    """Blender lists instances of instances one by one."""
-    host.geometry.check_touched()
-    host.geometry.check_instances()
-    return getattr(value, name)
-
-
 def _layer_data(host: BlenderHost, value: Any, name: str) -> Any:
     """The values of an attribute, except those that say which corner has which vertex."""
     if value.name.startswith("."):
@@ -343,7 +337,7 @@ READERS: dict[str, Reader] = {
         _following,
     ),
     "Image.pixels": _pixels,
-    "Depsgraph.object_instances": _instances,
+    **depsgraph.READERS,
     "IntAttribute.data": _layer_data,
     "Int2Attribute.data": _layer_data,
 }

@@ -444,6 +444,41 @@ def test_collections_of_what_is_gone_are_empty() -> None:
     assert result(nodes + "result = [len(x), [i for i in x]]") == [0, []]
 
 
+@pytest.mark.parametrize(
+    "draw",
+    [
+        "iter(m)",
+        "map(lambda each: each, m)",
+        "itertools.chain(m, [None])",
+        "itertools.chain.from_iterable([m])",
+        "itertools.accumulate(m, lambda last, each: each)",
+        "(each for each in getattr(o, 'modifiers'))",
+        "(each for each in (m if m else ()))",
+        "through()",
+    ],
+)
+def test_a_collection_that_is_gone_through_may_be_emptied(draw: str) -> None:
+    """Blender's own iterators go on from an item that is gone."""
+    take = (
+        "import itertools\no = bpy.context.object\nm = o.modifiers\nfor _ in range(9): m.new('a', 'BEVEL')\n"
+        "def through():\n    yield from m\n"
+    )
+    with pytest.raises(HandlerError, match="BevelModifier has been removed"):
+        result(f"{take}x = {draw}\nnext(x)\nm.clear()\n[each.name for each in x]")
+
+
+def test_data_blocks_may_be_removed_while_they_are_gone_through() -> None:
+    make = "for _ in range(9): bpy.data.texts.new('t')\n"
+    assert (
+        result(f"{make}for each in bpy.data.texts: bpy.data.texts.remove(each)\nresult = len(bpy.data.texts)")
+        == 0
+    )
+    remove = "    for each in list(bpy.data.texts): bpy.data.texts.remove(each)\n"
+    assert result(f"{make}for each in getattr(bpy.data, 'texts'):\n{remove}result = len(bpy.data.texts)") == 0
+    reduced = "import functools\ndef f(last, each):\n" + remove + "    return 7\n"
+    assert result(f"{make}{reduced}result = functools.reduce(f, bpy.data.texts)") == 7
+
+
 def test_what_frees_nothing_is_not_swept_after(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or building a tree would take the square of its nodes."""
     sweeps: list[None] = []

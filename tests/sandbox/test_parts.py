@@ -104,12 +104,12 @@ def test_many_items_of_an_array() -> None:
     assert "ReferenceError" in _raised(f"{code}m.layers.clear()\nx.select")
 
 
-def _parts() -> list[Any]:
-    """All that can be read of the data of this file, along every way."""
+def _parts(*roots: Any) -> list[Any]:
+    """All that can be read of these, along every way."""
     readable = policy("blender").readable
     names: dict[type, list[str]] = {}
     found: dict[Any, Any] = {}
-    waiting: list[Any] = [bpy.data]
+    waiting: list[Any] = list(roots)
     while waiting:
         value = waiting.pop()
         kind: Any = type(value)
@@ -153,8 +153,11 @@ def test_all_that_can_be_read_is_alive() -> None:
                     continue
     for setup, take, _free, _use in GONE.values():
         exec(f"{setup}x = {take}\n", {})
-    parts = _parts()
+    parts = _parts(bpy.data)
     kinds = {type(part).__name__ for part in parts}
     assert {"ColorRampElement", "CurveMapPoint", "DriverTarget", "LayerCollection", "FModifierNoise"} <= kinds
     references, now = stale.Stale(), alive.Now()
     assert [part for part in parts if not references._is_alive(part, now)] == []
+    copies = _parts(*bpy.context.evaluated_depsgraph_get().ids)
+    assert len([part for part in copies if part.id_data is not None and part.id_data.is_evaluated]) > 500
+    assert [part for part in copies if not references._is_alive(part, now)] == []
