@@ -46,7 +46,7 @@ def result(code: str) -> Any:
         ("e.data.vertices[0]", "bpy.ops.mesh.primitive_cube_add()", "x.co"),
         ("e.data.vertices[0]", "bpy.ops.object.select_all(action='DESELECT')", "x.co"),
         ("e.data.vertices[0].co", _UPDATE, "x.x"),
-        ("e.modifiers[0]", _UPDATE, "x.name"),
+        ("e.modifiers[0]", f"o.modifiers.clear()\n{_UPDATE}", "x.name"),
         ("e.to_mesh().vertices[0]", _UPDATE, "x.co"),
         ("e.modifiers[0]", f"bpy.data.objects.remove(o)\n{_UPDATE}", "x.name"),
         (
