@@ -121,7 +121,8 @@ class _Arrays(Arguments):
             **{name: self._wrapped(getattr(np, name), self._product) for name in _PRODUCTS},
             **{name: self._wrapped(getattr(np, name), self._sections) for name in _SPLITTING},
             **{name: getattr(np, name) for name in _CONSTANTS},
-            **{name: getattr(np, name) for name in (*_SCALARS, *_ABSTRACT) if hasattr(np, name)},
+            **{name: getattr(np, name) for name in _ABSTRACT if hasattr(np, name)},
+            **{name: self._scalar(getattr(np, name)) for name in _SCALARS if hasattr(np, name)},
             **self._filled(),
             **self._worked_on(),
         }
@@ -211,6 +212,24 @@ class _Arrays(Arguments):
         made = MADE.get(getattr(function, "__name__", ""))
         call.__name__ = call.__qualname__ = getattr(function, "__name__", "function")
         return call
+
+    def _scalar(self, kind: Any) -> Any:
+        """A type of numpy's numbers as a function: it would go through all that tuples of tuples unfold to."""
+        known = self.guard.builtins.facade(kind)
+        if known is not kind:  # by another name
+            return known
+
+        def scalar(*values: Any) -> Any:
+            if not SCALAR_TYPES.issuperset(map(type, values)):
+                values = tuple(map(self.inward, values))
+            return self.outward(kind(*values))
+
+        scalar.__name__ = scalar.__qualname__ = kind.__name__
+        made: Any = scalar
+        made.dtype = self.np.dtype(
+            kind
+        )  # by which numpy takes it for the type, in lists of fields and comparisons
+        return self.guard.builtins.add_facade(made, kind)
 
     def _method(self, name: str) -> Callable[..., Any]:
         return self._wrapped(

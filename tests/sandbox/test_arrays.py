@@ -49,6 +49,24 @@ def test_honest_use() -> None:
     ]
 
 
+def test_types_of_numbers_are_what_they_are_in_numpy() -> None:
+    out = run(
+        "a = np.zeros(2, dtype=np.float32)\nx = a[0]\n"
+        "print(a.dtype == np.float32, np.float32 == a.dtype, a.dtype != np.float64, np.float64 is np.double)\n"
+        "print(isinstance(x, np.float32), isinstance(x, (int, np.floating)), type(x) is np.float32, issubclass(np.float64, float))\n"
+        "print(np.float64(3), np.float32([1, 2]).tolist(), np.int32('5'), np.bool_(1), np.complex64(1 + 2j), np.float64())\n"
+        "print(np.zeros(2, dtype=[('a', np.float32)]).dtype, np.dtype(np.int8).name, a.astype(np.int64).dtype, np.sum(a, dtype=np.float64).dtype)\n"
+        "print({np.float32: 1}[type(x)], np.float64.__name__, np.float64(10 ** 30), [float(v) for v in map(np.float32, [1, 2])])\n"
+    )
+    assert out.splitlines() == [
+        "True True True True",
+        "True True True True",
+        "3.0 [1.0, 2.0] 5 True (1+2j) 0.0",
+        "[('a', '<f4')] int8 int64 float64",
+        "1 float64 1e+30 [1.0, 2.0]",
+    ]
+
+
 REFUSED = [
     "np.load('x', allow_pickle=True)",
     "np.save('x', [1])",
@@ -159,6 +177,9 @@ HUGE = [
     "np.dot(np.ones((3000, 3000)), np.ones((3000, 3000)))",
     "np.linalg.inv(np.ones((2000, 2000)))",
     "np.linalg.svd(np.ones((2000, 2000)))",
+    "t = (1,)\nfor _ in range(40): t = (t, t)\nnp.float64(t)",
+    "t = (1,)\nfor _ in range(40): t = (t, t)\nlist(map(np.int32, [t]))",
+    "t = (1,)\nfor _ in range(40): t = (t, t)\ntype(np.bool_(1))(t)",
 ]
 
 
