@@ -9,21 +9,34 @@ from typing import TYPE_CHECKING, Any
 
 import bmesh
 
-from . import stale
+from . import bmesh_layers, stale
 from .values import settled
 
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("DISSOLVED", "member", "operator", "plain", "write")
+__all__ = ("DISSOLVED", "edited", "member", "operator", "plain", "write")
 
 #: Functions that write a mesh, and so move what references point to, or free one.
 _WRAPPED = frozenset({"clear", "free", "sort", "to_mesh"})
+#: Functions that move the layers of a mesh.
+_MOVING: dict[Any, frozenset[str]] = {
+    bmesh.types.BMesh: frozenset({"from_mesh", "from_object"}),
+    bmesh.types.BMLayerCollection: frozenset({"new", "remove", "verify"}),
+}
+#: Layers whose values are references, by what has them.
+_LENDING: dict[Any, frozenset[str]] = dict.fromkeys(
+    (getattr(bmesh.types, f"BMLayerAccess{kind}") for kind in ("Vert", "Edge", "Face", "Loop")),
+    frozenset(bmesh_layers.KINDS),
+)
+_LOOKED_AT = _MOVING | _LENDING
 
 
 def plain(kind: type, name: str) -> bool:
     """Whether a member of a BMesh type may be read and written natively: all that it has, dunders apart."""
-    return not name.startswith("_") and name not in _WRAPPED and hasattr(kind, name)
+    if name.startswith("_") or name in _WRAPPED or name in _LOOKED_AT.get(kind, ()):
+        return False
+    return hasattr(kind, name)
 
 
 def member(host: BlenderHost, value: Any, name: str) -> Any:
@@ -31,6 +44,11 @@ def member(host: BlenderHost, value: Any, name: str) -> Any:
     if name.startswith("_"):
         host.refuse(f"{type(value).__name__}.{name} may not be used by a script", code="member")
     found = getattr(value, name)
+    if name in _LENDING.get(type(value), ()):
+        host.stale.lends = True
+        return found
+    if name in _MOVING.get(type(value), ()):
+        return _moving(host, found)
     if name == "free":
         return lambda: host.stale.free(value)
     if name == "clear" and isinstance(value, bmesh.types.BMesh):
@@ -50,7 +68,30 @@ def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 def _clear(host: BlenderHost, mesh: Any) -> None:
     if stale.in_generator():
         host.refuse("BMesh.clear() in a generator may empty what Blender is about to write: call it outside")
+    host.stale.before_move(True)
     mesh.clear()
+    host.stale.after_move()
+
+
+def _moving(host: BlenderHost, function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        host.stale.before_move(host.stale.lends)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            host.stale.after_move()
+
+    return call
+
+
+def edited(host: BlenderHost) -> Callable[..., Any]:
+    """`bmesh.from_edit_mesh`: what operators do to it, they do to what the script holds of it."""
+
+    def from_edit_mesh(mesh: Any) -> Any:
+        host.stale.edits = True
+        return bmesh.from_edit_mesh(mesh)
+
+    return from_edit_mesh
 
 
 def _sort(elements: Any) -> Callable[..., None]:
@@ -95,8 +136,9 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
         }
         if rule is not None:
             host.geometry.amount(rule(bm, arguments), f"bmesh.ops.{name}")
-        return function(bm, **arguments)
+        return moving(bm, **arguments) if host.stale.lends else function(bm, **arguments)
 
+    moving = _moving(host, function)
     call.__name__ = call.__qualname__ = name
     return call
 

@@ -25,8 +25,8 @@ import bmesh
 import bpy
 import mathutils
 
-from ..kinds import Kinds
-from . import parts
+from ..kinds import Kinds, is_static
+from . import bmesh_layers, parts
 from .alive import Now, RootsByPointer, root_of
 from .properties import PARTS, Given, words
 
@@ -34,7 +34,7 @@ __all__ = ("FRAGILE", "FREEING", "Stale")
 
 _VECTORS = (mathutils.Vector, mathutils.Euler, mathutils.Quaternion, mathutils.Matrix, mathutils.Color)
 
-_LAYER_DATA = (bmesh.types.BMLoopUV, bmesh.types.BMDeformVert)
+_LAYER_DATA = frozenset({"BMLoopUV", "BMDeformVert", "BMVertSkin"})
 _STRUCT = bpy.types.bpy_struct
 _MESH = bpy.types.Mesh
 _REFERENCES = (_STRUCT, bpy.types.bpy_prop, bpy.types.bpy_func)
@@ -166,7 +166,8 @@ def _is_rooted(kind: type) -> bool:
 
 _ROOTED = Kinds(_is_rooted, _STRUCT)
 _BLENDERS = Kinds(lambda kind: kind in _VECTORS or issubclass(kind, _REFERENCES), _STRUCT)
-_LOOSE = Kinds(lambda kind: kind in _VECTORS or kind in _LAYER_DATA, _STRUCT)
+_LOOSE = Kinds(lambda kind: kind in _VECTORS or _is_layer_data(kind), _STRUCT)
+_LENT = Kinds(lambda kind: kind in (mathutils.Vector, bmesh.types.BMesh) or _is_layer_data(kind), _STRUCT)
 
 
 class Stale:
@@ -195,6 +196,12 @@ class Stale:
         self.evaluates = False
         """Whether the script has come to a depsgraph, and so to evaluated copies."""
         self.evaluations = 0
+        self.lends = False
+        """Whether the script has come to layers of a BMesh whose values are references."""
+        self.edits = False
+        """Whether it has come to the BMesh of edit mode."""
+        self._lent: bmesh_layers.Lent | None = None
+        self._memory: list[Any] = []
         self.lending: dict[int, set[int]] = {}
         """By the id of an instance whose turn it is, where the objects are that were lent in its loop."""
 
@@ -254,6 +261,7 @@ class Stale:
         So may the parts of evaluated copies: these stay the same data-blocks when the scene is evaluated anew.
         """
         self.evaluations += evaluates
+        self.before_move(self.edits)
         if self._slot is None:
             return
         held = self._held(_ROOTED)
@@ -270,7 +278,22 @@ class Stale:
         self.properties.void_gone(self._parts)
         self._parts.clear()
 
+    def before_move(self, held: bool) -> None:
+        """Layers or coordinates of a BMesh are about to move or go: note what the script holds of them, if it may."""
+        if held:
+            lent = self._held(_LENT)
+            meshes = [value for value in lent if type(value) is bmesh.types.BMesh]
+            loose = [value for value in lent if type(value) is not bmesh.types.BMesh and _is_loose(value)]
+            self._lent = bmesh_layers.note(loose, meshes)
+
+    def after_move(self) -> None:
+        """They did."""
+        if self._lent is not None:
+            self._memory += self._lent.renew()
+            self._lent = None
+
     def _invalidate_removed(self) -> None:
+        self.after_move()
         now = Now()
         while self._owned:
             reference, owner = self._owned.pop()
@@ -295,6 +318,8 @@ class Stale:
         self._harmless = idname.startswith(_HARMLESS) and _in_object_mode(overridden)
         if self.evaluates or not idname.startswith(_SPARING):
             self.before_removal(evaluates=True)
+        elif not idname.startswith("mesh.select_"):
+            self.before_move(self.edits)
 
     def after_operator(self, *, overridden: bool) -> None:
         """It ran."""
@@ -406,7 +431,7 @@ class Stale:
 def _add_untracked(found: list[Any]) -> None:
     """Add what tuples and dicts hold that the collector lets go of: those whose items it does not track either."""
     last = found
-    while last:
+    while not _UNTRACKED.isdisjoint(map(type, last)):
         loose = filterfalse(gc.is_tracked, compress(last, map(_UNTRACKED.__contains__, map(type, last))))
         last = gc.get_referents(*{id(each): each for each in loose}.values())
         found += last
@@ -432,9 +457,18 @@ def in_generator() -> bool:
     return False
 
 
+def _is_layer_data(kind: type) -> bool:
+    return kind.__name__ in _LAYER_DATA and is_static(kind)
+
+
 def _is_loose(value: Any) -> bool:
     """Whether this points into memory that it does not know the owner of."""
-    return type(value) in _LAYER_DATA or (value.is_wrapped and value.owner is None)
+    if _is_layer_data(type(value)):
+        return True
+    owner = value.owner
+    return type(owner).__name__ == "PyCapsule" or (
+        owner is None and value.is_wrapped
+    )  # a capsule: a byte colour
 
 
 def _kind(owner: Any) -> str:

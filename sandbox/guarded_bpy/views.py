@@ -12,6 +12,7 @@ import bpy
 
 from ..builtins import stand_in
 from ..modules import View
+from . import bmesh_sizes
 from .operators import Operators
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ __all__ = ("views",)
 
 #: Names that plain modules share with scripts: functions and classes that compute or work on what they are given.
 _PLAIN: Mapping[str, str] = {
-    "bmesh": "new from_edit_mesh update_edit_mesh",
+    "bmesh": "new update_edit_mesh",
     "bmesh.types": "BMesh BMVert BMEdge BMFace BMLoop BMVertSeq BMEdgeSeq BMFaceSeq BMLayerItem",
     "bmesh.utils": "edge_rotate edge_split face_flip face_join face_split face_split_edgenet face_vert_separate "
     "loop_separate vert_collapse_edge vert_collapse_faces vert_dissolve vert_separate vert_splice",
@@ -80,7 +81,8 @@ def views(host: BlenderHost) -> dict[str, object]:
         _missing(host, "bpy.utils"),
     )
     made["bmesh.ops"] = View("bmesh.ops", {}, host.bmesh_operator)
-    bmesh = {m: made[f"bmesh.{m}"] for m in ("types", "utils", "geometry", "ops")}
+    bmesh: dict[str, Any] = {m: made[f"bmesh.{m}"] for m in ("types", "utils", "geometry", "ops")}
+    bmesh["from_edit_mesh"] = bmesh_sizes.edited(host)
     made["bmesh"] = View("bmesh", vars_of(made["bmesh"]) | bmesh, _missing(host, "bmesh"))
     extras = {name.partition(".")[2]: view for name, view in made.items() if name.startswith("bpy_extras.")}
     made["bpy_extras"] = View("bpy_extras", extras, _missing(host, "bpy_extras"))
