@@ -106,7 +106,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
     if struct in ("Image", "ColorManagedInputColorspaceSettings"):
         return _image
     if path in _CAPS:
-        return _capped(path, _CAPS[path])
+        capped = _capped(path, _CAPS[path])
+        return _then_swept(capped) if struct == "Lattice" else capped
     if path == "RenderSettings.engine":
         return _engine
     if path == "Object.data":
@@ -126,7 +127,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
 
 #: Properties whose change makes Blender free the items behind them, or make others of them in their place.
 _REBUILDS = frozenset(
-    "Spline.type NodeSocket.type NodeTreeInterfaceSocket.socket_type FluidModifier.fluid_type".split()
+    "Spline.type NodeSocket.type NodeTreeInterfaceSocket.socket_type FluidModifier.fluid_type "
+    "ParticleSettings.active_texture".split()
 )
 
 
@@ -319,6 +321,16 @@ def _keyed(host: BlenderHost, value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
+def _normal(_host: BlenderHost, value: Any, name: str) -> Any:
+    """A normal of a mesh, which works all of them out anew after many a change, and somewhere else."""
+    mesh, pointer = value.id_data, value.as_pointer()
+    for normals in (mesh.vertex_normals, mesh.polygon_normals, mesh.corner_normals):
+        count = len(normals)
+        if count and normals[0].as_pointer() <= pointer <= normals[count - 1].as_pointer():
+            return getattr(value, name).copy()
+    raise ReferenceError("MeshNormalValue has been removed: the mesh has other normals now")
+
+
 def _following(host: BlenderHost, value: Any, name: str) -> Any:
     """What follows the collections: it may be gone when these change."""
     host.stale.follows = True
@@ -337,6 +349,7 @@ READERS: dict[str, Reader] = {
         _following,
     ),
     "Image.pixels": _pixels,
+    "MeshNormalValue.vector": _normal,
     **depsgraph.READERS,
     "IntAttribute.data": _layer_data,
     "Int2Attribute.data": _layer_data,
@@ -388,6 +401,16 @@ def _capped(path: str, cap: float) -> Writer:
         setattr(value, name, new)
 
     return write
+
+
+def _then_swept(write: Writer) -> Writer:
+    """A write that makes other items in the place of those that are there."""
+
+    def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        write(host, value, name, new)
+        host.stale.sweep()
+
+    return written
 
 
 def shaping(host: BlenderHost, value: Any, name: str, new: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -288,6 +289,13 @@ _LIT = "o = bpy.context.object\nc = bpy.data.collections.new('c')\nc.objects.lin
             "n.input_type = 'FLOAT'",
             "x.default_value = 'A'",
         ),
+        ("l = bpy.data.lattices.new('l')\nx = l.points[7]", "l.points_u = 9", "x.co_deform"),
+        (
+            "o = bpy.context.object\no.modifiers.new('p', 'PARTICLE_SYSTEM')\np = o.particle_systems[0].settings\n"
+            "p.active_texture = bpy.data.textures.new('t', 'CLOUDS')\nx = p.texture_slots[0]",
+            "p.active_texture = None",
+            "x.use_map_time",
+        ),
         # parts of data-blocks that are removed, with others sometimes
         (f"{_BEVELLED}", "bpy.data.objects.remove(o)", "x.name"),
         (f"{_BEVELLED}\nm = o.data", "bpy.data.meshes.remove(m)", "x.name"),
@@ -477,6 +485,16 @@ def test_data_blocks_may_be_removed_while_they_are_gone_through() -> None:
     assert result(f"{make}for each in getattr(bpy.data, 'texts'):\n{remove}result = len(bpy.data.texts)") == 0
     reduced = "import functools\ndef f(last, each):\n" + remove + "    return 7\n"
     assert result(f"{make}{reduced}result = functools.reduce(f, bpy.data.texts)") == 7
+
+
+def test_a_normal_is_looked_up_before_it_is_read() -> None:
+    """The mesh works its normals out anew, somewhere else or in the same place."""
+    normal = "n = bpy.context.object.data.corner_normals[5]\n"
+    assert result(f"{normal}result = [len(n.vector), n.vector.length]") == [3, 1.0]
+    read = values.READERS["MeshNormalValue.vector"]
+    held = types.SimpleNamespace(id_data=bpy.data.meshes["Cube"], as_pointer=lambda: 8, vector=None)
+    with pytest.raises(ReferenceError, match="MeshNormalValue has been removed"):
+        read(None, held, "vector")  # type: ignore[arg-type]
 
 
 def test_what_frees_nothing_is_not_swept_after(monkeypatch: pytest.MonkeyPatch) -> None:
