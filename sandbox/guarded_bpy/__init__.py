@@ -89,7 +89,7 @@ class BlenderHost:
         self.readers, self.writers = self.members.readers, self.members.writers
         self.registered: dict[tuple[type, str], bool] = {}
         """Whether a key of a type is what an add-on registered; nothing is registered while a script runs."""
-        self.reached: set[tuple[str, type | None, bool]] = set()
+        self.reached: set[tuple[str, frozenset[type], bool]] = set()
         """Data paths that were walked and may be used, with where they begin, and whether to write."""
         self._operators: dict[str, Operator] = {}
         self._modules: dict[str, OperatorModule] = {}

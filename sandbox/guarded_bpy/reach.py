@@ -29,23 +29,39 @@ __all__ = ("WRITERS", "check_path", "foreach_get", "foreach_set")
 
 Kinds = frozenset[type]
 
+#: Where a driver's variable of the context begins.
+_CONTEXT: Kinds = frozenset({bpy.types.Scene, bpy.types.ViewLayer})
 
-def check_path(host: BlenderHost, path: Any, start: object = None, *, write: bool = True) -> None:
-    """Refuse a data path that is none, or that names what a script may not write (or read).
+
+def check_path(host: BlenderHost, path: Any, start: object = None) -> None:
+    """Refuse a data path that is none, or that names what a script may not write.
 
     `start` is what it begins at, where that is known: an owner, or none for any data-block.
     """
     if reason := paths.bad_data_path(path):
         host.refuse(reason)
-    _walk(host, path, None if start is None else type(start), write=write)
+    _walk(host, path, _anywhere(True) if start is None else frozenset({_root(type(start))}), write=True)
 
 
-def _walk(host: BlenderHost, path: str, start: type | None, *, write: bool) -> None:
+def _check_read(host: BlenderHost, path: Any, start: Any) -> None:
+    """The same of what a driver's variable reads, from a data-block or from what the context has."""
+    if reason := paths.bad_data_path(path):
+        host.refuse(reason)
+    _walk(host, path, _anywhere(False) if start is None else _CONTEXT | {_root(type(start))}, write=False)
+
+
+@cache
+def _root(kind: type) -> type:
+    """The kind of a data-block of that type: a point light may become a sun."""
+    return next((base for base in kind.__mro__ if bpy.types.ID in base.__bases__), kind)
+
+
+def _walk(host: BlenderHost, path: str, start: Kinds, *, write: bool) -> None:
     """Refuse a well-formed data path for what it names. Each is walked once in a run."""
     asked = path, start, write
     if asked in host.reached:
         return
-    kinds = frozenset({start}) if start is not None else _anywhere(write)
+    kinds = start
     items: Kinds = frozenset()
     steps = paths.split_data_path(path)
     for at, step in enumerate(steps):
@@ -126,13 +142,20 @@ def _key_path(host: BlenderHost, keyed: Any, name: str, new: Any) -> None:
 
 def _target_path(host: BlenderHost, target: Any, name: str, new: Any) -> None:
     new = values.settled(new)
-    check_path(host, new, write=False)
+    _check_read(host, new, target.id)
     setattr(target, name, new)
 
 
-#: Properties that are data paths.
+def _target_id(host: BlenderHost, target: Any, name: str, new: Any) -> None:
+    if target.data_path:
+        _check_read(host, target.data_path, new)
+    setattr(target, name, new)
+
+
+#: Properties that are data paths, or what one begins at.
 WRITERS: dict[str, Writer] = {
     "DriverTarget.data_path": _target_path,
+    "DriverTarget.id": _target_id,
     "FCurve.data_path": _curve_path,
     "KeyingSetPath.data_path": _key_path,
 }
@@ -236,7 +259,7 @@ def _check_items(host: BlenderHost, owner: Any, name: str, *, write: bool) -> bo
         access = host.members.access(kind, name)
         if access.missing:  # Blender's own error, or a custom property
             if not paths.bad_data_path(name):
-                _walk(host, name, kind, write=write)
+                _walk(host, name, frozenset({kind}), write=write)
         elif (access.write if write else access.read) is None:
             done = "set" if write else "read"
             host.refuse(f"{kind.__name__}.{name} may not be {done} by a script: {access.why}")

@@ -85,6 +85,9 @@ _VARIABLE = "v = o.driver_add('location', 0).driver.variables.new()\nv.targets[0
         _VARIABLE + "v.targets[0].data_path = 'asked'",
         _VARIABLE + "v.targets[0].data_path = '[\"self\"].told'",
         _VARIABLE + "v.targets[0].data_path = 'parent.asked'",
+        _VARIABLE
+        + "t = v.targets[0]; t.id_type = 'MESH'; t.id = o.data; t.data_path = 'asked'; t.id_type = 'OBJECT'; t.id = o",
+        _VARIABLE + "t = v.targets[0]; t.id = None; t.data_path = 'asked'",
         _VARIABLE + "v.type = 'CONTEXT_PROP'\nv.targets[0].data_path = 'view_layers[0].objects.active.asked'",
     ],
 )
