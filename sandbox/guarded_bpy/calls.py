@@ -38,8 +38,8 @@ def checked(path: str) -> Reader:
     struct, function = path.split(".")
     may_free, followed = stale.frees(struct, function), stale.is_followed(struct, function)
     removes = stale.removes_blocks(struct, function)
-    if path == "NodeLinks.new":
-        return _new_link
+    if path in _LOOKED_AT:
+        return _LOOKED_AT[path]
     evaluates = check in _EVALUATING
     parameters: dict[type, list[str]] = {}
 
@@ -90,6 +90,24 @@ def _new_link(host: BlenderHost, links: Any, _name: str) -> Any:
     return new
 
 
+def _new_socket(host: BlenderHost, interface: Any, _name: str) -> Any:
+    """`NodeTreeInterface.new_socket`: the group's nodes get others; mostly there are none yet, in it or of it."""
+
+    def new_socket(*args: Any, **kwargs: Any) -> Any:
+        tree = interface.id_data
+        socket = interface.new_socket(*args, **kwargs)
+        if tree.users or tree.nodes:
+            host.stale.sweep(fresh=socket)
+        return socket
+
+    return new_socket
+
+
+#: Functions that free something only where they say so themselves.
+_LOOKED_AT: dict[str, Reader] = {
+    "NodeLinks.new": _new_link,
+    "NodeTreeInterface.new_socket": _new_socket,
+}
 #: Parameters of functions that Blender defines in Python.
 _PYTHON_PARAMETERS = {"Mesh.from_pydata": ["vertices", "edges", "faces"]}
 
@@ -203,10 +221,12 @@ def _text(host: BlenderHost, owner: Any, _arguments: Arguments) -> None:
     if owner.use_module:
         host.refuse(f"the text {owner.name!r} runs when the file is opened: write another")
     find_users: Any = bpy.data.user_map
-    users = find_users(subset=[owner]).get(owner, ()) if owner.users else ()
-    for user in users:
-        if not isinstance(user, (bpy.types.Screen, bpy.types.WorkSpace, bpy.types.WindowManager)):
-            host.refuse(f"the text {owner.name!r} is used by {user.name!r}, which may run it: write another")
+    for user in find_users(subset=[owner], value_types=_RUNNING).get(owner, ()) if owner.users else ():
+        host.refuse(f"the text {owner.name!r} is used by {user.name!r}, which may run it: write another")
+
+
+#: Kinds of data-blocks that run texts: by script nodes, or as styles of Freestyle's.
+_RUNNING = {"LIGHT", "LINESTYLE", "MATERIAL", "NODETREE", "SCENE", "TEXTURE", "WORLD"}
 
 
 def text_line(host: BlenderHost, value: Any, name: str, new: Any) -> None:

@@ -134,6 +134,8 @@ class Members:
         self._structs: dict[tuple[type, str], Access] = {}
         #: (name, write) -> types of which scripts used that member natively: a later run need not ask again.
         self.known: defaultdict[tuple[str, bool], set[type]] = defaultdict(set)
+        #: Data paths that may be used in every run: see `reach`.
+        self.reached: set[tuple[str, frozenset[type], bool]] = set()
         self._collections: dict[tuple[str, str], Access] = {}
         #: By (type, name), how members are read and written that scripts never use natively.
         self.readers: dict[tuple[type, str], Reader] = {}

@@ -57,10 +57,15 @@ def _root(kind: type) -> type:
 
 
 def _walk(host: BlenderHost, path: str, start: Kinds, *, write: bool) -> None:
-    """Refuse a well-formed data path for what it names. Each is walked once in a run."""
+    """Refuse a well-formed data path for what it names. Each is walked once in a run.
+
+    Where each type has each name of its own, nothing that an add-on registers later stands before that: such a path,
+    which most are, is walked once for all.
+    """
     asked = path, start, write
-    if asked in host.reached:
+    if asked in host.reached or asked in host.members.reached:
         return
+    lasts = len(path) <= _LONGEST
     kinds = start
     items: Kinds = frozenset()
     steps = paths.split_data_path(path)
@@ -69,6 +74,7 @@ def _walk(host: BlenderHost, path: str, start: Kinds, *, write: bool) -> None:
             last = not any(isinstance(later, (str, tuple)) for later in steps[at + 1 :])
             named = list(_having(kinds, step))
             _check(host, named, last=last, write=write and last)
+            lasts = lasts and {kind for kind, prop in named if not prop.is_runtime} == kinds
             kinds, items = _next(kinds, named)
         elif isinstance(step, int) or items:
             kinds, items = items, frozenset()
@@ -79,7 +85,13 @@ def _walk(host: BlenderHost, path: str, start: Kinds, *, write: bool) -> None:
                         f'a data path may not name ["{step[0]}"] of {kind.__name__}: it belongs to an add-on'
                     )
             kinds = _anywhere(False)  # a custom property may be a data-block
-    host.reached.add(asked)
+            lasts = False
+    known = host.members.reached if lasts and len(host.members.reached) < _MOST else host.reached
+    known.add(asked)
+
+
+_MOST, _LONGEST = 1000, 200
+"""How many paths are remembered between runs, and of how many characters."""
 
 
 def _check(host: BlenderHost, named: list[tuple[type, Any]], *, last: bool, write: bool) -> None:

@@ -87,6 +87,11 @@ _HARMLESS = (
     *("object.light_add", "object.camera_add", "object.empty_add", "object.text_add", "object.armature_add"),
     *("object.effector_add", "object.metaball_add"),
 )
+#: Modes, as `Context.mode` has them, that are entered from object mode with all left where it is: edit mode has copies,
+#: and takes the place of the mesh's own when it is left.
+_ENTERED = frozenset({"OBJECT", "EDIT_ARMATURE", "EDIT_MESH", "POSE"})
+_OBJECT = frozenset({"OBJECT"})
+_NONE: frozenset[str] = frozenset()
 #: Operators that remove no data-block.
 _SPARING = (
     *_HARMLESS,
@@ -130,9 +135,9 @@ def _is_removal(struct: str, function: str) -> bool:
     return struct.startswith("BlendData") and function == "remove"
 
 
-def _in_object_mode(overridden: bool) -> bool:
-    """Whether nothing is being edited, whatever a `temp_override` says of the object that is."""
-    if bpy.context.mode != "OBJECT":
+def _is_in(modes: frozenset[str], overridden: bool) -> bool:
+    """Whether the mode is one of these, and the object is in its own, whatever a `temp_override` says of it."""
+    if bpy.context.mode not in modes:
         return False
     active = bpy.context.view_layer.objects.active if overridden else None
     return active is None or active.mode == "OBJECT"
@@ -186,7 +191,8 @@ class Stale:
         self._pending = False
         self._aliased = False
         self._keyed = False
-        self._harmless = False
+        self._harmless = _NONE
+        """In which modes the running operator has to end to have freed and moved nothing."""
         self._owned: list[tuple[Any, Any]] = []
         self._parts: list[Any] = []
         self.properties = Given()
@@ -315,7 +321,8 @@ class Stale:
 
     def before_operator(self, idname: str, *, overridden: bool) -> None:
         """An operator is about to run, within a `temp_override` or not."""
-        self._harmless = idname.startswith(_HARMLESS) and _in_object_mode(overridden)
+        ends = _ENTERED if idname == "object.mode_set" else _OBJECT if idname.startswith(_HARMLESS) else _NONE
+        self._harmless = ends if _is_in(_OBJECT, overridden) else _NONE
         if self.evaluates or not idname.startswith(_SPARING):
             self.before_removal(evaluates=True)
         elif not idname.startswith("mesh.select_"):
@@ -325,7 +332,7 @@ class Stale:
         """It ran."""
         self._parts.clear()
         self._invalidate_removed()
-        if not (self._harmless and _in_object_mode(overridden)):
+        if not _is_in(self._harmless, overridden):
             self.sweep()
 
     def sweep(self, fresh: Any = None) -> None:

@@ -161,6 +161,26 @@ def test_honest_paths_are_taken(path: str) -> None:
     assert result(script) == 1
 
 
+def test_a_path_that_was_taken_is_refused_once_an_add_on_has_it() -> None:
+    """What a run found lasts where nothing can stand before it, and only there."""
+
+    def attempt() -> list[str]:
+        told = []
+        for _ in range(2):
+            for path in ("location", "asked", "data.asked", '["asked"]'):
+                try:
+                    told.append(f"{result(f'o.keyframe_delete({path!r})')}")
+                except BridgeError as error:
+                    told.append(
+                        "refused" if "add-on" in str(error) or "not on the list" in str(error) else ""
+                    )
+            bpy.types.Object.asked = bpy.props.FloatProperty()
+            bpy.types.Mesh.asked = bpy.props.FloatProperty()
+        return told
+
+    assert fork.run(attempt) == ["", "", "", "", "", "refused", "refused", "refused"]
+
+
 def test_items_whose_values_are_looked_at_are_set_one_by_one() -> None:
     script = (
         "m = bpy.data.metaballs.new('m')\nfor i in range(3): m.elements.new()\n"
