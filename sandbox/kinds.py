@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 __all__ = ("Kinds", "forget", "is_static")
 
+T = TypeVar("T")
 _HEAP_TYPE = 1 << 9
 """Py_TPFLAGS_HEAPTYPE."""
 
@@ -23,26 +25,26 @@ def _lasts(kind: type) -> bool:
     return is_static(kind) or getattr(module, "__dict__", {}).get(kind.__name__) is kind
 
 
-class Kinds(dict[type, bool]):
+class Kinds(dict[type, T]):
     """The answer of `test` by type; `kinds[kind]` asks where it is not known. All runs share one.
 
     What is said of a type has to hold for as long as the type lives. Types that are not `lasting` are forgotten when
     a run ends: they may be the script's, which nothing should hold on to.
     """
 
-    def __init__(self, test: Callable[[type], bool], lasting: type | tuple[type, ...] = ()) -> None:
+    def __init__(self, test: Callable[[type], T], lasting: type | tuple[type, ...] = ()) -> None:
         super().__init__()
         self._test = test
         self._lasting = lasting
 
-    def __missing__(self, kind: type) -> bool:
+    def __missing__(self, kind: type) -> T:
         answer = self[kind] = self._test(kind)
         if not _lasts(kind) and not issubclass(kind, self._lasting):
             _passing.append((self, kind))
         return answer
 
 
-_passing: list[tuple[Kinds, type]] = []
+_passing: list[tuple[Kinds[Any], type]] = []
 
 
 def forget() -> None:

@@ -8,6 +8,7 @@ as `_UNKNOWN`; a number from the group's inputs as what the modifier gives, so t
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -55,6 +56,14 @@ class _Tree:
         self.extent = max(*extent, 1.0)
         self.depth = depth
         self._known: dict[tuple[str, str], float] = {}
+        #: By the address of an input what is linked to it: `NodeSocket.links` looks at all links of the tree.
+        self._links: defaultdict[int, list[Any]] = defaultdict(list)
+        for link in tree.links:
+            self._links[link.to_socket.as_pointer()].append(link)
+
+    def links(self, socket: Any) -> list[Any]:
+        """What is linked to an input."""
+        return self._links.get(socket.as_pointer(), [])
 
     def output(self) -> float:
         """Points at the group outputs, and of every zone, whichever is most."""
@@ -96,8 +105,7 @@ class _Tree:
         return total
 
     def _given_text(self, socket: Any, level: int) -> float:
-        if socket.is_linked:
-            links = socket.links
+        if links := self.links(socket):
             between = self._given_text(socket.node.inputs[0], level) if socket.is_multi_input else 0.0
             return sum(self.text(link.from_socket, level) + between for link in links)
         return float(len(getattr(socket, "default_value", "")))
@@ -109,12 +117,13 @@ class _Tree:
 
     def value(self, socket: Any, level: int) -> float:
         """The magnitude of what arrives at a number socket."""
-        if not socket.is_linked or level > _DEPTH:
+        links = self.links(socket)
+        if not links or level > _DEPTH:
             value = getattr(socket, "default_value", 0.0)
             if isinstance(value, (int, float)):
                 return abs(float(value))
             return max((abs(float(v)) for v in value), default=0.0) if hasattr(value, "__len__") else 0.0
-        link = socket.links[0]
+        link = links[0]
         return self._source(link.from_node, link.from_socket, level + 1)
 
     def _source(self, node: Any, output: Any, level: int) -> float:
@@ -150,7 +159,7 @@ class _Tree:
     def geometry(self, socket: Any) -> float:
         """Points that arrive at a geometry socket (several links: their sum)."""
         total = 0.0
-        for link in socket.links:
+        for link in self.links(socket):
             total += self._made(link.from_node, link.from_socket)
         return min(total, _HUGE)
 

@@ -9,12 +9,12 @@ way, so what the walk does not find is gone with the item that held it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
 import bpy
 
+from ..kinds import Kinds
 from ..policy import policy
 
 __all__ = ("find", "prepare")
@@ -120,8 +120,8 @@ def find(owner: Any, wanted: str) -> tuple[list[tuple[int, int]], dict[int, type
 
     For a struct of functions: what they are called on. None where nothing leads to such structs from there.
     """
-    leading = _Leading(_leading_to(wanted))
-    if isinstance(owner, _SESSION) or not leading[type(owner)]:
+    leading = _leading_to(wanted)
+    if isinstance(owner, _SESSION) or _NEAREST[type(owner)] not in leading:
         return None
     kind = getattr(bpy.types, wanted)
     ranges: list[tuple[int, int]] = []
@@ -130,17 +130,19 @@ def find(owner: Any, wanted: str) -> tuple[list[tuple[int, int]], dict[int, type
     waiting = [owner]
     while waiting:
         value = waiting.pop()
-        for edge in leading[type(value)]:
+        for edge in leading.get(_NEAREST[type(value)], ()):
             if edge.functions == wanted:
                 items[value.as_pointer()] = type(value)
             held = getattr(value, edge.name)
             if edge.many and issubclass(kind, getattr(bpy.types, edge.kind)) and (ends := _ends(held)):
                 ranges.append(ends)
-                if edge.kind not in leading.edges:
+                if edge.kind not in leading:
                     continue
             for part in held.values() if edge.many else (held,):
                 wanted_itself = isinstance(part, kind)
-                if part is None or not (wanted_itself or leading[type(part)]) or part.id_data != owner:
+                if part is None or not (wanted_itself or _NEAREST[type(part)] in leading):
+                    continue
+                if part.id_data != owner:
                     continue
                 pointer = part.as_pointer()
                 if wanted_itself:
@@ -151,24 +153,17 @@ def find(owner: Any, wanted: str) -> tuple[list[tuple[int, int]], dict[int, type
     return ranges, items
 
 
-class _Leading(dict[type, list[_Edge]]):
-    """The properties that lead to what is wanted, by Python type; for one walk, as types of node groups come and go."""
-
-    def __init__(self, edges: dict[str, list[_Edge]]) -> None:
-        super().__init__()
-        self.edges = edges
-
-    def __missing__(self, kind: type) -> list[_Edge]:
-        nearest = next((name for name in _lineage(kind) if name in _graph().edges), "")
-        found = self[kind] = self.edges.get(nearest, [])
-        return found
-
-
-def _lineage(kind: Any) -> Iterator[str]:
+def _nearest(kind: Any) -> str:
+    """The struct of the graph that a Python type is of, or derives from; "" for none."""
     rna = _rna(kind)
     while rna is not None:
-        yield rna.identifier
+        if rna.identifier in _graph().edges:
+            return str(rna.identifier)
         rna = rna.base
+    return ""
+
+
+_NEAREST = Kinds(_nearest, bpy.types.bpy_struct)
 
 
 def _ends(items: Any) -> tuple[int, int] | None:

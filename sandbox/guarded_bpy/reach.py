@@ -50,7 +50,6 @@ def _check_read(host: BlenderHost, path: Any, start: Any) -> None:
     _walk(host, path, _anywhere(False) if start is None else _CONTEXT | {_root(type(start))}, write=False)
 
 
-@cache
 def _root(kind: type) -> type:
     """The kind of a data-block of that type: a point light may become a sun."""
     return next((base for base in kind.__mro__ if bpy.types.ID in base.__bases__), kind)

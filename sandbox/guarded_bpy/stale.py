@@ -371,7 +371,7 @@ class Stale:
         if self.properties.given:
             self.after_property()
 
-    def _held(self, wanted: Kinds) -> Collection[Any]:
+    def _held(self, wanted: Kinds[bool]) -> Collection[Any]:
         """All that the script holds of some kinds: what the collector tracks, what that refers to, and its variables.
 
         The collector does not track collections and functions of Blender's, so these are found in what holds them.
