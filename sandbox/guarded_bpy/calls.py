@@ -37,7 +37,7 @@ def checked(path: str) -> Reader:
     check = CHECKED.get(path)
     struct, function = path.split(".")
     may_free, followed = stale.frees(struct, function), stale.is_followed(struct, function)
-    removes = stale.removes_blocks(struct, function)
+    removes, roots = stale.removes_blocks(struct, function), stale.freed_alone(struct, function)
     if path in _LOOKED_AT:
         return _LOOKED_AT[path]
     evaluates = check in _EVALUATING
@@ -66,7 +66,7 @@ def checked(path: str) -> Reader:
                 if removing:
                     host.stale.after_removal()
             if moves:
-                host.stale.after_call(owner, name, result)
+                host.stale.after_call(owner, name, result, roots)
             if may_free:
                 host.overrides.drop_removed()
             return result

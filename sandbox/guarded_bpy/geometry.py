@@ -66,13 +66,9 @@ class Geometry:
                     self._check_object(user, frame)
         if not self._touched:
             return
-        heavy = False
-        for kind, name in self._touched:
-            owner = _find(kind, name)
-            if owner is not None:
-                for user in _users(owner):
-                    heavy = self._check_object(user, frame) > _HEAVY or heavy
-        if heavy:  # what is made of others may have become too much by one of them
+        users = dict.fromkeys(user for each in self._touched for user in _users(_find(*each)))
+        sizes_now = [self._check_object(user, frame) for user in users]
+        if max(sizes_now, default=0.0) > _HEAVY:  # what is made of these may have become too much
             for user in bpy.data.objects:
                 if any(modifier.type in _MADE_OF_OTHERS for modifier in user.modifiers):
                     self._check_object(user)

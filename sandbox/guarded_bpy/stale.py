@@ -80,6 +80,17 @@ _REMOVING = frozenset(
 )
 #: Items of a list, each in memory of its own, which a new one leaves where they are.
 _FREED_BY_NONE = frozenset({"AOVs.add", "Lightgroups.add"})
+#: What some functions free or move at most: its roots, by `Struct.function`.
+_FREED_ALONE: dict[str, frozenset[str]] = {
+    **dict.fromkeys(
+        ("AttributeGroup.new", "AttributeGroupMesh.new", "LoopColors.new", "UVLoopLayers.new"),
+        frozenset({"Attribute", "MeshUVLoopLayer", "MeshLoopColorLayer", "MeshSkinVertexLayer"}),
+    ),
+    **dict.fromkeys(
+        ("CurveMapPoints.new", "CurveMapPoints.remove", "CurveMapping.initialize", "CurveMapping.update"),
+        frozenset({"CurveMapPoint"}),
+    ),
+}
 #: Operators that free and move nothing where they begin and end in object mode: they select, or add data-blocks.
 #: From edit mode they leave it first, which frees what was edited.
 _HARMLESS = (
@@ -113,6 +124,11 @@ def frees(struct: str, function: str) -> bool:
     if function == "new":
         return struct in _FREED_BY_NEW or (struct.startswith("Node") and struct.endswith("Items"))
     return function in FREEING
+
+
+def freed_alone(struct: str, function: str) -> frozenset[str] | None:
+    """The roots of all that a call may free or move; None for any."""
+    return _FREED_ALONE.get(f"{struct}.{function}")
 
 
 def is_followed(struct: str, function: str) -> bool:
@@ -241,12 +257,12 @@ class Stale:
             self.sweep()
         self._aliased = self._aliased or aliases
 
-    def after_call(self, owner: Any, function: str, result: Any) -> None:
-        """A function of `owner` was called that may have freed something before it gave its result."""
+    def after_call(self, owner: Any, function: str, result: Any, roots: frozenset[str] | None) -> None:
+        """A function of `owner` was called that may have freed something (of `roots`) before it gave its result."""
         if not self._aliased and function in ("add", "insert", "sort") and _kind(owner) in _GROWING:
             self._pending = True
         else:
-            self.sweep(fresh=result)
+            self.sweep(fresh=result, roots=roots)
 
     def read_keys(self) -> None:
         """The script is about to be given keyframes."""
@@ -335,8 +351,8 @@ class Stale:
         if not _is_in(self._harmless, overridden):
             self.sweep()
 
-    def sweep(self, fresh: Any = None) -> None:
-        """Invalidate every reference that points to nothing any more.
+    def sweep(self, fresh: Any = None, roots: frozenset[str] | None = None) -> None:
+        """Invalidate every reference (to items under `roots`) that points to nothing any more.
 
         `fresh` is one that Blender has made since: to look for it would often be the only search there is.
         """
@@ -348,7 +364,7 @@ class Stale:
             now = Now()
             for value in held:
                 reference = value.owner if type(value) in _VECTORS else value
-                if reference is not fresh and not self._is_alive(reference, now):
+                if reference is not fresh and not self._is_alive(reference, now, roots):
                     self._invalidate(reference)
         self.properties.void_gone(value for value in held if PARTS[type(value)])
 
@@ -391,20 +407,23 @@ class Stale:
         held = list(compress(found, map(wanted.__getitem__, map(type, found))))
         return dict(zip(map(id, held), held, strict=True)).values()
 
-    def _is_alive(self, reference: Any, now: Now) -> bool:
+    def _is_alive(self, reference: Any, now: Now, roots: frozenset[str] | None = None) -> bool:
         """Whether there is something where a reference points. That is never touched: it may be freed memory."""
         assert self._slot is not None
         kind = type(reference)
         try:
             if issubclass(kind, _STRUCT):
-                owner, root = reference.id_data, _ROOTS[kind]
-                return owner is None or root is None or now.has(owner, root, reference.as_pointer(), kind)
+                root = _ROOTS[kind]
+                if root is None or (roots is not None and root not in roots):
+                    return True
+                owner = reference.id_data
+                return owner is None or now.has(owner, root, reference.as_pointer(), kind)
             if not issubclass(kind, _REFERENCES):
                 return True
             block, struct, pointer = words(reference)[self._slot - 1 : self._slot + 2]
             # a null type is what an earlier sweep gave it
             root = None if block in (0, pointer) or struct == 0 else self._roots[struct]
-            if root is None:
+            if root is None or (roots is not None and root not in roots):
                 return True
             # A function knows its data-block and does not show it.
             owner = now.block(block) if kind is bpy.types.bpy_func else reference.id_data
