@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from . import sturdy
 from .kinds import Kinds, is_static
+from .weight import opened
 
 if TYPE_CHECKING:
     from .guards import Guard
@@ -47,6 +48,8 @@ class Arguments:
         if kind is list or kind is tuple:
             self.guard.operators.weight(value)
             self._look_at_numbers(value)
+        elif kind is dict:  # names a dtype
+            self.guard.operators.weight(value)
         elif kind is int and not -_WIDEST <= value < 2 * _WIDEST:
             self._refuse_long()
         elif kind is fractions.Fraction or value is object or self._holds_objects(value):
@@ -79,18 +82,17 @@ class Arguments:
 
     def _look_at_numbers(self, values: Any) -> None:
         """Refuse integers beyond 64 bits, at any depth, and what numpy has no type for."""
-        kinds = set(map(type, values))
-        if int in kinds:
-            numbers = values if len(kinds) == 1 else [each for each in values if type(each) is int]
-            if min(numbers) < -_WIDEST or max(numbers) >= 2 * _WIDEST:
-                self._refuse_long()
-        for kind in kinds - _SCALARS:
-            if issubclass(kind, list | tuple):
-                for each in values:
-                    if type(each) is kind:
-                        self._look_at_numbers(_items(each))
-            elif kind in _OBJECTS or kind in self.guard.own:
-                self.refuse_objects()
+        level = values
+        while level:
+            kinds = set(map(type, level))
+            if int in kinds:
+                numbers = level if len(kinds) == 1 else [each for each in level if type(each) is int]
+                if min(numbers) < -_WIDEST or max(numbers) >= 2 * _WIDEST:
+                    self._refuse_long()
+            for kind in kinds - _SCALARS:
+                if not issubclass(kind, list | tuple) and (kind in _OBJECTS or kind in self.guard.own):
+                    self.refuse_objects()
+            level = opened(level)
 
     def _refuse_long(self) -> NoReturn:
         self.guard.meter.refuse("numpy takes integers of at most 64 bits here: use floats", code="numpy")

@@ -8,6 +8,8 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from .weight import opened
+
 __all__ = ("MADE", "SECTIONS", "broadcast_size", "deep", "product_of", "width")
 
 SECTIONS: Final = 10_000
@@ -37,14 +39,14 @@ def _bytes(np: Any, value: Any) -> float:
     return 0.0
 
 
-def _longest(values: Any) -> float:
+def _longest(values: Iterable[Any]) -> float:
     """The longest text in a list: all the others get as much room."""
     found = 0.0
-    for each in values:
-        if isinstance(each, str | bytes):
-            found = max(found, 4.0 * len(each))
-        elif isinstance(each, list | tuple):
-            found = max(found, _longest(each))
+    level = list(values)
+    while level:
+        if any(issubclass(kind, str | bytes) for kind in set(map(type, level))):
+            found = max(found, *(4.0 * len(each) for each in level if isinstance(each, str | bytes)))
+        level = opened(level)
     return found
 
 

@@ -11,14 +11,13 @@ import importlib
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from .array_arguments import Arguments
 from .array_sizes import MADE, SECTIONS, broadcast_size, deep, product_of, width
 from .modules import View
 from .plain import SCALAR_TYPES
-from .weight import MAX_DEPTH
+from .weight import MAX_DEPTH, opened
 
 if TYPE_CHECKING:
     from .guards import Guard
@@ -189,7 +188,7 @@ class _Arrays(Arguments):
                 # the refusal's traceback would hold them, and they it: no collector finds such rings
                 del value, level
                 self.refuse_objects()
-            level = list(chain.from_iterable(part for part in level if isinstance(part, list | tuple)))
+            level = opened(level)
         raise RecursionError("numpy gave lists that are nested too deeply")
 
     def _wrapped(self, function: Any, check: Callable[..., None] | None = None) -> Callable[..., Any]:

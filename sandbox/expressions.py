@@ -18,7 +18,7 @@ from . import hooks, names, structs
 from .asked import ASKING
 from .inference import CONTAINERS, MODULE, TEXT, Kind, is_number
 from .nodes import LOAD, are_small, is_small, uncounted, yields
-from .operations import Operations, has_stars
+from .operations import Operations, has_stars, is_made_here
 from .plain import HASHING, HASHING_ALL, PLAIN_METHODS
 
 __all__ = ("Expressions",)
@@ -251,6 +251,9 @@ class Expressions(Operations):
         if names.is_dunder(function.attr) or names.attribute_problem(function.attr):
             return self.node_contents_visit(node)
         kind = self.kind(function.value)
+        plain = self._needs_no_guard(kind, function.attr) or (
+            kind == "list" and _extends(node, function.attr)
+        )
         function.value = self.visit(function.value)
         hashing = function.attr in HASHING or function.attr in HASHING_ALL
         made = self._hashed_arguments(function.attr, node) if hashing else None
@@ -259,7 +262,7 @@ class Expressions(Operations):
         if hashing and made is None:
             node.func = self._asked(function.value, function)
             return node
-        if self._needs_no_guard(kind, function.attr):
+        if plain:
             return node
         guarded = self._read(function.value, function)
         if isinstance(guarded, ast.IfExp) and are_small(node.args, node.keywords):
@@ -402,6 +405,11 @@ _MAKING_LISTS = (
     *(ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.JoinedStr),
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
 )
+
+
+def _extends(node: ast.Call, method: str) -> bool:
+    """`items.extend([…])`: by what the script has made here."""
+    return method == "extend" and not node.keywords and len(node.args) == 1 and is_made_here(node.args[0])
 
 
 def _elements(node: ast.expr) -> list[ast.expr]:

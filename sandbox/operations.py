@@ -15,7 +15,7 @@ from . import hooks
 from .inference import FLOAT, TEXT, UNBOUNDED, UNKNOWN, Kind, is_number
 from .nodes import LOAD, Nodes, is_small
 
-__all__ = ("OPERATORS", "Operations", "has_stars")
+__all__ = ("OPERATORS", "Operations", "has_stars", "is_made_here")
 
 OPERATORS: Final[dict[type[ast.AST], str]] = {
     ast.Add: "+",
@@ -95,7 +95,9 @@ class Operations(Nodes):
         right = self.kind(right_node)
         match op:
             case ast.Add():
-                return is_number(left) or is_number(right) or _is_short(left_node) or _is_short(right_node)
+                return (
+                    is_number(left) or is_number(right) or is_made_here(left_node) or is_made_here(right_node)
+                )
             case (
                 ast.Sub()
                 | ast.Div()
@@ -272,9 +274,12 @@ def _is_few_bits(kind: Kind) -> bool:
     return isinstance(kind, int) and kind <= SAFE_BITS < UNBOUNDED
 
 
-def _is_short(node: ast.expr | None) -> bool:
-    """A text or display written out in the source: adding it makes a value a little longer, never twice as long."""
-    if isinstance(node, ast.Constant):
+def is_made_here(node: ast.expr | None) -> bool:
+    """A text or list that the source writes out, or makes item by item.
+
+    Adding it makes a value longer by what the script itself has made, never twice as long.
+    """
+    if isinstance(node, ast.Constant | ast.ListComp):
         return True
     return isinstance(node, ast.List | ast.Tuple) and not any(
         isinstance(part, ast.Starred) for part in node.elts
