@@ -8,7 +8,7 @@ import importlib
 import operator
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from .modules import View
 from .plain import whole
@@ -175,23 +175,28 @@ def _bounded(guard: Guard, name: str, function: Any) -> Any:
         return _kd_tree(guard, function) if name == "KDTree" else function
     octaves = name.startswith(("turbulence", "fractal", "multi", "hetero", "hybrid", "ridged"))
     limit, what = (_OCTAVES, "octaves") if octaves else (10_000, "a count")
-    numbers = (int, float) if octaves else int
+    numbers = (int, float, bool) if octaves else (int, bool)
     most = _LARGEST.get(name, 20_000) if name in _LARGE_WORK else None
-
+    quick = most is None and name not in _SQUARE_WORK
     settled = {*_FLAT, bool, importlib.import_module("mathutils").Vector}
 
+    def exceed() -> NoReturn:
+        guard.meter.exceed(f"mathutils {name}() with {what} above {limit:,} is over the limit", limit="work")
+
     def call(*arguments: Any, **named: Any) -> Any:
-        if not settled.issuperset(map(type, arguments)):
-            arguments = tuple(drawn(whole(argument)) for argument in arguments)
-        named = {key: drawn(whole(value)) for key, value in named.items()} if named else named
+        if quick and not named and settled.issuperset(map(type, arguments)):  # noise of each vertex
+            for argument in arguments:
+                if type(argument) in numbers and abs(argument) > limit:
+                    exceed()
+            return function(*arguments)
+        arguments = tuple(drawn(whole(argument)) for argument in arguments)
+        named = {key: drawn(whole(value)) for key, value in named.items()}
         if name in _SQUARE_WORK:
             _check_points(guard, name, (*arguments, *named.values()))
-        for argument in (*arguments, *named.values()) if named else arguments:
+        for argument in (*arguments, *named.values()):
             if isinstance(argument, numbers):
                 if abs(argument) > limit:
-                    guard.meter.exceed(
-                        f"mathutils {name}() with {what} above {limit:,} is over the limit", limit="work"
-                    )
+                    exceed()
             elif most is not None and hasattr(type(argument), "__len__") and len(argument) > most:
                 guard.meter.exceed(f"mathutils {name}() takes fewer points here", limit="work")
         return function(*arguments, **named)

@@ -460,7 +460,8 @@ class Guard:
 
     def iterated(self, value: Any) -> Any:
         """What to draw from when a script goes through `value`; Blender's collections may change meanwhile."""
-        return self.host.iterated(value) if self.host is not None and self.owns(type(value)) else value
+        host = self.host
+        return host.iterated(value) if host is not None and host.moving[type(value)] else value
 
     def owns(self, kind: Any) -> bool:
         """Whether values of this type are the host's."""

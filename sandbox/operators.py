@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from . import hooks
-from .plain import SCALAR_TYPES, TABLE_TYPES
+from .plain import SCALAR_TYPES, SIMPLE_TYPES, TABLE_TYPES
 from .watchdog import Watchdog
 from .weight import TooHeavy, has_containers, weigh
 
@@ -109,6 +109,8 @@ class Operators:
 
     def add(self, left: Any, right: Any) -> Any:
         """`left + right`."""
+        if type(left) in SIMPLE_TYPES:
+            return left + right
         if isinstance(left, SEQUENCES) and isinstance(right, SEQUENCES):
             self.length(_length(left) + _length(right))
         elif type(left) is Fraction or type(right) is Fraction:
@@ -119,6 +121,8 @@ class Operators:
 
     def add_in_place(self, left: Any, right: Any) -> Any:
         """`left += right`."""
+        if type(left) in SIMPLE_TYPES:
+            return left + right
         if isinstance(left, SEQUENCES):
             if hasattr(type(right), "__len__"):
                 self.length(_length(left) + len(right))

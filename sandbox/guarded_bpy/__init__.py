@@ -29,7 +29,8 @@ from .stale import Stale
 __all__ = ("BlenderHost",)
 
 _STRUCTS = (bpy.types.bpy_struct, bpy.types.bpy_prop)
-_MODIFIER = bpy.types.Modifier  # Blender searches its types each time one is named
+# Blender searches its types each time one is named
+_MODIFIER, _COLLECTION = bpy.types.Modifier, bpy.types.bpy_prop_collection
 _OWN_OBJECTS = (Operators, OperatorModule, Operator, properties.Settings, Instances)
 _RNA_META = tuple({type(bpy.types.Object), type(bpy.types.PropertyGroup), type(bpy.types.Operator)} - {type})
 _C_TYPES = frozenset("IDPropertyGroup IDPropertyArray ContextTempOverride bpy_func".split())
@@ -46,6 +47,7 @@ def _is_blenders(kind: type) -> bool:
 
 
 _BLENDERS = Kinds(_is_blenders, _STRUCTS)
+_COLLECTIONS = Kinds(lambda kind: issubclass(kind, _COLLECTION), _STRUCTS)
 
 
 class Running:
@@ -85,7 +87,7 @@ class BlenderHost:
         self.geometry = Geometry(self, policy.geometry)
         self.stale = Stale()
         self.overrides = Overrides()
-        self.owned = _BLENDERS
+        self.owned, self.moving = _BLENDERS, _COLLECTIONS
         self.readers, self.writers = self.members.readers, self.members.writers
         self.registered: dict[tuple[type, str], bool] = {}
         """Whether a key of a type is what an add-on registered; nothing is registered while a script runs."""
@@ -245,9 +247,7 @@ class BlenderHost:
 
     def iterated(self, value: Any) -> Any:
         """A collection's items as a list: Blender's iterator reads freed memory once an item is removed."""
-        if isinstance(value, bpy.types.bpy_prop_collection):
-            return value.values()
-        return value
+        return value.values()
 
     # --- for the parts --------------------------------------------------------------------------------------
 
