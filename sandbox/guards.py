@@ -319,15 +319,15 @@ class Guard:
         """Whether asking for the attribute could give anything but a refusal."""
         if type(name) is not str or names.attribute_problem(name) or name.startswith("<"):
             return False
-        real = self.builtins.real(value)
-        if names.is_dunder(name):
+        kind = type(value)
+        if names.is_dunder(name) or self.owns(kind):
             return True
+        real = self.builtins.real(value)
         if isinstance(real, type) and not self.owns(real):
             return real in self.own or name in self.allowed.get(real, ()) or self._guarded(real, name)
-        kind = type(value)
         if kind in self.own or kind is View or kind is super or name in self.allowed.get(kind, ()):
             return True
-        if self.owns(kind) or kind in self.getters:
+        if kind in self.getters:
             return True
         if isinstance(value, BaseException) and name in _EXCEPTION:
             return True

@@ -71,6 +71,8 @@ _INSPECTION: Final = re.compile(
     r"|(gi|cr|ag)_(frame|running|suspended|state|code|yieldfrom|await|origin)"
     r"|func_(globals|code|closure|defaults|dict|name)|im_(func|self|class)|with_traceback|mro)"
 )
+_INSPECTED: Final = ("tb_", "f_", "co_", "gi_", "cr_", "ag_", "func_", "im_", "with_traceback", "mro")
+"""How these begin."""
 
 ENUM_INTERNALS: Final = frozenset(
     name
@@ -138,7 +140,7 @@ def name_problem(name: str) -> str | None:
 
 def attribute_problem(name: str) -> str | None:
     """What is wrong with an attribute `name`, whatever it belongs to; None if nothing."""
-    if _INSPECTION.fullmatch(name):
+    if name.startswith(_INSPECTED) and _INSPECTION.fullmatch(name):
         return "frames, code objects and tracebacks are out of a script's reach"
     if name in RESTRICTEDPYTHON_HOOKS:
         return "the name belongs to the sandbox: use another"

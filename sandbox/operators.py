@@ -314,6 +314,8 @@ def _bits(value: Any) -> int:
 
 def _length(value: Any) -> int:
     """The true length: a class of the script may say what it likes in `__len__`."""
+    if type(value) in SEQUENCES:
+        return len(value)
     base = next(base for base in SEQUENCES if isinstance(value, base))
     return base.__len__(value)
 

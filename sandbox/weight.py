@@ -58,6 +58,8 @@ def weigh(value: object, budget: int, *, shown: bool = False) -> int:
                 total += _long_numbers(items if len(kinds) == 1 else [n for n in items if type(n) is int])
             if not _ONLY_SMALL.issuperset(kinds):
                 following = [item for item in items if type(item) not in _ONLY_SMALL]
+            if total > budget:
+                raise TooHeavy
             level = []
         for each in level:
             kind = type(each)
