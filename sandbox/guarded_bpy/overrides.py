@@ -235,9 +235,9 @@ class Override:
         self._active.append(self)
 
     def __exit__(self, *_error: object) -> None:
-        if self in self._active:
-            self._active.remove(self)
-            self._native.__exit__(None, None, None)
+        """End it, and before it those that were entered later: Blender takes what is in the context for its own."""
+        while self in self._active:
+            self._active.pop()._native.__exit__(None, None, None)
 
 
 def _lives(value: Any) -> bool:

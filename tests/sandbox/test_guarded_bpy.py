@@ -176,6 +176,19 @@ def test_render_engines_of_other_add_ons() -> None:
         bpy.utils.unregister_class(EXAMPLE_RE)
 
 
+def test_an_override_that_is_left_out_of_turn_takes_those_after_it_along() -> None:
+    code = (
+        "first, second = bpy.data.objects['Camera'], bpy.data.objects['Light']\n"
+        "def within(**what):\n    with bpy.context.temp_override(**what):\n        yield\n"
+        "outer, inner = within(active_object=first), within(active_object=second)\n"
+        "before = bpy.context.active_object\nnext(outer), next(inner)\n"
+        "given = bpy.context.active_object.name\nouter.close()\n"
+        "left = bpy.context.active_object == before\ninner.close()\n"
+        "result = given, left, bpy.context.active_object == before"
+    )
+    assert result(code) == ["Light", True, True]
+
+
 def test_properties_of_other_add_ons() -> None:
     bpy.types.Object.example_secret = bpy.props.StringProperty(default="key")
     try:
