@@ -9,6 +9,10 @@ with the thread that has the lock (`BPY_context_member_get`, `PyC_IsInterpreterA
 
 from __future__ import annotations
 
+import ctypes
+import gc
+import operator
+import sys
 from typing import Any, Final
 
 import bpy
@@ -20,7 +24,10 @@ PLACES: Final = frozenset({"window", "area", "region"})
 
 
 class Place:
-    """`bpy.context.temp_override(…)` of `PLACES` alone, whose arguments Blender does not look into."""
+    """`bpy.context.temp_override(…)` of `PLACES` alone, whose arguments Blender does not look into.
+
+    A second, blank override that is left out of turn takes the arguments out of the context; the places stay.
+    """
 
     def __init__(self, **places: Any) -> None:
         self._blank: Any = bpy.context.temp_override()
@@ -30,9 +37,27 @@ class Place:
         self._blank.__enter__()
         try:
             self._native.__enter__()
-        finally:
-            self._blank.__exit__(None, None, None)  # takes the arguments out again; the places stay
+        except BaseException:
+            self._blank.__exit__(None, None, None)
+            raise
+        _leave(self._blank, self._native)
 
     def __exit__(self, *_error: object) -> None:
-        self._native.__exit__(None, None, None)
-        self._blank.__exit__(None, None, None)  # as above: takes out the blank ones, which come back
+        self._blank.__enter__()
+        _leave(self._native, self._blank)
+        self._blank.__exit__(None, None, None)
+
+
+def _leave(override: Any, current: Any) -> None:
+    """Leave an override while the arguments of another, the `current`, are in the context.
+
+    Blender takes them for a copy of its own and drops it (`bpy_rna_context_temp_override_exit`). They are one where
+    the place has changed; else they get back what they lost, or they would be freed twice.
+    """
+    held = [each for each in gc.get_referents(current) if type(each) is dict]
+    before = [sys.getrefcount(each) for each in held]
+    override.__exit__(None, None, None)
+    after = [sys.getrefcount(each) for each in held]
+    for arguments, lost in zip(held, map(operator.sub, before, after), strict=True):
+        for _ in range(lost):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(arguments))

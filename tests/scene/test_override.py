@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import time
 from typing import Any
 
@@ -48,6 +50,23 @@ def test_a_place_that_does_not_fit_leaves_the_context_as_it_was() -> None:
     with pytest.raises(TypeError), Place(window=_context().scene):
         pass
     assert (_context().window, _context().area) == before
+
+
+@pytest.mark.parametrize("around", [{}, {"mode": "OBJECT"}])
+@pytest.mark.parametrize("moves", [True, False])
+def test_arguments_keep_their_references(around: dict[str, Any], moves: bool) -> None:
+    """Blender dropped one too many where nothing had moved, and once more when something else lay there."""
+    outer = _context().temp_override(area=None, **around)
+    with outer:
+        place = Place(window=_context().window_manager.windows[0]) if moves else Place()
+        overrides = (outer, place._native, place._blank)
+        held = [each for override in overrides for each in gc.get_referents(override) if type(each) is dict]
+        before = [sys.getrefcount(each) for each in held]
+        for _ in range(3):
+            with place:
+                pass
+            assert [sys.getrefcount(each) for each in held] == before
+    assert len(held) == 3
 
 
 def test_operators_work_there_beside_busy_threads() -> None:
