@@ -18,7 +18,7 @@ import inspect
 import sys
 from collections.abc import Collection
 from functools import cache
-from itertools import compress, islice
+from itertools import compress, filterfalse, islice
 from typing import Any
 
 import bmesh
@@ -403,6 +403,7 @@ class Stale:
                     break  # the module's own, below which nothing is the script's
                 found += frame.f_locals.values()
             frame = frame.f_back  # type: ignore[assignment]
+        _add_untracked(found)
         # there may be millions, nearly all of them plain values: no line of Python is run for each
         held = list(compress(found, map(wanted.__getitem__, map(type, found))))
         return dict(zip(map(id, held), held, strict=True)).values()
@@ -451,6 +452,18 @@ class Stale:
         theirs, mine = words(donor), words(reference)
         for at in (*range(self._slot - 1, self._slot + 2), self._member[type(donor)]):
             mine[at] = theirs[at]
+
+
+def _add_untracked(found: list[Any]) -> None:
+    """Add what tuples and dicts hold that the collector lets go of: those whose items it does not track either."""
+    last = found
+    while not _UNTRACKED.isdisjoint(map(type, last)):
+        loose = filterfalse(gc.is_tracked, compress(last, map(_UNTRACKED.__contains__, map(type, last))))
+        last = gc.get_referents(*{id(each): each for each in loose}.values())
+        found += last
+
+
+_UNTRACKED = frozenset({tuple, dict})
 
 
 def _is_removed(owner: Any) -> bool:
