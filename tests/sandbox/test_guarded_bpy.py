@@ -367,6 +367,20 @@ def test_functions_of_what_a_removed_scene_has_inside_do_nothing(function: str) 
         result(f"s = bpy.data.scenes.new('s')\nf = {function}\nbpy.data.scenes.remove(s)\nf(None)")
 
 
+@pytest.mark.parametrize("held", ["{'m': o.modifiers}", "{'m': ((o.modifiers,),)}", "(1, (o.modifiers,))"])
+def test_a_collection_is_found_in_what_the_collector_does_not_track(held: str) -> None:
+    found = "held['m']" if held.startswith("{") else "held[1]"
+    assert (
+        result(
+            "def first(value):\n    return first(value[0]) if type(value) is tuple else value\n"
+            "o = bpy.data.objects.new('o', bpy.data.meshes.new('m'))\no.modifiers.new('a', 'SUBSURF')\n"
+            f"held = {held}\n[[] for _ in range(5000)]\nbpy.data.objects.remove(o)\n"
+            f"result = len(first({found}))"
+        )
+        == 0
+    )
+
+
 def test_a_collection_of_a_removed_object_is_empty() -> None:
     assert result(f"{_BEVELLED}\nx = o.modifiers\nbpy.data.objects.remove(o)\nresult = len(x)") == 0
 
