@@ -11,7 +11,7 @@ import bpy
 
 from .. import paths
 from ..host import Reader
-from . import overrides, reach, stale
+from . import freeing, overrides, reach, stale
 from .values import settled
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def checked(path: str) -> Reader:
     """The reader of a function: gives one that checks its arguments, calls, and looks for what it freed."""
     check = CHECKED.get(path)
     struct, function = path.split(".")
-    may_free, followed = stale.frees(struct, function), stale.is_followed(struct, function)
-    removes, roots = stale.removes_blocks(struct, function), stale.freed_alone(struct, function)
+    may_free, followed = freeing.frees(struct, function), freeing.is_followed(struct, function)
+    removes, roots = freeing.removes_blocks(struct, function), freeing.freed_alone(struct, function)
     if path in _LOOKED_AT:
         return _LOOKED_AT[path]
     evaluates = check in _EVALUATING

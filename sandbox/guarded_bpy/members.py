@@ -20,7 +20,8 @@ import bpy
 from ..host import Reader, Writer
 from ..policy import Level, Policy, policy
 from . import calls, overrides, properties, reach, values
-from .stale import FRAGILE, frees
+from .freeing import frees
+from .stale import FRAGILE
 
 __all__ = ("PLAIN_COLLECTION_METHODS", "SESSION", "Access", "Members", "lineage", "members")
 

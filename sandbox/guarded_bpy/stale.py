@@ -26,11 +26,11 @@ import bpy
 import mathutils
 
 from ..kinds import Kinds, is_static
-from . import bmesh_layers, parts
+from . import bmesh_layers, freeing, parts
 from .alive import Now, RootsByPointer, root_of
 from .properties import PARTS, Given, words
 
-__all__ = ("FRAGILE", "FREEING", "Stale")
+__all__ = ("FRAGILE", "Stale")
 
 _VECTORS = (mathutils.Vector, mathutils.Euler, mathutils.Quaternion, mathutils.Matrix, mathutils.Color)
 
@@ -43,112 +43,8 @@ FRAGILE = frozenset(
     "BezierSplinePoint SplinePoint Keyframe GPencilStrokePoint CurveMapPoint MaskSplinePoint".split()
 )
 
-#: Functions after which items of their data-block may be gone or have moved.
-FREEING = frozenset(
-    """
-    remove clear pop clear_geometry resize add insert sort deduplicate from_pydata update_from_editmode add_strokes
-    remove_strokes resize_strokes reorder_strokes add_curves remove_curves resize_curves new_socket new_panel move
-    key_insert move_to_parent convert_to_samples convert_to_keyframes from_string shape_key_remove shape_key_clear
-    animation_data_clear sequence_editor_clear
-    """.split()
-)
-#: `new` moves what is there only where items lie in one array; a new link may take the place of another.
-_FREED_BY_NEW = frozenset(
-    """
-    AttributeGroup AttributeGroupMesh AttributeGroupCurves AttributeGroupPointCloud AttributeGroupGreasePencil
-    AttributeGroupGreasePencilDrawing UVLoopLayers LoopColors NodeLinks CurveMapPoints GreasePencilFrames
-    """.split()
-)
-#: Functions with other names: a new array takes the place of the old.
-_FREED_BY = frozenset(
-    """
-    BlendDataNodeTrees.remove CurveProfile.initialize CurveProfile.update CurveMapping.initialize
-    CurveMapping.update SequenceElements.append StripElements.append ParticleSettingsTextureSlots.create
-    ParticleSettingsTextureSlots.add GreasePencilFrames.copy
-    """.split()
-)
-#: Functions that free nothing but what follows the collections, or data-blocks with their parts.
-_FOLLOWED = frozenset(
-    """
-    CollectionChildren.link CollectionChildren.unlink CollectionObjects.unlink Object.to_curve Object.to_curve_clear
-    Object.to_mesh Object.to_mesh_clear
-    """.split()
-)
-#: Functions of objects that remove a data-block which they or others made before.
-_REMOVING = frozenset(
-    "shape_key_remove shape_key_clear to_curve to_curve_clear to_mesh to_mesh_clear".split()
-)
-#: Items of a list, each in memory of its own, which a new one leaves where they are.
-_FREED_BY_NONE = frozenset({"AOVs.add", "Lightgroups.add"})
-#: What some functions free or move at most: its roots, by `Struct.function`.
-_FREED_ALONE: dict[str, frozenset[str]] = {
-    **dict.fromkeys(
-        ("AttributeGroup.new", "AttributeGroupMesh.new", "LoopColors.new", "UVLoopLayers.new"),
-        frozenset({"Attribute", "MeshUVLoopLayer", "MeshLoopColorLayer", "MeshSkinVertexLayer"}),
-    ),
-    **dict.fromkeys(
-        ("CurveMapPoints.new", "CurveMapPoints.remove", "CurveMapping.initialize", "CurveMapping.update"),
-        frozenset({"CurveMapPoint"}),
-    ),
-}
-#: Operators that free and move nothing where they begin and end in object mode: they select, or add data-blocks.
-#: From edit mode they leave it first, which frees what was edited.
-_HARMLESS = (
-    *("object.select", "transform.", "object.shade_", "mesh.primitive_", "curve.primitive_", "view3d."),
-    *("object.light_add", "object.camera_add", "object.empty_add", "object.text_add", "object.armature_add"),
-    *("object.effector_add", "object.metaball_add"),
-)
-#: Modes, as `Context.mode` has them, that are entered from object mode with all left where it is: edit mode has copies,
-#: and takes the place of the mesh's own when it is left.
-_ENTERED = frozenset({"OBJECT", "EDIT_ARMATURE", "EDIT_MESH", "POSE"})
 _OBJECT = frozenset({"OBJECT"})
 _NONE: frozenset[str] = frozenset()
-#: Operators that remove no data-block.
-_SPARING = (
-    *_HARMLESS,
-    *"mesh. armature. uv. pose. curve. rigidbody. object.mode_set object.editmode_toggle object.modifier_".split(),
-    *"object.transform_apply object.origin_set object.duplicate object.parent_ object.constraint_".split(),
-    *"object.material_slot_ object.vertex_group_ object.quadriflow_remesh object.voxel_remesh".split(),
-    *"object.collection_instance_add object.grease_pencil_add".split(),
-)
-
-
-def frees(struct: str, function: str) -> bool:
-    """Whether a call of `struct.function` may leave references behind."""
-    if f"{struct}.{function}" in _FREED_BY or is_followed(struct, function):
-        return True
-    if f"{struct}.{function}" in _FREED_BY_NONE:
-        return False
-    if struct.startswith(("BlendData", "Collection", "IDMaterials", "Text")) or struct == "VertexGroup":
-        return False
-    if function == "new":
-        return struct in _FREED_BY_NEW or (struct.startswith("Node") and struct.endswith("Items"))
-    return function in FREEING
-
-
-def freed_alone(struct: str, function: str) -> frozenset[str] | None:
-    """The roots of all that a call may free or move; None for any."""
-    return _FREED_ALONE.get(f"{struct}.{function}")
-
-
-def is_followed(struct: str, function: str) -> bool:
-    """Whether a call moves nothing but what follows the collections: see `Stale.follows`."""
-    path = f"{struct}.{function}"
-    return path in _FOLLOWED or (_is_removal(struct, function) and path not in _FREED_BY)
-
-
-def removes_blocks(struct: str, function: str) -> bool:
-    """Whether data-blocks may be gone after a call: with a mesh Blender removes the objects that show it."""
-    return (
-        _is_removal(struct, function)
-        or (struct == "Object" and function in _REMOVING)
-        or (struct == "ViewLayers" and function == "remove")  # with its evaluated copies
-    )
-
-
-def _is_removal(struct: str, function: str) -> bool:
-    """Whether this is `remove` of a collection of `bpy.data`."""
-    return struct.startswith("BlendData") and function == "remove"
 
 
 def _is_in(modes: frozenset[str], overridden: bool) -> bool:
@@ -337,9 +233,8 @@ class Stale:
 
     def before_operator(self, idname: str, *, overridden: bool) -> None:
         """An operator is about to run, within a `temp_override` or not."""
-        ends = _ENTERED if idname == "object.mode_set" else _OBJECT if idname.startswith(_HARMLESS) else _NONE
-        self._harmless = ends if _is_in(_OBJECT, overridden) else _NONE
-        if self.evaluates or not idname.startswith(_SPARING):
+        self._harmless = freeing.harmless_in(idname) if _is_in(_OBJECT, overridden) else _NONE
+        if self.evaluates or not freeing.spares_blocks(idname):
             self.before_removal(evaluates=True)
         elif not idname.startswith("mesh.select_"):
             self.before_move(self.edits)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which functions and operators of Blender's free or move what references of a script may point to: lists, by name.
+
+A function that is on none of them leaves everything where it is. Names of operators are how they begin.
+"""
+
+from __future__ import annotations
+
+__all__ = ("freed_alone", "frees", "harmless_in", "is_followed", "removes_blocks", "spares_blocks")
+
+#: Functions after which items of their data-block may be gone or have moved.
+FREEING = frozenset(
+    """
+    remove clear pop clear_geometry resize add insert sort deduplicate from_pydata update_from_editmode add_strokes
+    remove_strokes resize_strokes reorder_strokes add_curves remove_curves resize_curves new_socket new_panel move
+    key_insert move_to_parent convert_to_samples convert_to_keyframes from_string shape_key_remove shape_key_clear
+    animation_data_clear sequence_editor_clear
+    """.split()
+)
+#: `new` moves what is there only where items lie in one array; a new link may take the place of another.
+_FREED_BY_NEW = frozenset(
+    """
+    AttributeGroup AttributeGroupMesh AttributeGroupCurves AttributeGroupPointCloud AttributeGroupGreasePencil
+    AttributeGroupGreasePencilDrawing UVLoopLayers LoopColors NodeLinks CurveMapPoints GreasePencilFrames
+    """.split()
+)
+#: Functions with other names: a new array takes the place of the old.
+_FREED_BY = frozenset(
+    """
+    BlendDataNodeTrees.remove CurveProfile.initialize CurveProfile.update CurveMapping.initialize
+    CurveMapping.update SequenceElements.append StripElements.append ParticleSettingsTextureSlots.create
+    ParticleSettingsTextureSlots.add GreasePencilFrames.copy
+    """.split()
+)
+#: Functions that free nothing but what follows the collections, or data-blocks with their parts.
+_FOLLOWED = frozenset(
+    """
+    CollectionChildren.link CollectionChildren.unlink CollectionObjects.unlink Object.to_curve Object.to_curve_clear
+    Object.to_mesh Object.to_mesh_clear
+    """.split()
+)
+#: Functions of objects that remove a data-block which they or others made before.
+_REMOVING = frozenset(
+    "shape_key_remove shape_key_clear to_curve to_curve_clear to_mesh to_mesh_clear".split()
+)
+#: Items of a list, each in memory of its own, which a new one leaves where they are.
+_FREED_BY_NONE = frozenset({"AOVs.add", "Lightgroups.add"})
+#: What some functions free or move at most: its roots, by `Struct.function`.
+_FREED_ALONE: dict[str, frozenset[str]] = {
+    **dict.fromkeys(
+        ("AttributeGroup.new", "AttributeGroupMesh.new", "LoopColors.new", "UVLoopLayers.new"),
+        frozenset({"Attribute", "MeshUVLoopLayer", "MeshLoopColorLayer", "MeshSkinVertexLayer"}),
+    ),
+    **dict.fromkeys(
+        ("CurveMapPoints.new", "CurveMapPoints.remove", "CurveMapping.initialize", "CurveMapping.update"),
+        frozenset({"CurveMapPoint"}),
+    ),
+}
+#: Operators that free and move nothing where they begin and end in object mode: they select, or add data-blocks.
+#: From edit mode they leave it first, which frees what was edited.
+_HARMLESS = (
+    *("object.select", "transform.", "object.shade_", "mesh.primitive_", "curve.primitive_", "view3d."),
+    *("object.light_add", "object.camera_add", "object.empty_add", "object.text_add", "object.armature_add"),
+    *("object.effector_add", "object.metaball_add"),
+)
+#: Modes, as `Context.mode` has them, that are entered from object mode with all left where it is: edit mode has copies,
+#: and takes the place of the mesh's own when it is left.
+_ENTERED = frozenset({"OBJECT", "EDIT_ARMATURE", "EDIT_MESH", "POSE"})
+_STAYING = frozenset({"OBJECT"})
+#: Operators that remove no data-block.
+_SPARING = (
+    *_HARMLESS,
+    *"mesh. armature. uv. pose. curve. rigidbody. object.mode_set object.editmode_toggle object.modifier_".split(),
+    *"object.transform_apply object.origin_set object.duplicate object.parent_ object.constraint_".split(),
+    *"object.material_slot_ object.vertex_group_ object.quadriflow_remesh object.voxel_remesh".split(),
+    *"object.collection_instance_add object.grease_pencil_add".split(),
+)
+
+
+def frees(struct: str, function: str) -> bool:
+    """Whether a call of `struct.function` may leave references behind."""
+    if f"{struct}.{function}" in _FREED_BY or is_followed(struct, function):
+        return True
+    if f"{struct}.{function}" in _FREED_BY_NONE:
+        return False
+    if struct.startswith(("BlendData", "Collection", "IDMaterials", "Text")) or struct == "VertexGroup":
+        return False
+    if function == "new":
+        return struct in _FREED_BY_NEW or (struct.startswith("Node") and struct.endswith("Items"))
+    return function in FREEING
+
+
+def freed_alone(struct: str, function: str) -> frozenset[str] | None:
+    """The roots of all that a call may free or move; None for any."""
+    return _FREED_ALONE.get(f"{struct}.{function}")
+
+
+def is_followed(struct: str, function: str) -> bool:
+    """Whether a call moves nothing but what follows the collections: see `Stale.follows`."""
+    path = f"{struct}.{function}"
+    return path in _FOLLOWED or (_is_removal(struct, function) and path not in _FREED_BY)
+
+
+def removes_blocks(struct: str, function: str) -> bool:
+    """Whether data-blocks may be gone after a call: with a mesh Blender removes the objects that show it."""
+    return (
+        _is_removal(struct, function)
+        or (struct == "Object" and function in _REMOVING)
+        or (struct == "ViewLayers" and function == "remove")  # with its evaluated copies
+    )
+
+
+def _is_removal(struct: str, function: str) -> bool:
+    """Whether this is `remove` of a collection of `bpy.data`."""
+    return struct.startswith("BlendData") and function == "remove"
+
+
+def harmless_in(idname: str) -> frozenset[str]:
+    """In which modes an operator that began in object mode has to end to have freed and moved nothing."""
+    if idname == "object.mode_set":
+        return _ENTERED
+    return _STAYING if idname.startswith(_HARMLESS) else frozenset()
+
+
+def spares_blocks(idname: str) -> bool:
+    """Whether an operator removes no data-block."""
+    return idname.startswith(_SPARING)
