@@ -55,7 +55,7 @@ def weigh(value: object, budget: int, *, shown: bool = False) -> int:
             items = opened(level)
             kinds = set(map(type, items))
             if int in kinds:
-                total += _long_numbers(items if len(kinds) == 1 else [n for n in items if type(n) is int])
+                total += _long_numbers(items, kinds)
             if not _ONLY_SMALL.issuperset(kinds):
                 following = [item for item in items if type(item) not in _ONLY_SMALL]
             if total > budget:
@@ -74,7 +74,7 @@ def weigh(value: object, budget: int, *, shown: bool = False) -> int:
                 if not _ONLY_SMALL.issuperset(kinds):
                     following.extend(parts)
                 elif int in kinds:
-                    total += _long_numbers(parts if len(kinds) == 1 else [n for n in parts if type(n) is int])
+                    total += _long_numbers(parts, kinds)
                 elif _FLAT[kind]:
                     total += len(each)
                 if total > budget:
@@ -134,8 +134,9 @@ _BITS: Final = 10
 _LONG: Final = 1 << 512
 
 
-def _long_numbers(numbers: Any) -> int:
-    """What integers weigh beside their number."""
+def _long_numbers(values: Any, kinds: set[type]) -> int:
+    """What the integers among values of these kinds weigh beside their number."""
+    numbers = values if len(kinds) == 1 else [each for each in values if type(each) is int]
     return sum(map(int.bit_length, numbers)) // _BITS if max(numbers) > _LONG or min(numbers) < -_LONG else 0
 
 

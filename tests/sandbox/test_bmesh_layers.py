@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox import execute
 from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import bmesh_layers
+
+from support.scripts import result
 
 _GRID = (
     "import bmesh\nb = bmesh.new()\nbmesh.ops.create_grid(b, x_segments=30, y_segments=30, size=2)\n"
@@ -23,16 +22,7 @@ _SHOWN = "result = [[list(each) for each in x[:4]], list(x[4].uv), x[5].items()]
 _LOOSE: list[Any] = [[[-2.0, -2.0, 0.0], [1.0, 2.0, 3.0], [0.25, 0.5], [0.0] * 4], [0.0, 0.0], []]
 
 
-@pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
-    bpy.ops.wm.read_homefile(use_factory_startup=True)
-    execute._rate.clear()
-    yield
-    execute._rate.clear()
-
-
-def result(code: str) -> Any:
-    return execute.execute_blender_code({"code": "import bpy\n" + code})["result"]
+pytestmark = pytest.mark.usefixtures("fresh_file")
 
 
 def test_the_places_of_pointers_are_found() -> None:

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import HandlerError
-from bl_ext.user_default.mcp_bridge.sandbox import execute
+
+from support.scripts import result
 
 _COPY = (
     "o = bpy.context.object\no.modifiers.new('a', 'BEVEL')\nbpy.context.view_layer.update()\n"
@@ -24,16 +21,7 @@ _INSTANCES = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
-    bpy.ops.wm.read_homefile(use_factory_startup=True)
-    execute._rate.clear()
-    yield
-    execute._rate.clear()
-
-
-def result(code: str) -> Any:
-    return execute.execute_blender_code({"code": "import bpy\n" + code})["result"]
+pytestmark = pytest.mark.usefixtures("fresh_file")
 
 
 @pytest.mark.parametrize(

@@ -5,29 +5,17 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
-from typing import Any
 
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import settings, threads
 from bl_ext.user_default.mcp_bridge.errors import HandlerError, LimitExceeded, PolicyError
-from bl_ext.user_default.mcp_bridge.sandbox import execute
 from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import geometry, overrides, values
 
 from support import busy, fork
+from support.scripts import result
 
-
-@pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
-    bpy.ops.wm.read_homefile(use_factory_startup=True)
-    execute._rate.clear()
-    yield
-    execute._rate.clear()
-
-
-def result(code: str) -> Any:
-    return execute.execute_blender_code({"code": "import bpy\n" + code})["result"]
+pytestmark = pytest.mark.usefixtures("fresh_file")
 
 
 def refusal(code: str) -> str:

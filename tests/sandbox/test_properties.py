@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import HandlerError
-from bl_ext.user_default.mcp_bridge.sandbox import execute
 from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import properties
+
+from support.scripts import result
 
 _OBJECT = "o = bpy.context.object\n"
 _GROUP = f"{_OBJECT}o['g'] = {{'a': 1, 'b': {{'c': 2}}, 'l': [1, 2, 3]}}\n"
@@ -69,16 +69,7 @@ GONE = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
-    bpy.ops.wm.read_homefile(use_factory_startup=True)
-    execute._rate.clear()
-    yield
-    execute._rate.clear()
-
-
-def result(code: str) -> Any:
-    return execute.execute_blender_code({"code": "import bpy\n" + code})["result"]
+pytestmark = pytest.mark.usefixtures("fresh_file")
 
 
 def test_the_layout_of_parts_is_found() -> None:

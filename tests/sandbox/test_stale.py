@@ -4,26 +4,16 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
 from typing import Any
 
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import HandlerError
-from bl_ext.user_default.mcp_bridge.sandbox import execute
 from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import stale, values
 
+from support.scripts import result
 
-@pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
-    bpy.ops.wm.read_homefile(use_factory_startup=True)
-    execute._rate.clear()
-    yield
-    execute._rate.clear()
-
-
-def result(code: str) -> Any:
-    return execute.execute_blender_code({"code": "import bpy\n" + code})["result"]
+pytestmark = pytest.mark.usefixtures("fresh_file")
 
 
 def test_layout_of_references_is_found() -> None:
