@@ -38,15 +38,11 @@ def check_path(host: BlenderHost, path: Any, start: object = None) -> None:
 
     `start` is what it begins at, where that is known: an owner, or none for any data-block.
     """
-    if reason := paths.bad_data_path(path):
-        host.refuse(reason)
     _walk(host, path, _anywhere(True) if start is None else frozenset({_root(type(start))}), write=True)
 
 
 def _check_read(host: BlenderHost, path: Any, start: Any) -> None:
     """The same of what a driver's variable reads, from a data-block or from what the context has."""
-    if reason := paths.bad_data_path(path):
-        host.refuse(reason)
     _walk(host, path, _anywhere(False) if start is None else _CONTEXT | {_root(type(start))}, write=False)
 
 
@@ -55,12 +51,14 @@ def _root(kind: type) -> type:
     return next((base for base in kind.__mro__ if bpy.types.ID in base.__bases__), kind)
 
 
-def _walk(host: BlenderHost, path: str, start: Kinds, *, write: bool) -> None:
-    """Refuse a well-formed data path for what it names. Each is walked once in a run.
+def _walk(host: BlenderHost, path: Any, start: Kinds, *, write: bool) -> None:
+    """Refuse a data path that is none, or for what it names. Each is walked once in a run.
 
     Where each type has each name of its own, nothing that an add-on registers later stands before that: such a path,
     which most are, is walked once for all.
     """
+    if reason := paths.bad_data_path(path):
+        host.refuse(reason)
     asked = path, start, write
     if asked in host.reached or asked in host.members.reached:
         return
