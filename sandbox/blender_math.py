@@ -91,6 +91,11 @@ def _public(kind: type) -> frozenset[str]:
 
 
 @functools.cache
+def _constructors(kind: type) -> list[str]:
+    return [name for name in _SIZED if hasattr(kind, name)]
+
+
+@functools.cache
 def _components(kind: type) -> frozenset[str]:
     return frozenset(
         name for name in _public(kind) if isinstance(getattr(kind, name), types.GetSetDescriptorType)
@@ -101,7 +106,7 @@ def _allow(guard: Guard, kind: type) -> None:
     """A type of vectors: small values, whose components may be read and set natively."""
     guard.allowed[kind] = _public(kind)
     guard.writable[kind] = _components(kind)
-    guard.methods[kind] = {name: _sized(guard, kind, name) for name in _SIZED if hasattr(kind, name)}
+    guard.methods[kind] = {name: _sized(guard, kind, name) for name in _constructors(kind)}
     for types_of in (guard.simple, guard.floaty, guard.items, guard.set_items):
         types_of.add(kind)
 

@@ -214,12 +214,28 @@ class _Transformer(Matching):
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         """Targets ask their guards by themselves; iterating what is unpacked needs none."""
+        match node.targets:
+            case [ast.Attribute() as target] if self.may_choose(target, node.value):
+                return self._chosen(node, target)
         node.value = self.visit(node.value)
         match node.targets:
             case [ast.Name(id=name)] if self.scope.form == "class" and name in names.CLASS_VARIABLES:
                 return node
         node.targets = self.visit_all(node.targets)
         return node
+
+    def _chosen(self, node: ast.Assign, target: ast.Attribute) -> ast.AST:
+        """`o.x = y` as `if type(o) in <w:x>: o.x = y`, `else: <setattr>(o, 'x', y)`."""
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        attribute = self.mangled(target.attr)
+        pair = self.twice(self.visit(target.value))
+        assert pair is not None
+        first, again = pair
+        new = self.visit(node.value)
+        native = ast.Assign([ast.Attribute(again, target.attr, STORE, **place)], new, **place)
+        guarded = self.call(hooks.SETATTR, node, again, self.constant(attribute, node), new)
+        test = self.type_in(first, self.types_written(attribute))
+        return ast.If(test, [native], [ast.Expr(guarded, **place)], **place)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """`target op= value` with one evaluation of the target, and a guard where the result may be huge."""

@@ -244,6 +244,7 @@ def _execute(
     On any failure the scene is as before when this raises.
     """
     from .cleanup import Snapshot
+    from .guarded_bpy.geometry import check_instances
     from .undo import UndoFailed, UndoStep
 
     step = UndoStep(*step_of)
@@ -251,7 +252,9 @@ def _execute(
     before = Snapshot()
     began = time.perf_counter()
     try:
-        result, stdout = _run_guarded(compiled, rules, Watchdog(_limits(now), cancelled), before.keep_pixels)
+        meter = Watchdog(_limits(now), cancelled)
+        result, stdout = _run_guarded(compiled, rules, meter, before.keep_pixels)
+        check_instances(meter)
         removed = before.remove_left_behind()
         step.commit()
     except BaseException as error:

@@ -79,7 +79,7 @@ class Expressions(Operations):
 
     def _asked(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
         """`value.attr` by the guards, value being rewritten already."""
-        return self.call(hooks.GETATTR, node, value, self.constant(self._mangled(node.attr), node))
+        return self.call(hooks.GETATTR, node, value, self.constant(self.mangled(node.attr), node))
 
     def _needs_no_guard(self, kind: Kind, attribute: str) -> bool:
         if attribute.startswith("_"):
@@ -92,7 +92,7 @@ class Expressions(Operations):
 
     def _read(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
         """Guarded `value.attr`, value being rewritten already."""
-        attribute = self._mangled(node.attr)
+        attribute = self.mangled(node.attr)
         pair = self.twice(value)
         if pair is None:
             return self.call(hooks.GETATTR, node, value, self.constant(attribute, node))
@@ -107,13 +107,14 @@ class Expressions(Operations):
         self.attributes_read.add(attribute)
         return hooks.reads(attribute)
 
-    def _types_written(self, attribute: str) -> str:
+    def types_written(self, attribute: str) -> str:
+        """Name of the set of types of which this attribute (mangled already) may be written."""
         if attribute.startswith("_"):
             return hooks.OWN
         self.attributes_written.add(attribute)
         return hooks.writes(attribute)
 
-    def _mangled(self, name: str) -> str:
+    def mangled(self, name: str) -> str:
         """The name that Python makes of `__name` inside a class."""
         owner = self._classes[-1].lstrip("_") if self._classes else ""
         return f"_{owner}{name}" if owner and names.is_private(name) else name
@@ -130,8 +131,22 @@ class Expressions(Operations):
         taken = structs.WRITTEN.get(self.kind(node.value), ()) if isinstance(node.ctx, ast.Store) else ()
         node.value = self.visit(node.value)
         if node.attr not in taken:
-            node.value = self._target(node.value, self._types_written(self._mangled(node.attr)))
+            node.value = self._target(node.value, self.types_written(self.mangled(node.attr)))
         return node
+
+    def may_choose(self, target: ast.Attribute, value: ast.expr) -> bool:
+        """Whether `target = value` may be written out for either answer of the guard: as a proxy for the owner costs.
+
+        The owner's type is asked before the value is evaluated: that must run no code and, where the owner is more
+        than a name, depend on none.
+        """
+        if names.attribute_problem(target.attr) or names.is_dunder(target.attr):
+            return False
+        if target.attr in structs.WRITTEN.get(self.kind(target.value), ()):
+            return False
+        if isinstance(target.value, ast.Name):
+            return _is_quiet(value)
+        return not self.is_without_temporaries() and _is_quiet(value, (ast.Constant,))
 
     def _target(self, value: ast.expr, types: str) -> ast.expr:
         """`value` if its type takes what is to be written, else a proxy that asks the guards."""
@@ -297,13 +312,25 @@ class Expressions(Operations):
             case ast.Call(func=ast.Name(id=name), args=args) if (
                 name in hooks.RAW and name not in self.kinds.names and not self.answers
             ):
-                arguments = [self.iterated(part) for part in args]
+                arguments = (
+                    self.visit_all(args) if name == "range" else [self.iterated(part) for part in args]
+                )
                 place = {"lineno": node.lineno, "col_offset": node.col_offset}
                 function = self.name(hooks.RAW[name], node)
                 return ast.Call(function, arguments, self.visit_all(node.keywords), **place)
+            case ast.Call(func=ast.Attribute(attr="items" | "keys" | "values") as function) if (
+                self.kind(function.value) == "dict"
+            ):
+                return self.visit(node)
         if isinstance(node, _MAKING_LISTS) or self.kind(node) in CONTAINERS:
             return self.visit(node)
-        return self.call(hooks.ITERATED, node, self.visit(node))
+        value = self.visit(node)
+        drawn = self.call(hooks.ITERATED, node, value)
+        return (
+            self.choose(self.type_in(value, hooks.DRAWN), value, drawn)
+            if isinstance(value, ast.Name)
+            else drawn
+        )
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
         """`yield from values`."""
@@ -405,6 +432,15 @@ _MAKING_LISTS = (
     *(ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.JoinedStr),
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
 )
+
+
+def _is_quiet(node: ast.expr, atoms: tuple[type[ast.expr], ...] = (ast.Constant, ast.Name)) -> bool:
+    """Whether evaluating this runs no code of anyone's."""
+    if isinstance(node, ast.Tuple):
+        return all(_is_quiet(part, atoms) for part in node.elts)
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.operand, ast.Constant)
+    return isinstance(node, atoms)
 
 
 def _extends(node: ast.Call, method: str) -> bool:

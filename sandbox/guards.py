@@ -29,6 +29,7 @@ from .methods import guarded_method
 from .modules import Imports, View
 from .operators import Operators
 from .plain import (
+    DRAWN_TYPES,
     FLOATY_TYPES,
     ITEM_TYPES,
     PLAIN_TYPES,
@@ -119,6 +120,7 @@ class Guard:
             hooks.GETATTR: self.getattr,
             hooks.GETITEM: self.getitem,
             hooks.WRITE: functools.partial(Written, self),
+            hooks.SETATTR: self.setattr,
             hooks.SPECIAL: self.special,
             hooks.SUPER: self.super_member,
             hooks.ASK: ask,
@@ -128,6 +130,7 @@ class Guard:
             hooks.CLASS: make_class,
             hooks.FORMAT: self.text.format_value,
             hooks.SHOW: self.text.show,
+            hooks.DRAWN: DRAWN_TYPES,
             hooks.ITERATED: self.iterated,
             hooks.REPR: self.text.repr,
         }
@@ -136,7 +139,9 @@ class Guard:
             hooks.TYPES.format(kind.__name__): kind
             for kind in (bool, complex, dict, float, frozenset, list, set, tuple)
         }
-        table |= {hooks.RAW[function.__name__]: function for function in (enumerate, map, reversed, zip)}
+        table |= {
+            hooks.RAW[function.__name__]: function for function in (enumerate, map, range, reversed, zip)
+        }
         table |= {hooks.ISINSTANCE: isinstance, hooks.BORN: self.builtins.born}
         return table | self.operators.table()
 

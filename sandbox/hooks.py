@@ -35,6 +35,8 @@ GETITEM = "<getitem>"
 """(value, key) -> guarded `value[key]`."""
 WRITE = "<write>"
 """(value) -> something whose attributes and items can be set and deleted, guarded, as `value`'s."""
+SETATTR = "<setattr>"
+"""(value, name, new): guarded `value.name = new`, where that is a statement of its own."""
 SPECIAL = "<special>"
 """(value, name) -> the few dunder attributes that scripts may read."""
 SUPER = "<super>"
@@ -69,8 +71,10 @@ FACADES = frozenset({"bytearray", "bytes", "dict", "frozenset", "int", "range", 
 """Builtin types that scripts see as guarded functions: their constructors can make big values, or hash many."""
 BUILTIN_TYPES = FACADES | {"bool", "complex", "dict", "float", "frozenset", "list", "set", "tuple"}
 """Builtin types whose real class `TYPES` names."""
-RAW = {name: f"<raw {name}>" for name in ("enumerate", "map", "reversed", "zip")}
+RAW = {name: f"<raw {name}>" for name in ("enumerate", "map", "range", "reversed", "zip")}
 """Python's own iterators, for loops that tick by themselves."""
+DRAWN = "<drawn>"
+"""set of types that a loop may draw from as they are."""
 ITERATED = "<iterated>"
 """(value) -> what a loop draws from: of a collection of Blender's the items it has now."""
 BORN = "<born>"

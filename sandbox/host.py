@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
 __all__ = ("Host", "Reader", "Writer")
@@ -17,8 +17,8 @@ Writer = Callable[[Any, Any, str, Any], None]
 class Host(Protocol):
     """The guard of values whose type comes from Blender. Refuse by `meter.refuse(message)` (a `Refused`)."""
 
-    def modules(self) -> Mapping[str, object]:
-        """What `import bpy`, `import bmesh`, `from bpy_extras import …` give, by dotted name.
+    def modules(self, wanted: Collection[str]) -> Mapping[str, object]:
+        """What `import bpy`, `import bmesh`, `from bpy_extras import …` give, by dotted name, for the roots `wanted`.
 
         Values are `modules.View`s (immutable, read natively by scripts) or objects whose type the host owns. Dotted
         names that can be imported are all listed ('bpy', 'bpy.types', 'mathutils.noise', …).

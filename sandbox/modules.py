@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -160,7 +161,7 @@ def views(guard: Guard, imports: Collection[str], wanted: Collection[str]) -> di
         allow_mathutils(guard)
         made |= mathutils_members(guard) if "mathutils" in wanted else {}
         made |= array_members(guard) if "numpy" in imports and "numpy" in wanted else {}
-        made |= guard.host.modules()
+        made |= guard.host.modules(wanted)
     allowed = {name: view for name, view in made.items() if name in imports or name.startswith("numpy.")}
     for name, view in allowed.items():
         root, _, member = name.rpartition(".")
@@ -170,12 +171,18 @@ def views(guard: Guard, imports: Collection[str], wanted: Collection[str]) -> di
 
 
 def _view(guard: Guard, name: str, guarded: Mapping[str, object]) -> View:
-    members: dict[str, object] = {}
-    if name in PLAIN_MEMBERS:
-        module = importlib.import_module(name)
-        listed = PLAIN_MEMBERS[name].split()
-        members = {member: getattr(module, member) for member in listed if hasattr(module, member)}
-    return View(name, members | dict(guarded), _missing(guard, name))
+    return View(name, {**_listed(name), **guarded}, _missing(guard, name))
+
+
+@functools.cache
+def _listed(name: str) -> dict[str, object]:
+    """The members of a module that are given out as they are."""
+    if name not in PLAIN_MEMBERS:
+        return {}
+    module = importlib.import_module(name)
+    return {
+        member: getattr(module, member) for member in PLAIN_MEMBERS[name].split() if hasattr(module, member)
+    }
 
 
 def _missing(guard: Guard, name: str) -> Callable[[str], NoReturn]:

@@ -130,6 +130,10 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
             scope = scope.parent
         return scope
 
+    def is_without_temporaries(self) -> bool:
+        """Whether there can be no variable here that only the guards know."""
+        return bool(self._no_temporaries) or self._home().form == "class"
+
     def twice(self, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
         """Two expressions for one evaluated value: the first evaluates it, the second (evaluated later) reads it.
 
@@ -139,7 +143,7 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
             return value, ast.Name(value.id, LOAD, lineno=value.lineno, col_offset=value.col_offset)
         if isinstance(value, ast.Constant):
             return value, value
-        if self._no_temporaries or self._home().form == "class":
+        if self.is_without_temporaries():
             return None
         temporary = self.temporary()
         place: dict[str, Any] = {"lineno": value.lineno, "col_offset": value.col_offset}

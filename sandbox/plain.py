@@ -18,6 +18,7 @@ from typing import Any, Final
 from . import sturdy
 
 __all__ = (
+    "DRAWN_TYPES",
     "FLOATY_TYPES",
     "HASHING",
     "HASHING_ALL",
@@ -105,6 +106,9 @@ PLAIN_METHODS: Final[dict[str, frozenset[str]]] = {
 
 SCALAR_TYPES: Final = frozenset(
     {int, float, bool, complex, str, bytes, type(None), range, datetime.date, datetime.datetime}
+)
+DRAWN_TYPES: Final = frozenset(
+    {list, tuple, dict, set, frozenset, str, range, type({}.keys()), type({}.values()), type({}.items())}
 )
 SIMPLE_TYPES: Final = frozenset({int, float, bool, complex, type(None)})
 FLOATY_TYPES: Final = frozenset({float, complex, type(None)})

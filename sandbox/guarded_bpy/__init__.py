@@ -7,7 +7,7 @@ guarded is each read and write of a member, decided once per (type, name) from t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NoReturn
 
 import bmesh
@@ -51,7 +51,7 @@ _COLLECTIONS = Kinds(lambda kind: issubclass(kind, _COLLECTION), _STRUCTS)
 
 
 class Running:
-    """The script runs inside; what it left to be evaluated is estimated at the end."""
+    """The script runs inside; what it touched last is estimated at the end."""
 
     __slots__ = ("_host", "_namespace")
 
@@ -66,7 +66,6 @@ class Running:
         try:
             if failure is None:
                 self._host.geometry.check_touched()
-                self._host.geometry.check_instances()
         finally:
             self._host.overrides.end()
             self._host.stale.close()
@@ -103,9 +102,9 @@ class BlenderHost:
 
     # --- the seam -------------------------------------------------------------------------------------------
 
-    def modules(self) -> dict[str, object]:
-        """What the importable names give, by dotted name."""
-        return views.views(self)
+    def modules(self, wanted: Collection[str]) -> dict[str, object]:
+        """What the importable names under the roots `wanted` give, by dotted name."""
+        return views.views(self, wanted)
 
     def owns(self, kind: type) -> bool:
         """Whether values of this type are Blender's."""
@@ -283,11 +282,11 @@ class BlenderHost:
         self.geometry.check_touched()
         if "modifier" in idname or idname == "object.subdivision_set":
             self.geometry.touch(bpy.context.view_layer.objects.active)
-        self.stale.before_operator(idname, overridden=self.overrides.in_effect())
+        self.stale.before_operator(idname, overridden=bool(self.overrides.active))
 
     def after_operator(self, idname: str) -> None:
         """What is looked at after an operator ran."""
-        self.stale.after_operator(overridden=self.overrides.in_effect())
+        self.stale.after_operator(overridden=bool(self.overrides.active))
         self.overrides.drop_removed()
         if "modifier" in idname or idname == "object.subdivision_set":
             self.geometry.check_touched()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -12,7 +13,7 @@ import bpy
 from .. import paths
 from ..host import Reader
 from . import freeing, overrides, reach, stale
-from .values import settled
+from .values import all_settled, settled
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -32,47 +33,63 @@ Arguments = Mapping[str, Any]
 Check = Callable[["BlenderHost", Any, Arguments], None]
 
 
+class _Bound(tuple[Any, Any]):
+    """The run and the owner that a function is called for."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(self[1])
+
+
 def checked(path: str) -> Reader:
     """The reader of a function: gives one that checks its arguments, calls, and looks for what it freed."""
+    if path in _LOOKED_AT:
+        return _LOOKED_AT[path]
     check = CHECKED.get(path)
     struct, function = path.split(".")
     may_free, followed = freeing.frees(struct, function), freeing.is_followed(struct, function)
     removes, roots = freeing.removes_blocks(struct, function), freeing.freed_alone(struct, function)
-    if path in _LOOKED_AT:
-        return _LOOKED_AT[path]
+    grows = freeing.grows(struct, function)
     evaluates = check in _EVALUATING
     parameters: dict[type, list[str]] = {}
 
-    def read(host: BlenderHost, owner: Any, name: str) -> Any:
-        getattr(owner, name)  # Blender's own AttributeError, where this version has no such function
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if check is not None:
-                names = parameters.get(type(owner))
-                if names is None:
-                    names = _parameter_names(owner, name) or _PYTHON_PARAMETERS.get(path, [])
-                    parameters[type(owner)] = names
-                args = tuple(map(settled, args))
-                kwargs = {key: settled(value) for key, value in kwargs.items()}
-                check(host, owner, {**dict(zip(names, args, strict=False)), **kwargs})
-            moves = host.stale.follows if followed else may_free and not stale.is_blank(owner.id_data)
-            removing = removes or (evaluates and host.stale.evaluates)
+    # one function for all runs, bound to a pair: a closure for each use is more for the collector to look through
+    def call(bound: _Bound, /, *args: Any, **kwargs: Any) -> Any:
+        host, owner = bound
+        if check is not None:
+            names = parameters.get(type(owner))
+            if names is None:
+                names = _parameter_names(owner, function) or _PYTHON_PARAMETERS.get(path, [])
+                parameters[type(owner)] = names
+            args, kwargs = all_settled(args, kwargs)
+            given = dict(zip(names, args, strict=False))
+            given.update(kwargs)
+            check(host, owner, given)
+        references = host.stale
+        moves = references.follows if followed else may_free and not stale.is_blank(owner.id_data)
+        removing = removes or (evaluates and references.evaluates)
+        if removing:
+            references.before_removal(evaluates=evaluates)
+        # looked up only now: what holds a function is looked through for what it belongs to
+        try:
+            result = getattr(owner, function)(*args, **kwargs)
+        finally:
             if removing:
-                host.stale.before_removal(evaluates=evaluates)
-            # looked up only now: what holds a function is looked through for what it belongs to
-            try:
-                result = getattr(owner, name)(*args, **kwargs)
-            finally:
-                if removing:
-                    host.stale.after_removal()
-            if moves:
-                host.stale.after_call(owner, name, result, roots)
-            if may_free:
-                host.overrides.drop_removed()
-            return result
+                references.after_removal()
+        if moves and grows:
+            references.after_growth()
+        elif moves:
+            references.sweep(fresh=result, roots=roots)
+        if may_free and host.overrides.active:
+            host.overrides.drop_removed()
+        return result
 
-        call.__name__ = call.__qualname__ = name
-        return call
+    call.__name__ = call.__qualname__ = function
+
+    def read(host: BlenderHost, owner: Any, _name: str) -> Any:
+        getattr(owner, function)  # Blender's own AttributeError, where this version has no such function
+        return MethodType(call, _Bound((host, owner)))
 
     return read
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..host import Reader
+from .geometry import check_instances
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -52,7 +53,7 @@ class Instances:
 def _instances(host: BlenderHost, value: Any, name: str) -> Any:
     """Blender lists instances of instances one by one."""
     host.geometry.check_touched()
-    host.geometry.check_instances()
+    check_instances(host.meter)
     return Instances(host, getattr(value, name))
 
 

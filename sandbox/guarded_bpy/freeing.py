@@ -6,7 +6,7 @@ A function that is on none of them leaves everything where it is. Names of opera
 
 from __future__ import annotations
 
-__all__ = ("freed_alone", "frees", "harmless_in", "is_followed", "removes_blocks", "spares_blocks")
+__all__ = ("freed_alone", "frees", "grows", "harmless_in", "is_followed", "removes_blocks", "spares_blocks")
 
 #: Functions after which items of their data-block may be gone or have moved.
 FREEING = frozenset(
@@ -56,6 +56,9 @@ _FREED_ALONE: dict[str, frozenset[str]] = {
         frozenset({"CurveMapPoint"}),
     ),
 }
+#: Arrays of `stale.FRAGILE` items, and the functions that only move them.
+_GROWING = frozenset("SplinePoints SplineBezierPoints FCurveKeyframePoints GPencilStrokePoints".split())
+_GROWN_BY = frozenset({"add", "insert", "sort"})
 #: Operators that free and move nothing where they begin and end in object mode: they select, or add data-blocks.
 #: From edit mode they leave it first, which frees what was edited.
 _HARMLESS = (
@@ -93,6 +96,11 @@ def frees(struct: str, function: str) -> bool:
 def freed_alone(struct: str, function: str) -> frozenset[str] | None:
     """The roots of all that a call may free or move; None for any."""
     return _FREED_ALONE.get(f"{struct}.{function}")
+
+
+def grows(struct: str, function: str) -> bool:
+    """Whether a call moves nothing but items that are read through the host: see `Stale.after_growth`."""
+    return struct in _GROWING and function in _GROWN_BY
 
 
 def is_followed(struct: str, function: str) -> bool:

@@ -19,9 +19,10 @@ import bpy
 from . import animated, bmesh_sizes, node_sizes, sizes
 
 if TYPE_CHECKING:
+    from ..watchdog import Watchdog
     from . import BlenderHost
 
-__all__ = ("SETTINGS", "Geometry", "estimate")
+__all__ = ("SETTINGS", "Geometry", "check_instances", "estimate")
 
 
 class Geometry:
@@ -73,21 +74,6 @@ class Geometry:
                 if any(modifier.type in _MADE_OF_OTHERS for modifier in user.modifiers):
                     self._check_object(user)
 
-    def check_instances(self) -> None:
-        """Refuse more instances than Blender could list: instances of instances multiply."""
-        objects: Any = bpy.data.objects
-        if not any(map(_is_instancer, objects)) and not bpy.data.particles:
-            return
-        drawn = sizes.instances(objects)
-        if drawn > _MOST_INSTANCES:
-            for user in objects:  # nothing lists them before the roll-back, which brings these back
-                user.instance_type = "NONE"
-            self._host.exceed(
-                f"about {drawn:,.0f} instances are more than the {_MOST_INSTANCES:,} that a script may leave: "
-                "instances of instances multiply",
-                limit="geometry",
-            )
-
     def _check_object(self, user: Any, frame: float = 0.0) -> float:
         """What an object is estimated to have; refused above the limit."""
         size = estimate(user, frame)
@@ -101,6 +87,22 @@ class Geometry:
                 limit="geometry",
             )
         return size
+
+
+def check_instances(meter: Watchdog) -> None:
+    """Refuse more instances than Blender could list: instances of instances multiply."""
+    objects: Any = bpy.data.objects
+    if not any(map(_is_instancer, objects)) and not bpy.data.particles:
+        return
+    drawn = sizes.instances(objects)
+    if drawn > _MOST_INSTANCES:
+        for user in objects:  # nothing lists them before the roll-back, which brings these back
+            user.instance_type = "NONE"
+        meter.exceed(
+            f"about {drawn:,.0f} instances are more than the {_MOST_INSTANCES:,} that a script may leave: "
+            "instances of instances multiply",
+            limit="geometry",
+        )
 
 
 _HEAVY = 20_000

@@ -12,7 +12,7 @@ import bmesh
 import bpy
 
 from . import bmesh_sizes, sizes
-from .values import settled
+from .values import all_settled
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -93,7 +93,7 @@ class Operator:
         for name in kwargs:
             if name in FILES or (name in ASSETS and kwargs.get("asset_library_type") != "LOCAL"):
                 self._host.refuse(f"bpy.ops.{self._idname}({name}=…): a script may not work on files")
-        kwargs = {name: settled(value) for name, value in kwargs.items()}
+        _, kwargs = all_settled((), kwargs)
         check_arguments(self._host, self._idname, kwargs)
         self._host.before_operator(self._idname)
         try:

@@ -178,7 +178,8 @@ class Overrides:
     """The overrides in effect in one run."""
 
     def __init__(self) -> None:
-        self._active: list[Override] = []
+        self.active: list[Override] = []
+        """Those in effect, the latest last."""
 
     def make(self, arguments: Mapping[str, Any]) -> Override:
         """`bpy.context.temp_override(…)`."""
@@ -186,32 +187,28 @@ class Overrides:
         scene = given.get("scene")
         if scene is not None and given.get("view_layer") is None:
             given["view_layer"] = scene.view_layers[0]  # the window's would be another scene's
-        return Override(self._active, given)
-
-    def in_effect(self) -> bool:
-        """Whether one of them is in effect."""
-        return bool(self._active)
+        return Override(self.active, given)
 
     def held(self, thing: Any) -> bool:
         """Whether one of them has put `thing`, or a part of it, into the context."""
         return any(
-            thing in (value, getattr(value, "id_data", None)) for each in self._active for value in each.held
+            thing in (value, getattr(value, "id_data", None)) for each in self.active for value in each.held
         )
 
     def beside_no_thread(self) -> AbstractContextManager[None]:
         """What an operator runs in: a pause of our threads where Blender looks into what an override was given."""
-        looks = _LOOKS_BESIDE_THREADS and any(each.inspected for each in self._active)
+        looks = _LOOKS_BESIDE_THREADS and any(each.inspected for each in self.active)
         return threads.paused() if looks else nullcontext()
 
     def drop_removed(self) -> None:
         """End them all once something that one of them holds is gone."""
-        if any(not _lives(value) for each in self._active for value in each.held):
+        if any(not _lives(value) for each in self.active for value in each.held):
             self.end()
 
     def end(self) -> None:
         """Put the context back as it was before the first."""
-        while self._active:
-            self._active[-1].__exit__()
+        while self.active:
+            self.active[-1].__exit__()
 
 
 class Override:

@@ -153,12 +153,12 @@ class Stale:
             self.sweep()
         self._aliased = self._aliased or aliases
 
-    def after_call(self, owner: Any, function: str, result: Any, roots: frozenset[str] | None) -> None:
-        """A function of `owner` was called that may have freed something (of `roots`) before it gave its result."""
-        if not self._aliased and function in ("add", "insert", "sort") and _kind(owner) in _GROWING:
-            self._pending = True
+    def after_growth(self) -> None:
+        """Items that are read through `read_fragile` have moved, if the script was given views of their memory."""
+        if self._aliased:
+            self.sweep()
         else:
-            self.sweep(fresh=result, roots=roots)
+            self._pending = True
 
     def read_keys(self) -> None:
         """The script is about to be given keyframes."""
@@ -166,12 +166,8 @@ class Stale:
 
     def after_key(self) -> None:
         """A keyframe was inserted, which moves those of its curve."""
-        if not self._keyed:
-            return
-        if self._aliased:
-            self.sweep()
-        else:
-            self._pending = True
+        if self._keyed:
+            self.after_growth()
 
     def before_removal(self, *, evaluates: bool = False) -> None:
         """Data-blocks may be about to go: note whose parts the script holds, which nobody can tell afterwards.
@@ -254,14 +250,17 @@ class Stale:
         self._pending = False
         if self._slot is None:
             return
-        held = self._held(_ROOTED)
-        if held:
-            now = Now()
-            for value in held:
-                reference = value.owner if type(value) in _VECTORS else value
-                if reference is not fresh and not self._is_alive(reference, now, roots):
-                    self._invalidate(reference)
-        self.properties.void_gone(value for value in held if PARTS[type(value)])
+        parts, now = [], Now()
+        for value in self._held(_ROOTED):
+            kind = type(value)
+            if PARTS[kind]:
+                parts.append(value)
+                continue
+            reference = value.owner if kind in _VECTORS else value
+            if reference is not fresh and not self._is_alive(reference, now, roots):
+                self._invalidate(reference)
+        if parts or self.properties.given:
+            self.properties.void_gone(parts)
 
     def free(self, mesh: Any) -> None:
         """`mesh.free()`, where the script holds nothing of its layers: such a pointer nothing invalidates.
@@ -298,9 +297,16 @@ class Stale:
                     break  # the module's own, below which nothing is the script's
                 found += frame.f_locals.values()
             frame = frame.f_back  # type: ignore[assignment]
-        _add_untracked(found)
         # there may be millions, nearly all of them plain values: no line of Python is run for each
-        held = list(compress(found, map(wanted.__getitem__, map(type, found))))
+        kinds = list(map(type, found))
+        loose = _untracked(found, kinds)
+        while loose:
+            more = gc.get_referents(*dict(zip(map(id, loose), loose, strict=True)).values())
+            found += more
+            kinds_of_more = list(map(type, more))
+            kinds += kinds_of_more
+            loose = _untracked(more, kinds_of_more)
+        held = list(compress(found, map(wanted.__getitem__, kinds)))
         return dict(zip(map(id, held), held, strict=True)).values()
 
     def _is_alive(self, reference: Any, now: Now, roots: frozenset[str] | None = None) -> bool:
@@ -349,13 +355,9 @@ class Stale:
             mine[at] = theirs[at]
 
 
-def _add_untracked(found: list[Any]) -> None:
-    """Add what tuples and dicts hold that the collector lets go of: those whose items it does not track either."""
-    last = found
-    while not _UNTRACKED.isdisjoint(map(type, last)):
-        loose = filterfalse(gc.is_tracked, compress(last, map(_UNTRACKED.__contains__, map(type, last))))
-        last = gc.get_referents(*{id(each): each for each in loose}.values())
-        found += last
+def _untracked(found: list[Any], kinds: list[type]) -> list[Any]:
+    """The tuples and dicts that the collector lets go of: those whose items it does not track either."""
+    return list(filterfalse(gc.is_tracked, compress(found, map(_UNTRACKED.__contains__, kinds))))
 
 
 _UNTRACKED = frozenset({tuple, dict})
@@ -390,13 +392,6 @@ def _is_loose(value: Any) -> bool:
     return type(owner).__name__ == "PyCapsule" or (
         owner is None and value.is_wrapped
     )  # a capsule: a byte colour
-
-
-def _kind(owner: Any) -> str:
-    return str(getattr(getattr(owner, "rna_type", None), "identifier", ""))
-
-
-_GROWING = frozenset("SplinePoints SplineBezierPoints FCurveKeyframePoints GPencilStrokePoints".split())
 
 
 @cache

@@ -12,6 +12,7 @@ import bpy
 
 from .. import paths
 from ..host import Reader, Writer
+from ..kinds import Kinds
 from . import depsgraph
 from .geometry import SETTINGS
 
@@ -24,6 +25,7 @@ __all__ = (
     "INDICES",
     "NATIVE",
     "READERS",
+    "all_settled",
     "check_indices",
     "copied",
     "fragile_read",
@@ -72,6 +74,19 @@ def settled(value: Any) -> Any:
     if hasattr(kind, "__float__") and (own or not hasattr(kind, "__len__")):
         return float(value)
     return value
+
+
+def all_settled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same for all arguments of a call."""
+    if all(map(_AS_IT_IS.__getitem__, map(type, (*args, *kwargs.values())))):
+        return args, kwargs
+    return tuple(map(settled, args)), {key: settled(value) for key, value in kwargs.items()}
+
+
+_AS_IT_IS = Kinds(
+    lambda kind: kind in _SETTLED or issubclass(kind, bpy.types.bpy_struct), bpy.types.bpy_struct
+)
+"""Whether `settled` gives any value of a type as it is."""
 
 
 def copied(_host: BlenderHost, value: Any, name: str) -> Any:

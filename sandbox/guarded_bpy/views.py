@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -36,13 +36,13 @@ _PLAIN: Mapping[str, str] = {
     "bpy.utils.units": "categories systems to_string to_value",
     "bpy.path": "basename clean_name display_name display_name_from_filepath ensure_ext",
 }
-_UTILS = (
-    "escape_identifier unescape_identifier smpte_from_frame smpte_from_seconds time_from_frame time_to_frame"
-)
-_APP = (
-    "version version_string version_file version_cycle build_branch build_commit_date build_commit_time "
-    "build_date build_hash build_platform build_time build_type factory_startup"
-)
+#: The same of modules that have other members besides.
+_LISTED: Mapping[str, str] = {
+    "bpy.utils": "escape_identifier unescape_identifier smpte_from_frame smpte_from_seconds time_from_frame "
+    "time_to_frame",
+    "bpy.app": "version version_string version_file version_cycle build_branch build_commit_date "
+    "build_commit_time build_date build_hash build_platform build_time build_type factory_startup",
+}
 
 _LATER = "code that Blender calls later would run outside the request, unseen"
 _REFUSED: Mapping[str, str] = {
@@ -63,35 +63,46 @@ _REFUSED: Mapping[str, str] = {
 }
 
 
-def views(host: BlenderHost) -> dict[str, object]:
-    """The views by dotted name, for one run."""
-    made: dict[str, object] = {}
-    for name, members in _PLAIN.items():
-        module = import_module(name)
-        listed = {m: getattr(module, m) for m in members.split() if hasattr(module, m)}
-        if name == "bpy.path":
-            listed = {m: _of_texts(function) for m, function in listed.items()}
-        made[name] = View(name, listed, _missing(host, name))
-    made["bpy.types"] = View("bpy.types", {}, _types(host))
-    made["bpy.app"] = _app(host)
-    made["bpy.utils"] = View(
-        "bpy.utils",
-        {m: getattr(bpy.utils, m) for m in _UTILS.split() if hasattr(bpy.utils, m)}
-        | {"units": made["bpy.utils.units"]},
-        _missing(host, "bpy.utils"),
-    )
-    made["bmesh.ops"] = View("bmesh.ops", {}, host.bmesh_operator)
-    bmesh: dict[str, Any] = {m: made[f"bmesh.{m}"] for m in ("types", "utils", "geometry", "ops")}
-    bmesh["from_edit_mesh"] = bmesh_sizes.edited(host)
-    made["bmesh"] = View("bmesh", vars_of(made["bmesh"]) | bmesh, _missing(host, "bmesh"))
-    extras = {name.partition(".")[2]: view for name, view in made.items() if name.startswith("bpy_extras.")}
-    made["bpy_extras"] = View("bpy_extras", extras, _missing(host, "bpy_extras"))
-    parts: dict[str, Any] = {m: made[f"bpy.{m}"] for m in ("types", "app", "utils", "path")}
-    parts |= {"context": bpy.context, "data": bpy.data, "ops": Operators(host)}
-    made["bpy"] = View("bpy", parts, _missing(host, "bpy"))
-    for name in ("context", "data", "ops"):
-        made[f"bpy.{name}"] = parts[name]
+def views(host: BlenderHost, wanted: Collection[str]) -> dict[str, object]:
+    """The views by dotted name, for one run: those under the roots that are `wanted`."""
+    made: dict[str, object] = {
+        name: View(name, _listed(name), _missing(host, name))
+        for name in _PLAIN
+        if name.partition(".")[0] in wanted
+    }
+    if "bmesh" in wanted:
+        made["bmesh.ops"] = View("bmesh.ops", {}, host.bmesh_operator)
+        parts: dict[str, Any] = {m: made[f"bmesh.{m}"] for m in ("types", "utils", "geometry", "ops")}
+        parts["from_edit_mesh"] = bmesh_sizes.edited(host)
+        made["bmesh"] = View("bmesh", _listed("bmesh") | parts, _missing(host, "bmesh"))
+    if "bpy_extras" in wanted:
+        extras = {
+            name.partition(".")[2]: view for name, view in made.items() if name.startswith("bpy_extras.")
+        }
+        made["bpy_extras"] = View("bpy_extras", extras, _missing(host, "bpy_extras"))
+    if "bpy" in wanted:
+        made["bpy.types"] = View("bpy.types", {}, _types(host))
+        # The same in a rehearsal and with a window: a script that could tell would behave in one and not in the other.
+        made["bpy.app"] = View(
+            "bpy.app", _listed("bpy.app") | {"background": False}, _missing(host, "bpy.app")
+        )
+        units = {"units": made["bpy.utils.units"]}
+        made["bpy.utils"] = View("bpy.utils", _listed("bpy.utils") | units, _missing(host, "bpy.utils"))
+        parts = {m: made[f"bpy.{m}"] for m in ("types", "app", "utils", "path")}
+        parts |= {"context": bpy.context, "data": bpy.data, "ops": Operators(host)}
+        made["bpy"] = View("bpy", parts, _missing(host, "bpy"))
+        for name in ("context", "data", "ops"):
+            made[f"bpy.{name}"] = parts[name]
     return made
+
+
+@functools.cache
+def _listed(module: str) -> dict[str, Any]:
+    """The members of a module that are given out as they are."""
+    source = import_module(module)
+    names = (_PLAIN.get(module) or _LISTED[module]).split()
+    found = {name: getattr(source, name) for name in names if hasattr(source, name)}
+    return {name: _of_texts(each) for name, each in found.items()} if module == "bpy.path" else found
 
 
 def _of_texts(function: Callable[..., str]) -> Callable[..., str]:
@@ -105,20 +116,6 @@ def _of_texts(function: Callable[..., str]) -> Callable[..., str]:
         return function(*texts, **named)
 
     return call
-
-
-def vars_of(view: object) -> dict[str, object]:
-    """The members of a view."""
-    return {name: value for name, value in vars(view).items() if not name.startswith("<")}
-
-
-def _app(host: BlenderHost) -> View:
-    members: dict[str, object] = {
-        name: getattr(bpy.app, name) for name in _APP.split() if hasattr(bpy.app, name)
-    }
-    # The same in a rehearsal and with a window: a script that could tell would behave in one and not in the other.
-    members["background"] = False
-    return View("bpy.app", members, _missing(host, "bpy.app"))
 
 
 def _missing(host: BlenderHost, module: str) -> Callable[[str], NoReturn]:
