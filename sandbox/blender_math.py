@@ -59,7 +59,7 @@ def allow_mathutils(guard: Guard) -> None:
     guard.item_writers[module.Matrix] = lambda matrix, key, new: operator.setitem(matrix, key, drawn(new))
     tree = importlib.import_module("mathutils.bvhtree").BVHTree
     guard.methods[tree] = _counted_trees(guard, tree)
-    guard.allowed[tree] = _public(tree) - guard.methods[tree].keys()
+    guard.allowed[tree] = _public(tree).difference(guard.methods[tree])
     places = importlib.import_module("mathutils.kdtree").KDTree
     guard.methods[places] = {"find_n": _find_n(guard)}
     guard.allowed[places] = _public(places) - {"find_n"}

@@ -49,6 +49,12 @@ _CONSTANTS: Final[dict[str, object]] = {
     "NotImplemented": NotImplemented,
     "__debug__": True,
 }
+_SAME_IN_ALL_RUNS: Final[dict[str, object]] = {
+    **{each.__name__: each for each in (*_PLAIN, *EXCEPTIONS)},
+    **_CONSTANTS,
+    "IOError": OSError,
+    "EnvironmentError": OSError,
+}
 _RANGE_END: Final = 1 << 62
 _MOST_ITERATORS: Final = 5_000
 _NOTHING: Final = object()
@@ -104,9 +110,7 @@ class Builtins:
     def table(self) -> dict[str, object]:
         """Builtins by name: the script's `__builtins__`."""
         guard = self._guard
-        table: dict[str, object] = {function.__name__: function for function in _PLAIN}
-        table |= {exception.__name__: exception for exception in EXCEPTIONS}
-        table |= {"IOError": OSError, "EnvironmentError": OSError} | _CONSTANTS
+        table = _SAME_IN_ALL_RUNS.copy()
         table |= {facade.__name__: facade for facade in self.facades}
         guarded = (
             *(

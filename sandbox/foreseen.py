@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections import defaultdict
 from collections.abc import Mapping
 
 from . import hooks
@@ -21,19 +23,32 @@ def foreseen(compiled: Compiled, readable: Listed, writable: Listed) -> dict[str
     These are what the guard would say at the first use: the attributes that are listed by exact type, which are
     neither the host's types nor the script's own.
     """
-    reads = {name: {View} | _tables(name) for name in compiled.attributes_read}
-    writes: dict[str, set[type]] = {name: set() for name in compiled.attributes_written}
-    for types, listed in ((reads, readable), (writes, writable)):
-        for kind, names in listed.items():
-            if kind is not type:  # what may be read of a class depends on the class
-                for name in types.keys() & names:
-                    types[name].add(kind)
-    return {hooks.reads(name): kinds for name, kinds in reads.items()} | {
-        hooks.writes(name): kinds for name, kinds in writes.items()
-    }
+    read, written = _by_name(tuple(readable.items())), _by_name(tuple(writable.items()))
+    return {
+        hooks.reads(name): {View} | _tables(name) | read.get(name, _NONE) for name in compiled.attributes_read
+    } | {hooks.writes(name): set(written.get(name, _NONE)) for name in compiled.attributes_written}
 
 
-def _tables(name: str) -> set[type]:
-    """The types of tables whose method a call may use as it is: the transformer has its arguments looked at."""
-    hashes = name in HASHING or name in HASHING_ALL
-    return {kind for kind in PLAIN_TYPES if hashes and issubclass(kind, TABLE_TYPES) and hasattr(kind, name)}
+_NONE: frozenset[type] = frozenset()
+
+
+@functools.lru_cache(maxsize=16)  # runs differ by what they import
+def _by_name(listed: tuple[tuple[type, frozenset[str]], ...]) -> dict[str, set[type]]:
+    """The types by attribute; what may be read of a class depends on the class."""
+    found: defaultdict[str, set[type]] = defaultdict(set)
+    for kind, names in listed:
+        if kind is not type:
+            for name in names:
+                found[name].add(kind)
+    return found
+
+
+@functools.cache
+def _kinds_of_tables() -> dict[str, frozenset[type]]:
+    """By method, the types of tables whose method a call may use as it is: the transformer looks at its arguments."""
+    kinds = [kind for kind in PLAIN_TYPES if issubclass(kind, TABLE_TYPES)]
+    return {name: frozenset(kind for kind in kinds if hasattr(kind, name)) for name in HASHING | HASHING_ALL}
+
+
+def _tables(name: str) -> frozenset[type]:
+    return _kinds_of_tables().get(name, _NONE)

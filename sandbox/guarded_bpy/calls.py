@@ -12,7 +12,7 @@ import bpy
 
 from .. import paths
 from ..host import Reader
-from . import freeing, overrides, reach, stale
+from . import freeing, geometry, overrides, reach, stale
 from .values import all_settled, settled
 
 if TYPE_CHECKING:
@@ -65,10 +65,12 @@ def checked(path: str) -> Reader:
             args, kwargs = all_settled(args, kwargs)
             given = dict(zip(names, args, strict=False))
             given.update(kwargs)
-            check(host, owner, given)
         references = host.stale
-        moves = references.follows if followed else may_free and not stale.is_blank(owner.id_data)
+        # asked before the check: of what a first evaluation makes, the script holds nothing yet
         removing = removes or (evaluates and references.evaluates)
+        if check is not None:
+            check(host, owner, given)
+        moves = references.follows if followed else may_free and not stale.is_blank(owner.id_data)
         if removing:
             references.before_removal(evaluates=evaluates)
         # looked up only now: what holds a function is looked through for what it belongs to
@@ -81,7 +83,7 @@ def checked(path: str) -> Reader:
             references.after_growth()
         elif moves:
             references.sweep(fresh=result, roots=roots)
-        if may_free and host.overrides.active:
+        if may_free:
             host.overrides.drop_removed()
         return result
 
@@ -278,8 +280,10 @@ def _evaluated(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
 _EVALUATING = frozenset({_evaluation, _evaluated})
 
 
-def _modifier(host: BlenderHost, owner: Any, _arguments: Arguments) -> None:
-    host.geometry.touch(owner.id_data)
+def _modifier(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    kind = arguments.get("type")
+    if not isinstance(kind, str) or geometry.multiplies(kind):
+        host.geometry.touch(owner.id_data)
 
 
 #: Checked functions by `Struct.function`; the check refuses or returns.

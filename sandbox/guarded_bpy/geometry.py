@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..watchdog import Watchdog
     from . import BlenderHost
 
-__all__ = ("SETTINGS", "Geometry", "check_instances", "estimate")
+__all__ = ("SETTINGS", "Geometry", "check_instances", "estimate", "multiplies")
 
 
 class Geometry:
@@ -156,9 +156,7 @@ def estimate(user: Any, frame: float = 0.0) -> float:
     for modifier, *others in animated.modifiers(user, frame):
         if not (modifier.show_viewport or any(other.show_viewport for other in others)):
             continue
-        rule = _MODIFIERS.get(
-            modifier.type.removeprefix("GREASE_PENCIL_" if "PENCIL" in modifier.type else "GP_")
-        )
+        rule = _MODIFIERS.get(_plain_type(modifier.type))
         if rule is not None:
             size = max(rule(each, max(size, 1.0), user) for each in (modifier, *others))
         if modifier.type == "DECIMATE" and modifier.decimate_type == "DISSOLVE":
@@ -168,6 +166,16 @@ def estimate(user: Any, frame: float = 0.0) -> float:
         if size > 1e15:
             return size
     return max(size, work)
+
+
+def _plain_type(kind: str) -> str:
+    """The type of a modifier without saying that it is one of grease pencil."""
+    return kind.removeprefix("GREASE_PENCIL_" if "PENCIL" in kind else "GP_")
+
+
+def multiplies(kind: str) -> bool:
+    """Whether a new modifier of this type is estimated, by its type's name in RNA."""
+    return _plain_type(kind) in _ESTIMATED
 
 
 def _base(user: Any) -> float:
@@ -325,6 +333,8 @@ _MODIFIERS: dict[str, Rule] = {
     "SIMPLIFY": _simplify,
     "NODES": node_sizes.modifier_size,
 }
+
+_ESTIMATED = _MODIFIERS.keys() | _VISITS.keys() | _MADE_OF_OTHERS | {"DECIMATE"}
 
 #: The settings of modifiers that estimates read; another one shapes nothing.
 SETTINGS = frozenset(

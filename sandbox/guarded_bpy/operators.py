@@ -83,13 +83,7 @@ class Operator:
 
     def __call__(self, *args: Any, **kwargs: Any) -> set[str]:
         self._allow()
-        context = [a for a in args if isinstance(a, str)]
-        if len(context) != len([a for a in args if not isinstance(a, bool)]):
-            raise TypeError("an operator takes keyword arguments and, before them, 'EXEC_DEFAULT'")
-        if any(c not in _EXECUTE for c in context):
-            self._host.refuse(
-                f"bpy.ops.{self._idname}({context[0]!r}) would wait for the user: use 'EXEC_DEFAULT'"
-            )
+        context = self._context(args) if args else args
         for name in kwargs:
             if name in FILES or (name in ASSETS and kwargs.get("asset_library_type") != "LOCAL"):
                 self._host.refuse(f"bpy.ops.{self._idname}({name}=…): a script may not work on files")
@@ -98,10 +92,20 @@ class Operator:
         self._host.before_operator(self._idname)
         try:
             with self._host.overrides.beside_no_thread():
-                result: set[str] = self._native(*context[:1], **kwargs)
+                result: set[str] = self._native(*context, **kwargs)
         finally:
             self._host.after_operator(self._idname)
         return result
+
+    def _context(self, args: tuple[Any, ...]) -> tuple[str, ...]:
+        context = tuple(a for a in args if isinstance(a, str))
+        if len(context) != len([a for a in args if not isinstance(a, bool)]):
+            raise TypeError("an operator takes keyword arguments and, before them, 'EXEC_DEFAULT'")
+        if any(c not in _EXECUTE for c in context):
+            self._host.refuse(
+                f"bpy.ops.{self._idname}({context[0]!r}) would wait for the user: use 'EXEC_DEFAULT'"
+            )
+        return context[:1]
 
     def poll(self, *args: Any) -> bool:
         """Whether the operator could run now."""

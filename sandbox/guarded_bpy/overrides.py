@@ -172,6 +172,7 @@ def _plain_overrides(host: BlenderHost) -> frozenset[str]:
 
 #: Up to Python 3.11, Blender looks into an override without the interpreter's lock (`Place` tells why).
 _LOOKS_BESIDE_THREADS = sys.version_info < (3, 12)
+_NO_PAUSE = nullcontext()
 
 
 class Overrides:
@@ -197,12 +198,13 @@ class Overrides:
 
     def beside_no_thread(self) -> AbstractContextManager[None]:
         """What an operator runs in: a pause of our threads where Blender looks into what an override was given."""
-        looks = _LOOKS_BESIDE_THREADS and any(each.inspected for each in self.active)
-        return threads.paused() if looks else nullcontext()
+        if self.active and _LOOKS_BESIDE_THREADS and any(each.inspected for each in self.active):
+            return threads.paused()
+        return _NO_PAUSE
 
     def drop_removed(self) -> None:
         """End them all once something that one of them holds is gone."""
-        if any(not _lives(value) for each in self.active for value in each.held):
+        if self.active and any(not _lives(value) for each in self.active for value in each.held):
             self.end()
 
     def end(self) -> None:

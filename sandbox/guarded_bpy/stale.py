@@ -49,7 +49,7 @@ _NONE: frozenset[str] = frozenset()
 
 def _is_in(modes: frozenset[str], overridden: bool) -> bool:
     """Whether the mode is one of these, and the object is in its own, whatever a `temp_override` says of it."""
-    if bpy.context.mode not in modes:
+    if not modes or bpy.context.mode not in modes:
         return False
     active = bpy.context.view_layer.objects.active if overridden else None
     return active is None or active.mode == "OBJECT"
@@ -207,7 +207,10 @@ class Stale:
             self._lent = None
 
     def _invalidate_removed(self) -> None:
-        self.after_move()
+        if self._lent is not None:
+            self.after_move()
+        if not self._owned:
+            return
         now = Now()
         while self._owned:
             reference, owner = self._owned.pop()
@@ -229,11 +232,12 @@ class Stale:
 
     def before_operator(self, idname: str, *, overridden: bool) -> None:
         """An operator is about to run, within a `temp_override` or not."""
-        self._harmless = freeing.harmless_in(idname) if _is_in(_OBJECT, overridden) else _NONE
+        harmless = freeing.harmless_in(idname)
+        self._harmless = harmless if harmless and _is_in(_OBJECT, overridden) else _NONE
         if self.evaluates or not freeing.spares_blocks(idname):
             self.before_removal(evaluates=True)
-        elif not idname.startswith("mesh.select_"):
-            self.before_move(self.edits)
+        elif self.edits and not idname.startswith("mesh.select_"):
+            self.before_move(held=True)
 
     def after_operator(self, *, overridden: bool) -> None:
         """It ran."""
@@ -356,8 +360,9 @@ class Stale:
 
 
 def _untracked(found: list[Any], kinds: list[type]) -> list[Any]:
-    """The tuples and dicts that the collector lets go of: those whose items it does not track either."""
-    return list(filterfalse(gc.is_tracked, compress(found, map(_UNTRACKED.__contains__, kinds))))
+    """The tuples and dicts that the collector lets go of: those whose items it does not track either, if any."""
+    holders = filter(None, compress(found, map(_UNTRACKED.__contains__, kinds)))
+    return list(filterfalse(gc.is_tracked, holders))
 
 
 _UNTRACKED = frozenset({tuple, dict})
