@@ -84,6 +84,8 @@ class Guard:
         """Attributes of types of the library that are looked at each time; NotImplemented for those not there."""
         self.item_readers: dict[type, Callable[[Any, Any], Any]] = {}
         self.item_writers: dict[type, Callable[[Any, Any, Any], None]] = {}
+        self.iterated: Callable[[Any], Any] = host.iterated if host is not None else _same
+        """What to draw from when a script goes through a value; Blender's collections may change meanwhile."""
         self._owned: Mapping[type, bool] = host.owned if host is not None else {}
         self._readers: Mapping[tuple[type, str], Reader] = host.readers if host is not None else {}
         self._writers: Mapping[tuple[type, str], Writer] = host.writers if host is not None else {}
@@ -156,7 +158,10 @@ class Guard:
         route = self._routes.get((kind, name))
         if route is not None:
             return route(value)
-        if self.owns(kind) or (kind is type and self.owns(value)):
+        owned = self._owned.get(kind)
+        if owned is None:
+            owned = self.is_hosts(kind)
+        if owned or (kind is type and self.owns(value)):
             assert self.host is not None
             if kind is not type:
                 if not name.startswith("_") and self.host.plain(kind, name, False):
@@ -463,11 +468,6 @@ class Guard:
 
     # The rest
 
-    def iterated(self, value: Any) -> Any:
-        """What to draw from when a script goes through `value`; Blender's collections may change meanwhile."""
-        host = self.host
-        return host.iterated(value) if host is not None and host.moving[type(value)] else value
-
     def owns(self, kind: Any) -> bool:
         """Whether values of this type are the host's."""
         known = self._owned.get(kind)
@@ -486,6 +486,10 @@ class Guard:
         """`<class 'int'>` for what stands for a class."""
         real = self.builtins.real(value)
         return repr(real) if real is not value and isinstance(real, type) else None
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _deeper() -> bool:

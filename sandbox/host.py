@@ -78,12 +78,8 @@ class Host(Protocol):
     def setitem(self, value: object, key: object, new: object) -> None:
         """`value[key] = new`, checked (slices too)."""
 
-    @property
-    def moving(self) -> Mapping[type, bool]:
-        """Whether items of values of a type may go while a loop draws from them; it answers for any type."""
-
     def iterated(self, value: object) -> object:
-        """What a loop over such a value draws from: something that survives whatever the loop does to it."""
+        """What a loop over any value draws from: something that survives whatever the loop does to it."""
 
     def delitem(self, value: object, key: object) -> None:
         """`del value[key]`, checked."""

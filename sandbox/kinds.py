@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ("Kinds", "forget", "is_static")
+__all__ = ("Kinds", "forget", "is_static", "passing")
 
 T = TypeVar("T")
 _HEAP_TYPE = 1 << 9
@@ -40,15 +40,16 @@ class Kinds(dict[type, T]):
     def __missing__(self, kind: type) -> T:
         answer = self[kind] = self._test(kind)
         if not _lasts(kind) and not issubclass(kind, self._lasting):
-            _passing.append((self, kind))
+            passing.append((self, kind))
         return answer
 
 
-_passing: list[tuple[Kinds[Any], type]] = []
+passing: list[tuple[Kinds[Any], type]] = []
+"""What `forget` lets go of."""
 
 
 def forget() -> None:
     """A run is over: let go of what does not last."""
-    while _passing:
-        kinds, kind = _passing.pop()
+    while passing:
+        kinds, kind = passing.pop()
         kinds.pop(kind, None)

@@ -63,13 +63,16 @@ class Running:
         self._host.stale.open(self._namespace)
 
     def __exit__(self, failure: type[BaseException] | None, *_more: object) -> None:
+        host = self._host
         try:
             if failure is None:
-                self._host.geometry.check_touched()
+                host.geometry.check_touched()
         finally:
-            self._host.overrides.end()
-            self._host.stale.close()
-            kinds.forget()
+            if host.overrides.active:
+                host.overrides.end()
+            host.stale.close()
+            if kinds.passing:
+                kinds.forget()
 
 
 class BlenderHost:
@@ -86,7 +89,7 @@ class BlenderHost:
         self.geometry = Geometry(self, policy.geometry)
         self.stale = Stale()
         self.overrides = Overrides()
-        self.owned, self.moving = _BLENDERS, _COLLECTIONS
+        self.owned = _BLENDERS
         self.readers, self.writers = self.members.readers, self.members.writers
         self.registered: dict[tuple[type, str], bool] = {}
         """Whether a key of a type is what an add-on registered; nothing is registered while a script runs."""
@@ -246,7 +249,7 @@ class BlenderHost:
 
     def iterated(self, value: Any) -> Any:
         """A collection's items as a list: Blender's iterator reads freed memory once an item is removed."""
-        return value.values()
+        return value.values() if _COLLECTIONS[type(value)] else value
 
     # --- for the parts --------------------------------------------------------------------------------------
 

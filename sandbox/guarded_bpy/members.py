@@ -164,7 +164,10 @@ class Members:
         readers: dict[str, Reader] = {}
 
         def read(host: BlenderHost, value: Any, name: str) -> Any:
-            struct = _struct_of(value)
+            try:  # as `_struct_of`, which costs a call here
+                struct = value.rna_type.identifier
+            except AttributeError:
+                struct = ""
             known = readers.get(struct)
             if known is None:
                 known = readers[struct] = self._of_collections(struct, name).read or refuse

@@ -294,7 +294,7 @@ class Stale:
         found = gc.get_objects()
         found += gc.get_referents(*found)
         found += islice(variables.values(), self._given, None)
-        frame = sys._getframe()
+        frame = sys._getframe(2)  # this one and its caller are ours
         while frame is not None:
             if frame.f_globals is variables:
                 if frame.f_locals is variables:
