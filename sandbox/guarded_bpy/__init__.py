@@ -95,6 +95,8 @@ class BlenderHost:
         """Whether a key of a type is what an add-on registered; nothing is registered while a script runs."""
         self.reached: set[tuple[str, frozenset[type], bool]] = set()
         """Data paths that were walked and may be used, with where they begin, and whether to write."""
+        self.idle_texts: set[int] = set()
+        """Texts that nothing runs, by session_uid: a script can give none to what would."""
         self._operators: dict[str, Operator] = {}
         self._modules: dict[str, OperatorModule] = {}
         self._bmesh_operators: dict[str, Callable[..., Any]] = {}

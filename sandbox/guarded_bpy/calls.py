@@ -239,9 +239,12 @@ def _text(host: BlenderHost, owner: Any, _arguments: Arguments) -> None:
     """A text that Blender runs by itself is code: what a script wrote there would run outside the sandbox."""
     if owner.use_module:
         host.refuse(f"the text {owner.name!r} runs when the file is opened: write another")
+    if owner.session_uid in host.idle_texts:
+        return
     find_users: Any = bpy.data.user_map
     for user in find_users(subset=[owner], value_types=_RUNNING).get(owner, ()) if owner.users else ():
         host.refuse(f"the text {owner.name!r} is used by {user.name!r}, which may run it: write another")
+    host.idle_texts.add(owner.session_uid)
 
 
 #: Kinds of data-blocks that run texts: by script nodes, or as styles of Freestyle's.

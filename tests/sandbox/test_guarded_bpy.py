@@ -235,6 +235,26 @@ def test_settings_that_estimates_read_are_the_ones_that_are_looked_at() -> None:
     assert read - {"type"} == geometry.SETTINGS - {"node_group"}
 
 
+def test_modifiers_that_multiply_as_they_are_made_are_estimated() -> None:
+    with pytest.raises(LimitExceeded, match="more than"):
+        result("for n in range(30):\n    bpy.context.object.modifiers.new(f'm{n}', 'ARRAY')")
+    assert not bpy.data.objects["Cube"].modifiers
+    kinds = bpy.types.Modifier.bl_rna.properties["type"].enum_items.keys()
+    assert {kind for kind in kinds if not geometry.multiplies(kind)} & geometry._MODIFIERS.keys() == set()
+    assert not any(map(geometry.multiplies, ("ARMATURE", "CLOTH", "PARTICLE_SYSTEM")))
+    assert all(map(geometry.multiplies, ("SUBSURF", "GREASE_PENCIL_ARRAY", "SMOOTH", "DECIMATE", "NODES")))
+
+
+def test_a_function_of_blenders_shows_whose_it_is_and_nothing_of_ours() -> None:
+    script = "f = bpy.context.object.modifiers.new\nresult = [repr(f), f.__name__, f == f, f is not None]"
+    shown, name, *rest = result(script)
+    assert shown == "<bound method new of bpy.data.objects['Cube'].modifiers>"
+    assert [name, *rest] == ["new", True, True]
+    for reach in ("f.__self__", "f.__func__", "getattr(f, '__self__')", "f[0]", "list(f)"):
+        with pytest.raises((PolicyError, HandlerError)):
+            result(f"f = bpy.context.object.modifiers.new\nresult = {reach}")
+
+
 def test_a_modifier_that_was_hidden_is_looked_at_when_it_is_shown() -> None:
     modifier = bpy.data.objects["Cube"].modifiers.new("s", "SUBSURF")
     modifier.show_viewport = False

@@ -15,7 +15,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.compile import compile_script
 from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import BlenderHost
 from bl_ext.user_default.mcp_bridge.sandbox.guards import Guard
 from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
-from bl_ext.user_default.mcp_bridge.sandbox.watchdog import Watchdog
+from bl_ext.user_default.mcp_bridge.sandbox.watchdog import Limits, Watchdog
 from mathutils import Euler, Vector
 
 from support.language import refusal, run
@@ -449,3 +449,56 @@ def test_values_that_hash_alike() -> None:
 )
 def test_what_unfolds_is_looked_at_and_the_rest_works(script: str, result: object) -> None:
     assert run(script)["result"] == result
+
+
+#: What a script leaves, by what it does: written out for either answer of a guard, or drawn from without one.
+WRITTEN_OUT = {
+    "class A: pass\na = A()\nb = 2\na.x = b\na.x = (a.x, -1, 'n')\nresult = a.x": (2, -1, "n"),
+    # a value that runs code is evaluated before its owner is asked for its type
+    "class A: pass\na = first = A()\ndef other():\n    global a\n    a = A()\n    return 1\n"
+    "a.x = other()\nresult = [hasattr(first, 'x'), a.x]": [False, 1],
+    # a name is read before what stands before the dot
+    "class A: pass\na, n = A(), 1\ndef owner():\n    global n\n    n = 2\n    return a\n"
+    "owner().x = n\nresult = a.x": 1,
+    "class A: pass\na = A()\ndef owner(): return a\nowner().x = 'text'\nresult = a.x": "text",
+    "class A: pass\na = A()\nclass B:\n    a.x = 3\n    def set(self):\n        self.__y = 4\n        self._z = 5\n"
+    "b = B()\nb.set()\nresult = [a.x, b._z, hasattr(b, '__y')]": [3, 5, False],
+    "for i in range(10**30):\n    if i > 2:\n        break\nresult = [i, [n for n in range(3, 0, -1)]]": [
+        3,
+        [3, 2, 1],
+    ],
+    "class N:\n    def __index__(self): return 2\nresult = [i for i in range(N())]": [0, 1],
+    "def range(n): return 'abc'\nresult = [c for c in range(3)]": ["a", "b", "c"],
+    "d = {'a': 1}\nresult = [[k for k in d.keys()], [v for v in d.values()], [p for p in d.items()]]": [
+        ["a"],
+        [1],
+        [("a", 1)],
+    ],
+    "names = 'xy'\nresult = [n for n in names]\nfor n in iter(names): result.append(n)": ["x", "y", "x", "y"],
+}
+
+
+@pytest.mark.parametrize("script", WRITTEN_OUT)
+def test_what_needs_no_call_of_a_guard_does_what_python_does(script: str) -> None:
+    plain: dict[str, Any] = {}
+    exec(script, plain)
+    assert run(script)["result"] == plain["result"] == WRITTEN_OUT[script]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "def f(): pass\ng = f\ng.__name__ = 'x'",
+        "a = int\na.x = 1",
+        "import math\nmath.pi = 3",
+        "def f(): return print\nf().x = 1",
+        "class A: pass\na = A()\na.__class__ = int",
+    ],
+)
+def test_what_may_not_be_set_may_not_be_set_by_a_statement_of_its_own(script: str) -> None:
+    with pytest.raises((BridgeError, AttributeError), match=r"cannot be set|is read-only|is not available"):
+        run(script)
+
+
+def test_loops_tick_whatever_they_draw_from() -> None:
+    assert "longer than" in str(refusal("for i in range(10**18): pass", limits=Limits(time_s=0.2)))
