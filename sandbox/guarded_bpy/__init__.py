@@ -19,6 +19,7 @@ from ..kinds import Kinds, is_static
 from ..policy import Policy
 from ..watchdog import Watchdog
 from . import bmesh_sizes, properties, views
+from .bmesh_removals import ELEMENTS
 from .depsgraph import Instances
 from .geometry import Geometry
 from .members import PLAIN_COLLECTION_METHODS, SESSION, Access, members
@@ -136,6 +137,8 @@ class BlenderHost:
 
     def plain_items(self, kind: type, write: bool) -> bool:
         """Collections and arrays are indexed natively; custom properties of structs are looked at."""
+        if kind in ELEMENTS and not write and self.stale.watched.active:
+            return False
         answer = kind in _BMESH or (issubclass(kind, bpy.types.bpy_prop) and not write)
         if answer:
             self.members.known["[]", write].add(kind)
@@ -148,6 +151,8 @@ class BlenderHost:
             read = self.members.access(kind, name).read
         elif issubclass(kind, bpy.types.bpy_prop_collection):
             read = self.members.collection_reader(name, BlenderHost.getattr)
+        else:
+            read = bmesh_sizes.READERS.get((kind, name))
         self.readers[kind, name] = read = read or BlenderHost.getattr
         return read
 
@@ -212,6 +217,8 @@ class BlenderHost:
 
     def getitem(self, value: Any, key: Any) -> Any:
         """`value[key]`: items of collections and arrays, custom properties of structs."""
+        if type(value) in ELEMENTS:
+            return self.stale.watched.give(value, value[key])
         if isinstance(value, bpy.types.bpy_struct) and properties.is_registered(self, value, key):
             self.refuse(f"[{key!r}] of {value!r} belongs to an add-on: use the attribute .{key}", code="item")
         if isinstance(value, (type, *_OWN_OBJECTS)):

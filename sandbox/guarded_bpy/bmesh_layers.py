@@ -19,10 +19,12 @@ import bmesh
 
 from .properties import words
 
-__all__ = ("KINDS", "Lent", "note")
+__all__ = ("KINDS", "LINKED", "Lent", "cut_loose", "note")
 
 #: Kinds of layers whose values are references.
 KINDS = ("color", "deform", "float_color", "float_vector", "skin", "uv")
+#: Those whose values lie in the first bytes of an element's data: see `bmesh_removals`.
+LINKED = frozenset({"color", "deform", "skin"})
 
 
 class Lent(NamedTuple):
@@ -46,7 +48,7 @@ class Lent(NamedTuple):
                 for value in _lent_by(mesh):
                     there[_address(value)].add(_kind(value))
         return [
-            _cut_loose(value, numbers)
+            cut_loose(value, numbers)
             for value, numbers in self.values
             if _kind(value) not in there.get(_address(value), ())
         ]
@@ -110,7 +112,7 @@ def _address(value: Any) -> int:
     return int(words(pointing)[_places()[type(pointing)][0]])
 
 
-def _cut_loose(value: Any, numbers: list[float]) -> Any:
+def cut_loose(value: Any, numbers: Iterable[float] = ()) -> Any:
     """Let a reference point at memory of its own, which is returned."""
     pointing = _pointing(value)
     memory: Any = (ctypes.c_float * 256)(*(numbers if pointing is value else ()))

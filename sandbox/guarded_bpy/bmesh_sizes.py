@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import bmesh
 
-from . import bmesh_layers, stale
+from ..host import Reader
+from . import bmesh_layers, bmesh_removals, stale
 from .values import settled
 
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("DISSOLVED", "edited", "member", "operator", "plain", "write")
+__all__ = ("DISSOLVED", "READERS", "edited", "member", "operator", "plain", "write")
 
 #: Functions that write a mesh, and so move what references point to, or free one.
 _WRAPPED = frozenset({"clear", "free", "sort", "to_mesh"})
@@ -23,6 +24,11 @@ _WRAPPED = frozenset({"clear", "free", "sort", "to_mesh"})
 _MOVING: dict[Any, frozenset[str]] = {
     bmesh.types.BMesh: frozenset({"from_mesh", "from_object"}),
     bmesh.types.BMLayerCollection: frozenset({"new", "remove", "verify"}),
+}
+#: Members that are read through a function of their own.
+READERS: dict[tuple[type, str], Reader] = {
+    (kind, "remove"): bmesh_removals.removal
+    for kind in (bmesh.types.BMVertSeq, bmesh.types.BMEdgeSeq, bmesh.types.BMFaceSeq)
 }
 #: Layers whose values are references, by what has them.
 _LENDING: dict[Any, frozenset[str]] = dict.fromkeys(
@@ -34,7 +40,7 @@ _LOOKED_AT = _MOVING | _LENDING
 
 def plain(kind: type, name: str) -> bool:
     """Whether a member of a BMesh type may be read and written natively: all that it has, dunders apart."""
-    if name.startswith("_") or name in _WRAPPED or name in _LOOKED_AT.get(kind, ()):
+    if name.startswith("_") or name in _WRAPPED or name in _LOOKED_AT.get(kind, ()) or (kind, name) in READERS:
         return False
     return hasattr(kind, name)
 
@@ -46,6 +52,8 @@ def member(host: BlenderHost, value: Any, name: str) -> Any:
     found = getattr(value, name)
     if name in _LENDING.get(type(value), ()):
         host.stale.lends = True
+        if name in bmesh_layers.LINKED:
+            host.stale.watch()
         return found
     if name in _MOVING.get(type(value), ()):
         return _moving(host, found)
@@ -73,9 +81,9 @@ def _clear(host: BlenderHost, mesh: Any) -> None:
     host.stale.after_move()
 
 
-def _moving(host: BlenderHost, function: Callable[..., Any]) -> Callable[..., Any]:
+def _moving(host: BlenderHost, function: Callable[..., Any], *, always: bool = False) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
-        host.stale.before_move(host.stale.lends)
+        host.stale.before_move(always or host.stale.lends)
         try:
             return function(*args, **kwargs)
         finally:
@@ -136,9 +144,12 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
         }
         if rule is not None:
             host.geometry.amount(rule(bm, arguments), f"bmesh.ops.{name}")
-        return moving(bm, **arguments) if host.stale.lends else function(bm, **arguments)
+        if host.stale.lends or (removes and bmesh_removals.may_be_last(bm, arguments.values())):
+            return moving(bm, **arguments)
+        return function(bm, **arguments)
 
-    moving = _moving(host, function)
+    removes = name not in bmesh_removals.STAYING
+    moving = _moving(host, function, always=True)
     call.__name__ = call.__qualname__ = name
     return call
 

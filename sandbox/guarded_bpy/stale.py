@@ -25,9 +25,11 @@ import bmesh
 import bpy
 import mathutils
 
+from .. import hooks
 from ..kinds import Kinds, is_static
 from . import bmesh_layers, freeing, parts
 from .alive import Now, RootsByPointer, root_of
+from .bmesh_removals import ELEMENTS, Watched
 from .properties import PARTS, Given, words
 
 __all__ = ("FRAGILE", "Stale")
@@ -116,6 +118,7 @@ class Stale:
         self.evaluations = 0
         self.lends = False
         """Whether the script has come to layers of a BMesh whose values are references."""
+        self.watched = Watched()
         self.edits = False
         """Whether it has come to the BMesh of edit mode."""
         self._lent: bmesh_layers.Lent | None = None
@@ -191,6 +194,12 @@ class Stale:
         self._invalidate_removed()
         self.properties.void_gone(self._parts)
         self._parts.clear()
+
+    def watch(self) -> None:
+        """The script has come to layers of a BMesh whose values are noted when they are read."""
+        if not self.watched.active:
+            self.watched.active = True
+            self._variables[hooks.ITEMS].difference_update(ELEMENTS)
 
     def before_move(self, held: bool) -> None:
         """Layers or coordinates of a BMesh are about to move or go: note what the script holds of them, if it may."""

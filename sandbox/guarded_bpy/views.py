@@ -12,7 +12,7 @@ import bpy
 
 from ..builtins import stand_in
 from ..modules import View
-from . import bmesh_sizes
+from . import bmesh_removals, bmesh_sizes
 from .operators import Operators
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def views(host: BlenderHost, wanted: Collection[str]) -> dict[str, object]:
         if name.partition(".")[0] in wanted
     }
     if "bmesh" in wanted:
+        utils = {m: bmesh_removals.removing(host, each) for m, each in _listed("bmesh.utils").items()}
+        made["bmesh.utils"] = View("bmesh.utils", utils, _missing(host, "bmesh.utils"))
         made["bmesh.ops"] = View("bmesh.ops", {}, host.bmesh_operator)
         parts: dict[str, Any] = {m: made[f"bmesh.{m}"] for m in ("types", "utils", "geometry", "ops")}
         parts["from_edit_mesh"] = bmesh_sizes.edited(host)

@@ -6,8 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import bmesh_layers
+from bl_ext.user_default.mcp_bridge.errors import HandlerError
+from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import bmesh_layers, stale
 
+from support import fork
 from support.scripts import result
 
 _GRID = (
@@ -82,3 +84,81 @@ def test_coordinates_of_edit_mode_are_kept(leave: str) -> None:
 
 def test_a_mesh_whose_byte_colour_is_held_lives_on() -> None:
     assert result(f"{_GRID}b.free()\nresult = list(x[3])") == [1.0, 0.0, 1.0, 1.0]
+
+
+_TWO = (
+    "import bmesh\nb = bmesh.new()\nd = b.verts.layers.deform.new('d')\nc = b.verts.layers.color.new('c')\n"
+    "lc = b.loops.layers.color.new('c')\ndef face(z):\n"
+    "    return b.faces.new([b.verts.new(co) for co in ((0, 0, z), (1, 0, z), (1, 1, z))])\n"
+    "f, g = face(0), face(1)\nv, e, l = f.verts[0], f.edges[0], f.loops[0]\nv[d][1] = 0.5\n"
+)
+_WRITE = (
+    "x[7] = 1.0\nx.clear()\nx[3] = 0.5\ny[:] = z[:] = (1, 1, 1, 1)\n"
+    "faces = [face(n + 2) for n in range(50)]\nresult = x.items(), list(y), len(b.faces), g.is_valid\n"
+)
+
+
+@pytest.mark.parametrize(
+    "remove",
+    [
+        "b.verts.remove(v)",
+        "b.edges.remove(e)\nb.verts.remove(v)",
+        "b.faces.remove(f)\nb.verts.remove(v)",
+        "bmesh.utils.vert_dissolve(v)",
+        "bmesh.ops.delete(b, geom=[v], context='VERTS')",
+    ],
+)
+@pytest.mark.parametrize(
+    "read", ["x, y, z = v[d], v[c], l[lc]", "x, y, z = [each[layer] for each, layer in ((v, d), (v, c), (l, lc))]"]
+)
+def test_weights_and_colours_of_a_removed_element_are_written_without_harm(remove: str, read: str) -> None:
+    """They lay where Blender links free memory: what is written there is where it makes the next element."""
+    found = fork.run(result, f"{_TWO}{read}\n{remove}\n{_WRITE}")
+    assert found[0] == [[3, 0.5]]
+    assert found[2:] == [51, True]
+
+
+def test_weights_of_many_elements_are_kept_apart() -> None:
+    assert fork.run(
+        result,
+        f"{_GRID}pairs = [(each, each[d]) for each in b.verts]\n"
+        "for each, weights in pairs[1::2]: b.verts.remove(each)\n"
+        "for n, (_each, weights) in enumerate(pairs): weights[1] = n / 1000\n"
+        "result = [round(1000 * each[d][1]) for each in b.verts] == list(range(0, len(pairs), 2))",
+    )
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        "for v in b.verts[:]: b.verts.remove(v)",
+        "bmesh.ops.delete(b, geom=b.verts[:], context='VERTS')",
+        "for e in b.edges[:]: b.edges.remove(e)\nfor v in b.verts[:]: b.verts.remove(v)",
+        "for f in b.faces[:]: b.faces.remove(f)\nfor v in b.verts[:]: b.verts.remove(v)",
+    ],
+)
+def test_coordinates_and_normals_of_the_last_elements_are_kept(empty: str) -> None:
+    """Blender frees the memory of vertices with the last one, and that of faces."""
+    assert result(
+        "import bmesh\nb = bmesh.new()\nfor i in range(400):\n"
+        "    b.faces.new([b.verts.new(co) for co in ((0, 0, i), (1, 0, i), (1, 1, i))])\n"
+        "b.normal_update()\nco, normal = [v.co for v in b.verts], [f.normal for f in b.faces]\n"
+        f"{empty}\nfor i in range(9): b.verts.new((7, 7, 7))\n"
+        "result = [[list(each[n]) for n in (0, -1)] for each in (co, normal)]"
+    ) == [[[0.0, 0.0, 0.0], [1.0, 1.0, 399.0]], [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]]
+
+
+def test_a_removal_is_looked_after_only_where_it_may_be_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or removing vertex by vertex would take the square of their number."""
+    seen: list[None] = []
+    monkeypatch.setattr(stale.Stale, "_held", lambda *_: seen.append(None) or ())
+    assert result(
+        f"{_GRID}for each in b.verts[:]: b.verts.remove(each)\n"
+        "result = len(b.verts)"
+    ) == 0
+    assert len(seen) < 10
+
+
+def test_what_was_removed_is_not_removed_again() -> None:
+    with pytest.raises(HandlerError, match="has been removed"):
+        result(f"{_GRID}b.verts.remove(v)\nb.verts.remove(v)")
