@@ -69,7 +69,9 @@ class Watched:
     def _forget_unused(self) -> None:
         if len(self._given) >= self._most:
             for at, (_element, values) in list(self._given.items()):
-                values[:] = compress(values, [sys.getrefcount(values[i]) > _ALONE for i in range(len(values))])
+                values[:] = compress(
+                    values, [sys.getrefcount(values[i]) > _ALONE for i in range(len(values))]
+                )
                 if not values:
                     del self._given[at]
             self._most = max(64, 2 * len(self._given))
@@ -180,9 +182,11 @@ def _mesh_at() -> int | None:
     try:
         corners = [mesh.verts.new() for _ in range(5)]
         for last in corners[2:4]:
-            mesh.faces.new((*corners[:2], last))
+            mesh.faces.new([*corners[:2], last])
         sequences = [mesh, mesh.verts, mesh.edges, mesh.faces, corners[0]]
-        at = [place for place in range(3, 5) if len({words(each)[place] or id(each) for each in sequences}) == 1]
+        at = [
+            place for place in range(3, 5) if len({words(each)[place] or id(each) for each in sequences}) == 1
+        ]
         counts = list(_Counts.from_address(words(mesh)[at[0]])) if len(at) == 1 else None
         return at[0] if counts == [5, 5, 6, 2] else None
     finally:

@@ -40,7 +40,12 @@ _LOOKED_AT = _MOVING | _LENDING
 
 def plain(kind: type, name: str) -> bool:
     """Whether a member of a BMesh type may be read and written natively: all that it has, dunders apart."""
-    if name.startswith("_") or name in _WRAPPED or name in _LOOKED_AT.get(kind, ()) or (kind, name) in READERS:
+    if (
+        name.startswith("_")
+        or name in _WRAPPED
+        or name in _LOOKED_AT.get(kind, ())
+        or (kind, name) in READERS
+    ):
         return False
     return hasattr(kind, name)
 

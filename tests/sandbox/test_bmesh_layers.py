@@ -109,7 +109,8 @@ _WRITE = (
     ],
 )
 @pytest.mark.parametrize(
-    "read", ["x, y, z = v[d], v[c], l[lc]", "x, y, z = [each[layer] for each, layer in ((v, d), (v, c), (l, lc))]"]
+    "read",
+    ["x, y, z = v[d], v[c], l[lc]", "x, y, z = [each[layer] for each, layer in ((v, d), (v, c), (l, lc))]"],
 )
 def test_weights_and_colours_of_a_removed_element_are_written_without_harm(remove: str, read: str) -> None:
     """They lay where Blender links free memory: what is written there is where it makes the next element."""
@@ -152,10 +153,7 @@ def test_a_removal_is_looked_after_only_where_it_may_be_the_last(monkeypatch: py
     """Or removing vertex by vertex would take the square of their number."""
     seen: list[None] = []
     monkeypatch.setattr(stale.Stale, "_held", lambda *_: seen.append(None) or ())
-    assert result(
-        f"{_GRID}for each in b.verts[:]: b.verts.remove(each)\n"
-        "result = len(b.verts)"
-    ) == 0
+    assert result(f"{_GRID}for each in b.verts[:]: b.verts.remove(each)\nresult = len(b.verts)") == 0
     assert len(seen) < 10
 
 
