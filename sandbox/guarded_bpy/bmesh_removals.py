@@ -183,11 +183,13 @@ def _mesh_at() -> int | None:
         corners = [mesh.verts.new() for _ in range(5)]
         for last in corners[2:4]:
             mesh.faces.new([*corners[:2], last])
-        sequences = [mesh, mesh.verts, mesh.edges, mesh.faces, corners[0]]
-        at = [
-            place for place in range(3, 5) if len({words(each)[place] or id(each) for each in sequences}) == 1
-        ]
-        counts = list(_Counts.from_address(words(mesh)[at[0]])) if len(at) == 1 else None
+        of_mesh = [list(words(each)) for each in (mesh.verts, mesh.edges, mesh.faces, corners[0])]
+        at = [place for place, found in enumerate(zip(*of_mesh, strict=False)) if place > 1 and _is_one(found)]
+        counts = list(_Counts.from_address(of_mesh[0][at[0]])) if len(at) == 1 else None
         return at[0] if counts == [5, 5, 6, 2] else None
     finally:
         mesh.free()
+
+
+def _is_one(addresses: tuple[int, ...]) -> bool:
+    return len(set(addresses)) == 1 and addresses[0] > 1 << 16
