@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = (
     "METHODS",
+    "NOWHERE",
     "PARTS",
     "Given",
     "Settings",
@@ -57,6 +58,7 @@ def _words_type(count: int) -> Any:
 
 #: As many zeros as any property of Blender's has bytes, and more: of no type, without a name, items or value.
 _NOTHING = ctypes.create_string_buffer(4096)
+NOWHERE = ctypes.addressof(_NOTHING)
 
 
 class _Layout(NamedTuple):
@@ -140,7 +142,7 @@ class Given:
                 roots[id(root)] = root, _pointers(root, layout)
             if roots[id(root)][1].get(at[layout.prop]) is not type(part):
                 at[layout.owner] = 0
-                at[layout.prop] = ctypes.addressof(_NOTHING)
+                at[layout.prop] = NOWHERE
                 self.voided = True
 
     def check(self, part: Any) -> None:

@@ -30,7 +30,7 @@ from ..kinds import Kinds, is_static
 from . import bmesh_layers, freeing, parts
 from .alive import Now, RootsByPointer, root_of
 from .bmesh_removals import ELEMENTS, Watched
-from .properties import PARTS, Given, words
+from .properties import NOWHERE, PARTS, Given, words
 
 __all__ = ("FRAGILE", "Stale")
 
@@ -360,10 +360,14 @@ class Stale:
         """A null type, as Blender does; where Blender forgets to look at it, something harmless instead."""
         assert self._slot is not None
         donor = self._donors.get(type(reference))
+        mine = words(reference)
         if donor is None:
-            words(reference)[self._slot] = 0
+            mine[self._slot] = 0
+            if type(reference) is bpy.types.bpy_prop_array:  # `id_data` and `in` do not look at the type
+                mine[self._slot - 1], mine[self._slot + 1] = 0, NOWHERE
+                mine[self._member[bpy.types.bpy_prop_collection]] = _numbers()
             return
-        theirs, mine = words(donor), words(reference)
+        theirs = words(donor)
         for at in (*range(self._slot - 1, self._slot + 2), self._member[type(donor)]):
             mine[at] = theirs[at]
 
@@ -406,6 +410,12 @@ def _is_loose(value: Any) -> bool:
     return type(owner).__name__ == "PyCapsule" or (
         owner is None and value.is_wrapped
     )  # a capsule: a byte colour
+
+
+@cache
+def _numbers() -> int:
+    """A property whose numbers are the first bytes of its item."""
+    return int(bpy.types.SplinePoint.bl_rna.properties["co"].as_pointer())
 
 
 @cache

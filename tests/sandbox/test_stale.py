@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import types
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.errors import HandlerError
 from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import stale, values
 
+from support import fork
 from support.scripts import result
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
@@ -139,6 +141,26 @@ def test_a_collection_is_found_in_what_the_collector_does_not_track(held: str) -
 
 def test_a_collection_of_a_removed_object_is_empty() -> None:
     assert result(f"{_BEVELLED}\nx = o.modifiers\nbpy.data.objects.remove(o)\nresult = len(x)") == 0
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [("x.id_data", None), ("True in x", False), ("x[:]", "ReferenceError"), ("bpy.data.meshes.remove(m)", None)],
+)
+def test_an_array_of_a_removed_object_says_so_or_is_of_zeros(use: str, expected: Any) -> None:
+    """Blender looks up whose an array is, and what is in it, without looking if it is still there."""
+
+    def run() -> Any:
+        ctypes.CDLL(None).mallopt(-6, 0xA5)  # what is freed is overwritten
+        try:
+            return result(
+                "o = bpy.data.objects.new('o', None)\nm = bpy.data.meshes.new('m')\no.lock_location[0] = True\n"
+                f"x = o.lock_location\nbpy.data.objects.remove(o)\nresult = {use}"
+            )
+        except HandlerError as error:
+            return type(error.original).__name__
+
+    assert fork.run(run) == expected
 
 
 @pytest.mark.parametrize(
