@@ -184,7 +184,9 @@ def _mesh_at() -> int | None:
         for last in corners[2:4]:
             mesh.faces.new([*corners[:2], last])
         of_mesh = [list(words(each)) for each in (mesh.verts, mesh.edges, mesh.faces, corners[0])]
-        at = [place for place, found in enumerate(zip(*of_mesh, strict=False)) if place > 1 and _is_one(found)]
+        at = [
+            place for place, found in enumerate(zip(*of_mesh, strict=False)) if place > 1 and _is_one(found)
+        ]
         counts = list(_Counts.from_address(of_mesh[0][at[0]])) if len(at) == 1 else None
         return at[0] if counts == [5, 5, 6, 2] else None
     finally:

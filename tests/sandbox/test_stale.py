@@ -145,7 +145,12 @@ def test_a_collection_of_a_removed_object_is_empty() -> None:
 
 @pytest.mark.parametrize(
     ("use", "expected"),
-    [("x.id_data", None), ("True in x", False), ("x[:]", "ReferenceError"), ("bpy.data.meshes.remove(m)", None)],
+    [
+        ("x.id_data", None),
+        ("True in x", False),
+        ("x[:]", "ReferenceError"),
+        ("bpy.data.meshes.remove(m)", None),
+    ],
 )
 def test_an_array_of_a_removed_object_says_so_or_is_of_zeros(use: str, expected: Any) -> None:
     """Blender looks up whose an array is, and what is in it, without looking if it is still there."""
