@@ -123,7 +123,19 @@ def _new_socket(host: BlenderHost, interface: Any, _name: str) -> Any:
 
 
 #: Functions that free something only where they say so themselves.
+def _curve_update(host: BlenderHost, owner: Any, name: str) -> Any:
+    """Keyframes in one place become one: all move to another array."""
+    update = getattr(owner, name)
+
+    def call() -> None:
+        update()
+        host.stale.after_key()
+
+    return call
+
+
 _LOOKED_AT: dict[str, Reader] = {
+    "FCurve.update": _curve_update,
     "NodeLinks.new": _new_link,
     "NodeTreeInterface.new_socket": _new_socket,
 }

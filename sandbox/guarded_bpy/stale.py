@@ -168,7 +168,7 @@ class Stale:
         self._keyed = True
 
     def after_key(self) -> None:
-        """A keyframe was inserted, which moves those of its curve."""
+        """A keyframe was inserted, or a curve updated, which moves those of the curve."""
         if self._keyed:
             self.after_growth()
 

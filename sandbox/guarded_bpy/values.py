@@ -133,18 +133,23 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _regrouping
     if path in _REBUILDS:
         return _rebuilding
+    if path in ("FCurve.auto_smoothing", "FCurve.extrapolation"):
+        return _updating
     if name == "default_value" and struct.startswith(("NodeSocketInt", "NodeSocketFloat")):
         return _socket_value
     if struct in _SHAPING or (struct.endswith("Modifier") and name in SETTINGS):
-        return shaping
+        return _then_swept(shaping) if path in _RESHAPING else shaping
     return None
 
 
 #: Properties whose change makes Blender free the items behind them, or make others of them in their place.
 _REBUILDS = frozenset(
-    "Spline.type NodeSocket.type NodeTreeInterfaceSocket.socket_type FluidModifier.fluid_type "
-    "ParticleSettings.active_texture".split()
+    "Spline.type NodeSocket.type NodeTreeInterfaceSocket.socket_type FluidModifier.fluid_type Paint.brush "
+    "ParticleSettings.active_texture ParticleSettings.instance_collection GreasePencilFrame.drawing "
+    "GPencilStroke.uv_translation GPencilStroke.uv_rotation GPencilStroke.uv_scale".split()
 )
+#: Those that shape geometry as well: the formats of a text's characters, the segments of a bevel's profile.
+_RESHAPING = frozenset({"TextCurve.body", "Curve.bevel_resolution"})
 
 
 def node_writer(kind: type, struct: str, prop: Any) -> Writer | None:
@@ -188,6 +193,11 @@ def _touching(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 def _acting(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     setattr(value, name, new)
     host.geometry.animate()
+
+
+def _updating(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    setattr(value, name, new)
+    host.stale.after_key()
 
 
 def _regrouping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
@@ -336,14 +346,26 @@ def _keyed(host: BlenderHost, value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
-def _normal(_host: BlenderHost, value: Any, name: str) -> Any:
-    """A normal of a mesh, which works all of them out anew after many a change, and somewhere else."""
-    mesh, pointer = value.id_data, value.as_pointer()
-    for normals in (mesh.vertex_normals, mesh.polygon_normals, mesh.corner_normals):
-        count = len(normals)
-        if count and normals[0].as_pointer() <= pointer <= normals[count - 1].as_pointer():
-            return getattr(value, name).copy()
-    raise ReferenceError("MeshNormalValue has been removed: the mesh has other normals now")
+def _worked_out(struct: str, *collections: str) -> Reader:
+    """What a mesh works out anew after many a change, and somewhere else: its normals, its triangles."""
+
+    def read(_host: BlenderHost, value: Any, name: str) -> Any:
+        mesh, pointer = value.id_data, value.as_pointer()
+        for each in collections:
+            items = getattr(mesh, each)
+            count = len(items)
+            if count and items[0].as_pointer() <= pointer <= items[count - 1].as_pointer():
+                return _apart(getattr(value, name))
+        raise ReferenceError(f"{struct} has been removed: the mesh has others now")
+
+    return read
+
+
+def _apart(value: Any) -> Any:
+    """A vector or array that does not refer to what it was read of."""
+    if hasattr(value, "copy"):
+        return value.copy()
+    return tuple(map(_apart, value)) if hasattr(value, "__len__") else value
 
 
 def _following(host: BlenderHost, value: Any, name: str) -> Any:
@@ -364,7 +386,13 @@ READERS: dict[str, Reader] = {
         _following,
     ),
     "Image.pixels": _pixels,
-    "MeshNormalValue.vector": _normal,
+    "MeshNormalValue.vector": _worked_out(
+        "MeshNormalValue", "vertex_normals", "polygon_normals", "corner_normals"
+    ),
+    **dict.fromkeys(
+        (f"MeshLoopTriangle.{prop.identifier}" for prop in bpy.types.MeshLoopTriangle.bl_rna.properties),
+        _worked_out("MeshLoopTriangle", "loop_triangles"),
+    ),
     **depsgraph.READERS,
     "IntAttribute.data": _layer_data,
     "Int2Attribute.data": _layer_data,

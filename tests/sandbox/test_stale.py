@@ -23,6 +23,11 @@ def test_layout_of_references_is_found() -> None:
 
 
 _BEVELLED = "o = bpy.context.object\nx = o.modifiers.new('a', 'BEVEL')"
+_KEYS = (
+    "o = bpy.context.object\nfor i in range(20): o.keyframe_insert('location', index=0, frame=i)\n"
+    "a = o.animation_data.action\n"
+    "f = (a.fcurves if bpy.app.version < (4, 4) else a.layers[0].strips[0].channelbags[0].fcurves)[0]\n"
+)
 _LIT = "o = bpy.context.object\nc = bpy.data.collections.new('c')\nc.objects.link(o)\nx = c.collection_objects[0]"
 
 
@@ -66,6 +71,26 @@ _LIT = "o = bpy.context.object\nc = bpy.data.collections.new('c')\nc.objects.lin
             "p.active_texture = bpy.data.textures.new('t', 'CLOUDS')\nx = p.texture_slots[0]",
             "p.active_texture = None",
             "x.use_map_time",
+        ),
+        (
+            "c = bpy.data.curves.new('f', 'FONT')\nx = c.body_format[0]",
+            "c.body = 'longer' * 99",
+            "x.material_index",
+        ),
+        (
+            "c = bpy.data.curves.new('c', 'CURVE')\nc.bevel_mode = 'PROFILE'\nc.bevel_profile.initialize(4)\n"
+            "x = c.bevel_profile.segments[0]",
+            "c.bevel_resolution = 9",
+            "x.location",
+        ),
+        (f"{_KEYS}x = f.keyframe_points[3]", "f.update()", "x.co"),
+        (f"{_KEYS}x = f.keyframe_points[3].co", "f.update()", "x.x = 1"),
+        (f"{_KEYS}x = f.keyframe_points[3]", "f.extrapolation = 'LINEAR'", "x.co"),
+        (f"{_KEYS}x = f.keyframe_points[3]", "f.auto_smoothing = 'NONE'", "x.co = 1, 1"),
+        (
+            "m = bpy.context.object.data\nm.calc_loop_triangles()\nc = m.copy()\nx = m.loop_triangles[5]",
+            "m.vertices[0].co.x = 5\nm.update()\nm.calc_loop_triangles()\nbpy.data.meshes.remove(c)",
+            "x.polygon_index",
         ),
         # parts of data-blocks that are removed, with others sometimes
         (f"{_BEVELLED}", "bpy.data.objects.remove(o)", "x.name"),
@@ -284,6 +309,13 @@ def test_a_normal_is_looked_up_before_it_is_read() -> None:
     held = types.SimpleNamespace(id_data=bpy.data.meshes["Cube"], as_pointer=lambda: 8, vector=None)
     with pytest.raises(ReferenceError, match="MeshNormalValue has been removed"):
         read(None, held, "vector")  # type: ignore[arg-type]
+
+
+def test_triangles_and_their_vectors_are_the_scripts_own() -> None:
+    assert result(
+        "m = bpy.context.object.data\nm.calc_loop_triangles()\nt = m.loop_triangles[0]\nn = t.normal\nv = t.vertices\n"
+        "m.clear_geometry()\nresult = [len(v), v[0], round(n.length), len(n)]"
+    ) == [3, 0, 1, 3]
 
 
 def test_what_frees_nothing_is_not_swept_after(monkeypatch: pytest.MonkeyPatch) -> None:
