@@ -17,7 +17,7 @@ import bpy
 from ...scene.animation import curves_of_action
 from . import parts
 
-__all__ = ("Now", "RootsByPointer", "root_of", "strips")
+__all__ = ("Now", "RootsByPointer", "arrays", "root_of", "strips")
 
 Items = Callable[[Any], Iterable[Any]]
 #: First and last addresses of arrays, and the types of other items by address.
@@ -105,6 +105,11 @@ class Now:
         if found is not None:
             return kind is None or found is kind or issubclass(found, kind)
         return any(low <= pointer <= high for low, high in ranges)
+
+
+def arrays(owner: Any, root: str) -> Iterable[Any]:
+    """The collections in which the items under a root lie, where these are arrays."""
+    return _ITEMS[root](owner)
 
 
 def _look(owner: Any, find: Items) -> _Found:

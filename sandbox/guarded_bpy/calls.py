@@ -71,12 +71,16 @@ def checked(path: str) -> Reader:
         if check is not None:
             check(host, owner, given)
         moves = references.follows if followed else may_free and not stale.is_blank(owner.id_data)
+        if evaluates:
+            references.before_sharing()
         if removing:
             references.before_removal(evaluates=evaluates)
         # looked up only now: what holds a function is looked through for what it belongs to
         try:
             result = getattr(owner, function)(*args, **kwargs)
         finally:
+            if evaluates:
+                references.after_sharing()
             if removing:
                 references.after_removal()
         if moves and grows:
@@ -134,7 +138,22 @@ def _curve_update(host: BlenderHost, owner: Any, name: str) -> Any:
     return call
 
 
+def _copy(host: BlenderHost, owner: Any, name: str) -> Any:
+    """A copy shares what it can with what it is of."""
+    copy = getattr(owner, name)
+
+    def call() -> Any:
+        host.stale.before_sharing()
+        try:
+            return copy()
+        finally:
+            host.stale.after_sharing()
+
+    return call
+
+
 _LOOKED_AT: dict[str, Reader] = {
+    "ID.copy": _copy,
     "FCurve.update": _curve_update,
     "NodeLinks.new": _new_link,
     "NodeTreeInterface.new_socket": _new_socket,

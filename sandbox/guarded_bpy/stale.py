@@ -27,7 +27,7 @@ import mathutils
 
 from .. import hooks
 from ..kinds import Kinds, is_static
-from . import bmesh_layers, freeing, parts
+from . import bmesh_layers, freeing, parts, sharing
 from .alive import Now, RootsByPointer, root_of
 from .bmesh_removals import ELEMENTS, Watched
 from .properties import NOWHERE, PARTS, Given, words
@@ -76,6 +76,11 @@ class _Roots(dict[type, str | None]):
 _ROOTS = _Roots()
 
 
+def _shared_root(kind: type) -> str:
+    root = _ROOTS[kind] if issubclass(kind, _STRUCT) else None
+    return root if root in sharing.ROOTS else ""
+
+
 def _is_rooted(kind: type) -> bool:
     """Whether values of this type are, or know, references to what may be freed."""
     if issubclass(kind, _STRUCT):
@@ -84,6 +89,8 @@ def _is_rooted(kind: type) -> bool:
 
 
 _ROOTED = Kinds(_is_rooted, _STRUCT)
+#: The root of items of arrays that may be shared with copies, or "".
+_ARRAYS = Kinds(_shared_root, _STRUCT)
 _BLENDERS = Kinds(lambda kind: kind in _VECTORS or issubclass(kind, _REFERENCES), _STRUCT)
 _LOOSE = Kinds(lambda kind: kind in _VECTORS or _is_layer_data(kind), _STRUCT)
 _LENT = Kinds(lambda kind: kind in (mathutils.Vector, bmesh.types.BMesh) or _is_layer_data(kind), _STRUCT)
@@ -121,6 +128,9 @@ class Stale:
         self.watched = Watched()
         self.edits = False
         """Whether it has come to the BMesh of edit mode."""
+        self.shares = False
+        """Whether the script has come to arrays that a mesh shares with its copies."""
+        self._shared: list[sharing.Noted] = []
         self._lent: bmesh_layers.Lent | None = None
         self._memory: list[Any] = []
         self.lending: dict[int, set[int]] = {}
@@ -228,6 +238,31 @@ class Stale:
             ):
                 self._invalidate(reference)
 
+    def before_sharing(self) -> None:
+        """Arrays are about to be shared with copies, which their items leave when they are looked at again."""
+        if self.shares and self._slot is not None:
+            references = {
+                id(v): v for v in (v.owner if type(v) in _VECTORS else v for v in self._held(_BLENDERS))
+            }
+            found = [(each, _ARRAYS[type(each)] or self._array_of(each)) for each in references.values()]
+            self._shared = sharing.note([each for each in found if each[1]], self._slot + 1)
+
+    def after_sharing(self) -> None:
+        """They may be: let the references follow."""
+        while self._shared:
+            assert self._slot is not None
+            self._shared.pop().follow(self._slot + 1)
+
+    def _array_of(self, reference: Any) -> str:
+        """The root of a collection or array of such an item, or ""."""
+        assert self._slot is not None
+        kind = type(reference)
+        if issubclass(kind, _STRUCT) or not issubclass(kind, _REFERENCES):
+            return ""
+        struct = words(reference)[self._slot]
+        root = self._roots[struct] if struct else None
+        return root if root in sharing.ROOTS else ""
+
     def let_go(self, lent: set[int]) -> None:
         """Invalidate the objects at these addresses, and all that is known to be theirs."""
         if self._slot is None:
@@ -241,6 +276,7 @@ class Stale:
 
     def before_operator(self, idname: str, *, overridden: bool) -> None:
         """An operator is about to run, within a `temp_override` or not."""
+        self.before_sharing()
         harmless = freeing.harmless_in(idname)
         self._harmless = harmless if harmless and _is_in(_OBJECT, overridden) else _NONE
         if self.evaluates or not freeing.spares_blocks(idname):
@@ -250,6 +286,7 @@ class Stale:
 
     def after_operator(self, *, overridden: bool) -> None:
         """It ran."""
+        self.after_sharing()
         self._parts.clear()
         self._invalidate_removed()
         if not _is_in(self._harmless, overridden):

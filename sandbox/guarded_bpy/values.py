@@ -374,6 +374,14 @@ def _following(host: BlenderHost, value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
+def _sharing(host: BlenderHost, value: Any, name: str) -> Any:
+    """Arrays that copies share: what a script holds of them has to follow."""
+    host.stale.shares = True
+    return getattr(value, name)
+
+
+_SHARED = "vertices edges polygons loops attributes color_attributes vertex_colors uv_layers"
+
 #: Properties that are read through a check.
 READERS: dict[str, Reader] = {
     **dict.fromkeys(("FCurve.driver", "FCurve.keyframe_points", "FCurve.modifiers"), _animating),
@@ -386,6 +394,10 @@ READERS: dict[str, Reader] = {
         _following,
     ),
     "Image.pixels": _pixels,
+    **dict.fromkeys((f"Mesh.{name}" for name in _SHARED.split()), _sharing),
+    **dict.fromkeys(
+        ("Curves.attributes", "PointCloud.attributes", "GreasePencilDrawing.attributes"), _sharing
+    ),
     "MeshNormalValue.vector": _worked_out(
         "MeshNormalValue", "vertex_normals", "polygon_normals", "corner_normals"
     ),
