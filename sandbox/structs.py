@@ -53,8 +53,7 @@ _READ: Final = {
     "LayerObjects": "active:Object",
     "Light": "name",
     "Material": "name node_tree:NodeTree",
-    "Mesh": """attributes edges loops materials:IDMaterials name polygons shade_smooth update uv_layers validate
-        vertices""",
+    "Mesh": "materials:IDMaterials name shade_smooth update validate",
     "NodeTree": "interface links name nodes",
     "Object": """animation_data:AnimData children constraints data dimensions hide_set location material_slots
         matrix_world modifiers name parent rotation_euler scale select_get select_set type vertex_groups""",

@@ -38,6 +38,7 @@ _VECTORS = (mathutils.Vector, mathutils.Euler, mathutils.Quaternion, mathutils.M
 
 _LAYER_DATA = frozenset({"BMLoopUV", "BMDeformVert", "BMVertSkin"})
 _STRUCT = bpy.types.bpy_struct
+_OF_ADDONS = bpy.types.PropertyGroup
 _MESH = bpy.types.Mesh
 _REFERENCES = (_STRUCT, bpy.types.bpy_prop, bpy.types.bpy_func)
 #: Elements of arrays that grow while scripts hold their points: read through the host, so that a sweep can wait.
@@ -84,7 +85,7 @@ def _shared_root(kind: type) -> str:
 def _is_rooted(kind: type) -> bool:
     """Whether values of this type are, or know, references to what may be freed."""
     if issubclass(kind, _STRUCT):
-        return _ROOTS[kind] is not None
+        return _ROOTS[kind] is not None or issubclass(kind, _OF_ADDONS)
     return kind in _VECTORS or issubclass(kind, _REFERENCES) or PARTS[kind]
 
 
@@ -234,7 +235,9 @@ class Stale:
         while self._owned:
             reference, owner = self._owned.pop()
             if _is_removed(owner) or (
-                self.evaluates and owner.is_evaluated and not self._is_alive(reference, now)
+                self.evaluates
+                and owner.is_evaluated
+                and (self._is_of_addon(reference) or not self._is_alive(reference, now))
             ):
                 self._invalidate(reference)
 
@@ -382,6 +385,17 @@ class Stale:
             return owner is None or now.has(owner, root, pointer)
         except ReferenceError:
             return True  # Blender knows it
+
+    def _is_of_addon(self, reference: Any) -> bool:
+        """Whether this is of a struct that an add-on registered: each evaluation makes those of a copy anew."""
+        assert self._slot is not None
+        kind = type(reference)
+        if issubclass(kind, _STRUCT):
+            return issubclass(kind, _OF_ADDONS)
+        if not issubclass(kind, _REFERENCES):
+            return False
+        block, struct, pointer = words(reference)[self._slot - 1 : self._slot + 2]
+        return struct != 0 and block not in (0, pointer) and self._roots[struct] is None
 
     def _owner(self, reference: Any) -> Any:
         """The data-block of a reference to what is there for certain, or None."""

@@ -95,6 +95,13 @@ _LIT = "o = bpy.context.object\nc = bpy.data.collections.new('c')\nc.objects.lin
         # parts of data-blocks that are removed, with others sometimes
         (f"{_BEVELLED}", "bpy.data.objects.remove(o)", "x.name"),
         (f"{_BEVELLED}\nm = o.data", "bpy.data.meshes.remove(m)", "x.name"),
+        ("o = bpy.context.object\nx = o.cycles", "bpy.data.objects.remove(o)", "x.use_motion_blur"),
+        (
+            "o = bpy.data.objects['Light']\nd = bpy.context.evaluated_depsgraph_get()\n"
+            "x = o.evaluated_get(d).data.cycles",
+            "o.data.energy = 3\nd.update()",
+            "x.max_bounces",
+        ),
         (f"{_BEVELLED}\ndel o", "bpy.ops.object.delete()", "x.name"),
         ("m = bpy.context.object.data\nx = m.vertices[0]", "bpy.data.meshes.remove(m)", "x.co"),
         ("m = bpy.context.object.data\nx = m.vertices[0].co", "bpy.data.meshes.remove(m)", "x.x"),

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A script holds references to all parts of a scene, removes data-block after data-block, and uses what it holds."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import bpy
+import pytest
+from bl_ext.user_default.mcp_bridge import settings
+from bl_ext.user_default.mcp_bridge.sandbox import execute, guards
+from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
+
+from support import fork, sandbox_cases
+
+#: Scenes that have much of different kinds in them.
+_SCENES = (
+    "animated_modifiers compositor_glare drivers_wheel gn_mesh_line_curve grease_pencil_or_annotation lattice_deform "
+    "light_types nla_strip particles_grass product_shot rig_arm_ik rigid_body_dominoes shape_keys_smile "
+    "soft_body_and_fields text_object_sign view_layers_holdout"
+).split()
+#: Those whose evaluated copies are held, too.
+_EVALUATED = ("light_types", "drivers_wheel", "shape_keys_smile", "particles_grass")
+
+_WALK = """
+import bpy
+
+groups, seen = [], set()
+
+def is_part(value):
+    return isinstance(value, bpy.types.bpy_struct) and not isinstance(value, bpy.types.ID)
+
+def names(value):
+    hidden = getattr(value, "name", "")[:1] == "."
+    return [name for name in NAMES.get(value.bl_rna.identifier, ()) if not (hidden and name == "data")]
+
+def gather(block, held):
+    waiting = [block]
+    while waiting:
+        value = waiting.pop()
+        for name in names(value):
+            found = getattr(value, name)
+            if found is None or isinstance(found, (str, int, float, bool, tuple, set)):
+                continue
+            held.append(found)
+            items = [found]
+            if isinstance(found, bpy.types.bpy_prop_collection):
+                items = [found[i] for i in sorted({0, 1, len(found) // 2, len(found) - 1}) if 0 <= i < len(found)]
+            for each in items:
+                if is_part(each) and (each, type(each)) not in seen:
+                    seen.add((each, type(each)))
+                    held.append(each)
+                    waiting.append(each)
+
+def use(held):
+    for value in held:
+        try:
+            repr(value)
+            if isinstance(value, bpy.types.bpy_struct):
+                for name in names(value):
+                    getattr(value, name)
+            else:
+                list(value)
+        except (ReferenceError, TypeError, ValueError, AttributeError, RuntimeError, IndexError):
+            pass
+
+bpy.data.scenes.new("last")
+blocks = [
+    (collection, block)
+    for collection in (getattr(bpy.data, name) for name in COLLECTIONS)
+    for block in collection
+    if block.name != "last"
+]
+depsgraph = bpy.context.evaluated_depsgraph_get() if EVALUATED else None
+for _collection, block in blocks:
+    held = []
+    gather(block, held)
+    for name in ("node_tree", "compositing_node_group", "shape_keys", "collection"):
+        inner = getattr(block, name, None)
+        if isinstance(inner, bpy.types.ID):
+            gather(inner, held)
+    if EVALUATED and isinstance(block, bpy.types.Object):
+        copy = block.evaluated_get(depsgraph)
+        gather(copy, held)
+        if copy.data is not None:
+            gather(copy.data, held)
+    groups.append(held)
+count = sum(map(len, groups))
+for (collection, block), held in zip(blocks, groups):
+    try:
+        collection.remove(block)
+    except ReferenceError:
+        pass  # it went with another
+    if EVALUATED:
+        bpy.context.view_layer.update()
+    use(held)
+for held in groups:
+    use(held)
+result = count
+"""
+
+#: Reading `palette` takes Blender down; items of a depsgraph live for one turn.
+_LEFT_OUT = {"rna_type", "palette", "object_instances", "depsgraph", "uv_layer_clone", "uv_layer_stencil"}
+
+
+def _names() -> dict[str, tuple[str, ...]]:
+    """What a script may read of each struct, data-blocks apart."""
+    rules = policy("blender")
+    found = {}
+    for each in dir(bpy.types):
+        rna = getattr(getattr(bpy.types, each), "bl_rna", None)
+        if rna is None or any(part in each for part in ("_OT_", "_MT_", "_PT_", "_UL_", "_HT_")):
+            continue
+        allowed: set[str] = set()
+        base = rna
+        while base is not None:
+            allowed |= rules.readable(base.identifier)
+            base = base.base
+        found[rna.identifier] = tuple(
+            prop.identifier
+            for prop in rna.properties
+            if prop.identifier in allowed - _LEFT_OUT and not _is_block(prop)
+        )
+    return found
+
+
+def _is_block(prop: Any) -> bool:
+    kind = getattr(bpy.types, prop.fixed_type.identifier, object) if prop.type == "POINTER" else object
+    return issubclass(kind, bpy.types.ID)
+
+
+def _collections() -> list[str]:
+    """Those of `bpy.data` from which a script may remove."""
+    rules = policy("blender")
+    return [
+        prop.identifier
+        for prop in bpy.data.bl_rna.properties
+        if prop.type == "COLLECTION"
+        and prop.srna is not None
+        and "remove" in rules.callable(prop.srna.identifier)
+        and prop.identifier in rules.readable("BlendData")
+    ]
+
+
+def _walk(scene: str, evaluated: bool, monkeypatch: pytest.MonkeyPatch) -> int:
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    sandbox_cases.plain(next(case.code for case in sandbox_cases.honest() if case.id == scene), {})
+    if bpy.context.mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
+    settings.set_preferences({"time_limit_s": 50.0})
+    execute._rate.clear()
+    build, given = (
+        guards.build_namespace,
+        {"NAMES": _names(), "COLLECTIONS": _collections(), "EVALUATED": evaluated},
+    )
+    monkeypatch.setattr(guards, "build_namespace", lambda *arguments: build(*arguments) | given)
+    ctypes.CDLL(None).mallopt(-6, 0xA5)  # what is freed is overwritten, so that using it is noticed
+    return int(execute.execute_blender_code({"code": _WALK})["result"])
+
+
+@pytest.mark.parametrize(
+    ("scene", "evaluated"), [*((name, False) for name in _SCENES), *((name, True) for name in _EVALUATED)]
+)
+def test_what_is_held_lives_or_says_that_it_was_removed(
+    scene: str, evaluated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        assert fork.run(_walk, scene, evaluated, monkeypatch) > 500
+    except fork.Died as died:
+        pytest.fail(f"a reference into the scene {scene!r} was used after its memory was freed: {died}")
