@@ -27,7 +27,8 @@ _FREED_BY_NEW = frozenset(
 #: Functions with other names: a new array takes the place of the old.
 _FREED_BY = frozenset(
     """
-    BlendDataNodeTrees.remove FCurve.update ID.copy CurveProfile.initialize CurveProfile.update CurveMapping.initialize
+    BlendDataNodeTrees.remove FCurve.update ID.copy Text.clear Text.from_string
+    CurveProfile.initialize CurveProfile.update CurveMapping.initialize
     CurveMapping.update SequenceElements.append StripElements.append ParticleSettingsTextureSlots.create
     ParticleSettingsTextureSlots.add GreasePencilFrames.copy
     """.split()

@@ -83,6 +83,8 @@ _LIT = "o = bpy.context.object\nc = bpy.data.collections.new('c')\nc.objects.lin
             "c.bevel_resolution = 9",
             "x.location",
         ),
+        ("t = bpy.data.texts.new('t')\nt.write('a\\nb')\nx = t.lines[1]", "t.clear()", "x.body"),
+        ("t = bpy.data.texts.new('t')\nt.write('a\\nb')\nx = t.lines[1]", "t.from_string('c')", "x.body"),
         (f"{_KEYS}x = f.keyframe_points[3]", "f.update()", "x.co"),
         (f"{_KEYS}x = f.keyframe_points[3].co", "f.update()", "x.x = 1"),
         (f"{_KEYS}x = f.keyframe_points[3]", "f.extrapolation = 'LINEAR'", "x.co"),
