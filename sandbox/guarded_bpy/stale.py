@@ -241,6 +241,13 @@ class Stale:
             ):
                 self._invalidate(reference)
 
+    def share(self, kind: type, name: str) -> None:
+        """The script reads arrays that copies share; from now on it does so natively: this is all to be known."""
+        self.shares = True
+        natively = self._variables.get(hooks.reads(name))
+        if natively is not None:
+            natively.add(kind)
+
     def before_sharing(self) -> None:
         """Arrays are about to be shared with copies, which their items leave when they are looked at again."""
         if self.shares and self._slot is not None:

@@ -376,7 +376,7 @@ def _following(host: BlenderHost, value: Any, name: str) -> Any:
 
 def _sharing(host: BlenderHost, value: Any, name: str) -> Any:
     """Arrays that copies share: what a script holds of them has to follow."""
-    host.stale.shares = True
+    host.stale.share(type(value), name)
     return getattr(value, name)
 
 
