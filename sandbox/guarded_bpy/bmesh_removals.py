@@ -30,14 +30,15 @@ __all__ = ("ELEMENTS", "STAYING", "Watched", "may_be_last", "removal", "removing
 _TYPES = bmesh.types
 ELEMENTS = frozenset({_TYPES.BMVert, _TYPES.BMEdge, _TYPES.BMFace, _TYPES.BMLoop})
 """What has layer values, by item."""
-#: Operators after which all elements are still there.
+#: Operators after which all elements are still there, or that make others before any goes.
 STAYING = frozenset(
     """
     average_vert_facedata bmesh_to_mesh collapse_uvs create_circle create_cone create_cube create_grid
-    create_icosphere create_monkey create_uvsphere create_vert duplicate face_attribute_fill find_doubles
-    flip_quad_tessellation mesh_to_bmesh planar_faces pointmerge_facedata recalc_face_normals region_extend
-    reverse_colors reverse_faces reverse_uvs rotate rotate_colors rotate_uvs scale smooth_laplacian_vert smooth_vert
-    transform translate
+    create_icosphere create_monkey create_uvsphere create_vert duplicate extrude_discrete_faces extrude_edge_only
+    extrude_face_region extrude_vert_indiv face_attribute_fill find_doubles flip_quad_tessellation inset_individual
+    inset_region mesh_to_bmesh planar_faces pointmerge_facedata recalc_face_normals region_extend reverse_colors
+    reverse_faces reverse_uvs rotate rotate_colors rotate_uvs scale smooth_laplacian_vert smooth_vert subdivide_edges
+    transform translate triangulate
     """.split()
 )
 #: Types of values, or of what has their memory, that lie where a link would: the capsule is a byte colour's.

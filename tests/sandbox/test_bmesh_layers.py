@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.errors import HandlerError
-from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import bmesh_layers, stale
+from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import bmesh_layers, bmesh_removals, stale
 
 from support import fork
 from support.scripts import result
@@ -65,6 +66,47 @@ def test_what_stays_where_it_is_stays_as_it_is() -> None:
         "v, l = b.verts[:][0], b.faces[:][0].loops[1]\n"
         "result = [list(v.co), list(l[uv].uv), list(l[c]), v[d].items()]"
     ) == [[-1.0, 5.0, 0.0], [0.75, 0.125], [1.0, 1.0, 1.0, 1.0], [[1, 0.5], [2, 1.0]]]
+
+
+_KEPT = (
+    "import bmesh\nb = bmesh.new()\nbmesh.ops.create_grid(b, x_segments=60, y_segments=60, size=2)\n"
+    "x = [v.co for v in b.verts] + [f.normal for f in b.faces]\nwas = [n for v in x for n in v]\n"
+    "bmesh.ops.{}\nresult = sum(abs(abs(a) - abs(b)) > 0.01 for a, b in zip(was, [n for v in x for n in v]))"
+)
+
+
+def _changed(operator: str, *, plain: bool = False) -> int:
+    """How many numbers are others after an operator, where what is freed is overwritten."""
+    ctypes.CDLL(None).mallopt(-6, 0xA5)
+    names: dict[str, Any] = {}
+    if not plain:
+        return int(result(_KEPT.format(operator)))
+    exec(_KEPT.format(operator), names)
+    return int(names["result"])
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        "extrude_discrete_faces(b, faces=b.faces[:])",
+        "extrude_edge_only(b, edges=b.edges[:])",
+        "extrude_face_region(b, geom=[*b.verts[:], *b.edges[:], *b.faces[:]])",
+        "extrude_vert_indiv(b, verts=b.verts[:])",
+        "inset_individual(b, faces=b.faces[:], thickness=0.001)",
+        "inset_region(b, faces=b.faces[:], thickness=0.001)",
+        "subdivide_edges(b, edges=b.edges[:], cuts=1, use_grid_fill=True)",
+        "triangulate(b, faces=b.faces[:])",
+    ],
+)
+def test_operators_that_make_before_they_remove_free_no_memory(operator: str) -> None:
+    assert operator.partition("(")[0] in bmesh_removals.STAYING
+    assert fork.run(_changed, operator) == 0
+
+
+def test_an_operator_that_leaves_nothing_frees_it() -> None:
+    delete = "delete(b, geom=b.verts[:], context='VERTS')"
+    assert fork.run(lambda: _changed(delete, plain=True)) > 1000
+    assert fork.run(_changed, delete) == 0
 
 
 @pytest.mark.parametrize(
