@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..watchdog import Watchdog
     from . import BlenderHost
 
-__all__ = ("SETTINGS", "Geometry", "check_instances", "estimate", "multiplies")
+__all__ = ("DATA_SETTINGS", "SETTINGS", "Geometry", "check_instances", "estimate", "multiplies")
 
 
 class Geometry:
@@ -343,5 +343,12 @@ SETTINGS = frozenset(
     iterations length level levels mode node_group object octree_depth relative_offset_displace repeat_x repeat_y
     resolution resolution_mode sculpt_levels segments show_viewport solver steps subdivision subsurf_levels use_axis
     use_constant_offset use_object_offset use_relative_offset viewport_resolution voxel_amount voxel_size
+    """.split()
+)
+#: The same of curves, texts and metaballs.
+DATA_SETTINGS = frozenset(
+    """
+    bevel_depth bevel_object bevel_resolution body extrude radius render_resolution resolution resolution_u resolution_v
+    size_x size_y size_z type
     """.split()
 )

@@ -14,7 +14,7 @@ from .. import paths
 from ..host import Reader, Writer
 from ..kinds import Kinds
 from . import depsgraph
-from .geometry import SETTINGS
+from .geometry import DATA_SETTINGS, SETTINGS
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -137,7 +137,7 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _updating
     if name == "default_value" and struct.startswith(("NodeSocketInt", "NodeSocketFloat")):
         return _socket_value
-    if struct in _SHAPING or (struct.endswith("Modifier") and name in SETTINGS):
+    if (struct in _SHAPING and name in DATA_SETTINGS) or (struct.endswith("Modifier") and name in SETTINGS):
         return _then_swept(shaping) if path in _RESHAPING else shaping
     return None
 
@@ -444,7 +444,7 @@ ATTENDED = frozenset({_index, _image, _generated, _engine})
 #: Writers that look at no value: Blender may write many at once.
 NATIVE = frozenset({fragile_write})
 
-#: Structs whose numbers shape geometry: after a write the object's result is estimated.
+#: Structs with `DATA_SETTINGS`: after a write the object's result is estimated.
 _SHAPING = frozenset("Curve TextCurve SurfaceCurve Spline MetaBall MetaElement".split())
 
 

@@ -235,6 +235,17 @@ def test_settings_that_estimates_read_are_the_ones_that_are_looked_at() -> None:
     assert read - {"type"} == geometry.SETTINGS - {"node_group"}
 
 
+def test_settings_of_curves_and_metaballs_that_estimates_read_are_the_ones_that_are_looked_at() -> None:
+    read = {
+        node.attr
+        for rule in (geometry._curve, geometry._points, geometry._metaball)
+        for node in ast.walk(ast.parse(inspect.getsource(rule)))
+        if isinstance(node, ast.Attribute)
+    }
+    read -= {"elements", "splines", "points", "bezier_points", "data"}  # what they lead to
+    assert read - {"point_count_v"} == geometry.DATA_SETTINGS  # which Blender sets
+
+
 def test_modifiers_that_multiply_as_they_are_made_are_estimated() -> None:
     with pytest.raises(LimitExceeded, match="more than"):
         result("for n in range(30):\n    bpy.context.object.modifiers.new(f'm{n}', 'ARRAY')")
