@@ -27,17 +27,17 @@ _FREED_BY_NEW = frozenset(
 #: Functions with other names: a new array takes the place of the old.
 _FREED_BY = frozenset(
     """
-    BlendDataNodeTrees.remove FCurve.update ID.copy Text.clear Text.from_string
+    BlendDataNodeTrees.remove FCurve.update ID.copy
     CurveProfile.initialize CurveProfile.update CurveMapping.initialize
     CurveMapping.update SequenceElements.append StripElements.append ParticleSettingsTextureSlots.create
     ParticleSettingsTextureSlots.add GreasePencilFrames.copy
     """.split()
 )
-#: Functions that free nothing but what follows the collections, or data-blocks with their parts.
+#: Functions that free nothing but what follows the collections, a text's lines, or data-blocks with their parts.
 _FOLLOWED = frozenset(
     """
     CollectionChildren.link CollectionChildren.unlink CollectionObjects.unlink Object.to_curve Object.to_curve_clear
-    Object.to_mesh Object.to_mesh_clear
+    Object.to_mesh Object.to_mesh_clear Text.clear Text.from_string
     """.split()
 )
 #: Functions of objects that remove a data-block which they or others made before.
@@ -105,7 +105,7 @@ def grows(struct: str, function: str) -> bool:
 
 
 def is_followed(struct: str, function: str) -> bool:
-    """Whether a call moves nothing but what follows the collections: see `Stale.follows`."""
+    """Whether a call moves nothing but what few calls move: see `Stale.follows`."""
     path = f"{struct}.{function}"
     return path in _FOLLOWED or (_is_removal(struct, function) and path not in _FREED_BY)
 

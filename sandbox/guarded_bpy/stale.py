@@ -119,7 +119,7 @@ class Stale:
         self._parts: list[Any] = []
         self.properties = Given()
         self.follows = False
-        """Whether the script has come to what follows the collections: the layers of a scene, their own items."""
+        """Whether the script has come to what few calls free: what follows the collections, or a text's lines."""
         self._spared: list[Any] = []
         self.evaluates = False
         """Whether the script has come to a depsgraph, and so to evaluated copies."""

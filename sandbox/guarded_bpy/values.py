@@ -369,7 +369,7 @@ def _apart(value: Any) -> Any:
 
 
 def _following(host: BlenderHost, value: Any, name: str) -> Any:
-    """What follows the collections: it may be gone when these change."""
+    """What follows the collections, or a text's lines: it may be gone when these change."""
     host.stale.follows = True
     return getattr(value, name)
 
@@ -390,6 +390,7 @@ READERS: dict[str, Reader] = {
         (
             *("Context.layer_collection", "ViewLayer.layer_collection", "ViewLayer.active_layer_collection"),
             *("Collection.collection_children", "Collection.collection_objects"),
+            *("Text.lines", "Text.current_line", "Text.select_end_line"),
         ),
         _following,
     ),

@@ -205,7 +205,7 @@ def test_an_array_of_a_removed_object_says_so_or_is_of_zeros(use: str, expected:
 @pytest.mark.parametrize(
     ("kinds", "reader"),
     [
-        ({"LayerCollection", "CollectionObject", "CollectionChild"}, values._following),
+        ({"LayerCollection", "CollectionObject", "CollectionChild", "TextLine"}, values._following),
         ({"Keyframe"}, values._animating),
     ],
 )
