@@ -86,7 +86,7 @@ def checked(path: str) -> Reader:
         if moves and grows:
             references.after_growth()
         elif moves:
-            references.sweep(fresh=result, roots=roots)
+            references.sweep((result, owner), roots)
         if may_free:
             host.overrides.drop_removed()
         return result
@@ -120,7 +120,7 @@ def _new_socket(host: BlenderHost, interface: Any, _name: str) -> Any:
         tree = interface.id_data
         socket = interface.new_socket(*args, **kwargs)
         if tree.users or tree.nodes:
-            host.stale.sweep(fresh=socket)
+            host.stale.sweep((socket, interface))
         return socket
 
     return new_socket

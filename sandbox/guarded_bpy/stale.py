@@ -286,7 +286,8 @@ class Stale:
 
     def before_operator(self, idname: str, *, overridden: bool) -> None:
         """An operator is about to run, within a `temp_override` or not."""
-        self.before_sharing()
+        if self.shares:
+            self.before_sharing()
         harmless = freeing.harmless_in(idname)
         self._harmless = harmless if harmless and _is_in(_OBJECT, overridden) else _NONE
         if self.evaluates or not freeing.spares_blocks(idname):
@@ -296,28 +297,30 @@ class Stale:
 
     def after_operator(self, *, overridden: bool) -> None:
         """It ran."""
-        self.after_sharing()
+        if self._shared:
+            self.after_sharing()
         self._parts.clear()
         self._invalidate_removed()
         if not _is_in(self._harmless, overridden):
             self.sweep()
 
-    def sweep(self, fresh: Any = None, roots: frozenset[str] | None = None) -> None:
+    def sweep(self, there: tuple[Any, ...] = (), roots: frozenset[str] | None = None) -> None:
         """Invalidate every reference (to items under `roots`) that points to nothing any more.
 
-        `fresh` is one that Blender has made since: to look for it would often be the only search there is.
+        What is `there` for certain is not looked for, as that would often be the only search there is: what Blender
+        has made just now, and what it made it in.
         """
         self._pending = False
         if self._slot is None:
             return
-        parts, now = [], Now()
+        parts, now, known = [], Now(), frozenset(map(id, there))
         for value in self._held(_ROOTED):
             kind = type(value)
             if PARTS[kind]:
                 parts.append(value)
                 continue
             reference = value.owner if kind in _VECTORS else value
-            if reference is not fresh and not self._is_alive(reference, now, roots):
+            if id(reference) not in known and not self._is_alive(reference, now, roots):
                 self._invalidate(reference)
         if parts or self.properties.given:
             self.properties.void_gone(parts)

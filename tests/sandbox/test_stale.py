@@ -330,7 +330,7 @@ def test_triangles_and_their_vectors_are_the_scripts_own() -> None:
 def test_what_frees_nothing_is_not_swept_after(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or building a tree would take the square of its nodes."""
     sweeps: list[None] = []
-    monkeypatch.setattr(stale.Stale, "sweep", lambda _self, **_fresh: sweeps.append(None))
+    monkeypatch.setattr(stale.Stale, "sweep", lambda *_arguments: sweeps.append(None))
     build = (
         "g = bpy.data.node_groups.new('inner', 'ShaderNodeTree')\n"
         "g.interface.new_socket('A', in_out='INPUT', socket_type='NodeSocketFloat')\n"
