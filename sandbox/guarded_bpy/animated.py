@@ -19,7 +19,7 @@ from ...scene.animation import curves_of_action
 from .. import paths
 from . import alive
 
-__all__ = ("Animated", "modifiers", "shapes")
+__all__ = ("Animated", "has_modifiers", "modifiers", "shapes")
 
 _STACKS = ("modifiers", "grease_pencil_modifiers")
 _SAMPLES = 250
@@ -66,9 +66,14 @@ class Animated:
         return type(value)(min(max(made, limits.hard_min), limits.hard_max))
 
 
+def has_modifiers(user: Any) -> bool:
+    """Whether there is anything in an object that animation could shape."""
+    return any(len(getattr(user, stack, ())) for stack in _STACKS)
+
+
 def modifiers(user: Any, frame: float) -> list[tuple[Any, ...]]:
     """The modifiers of an object, each as it is and as animation may make it, at that frame too."""
-    found = [*user.modifiers, *getattr(user, "grease_pencil_modifiers", ())]
+    found = [each for stack in _STACKS for each in getattr(user, stack, ())]
     if user.animation_data is None:
         return [(each,) for each in found]
     values: dict[str, dict[str, list[float]]] = {}

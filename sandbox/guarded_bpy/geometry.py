@@ -46,7 +46,7 @@ class Geometry:
 
     def touch(self, owner: Any) -> None:
         """Note that a data-block was changed in a way that may multiply geometry."""
-        if owner is not None:
+        if owner is not None and owner.id_type in _COLLECTIONS:
             self._touched.add((owner.id_type, owner.name))
 
     def animate(self, path: str | None = None) -> None:
@@ -63,7 +63,7 @@ class Geometry:
         """Estimate everything that was touched: called before the scene is evaluated, perhaps at another frame."""
         if self._animated:
             for user in bpy.data.objects:
-                if user.animation_data is not None:
+                if user.animation_data is not None and animated.has_modifiers(user):
                     self._check_object(user, frame)
         if not self._touched:
             return
@@ -121,6 +121,7 @@ def _defuse(user: Any) -> None:
     user.hide_viewport = True
 
 
+#: Where what is touched is found again, by `ID.id_type`; nothing else is estimated.
 _COLLECTIONS = {
     "OBJECT": "objects",
     "CURVE": "curves",
@@ -131,8 +132,7 @@ _COLLECTIONS = {
 
 
 def _find(kind: str, name: str) -> Any:
-    collection = _COLLECTIONS.get(kind)
-    return None if collection is None else getattr(bpy.data, collection).get(name)
+    return getattr(bpy.data, _COLLECTIONS[kind]).get(name)
 
 
 def _users(owner: Any) -> list[Any]:
