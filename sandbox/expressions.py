@@ -144,7 +144,7 @@ class Expressions(Operations):
             return False
         if target.attr in structs.WRITTEN.get(self.kind(target.value), ()):
             return False
-        if isinstance(target.value, ast.Name):
+        if self.is_steady(target.value):
             return _is_quiet(value)
         return not self.is_without_temporaries() and _is_quiet(value, (ast.Constant,))
 
@@ -196,7 +196,7 @@ class Expressions(Operations):
         key: ast.expr = self.visit(node)
         if quick:
             return key
-        if isinstance(key, ast.Name):
+        if isinstance(key, ast.Name) and self.is_steady(key):
             again = ast.Name(key.id, LOAD, lineno=key.lineno, col_offset=key.col_offset)
             return self.choose(self.type_in(key, hooks.SCALAR), again, self.call(hooks.KEY, key, again))
         return self.call(hooks.KEY, key, self.as_value(key))
@@ -309,12 +309,15 @@ class Expressions(Operations):
     def iterated(self, node: ast.expr) -> ast.expr:
         """What a loop draws from. The loop ticks itself, so that its own `zip`, `enumerate`, … need not."""
         match node:
+            case ast.Call(func=ast.Name(id="range")) if "range" not in self.kinds.names:
+                return self.visit(node)
             case ast.Call(func=ast.Name(id=name), args=args) if (
-                name in hooks.RAW and name not in self.kinds.names and not self.answers
+                name in hooks.RAW
+                and name not in self.kinds.names
+                and not self.answers
+                and not any(isinstance(part, ast.Starred) for part in args)
             ):
-                arguments = (
-                    self.visit_all(args) if name == "range" else [self.iterated(part) for part in args]
-                )
+                arguments = [self.iterated(part) for part in args]
                 place = {"lineno": node.lineno, "col_offset": node.col_offset}
                 function = self.name(hooks.RAW[name], node)
                 return ast.Call(function, arguments, self.visit_all(node.keywords), **place)
@@ -326,15 +329,12 @@ class Expressions(Operations):
             return self.visit(node)
         value = self.visit(node)
         drawn = self.call(hooks.ITERATED, node, value)
-        return (
-            self.choose(self.type_in(value, hooks.DRAWN), value, drawn)
-            if isinstance(value, ast.Name)
-            else drawn
-        )
+        steady = self.is_steady(value)
+        return self.choose(self.type_in(value, hooks.DRAWN), value, drawn) if steady else drawn
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
-        """`yield from values`."""
-        node.value = self.iterated(node.value)
+        """`yield from values`, which does not tick by itself."""
+        node.value = self.call(hooks.ITERATED, node, self.visit(node.value))
         return node
 
     def _isinstance(self, node: ast.Call) -> ast.expr | None:
@@ -435,9 +435,9 @@ _MAKING_LISTS = (
 
 
 def _is_quiet(node: ast.expr, atoms: tuple[type[ast.expr], ...] = (ast.Constant, ast.Name)) -> bool:
-    """Whether evaluating this runs no code of anyone's."""
+    """Whether evaluating this runs no code of anyone's, nor makes anything: the collector may run the script's then."""
     if isinstance(node, ast.Tuple):
-        return all(_is_quiet(part, atoms) for part in node.elts)
+        return all(_is_quiet(part, (ast.Constant,)) for part in node.elts)
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.operand, ast.Constant)
     return isinstance(node, atoms)

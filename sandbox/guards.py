@@ -141,9 +141,7 @@ class Guard:
             hooks.TYPES.format(kind.__name__): kind
             for kind in (bool, complex, dict, float, frozenset, list, set, tuple)
         }
-        table |= {
-            hooks.RAW[function.__name__]: function for function in (enumerate, map, range, reversed, zip)
-        }
+        table |= {hooks.RAW[function.__name__]: function for function in (enumerate, map, reversed, zip)}
         table |= {hooks.ISINSTANCE: isinstance, hooks.BORN: self.builtins.born}
         return table | self.operators.table()
 

@@ -71,7 +71,7 @@ FACADES = frozenset({"bytearray", "bytes", "dict", "frozenset", "int", "range", 
 """Builtin types that scripts see as guarded functions: their constructors can make big values, or hash many."""
 BUILTIN_TYPES = FACADES | {"bool", "complex", "dict", "float", "frozenset", "list", "set", "tuple"}
 """Builtin types whose real class `TYPES` names."""
-RAW = {name: f"<raw {name}>" for name in ("enumerate", "map", "range", "reversed", "zip")}
+RAW = {name: f"<raw {name}>" for name in ("enumerate", "map", "reversed", "zip")}
 """Python's own iterators, for loops that tick by themselves."""
 DRAWN = "<drawn>"
 """set of types that a loop may draw from as they are."""

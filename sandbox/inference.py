@@ -150,10 +150,13 @@ class Kinds:
         self._scopes = [self.module]
         self._cache: dict[ast.expr, Kind] | None = None
         self._noted: set[ast.Name] = set()
+        self._walrus: set[str] = set()
         self._collect_body(tree.body, self.module)
         self._hand_over()
         self.names = frozenset(name for scope in self._scopes for name in scope.bound)
         """Every name that the script binds anywhere: all other names are builtins for certain."""
+        self.rebound = frozenset(self._walrus) | {name for scope in self._scopes for name in scope.elsewhere}
+        """Names that code of another scope may bind anew: a generator that the collector ends, at any moment."""
         self._noted.clear()
         self._solve()
         self._cache = {}
@@ -197,6 +200,7 @@ class Kinds:
                 home = scope
                 while home.form == "comprehension" and home.parent is not None:
                     home = home.parent
+                    self._walrus.add(target.id)
                 self._note(home, target, UNKNOWN)
             case ast.Global(names=names):
                 scope.elsewhere.update(dict.fromkeys(names, "global"))

@@ -134,12 +134,16 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         """Whether there can be no variable here that only the guards know."""
         return bool(self._no_temporaries) or self._home().form == "class"
 
+    def is_steady(self, value: ast.expr) -> bool:
+        """Whether this is a variable that nothing else binds between two looks at it."""
+        return isinstance(value, ast.Name) and value.id not in self.kinds.rebound
+
     def twice(self, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
         """Two expressions for one evaluated value: the first evaluates it, the second (evaluated later) reads it.
 
         None where that is not possible: then a guard has to be called.
         """
-        if isinstance(value, ast.Name):
+        if isinstance(value, ast.Name) and self.is_steady(value):
             return value, ast.Name(value.id, LOAD, lineno=value.lineno, col_offset=value.col_offset)
         if isinstance(value, ast.Constant):
             return value, value

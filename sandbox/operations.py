@@ -81,7 +81,7 @@ class Operations(Nodes):
     def _number_times(self, node: ast.BinOp, hook: str, left: Kind) -> ast.expr:
         """`number * unknown`: it is the right-hand type that decides."""
         guarded = self.call(hook, node, node.left, node.right)
-        if not isinstance(node.right, ast.Name) or not isinstance(node.left, ast.Name | ast.Constant):
+        if not self.is_steady(node.right) or not isinstance(node.left, ast.Name | ast.Constant):
             return guarded
         types = hooks.SIMPLE if _is_few_bits(left) else hooks.FLOATY
         return self.choose(self.type_in(node.right, types), node, guarded)

@@ -247,6 +247,11 @@ _ITEMS: dict[str, Items] = {
     "ByteColorAttributeValue": _layer_data,
     "BoolAttributeValue": _layer_data,
     "Float2AttributeValue": _layer_data,
+    "ByteIntAttributeValue": _layer_data,
+    "Int2AttributeValue": _layer_data,
+    "QuaternionAttributeValue": _layer_data,
+    "Float4x4AttributeValue": _layer_data,
+    "StringAttributeValue": _layer_data,
     "MeshLoopColor": _layer_data,
     "MeshUVLoop": _layer_data,
     "Attribute": _each("attributes"),  # a layer lies at one address under all its names, with a type for each

@@ -61,14 +61,14 @@ class Watched:
         """What a script is given of `value`, a layer's value of an element."""
         if type(getattr(value, "owner", value)).__name__ in _LINKED:
             known = self._given.get(id(element))
-            if known is None:
+            if known is None or len(known[1]) >= self._most:
                 self._forget_unused()
-                known = self._given[id(element)] = element, []
+                known = self._given.setdefault(id(element), (element, []))
             known[1].append(value)
         return value
 
     def _forget_unused(self) -> None:
-        if len(self._given) >= self._most:
+        if len(self._given) >= self._most or any(len(held) >= self._most for _, held in self._given.values()):
             for at, (_element, values) in list(self._given.items()):
                 values[:] = compress(
                     values, [sys.getrefcount(values[i]) > _ALONE for i in range(len(values))]
@@ -111,10 +111,13 @@ def removal(host: BlenderHost, elements: Any, _name: str) -> Callable[[Any], Non
             going = stale.watched.going(element)
         else:
             going = []
-        remove(element)  # Blender's own error where there is none
-        stale.after_move()
-        stale.watched.renew(going)
+        try:
+            remove(element)  # Blender's own error where there is none
+        finally:
+            stale.after_move()
+            stale.watched.renew(going)
 
+    call.__name__ = call.__qualname__ = "remove"
     return call
 
 
@@ -151,8 +154,13 @@ def _may_be_last(of_mesh: Any, element: Any) -> bool:
 
 def may_be_last(mesh: Any, arguments: Iterable[Any]) -> bool:
     """Whether a kind of element may be gone with what an operator is given: it takes what meets a vertex of that."""
+    arguments = list(arguments)
+    if any(isinstance(each, _MANY) for each in arguments):
+        return True
     given = [each for argument in arguments if isinstance(argument, (list, tuple)) for each in argument]
-    if len(given) > _FEW:
+    if len(given) > _FEW or any(
+        isinstance(each, (set, frozenset)) for each in given
+    ):  # all of a type with a flag
         return True
     corners = [
         corner
@@ -172,6 +180,8 @@ def _met(corners: list[Any], name: str) -> int:
 
 
 _FEW = 8
+_MANY = (dict, _TYPES.BMVertSeq, _TYPES.BMEdgeSeq, _TYPES.BMFaceSeq, _TYPES.BMLoopSeq, _TYPES.BMElemSeq)
+"""Arguments that stand for more elements than is counted."""
 _ONE = (None,)
 _Counts = ctypes.c_int * 4
 

@@ -126,32 +126,32 @@ def _new_socket(host: BlenderHost, interface: Any, _name: str) -> Any:
     return new_socket
 
 
-#: Functions that free something only where they say so themselves.
-def _curve_update(host: BlenderHost, owner: Any, name: str) -> Any:
-    """Keyframes in one place become one: all move to another array."""
-    update = getattr(owner, name)
+def _curve_update(host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`FCurve.update`: keyframes in one place become one, and all move to another array."""
+    native = owner.update
 
-    def call() -> None:
-        update()
+    def update(*args: Any, **kwargs: Any) -> None:
+        native(*args, **kwargs)
         host.stale.after_key()
 
-    return call
+    return update
 
 
-def _copy(host: BlenderHost, owner: Any, name: str) -> Any:
-    """A copy shares what it can with what it is of."""
-    copy = getattr(owner, name)
+def _copy(host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`ID.copy`: a copy shares what it can with what it is of."""
+    native = owner.copy
 
-    def call() -> Any:
+    def copy(*args: Any, **kwargs: Any) -> Any:
         host.stale.before_sharing()
         try:
-            return copy()
+            return native(*args, **kwargs)
         finally:
             host.stale.after_sharing()
 
-    return call
+    return copy
 
 
+#: Functions that free something only where they say so themselves.
 _LOOKED_AT: dict[str, Reader] = {
     "ID.copy": _copy,
     "FCurve.update": _curve_update,

@@ -23,6 +23,7 @@ ROOTS = frozenset(
     """
     MeshVertex MeshEdge MeshPolygon MeshLoop MeshLoopColor MeshUVLoop FloatAttributeValue IntAttributeValue
     FloatVectorAttributeValue FloatColorAttributeValue ByteColorAttributeValue BoolAttributeValue Float2AttributeValue
+    ByteIntAttributeValue Int2AttributeValue QuaternionAttributeValue Float4x4AttributeValue StringAttributeValue
     """.split()
 )
 

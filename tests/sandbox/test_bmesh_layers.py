@@ -103,10 +103,18 @@ def test_operators_that_make_before_they_remove_free_no_memory(operator: str) ->
     assert fork.run(_changed, operator) == 0
 
 
-def test_an_operator_that_leaves_nothing_frees_it() -> None:
-    delete = "delete(b, geom=b.verts[:], context='VERTS')"
-    assert fork.run(lambda: _changed(delete, plain=True)) > 1000
-    assert fork.run(_changed, delete) == 0
+@pytest.mark.parametrize(
+    "operator",
+    [
+        "delete(b, geom=b.verts[:], context='VERTS')",
+        "delete(b, geom=b.verts, context='VERTS')",
+        "remove_doubles(b, verts=b.verts, dist=100)",
+        "weld_verts(b, targetmap={v: b.verts[:][0] for v in b.verts[:][1:]})",
+    ],
+)
+def test_an_operator_that_leaves_nothing_frees_it(operator: str) -> None:
+    assert fork.run(lambda: _changed(operator, plain=True)) > 1000
+    assert fork.run(_changed, operator) == 0
 
 
 @pytest.mark.parametrize(

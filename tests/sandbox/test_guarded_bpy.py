@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 
 import bpy
@@ -257,13 +258,38 @@ def test_modifiers_that_multiply_as_they_are_made_are_estimated() -> None:
 
 
 def test_a_function_of_blenders_shows_whose_it_is_and_nothing_of_ours() -> None:
-    script = "f = bpy.context.object.modifiers.new\nresult = [repr(f), f.__name__, f == f, f is not None]"
-    shown, name, *rest = result(script)
+    take = "bpy.context.object.modifiers.new"
+    shown, name, same = result(f"f = {take}\nresult = [repr(f), f.__name__, f == {take}]")
     assert shown == "<bound method new of bpy.data.objects['Cube'].modifiers>"
-    assert [name, *rest] == ["new", True, True]
+    assert (name, same) == ("new", False)
     for reach in ("f.__self__", "f.__func__", "getattr(f, '__self__')", "f[0]", "list(f)"):
         with pytest.raises((PolicyError, HandlerError)):
             result(f"f = bpy.context.object.modifiers.new\nresult = {reach}")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        f"o._idname = ({'k, ' * 25})",
+        f"o._idname = [{'k, ' * 25}]",
+        "o._idname = k",
+        "[]; o._idname = 1",
+        "[]; {}; o._idname += 1",
+    ],
+)
+def test_what_is_asked_for_its_type_is_what_is_used(use: str) -> None:
+    """The collector may end a generator between any two steps, and that binds a global name anew."""
+    script = (
+        "class Own: pass\na, target, k, junk = Own(), bpy.ops.mesh.primitive_cube_add, 1, []\na._idname = 0\n"
+        "def gen(box):\n    global o\n    try:\n        yield 1\n    finally:\n        o = target\n"
+        "def arm():\n    b = Own()\n    b.g = gen(b)\n    for _ in b.g:\n        break\n"
+        "for i in range(5000):\n    o = a\n    if i % 40 == 0:\n        arm()\n    junk.append([])\n"
+        f"    {use}\nresult = repr(target)"
+    )
+    shown = []
+    with contextlib.suppress(PolicyError, HandlerError):  # or it is written to what may not be
+        shown.append(result(script))
+    assert set(shown) <= {"<operator bpy.ops.mesh.primitive_cube_add>"}
 
 
 def test_a_modifier_that_was_hidden_is_looked_at_when_it_is_shown() -> None:

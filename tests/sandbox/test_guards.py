@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 import types
 from typing import Any
 
@@ -463,7 +464,7 @@ WRITTEN_OUT = {
     "class A: pass\na = A()\ndef owner(): return a\nowner().x = 'text'\nresult = a.x": "text",
     "class A: pass\na = A()\nclass B:\n    a.x = 3\n    def set(self):\n        self.__y = 4\n        self._z = 5\n"
     "b = B()\nb.set()\nresult = [a.x, b._z, hasattr(b, '__y')]": [3, 5, False],
-    "for i in range(10**30):\n    if i > 2:\n        break\nresult = [i, [n for n in range(3, 0, -1)]]": [
+    "for i in range(10**6):\n    if i > 2:\n        break\nresult = [i, [n for n in range(3, 0, -1)]]": [
         3,
         [3, 2, 1],
     ],
@@ -501,4 +502,21 @@ def test_what_may_not_be_set_may_not_be_set_by_a_statement_of_its_own(script: st
 
 
 def test_loops_tick_whatever_they_draw_from() -> None:
-    assert "longer than" in str(refusal("for i in range(10**18): pass", limits=Limits(time_s=0.2)))
+    for loop in (
+        "for i in range(10**6): pass",
+        "for a, b in zip(many, enumerate(many)): pass",
+        "_ = [n for n in many]",
+    ):
+        script = f"many = range(10**6)\nwhile True:\n    {loop}"
+        assert "longer than" in str(refusal(script, limits=Limits(time_s=0.2)))
+    for values in ("range(10**6)", "zip(range(10**6))", "enumerate(range(10**6))"):
+        script = f"def g():\n    yield from {values}\nwhile True:\n    5.5 in g()"
+        began = time.monotonic()
+        assert "longer than" in str(refusal(script, limits=Limits(time_s=0.2)))
+        assert time.monotonic() - began < 1.0
+
+
+def test_counters_stay_small() -> None:
+    """What is known of a loop's counter holds: beyond it arithmetic would need a guard."""
+    up = "def up(n):\n    for i in range(n, 0, -1):\n        return i * i * i * i\nup(10**15000)"
+    assert "beyond 2**62" in str(refusal(up))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+import bpy
 import pytest
 
 from support import fork
@@ -55,6 +56,23 @@ def test_a_reference_follows_its_item(held: str, copies: str) -> None:
         )
 
     assert fork.run(run) == [True, True]
+
+
+@pytest.mark.parametrize("kind", bpy.types.Attribute.bl_rna.properties["data_type"].enum_items.keys())
+def test_a_value_of_any_layer_follows(kind: str) -> None:
+    def run() -> Any:
+        ctypes.CDLL(None).mallopt(-6, 0xA5)
+        return result(
+            "m = bpy.data.meshes.new('m')\nm.vertices.add(2000)\n"
+            f"m.attributes.new('q', '{kind}', 'POINT')\nx = m.attributes['q'].data[700]\n"
+            "name = 'vector' if hasattr(x, 'vector') else 'color' if hasattr(x, 'color') else 'value'\n"
+            "def said(of): return repr(getattr(of, name)).split('(')[-1]\nbefore = said(x)\n"
+            "for n in range(3):\n    c = m.copy()\n    y = m.attributes['q'].data[0]\n"
+            "    setattr(y, name, getattr(y, name))\n    m.update()\n    bpy.data.meshes.remove(c)\n"
+            "result = before == said(x) == said(m.attributes['q'].data[700])"
+        )
+
+    assert fork.run(run) is True
 
 
 def test_what_is_written_reaches_the_mesh() -> None:
