@@ -25,11 +25,15 @@ from .properties import words
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("ELEMENTS", "STAYING", "Watched", "may_be_last", "removal", "removing")
+__all__ = ("ELEMENTS", "OF_MESH", "STAYING", "Watched", "leave", "may_be_last", "removal", "removing")
 
 _TYPES = bmesh.types
 ELEMENTS = frozenset({_TYPES.BMVert, _TYPES.BMEdge, _TYPES.BMFace, _TYPES.BMLoop})
 """What has layer values, by item."""
+OF_MESH = frozenset(
+    kind for name, kind in vars(_TYPES).items() if name.startswith("BMLayer") or name.endswith("Seq")
+)
+"""Sequences and layers: they know their mesh, and nobody tells them that it was freed."""
 #: Operators after which all elements are still there, or that make others before any goes.
 STAYING = frozenset(
     """
@@ -88,6 +92,16 @@ class Watched:
             if not element.is_valid:
                 del self._given[id(element)]
                 self._memory += [cut_loose(value) for value in values]
+
+
+def leave(mesh: Any, held: Iterable[Any]) -> None:
+    """Let sequences and layers of a mesh that is about to be freed say so: without one, Blender takes them for removed."""
+    at = _mesh_at()
+    if at is not None:
+        address = words(mesh)[at]
+        for each in held:
+            if words(each)[at] == address:
+                words(each)[at] = 0
 
 
 def _with_parts(element: Any) -> Iterator[Any]:

@@ -29,7 +29,7 @@ from .. import hooks
 from ..kinds import Kinds, is_static
 from . import bmesh_layers, freeing, parts, sharing
 from .alive import Now, RootsByPointer, root_of
-from .bmesh_removals import ELEMENTS, Watched
+from .bmesh_removals import ELEMENTS, OF_MESH, Watched, leave
 from .properties import NOWHERE, PARTS, Given, words
 
 __all__ = ("FRAGILE", "Stale")
@@ -93,7 +93,7 @@ _ROOTED = Kinds(_is_rooted, _STRUCT)
 #: The root of items of arrays that may be shared with copies, or "".
 _ARRAYS = Kinds(_shared_root, _STRUCT)
 _BLENDERS = Kinds(lambda kind: kind in _VECTORS or issubclass(kind, _REFERENCES), _STRUCT)
-_LOOSE = Kinds(lambda kind: kind in _VECTORS or _is_layer_data(kind), _STRUCT)
+_LOOSE = Kinds(lambda kind: kind in _VECTORS or kind in OF_MESH or _is_layer_data(kind), _STRUCT)
 _LENT = Kinds(lambda kind: kind in (mathutils.Vector, bmesh.types.BMesh) or _is_layer_data(kind), _STRUCT)
 
 
@@ -330,9 +330,11 @@ class Stale:
 
         Else the mesh lives as long as the run.
         """
-        if in_generator() or any(map(_is_loose, self._held(_LOOSE))):
+        held = self._held(_LOOSE)
+        if in_generator() or any(_is_loose(each) for each in held if type(each) not in OF_MESH):
             self._spared.append(mesh)
         else:
+            leave(mesh, [each for each in held if type(each) in OF_MESH])
             mesh.free()
 
     def after_property(self) -> None:

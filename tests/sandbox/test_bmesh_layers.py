@@ -68,6 +68,27 @@ def test_what_stays_where_it_is_stays_as_it_is() -> None:
     ) == [[-1.0, 5.0, 0.0], [0.75, 0.125], [1.0, 1.0, 1.0, 1.0], [[1, 0.5], [2, 1.0]]]
 
 
+@pytest.mark.parametrize(
+    ("take", "use"),
+    [
+        ("b.verts", "len(x)"),
+        ("b.faces", "list(x)"),
+        ("b.edges[:][0].link_faces", "x[0]"),
+        ("b.select_history", "x.active"),
+        ("b.loops.layers", "x.uv"),
+        ("b.loops.layers.uv", "x.active"),
+        ("b.loops.layers.uv.verify()", "x.name"),
+        ("b.verts.new", "x((0, 0, 0))"),
+    ],
+)
+def test_what_is_of_a_freed_mesh_says_so(take: str, use: str) -> None:
+    script = f"import bmesh\nb, c = bmesh.new(), bmesh.new()\nfor m in (b, c): bmesh.ops.create_cube(m)\nx = {take}\n"
+    other = take.replace("b.", "c.")
+    assert result(f"{script}y = {other}\nb.free()\nx = y\n{use}\nresult = c.is_valid") is True
+    with pytest.raises(HandlerError, match="has been removed"):
+        result(f"{script}b.free()\n{use}")
+
+
 _KEPT = (
     "import bmesh\nb = bmesh.new()\nbmesh.ops.create_grid(b, x_segments=60, y_segments=60, size=2)\n"
     "x = [v.co for v in b.verts] + [f.normal for f in b.faces]\nwas = [n for v in x for n in v]\n"

@@ -469,6 +469,12 @@ WRITTEN_OUT = {
         [3, 2, 1],
     ],
     "class N:\n    def __index__(self): return 2\nresult = [i for i in range(N())]": [0, 1],
+    "rows = [[1, 2], [3, 4]]\nresult = [list(c) for c in zip(*rows)] + [m for m in map(max, *rows)]": [
+        [1, 3],
+        [2, 4],
+        3,
+        4,
+    ],
     "def range(n): return 'abc'\nresult = [c for c in range(3)]": ["a", "b", "c"],
     "d = {'a': 1}\nresult = [[k for k in d.keys()], [v for v in d.values()], [p for p in d.items()]]": [
         ["a"],
