@@ -95,7 +95,7 @@ class Watched:
 
 
 def leave(mesh: Any, held: Iterable[Any]) -> None:
-    """Let sequences and layers of a mesh that is about to be freed say so: without one, Blender takes them for removed."""
+    """Let sequences and layers of a mesh that is about to be freed say so: without one they count as removed."""
     at = _mesh_at()
     if at is not None:
         address = words(mesh)[at]
