@@ -19,7 +19,7 @@ from ..kinds import Kinds, is_static
 from ..policy import Policy
 from ..watchdog import Watchdog
 from . import bmesh_sizes, properties, views
-from .bmesh_removals import ELEMENTS
+from .bmesh_removals import ELEMENTS, SEQUENCES
 from .depsgraph import Instances
 from .geometry import Geometry
 from .members import PLAIN_COLLECTION_METHODS, SESSION, Access, members
@@ -258,7 +258,10 @@ class BlenderHost:
 
     def iterated(self, value: Any) -> Any:
         """A collection's items as a list: Blender's iterator reads freed memory once an item is removed."""
-        return value.values() if _COLLECTIONS[type(value)] else value
+        kind = type(value)
+        if _COLLECTIONS[kind]:
+            return value.values()
+        return list(value) if kind in SEQUENCES else value
 
     # --- for the parts --------------------------------------------------------------------------------------
 

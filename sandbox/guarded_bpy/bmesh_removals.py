@@ -25,14 +25,23 @@ from .properties import words
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("ELEMENTS", "OF_MESH", "STAYING", "Watched", "leave", "may_be_last", "removal", "removing")
+__all__ = (
+    "ELEMENTS",
+    "OF_MESH",
+    "SEQUENCES",
+    "STAYING",
+    "Watched",
+    "leave",
+    "may_be_last",
+    "removal",
+    "removing",
+)
 
 _TYPES = bmesh.types
 ELEMENTS = frozenset({_TYPES.BMVert, _TYPES.BMEdge, _TYPES.BMFace, _TYPES.BMLoop})
 """What has layer values, by item."""
-OF_MESH = frozenset(
-    kind for name, kind in vars(_TYPES).items() if name.startswith("BMLayer") or name.endswith("Seq")
-)
+SEQUENCES = frozenset(kind for name, kind in vars(_TYPES).items() if name.endswith("Seq"))
+OF_MESH = SEQUENCES | {kind for name, kind in vars(_TYPES).items() if name.startswith("BMLayer")}
 """Sequences and layers: they know their mesh, and nobody tells them that it was freed."""
 #: Operators after which all elements are still there, or that make others before any goes.
 STAYING = frozenset(

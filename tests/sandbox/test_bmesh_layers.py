@@ -89,6 +89,35 @@ def test_what_is_of_a_freed_mesh_says_so(take: str, use: str) -> None:
         result(f"{script}b.free()\n{use}")
 
 
+@pytest.mark.parametrize("frees", ["b.free()", "b.clear()", "b.verts.remove(x)"])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        "for x in b.verts:\n    {}",
+        "n = [0 for x in b.verts if {} is None]",
+        "it = iter(b.verts)\nx = next(it)\n{}\nn = list(it)",
+        "for _, x in enumerate(b.verts):\n    {}",
+        "def f(x): {}\nn = list(map(f, b.verts))",
+        "def f(x):\n    {}\n    return 0\nn = max(b.verts, key=f)",
+        "for x in b.faces[:][0].verts:\n    {}",
+    ],
+)
+def test_elements_are_gone_through_while_they_go(draw: str, frees: str) -> None:
+    """None is read once its memory was freed: Blender says so of the elements themselves."""
+
+    def run() -> Any:
+        ctypes.CDLL(None).mallopt(-6, 0xA5)
+        try:
+            return result(
+                "import bmesh\nb = bmesh.new()\nbmesh.ops.create_grid(b, x_segments=60, y_segments=60)\n"
+                f"{draw.format(frees)}\nresult = 'through'"
+            )
+        except HandlerError as error:
+            return type(error.original).__name__
+
+    assert fork.run(run) in ("through", "ReferenceError")
+
+
 _KEPT = (
     "import bmesh\nb = bmesh.new()\nbmesh.ops.create_grid(b, x_segments=60, y_segments=60, size=2)\n"
     "x = [v.co for v in b.verts] + [f.normal for f in b.faces]\nwas = [n for v in x for n in v]\n"
