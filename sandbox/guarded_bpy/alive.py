@@ -17,7 +17,7 @@ import bpy
 from ...scene.animation import curves_of_action
 from . import parts
 
-__all__ = ("Now", "RootsByPointer", "arrays", "root_of", "strips")
+__all__ = ("ATTRIBUTE_VALUES", "Now", "RootsByPointer", "arrays", "root_of", "strips")
 
 Items = Callable[[Any], Iterable[Any]]
 #: First and last addresses of arrays, and the types of other items by address.
@@ -233,6 +233,8 @@ def _markers(owner: Any) -> Iterator[Any]:
         yield from getattr(owner, name, ())
 
 
+ATTRIBUTE_VALUES = frozenset(name for name in dir(bpy.types) if name.endswith("AttributeValue"))
+"""Values of layers, one struct for each type that this Blender has."""
 #: Where the items of a kind are found in their data-block: arrays as collections, all else one by one.
 _ITEMS: dict[str, Items] = {
     "MeshVertex": _of("vertices"),
@@ -240,18 +242,7 @@ _ITEMS: dict[str, Items] = {
     "MeshPolygon": _of("polygons"),
     "MeshLoopTriangle": _of("loop_triangles"),
     "MeshLoop": _of("loops"),
-    "FloatAttributeValue": _layer_data,
-    "IntAttributeValue": _layer_data,
-    "FloatVectorAttributeValue": _layer_data,
-    "FloatColorAttributeValue": _layer_data,
-    "ByteColorAttributeValue": _layer_data,
-    "BoolAttributeValue": _layer_data,
-    "Float2AttributeValue": _layer_data,
-    "ByteIntAttributeValue": _layer_data,
-    "Int2AttributeValue": _layer_data,
-    "QuaternionAttributeValue": _layer_data,
-    "Float4x4AttributeValue": _layer_data,
-    "StringAttributeValue": _layer_data,
+    **dict.fromkeys(ATTRIBUTE_VALUES, _layer_data),
     "MeshLoopColor": _layer_data,
     "MeshUVLoop": _layer_data,
     "Attribute": _each("attributes"),  # a layer lies at one address under all its names, with a type for each

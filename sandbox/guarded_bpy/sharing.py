@@ -13,19 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .alive import arrays
+from .alive import ATTRIBUTE_VALUES, arrays
 from .properties import words
 
 __all__ = ("ROOTS", "Noted", "note")
 
 #: Structs that are items of such arrays.
-ROOTS = frozenset(
-    """
-    MeshVertex MeshEdge MeshPolygon MeshLoop MeshLoopColor MeshUVLoop FloatAttributeValue IntAttributeValue
-    FloatVectorAttributeValue FloatColorAttributeValue ByteColorAttributeValue BoolAttributeValue Float2AttributeValue
-    ByteIntAttributeValue Int2AttributeValue QuaternionAttributeValue Float4x4AttributeValue StringAttributeValue
-    """.split()
-)
+ROOTS = ATTRIBUTE_VALUES | set("MeshVertex MeshEdge MeshPolygon MeshLoop MeshLoopColor MeshUVLoop".split())
 
 
 class Noted(NamedTuple):
