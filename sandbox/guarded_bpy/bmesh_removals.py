@@ -31,6 +31,7 @@ __all__ = (
     "SEQUENCES",
     "STAYING",
     "Watched",
+    "address_of",
     "leave",
     "may_be_last",
     "removal",
@@ -103,14 +104,18 @@ class Watched:
                 self._memory += [cut_loose(value) for value in values]
 
 
-def leave(mesh: Any, held: Iterable[Any]) -> None:
-    """Let sequences and layers of a mesh that is about to be freed say so: without one they count as removed."""
+def address_of(mesh: Any) -> int:
+    """Where a BMesh lies, as its sequences and layers know it; 0 where that is not known."""
     at = _mesh_at()
-    if at is not None:
-        address = words(mesh)[at]
-        for each in held:
-            if words(each)[at] == address:
-                words(each)[at] = 0
+    return 0 if at is None else int(words(mesh)[at])
+
+
+def leave(address: int, held: Iterable[Any]) -> None:
+    """Let sequences and layers of a mesh that was freed say so: without one they count as removed."""
+    at = _mesh_at()
+    for each in held if at is not None else ():
+        if words(each)[at] == address:
+            words(each)[at] = 0
 
 
 def _with_parts(element: Any) -> Iterator[Any]:

@@ -101,8 +101,9 @@ def edited(host: BlenderHost) -> Callable[..., Any]:
     """`bmesh.from_edit_mesh`: what operators do to it, they do to what the script holds of it."""
 
     def from_edit_mesh(mesh: Any) -> Any:
-        host.stale.edits = True
-        return bmesh.from_edit_mesh(mesh)
+        edited = bmesh.from_edit_mesh(mesh)
+        host.stale.edit(edited)
+        return edited
 
     return from_edit_mesh
 

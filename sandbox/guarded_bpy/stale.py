@@ -29,7 +29,7 @@ from .. import hooks
 from ..kinds import Kinds, is_static
 from . import bmesh_layers, freeing, parts, sharing
 from .alive import Now, RootsByPointer, root_of
-from .bmesh_removals import ELEMENTS, OF_MESH, Watched, leave
+from .bmesh_removals import ELEMENTS, OF_MESH, Watched, address_of, leave
 from .properties import NOWHERE, PARTS, Given, words
 
 __all__ = ("FRAGILE", "Stale")
@@ -94,6 +94,7 @@ _ROOTED = Kinds(_is_rooted, _STRUCT)
 _ARRAYS = Kinds(_shared_root, _STRUCT)
 _BLENDERS = Kinds(lambda kind: kind in _VECTORS or issubclass(kind, _REFERENCES), _STRUCT)
 _LOOSE = Kinds(lambda kind: kind in _VECTORS or kind in OF_MESH or _is_layer_data(kind), _STRUCT)
+_PARTS_OF_MESH = Kinds(lambda kind: kind in OF_MESH, _STRUCT)
 _LENT = Kinds(lambda kind: kind in (mathutils.Vector, bmesh.types.BMesh) or _is_layer_data(kind), _STRUCT)
 
 
@@ -129,6 +130,8 @@ class Stale:
         self.watched = Watched()
         self.edits = False
         """Whether it has come to the BMesh of edit mode."""
+        self._edited: list[tuple[Any, int]] = []
+        """Each that it was given, and where it lies: Blender frees it when edit mode is left."""
         self.shares = False
         """Whether the script has come to arrays that a mesh shares with its copies."""
         self._shared: list[sharing.Noted] = []
@@ -212,6 +215,12 @@ class Stale:
             self.watched.active = True
             self._variables[hooks.ITEMS].difference_update(ELEMENTS)
 
+    def edit(self, mesh: Any) -> None:
+        """The script is given the BMesh of edit mode."""
+        self.edits = True
+        if all(mesh is not known for known, _address in self._edited):
+            self._edited.append((mesh, address_of(mesh)))
+
     def before_move(self, held: bool) -> None:
         """Layers or coordinates of a BMesh are about to move or go: note what the script holds of them, if it may."""
         if held:
@@ -229,6 +238,9 @@ class Stale:
     def _invalidate_removed(self) -> None:
         if self._lent is not None:
             self.after_move()
+        for mesh, address in [each for each in self._edited if not each[0].is_valid]:
+            self._edited.remove((mesh, address))
+            leave(address, self._held(_PARTS_OF_MESH))
         if not self._owned:
             return
         now = Now()
@@ -334,8 +346,9 @@ class Stale:
         if in_generator() or any(_is_loose(each) for each in held if type(each) not in OF_MESH):
             self._spared.append(mesh)
         else:
-            leave(mesh, [each for each in held if type(each) in OF_MESH])
+            address = address_of(mesh)
             mesh.free()
+            leave(address, [each for each in held if type(each) in OF_MESH])
 
     def after_property(self) -> None:
         """A custom property with parts was replaced or removed."""

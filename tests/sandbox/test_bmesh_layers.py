@@ -89,6 +89,27 @@ def test_what_is_of_a_freed_mesh_says_so(take: str, use: str) -> None:
         result(f"{script}b.free()\n{use}")
 
 
+@pytest.mark.parametrize("use", ["len(x)", "list(x)", "x.layers", "y.keys()"])
+@pytest.mark.parametrize(
+    "leave", ["bpy.ops.object.mode_set(mode='OBJECT')", "bpy.data.objects.remove(bpy.context.object)"]
+)
+def test_what_is_of_edit_mode_says_so_when_that_is_left(leave: str, use: str) -> None:
+    def run() -> Any:
+        ctypes.CDLL(None).mallopt(-6, 0xA5)
+        try:
+            result(
+                "import bmesh\nme = bpy.context.object.data\nbpy.ops.object.mode_set(mode='EDIT')\n"
+                "def take():\n    b = bmesh.from_edit_mesh(me)\n    return b.verts, b.loops.layers.uv\n"
+                f"x, y = take()\nbpy.ops.mesh.select_all()\nassert len(x) == 8\n{leave}\n{use}"
+            )
+        except HandlerError as error:
+            return str(error)
+        return "nothing was said"
+
+    said = fork.run(run)
+    assert "has been removed" in said or "remove" in leave  # which leaves edit mode's mesh as it is
+
+
 @pytest.mark.parametrize("frees", ["b.free()", "b.clear()", "b.verts.remove(x)"])
 @pytest.mark.parametrize(
     "draw",
