@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from . import BlenderHost
 
 __all__ = (
+    "ALONE",
     "ELEMENTS",
     "OF_MESH",
     "SEQUENCES",
@@ -58,7 +59,7 @@ STAYING = frozenset(
 #: Types of values, or of what has their memory, that lie where a link would: the capsule is a byte colour's.
 _LINKED = frozenset({"BMDeformVert", "BMVertSkin", "PyCapsule"})
 #: What `sys.getrefcount` says of what nothing but one list refers to.
-_ALONE = next(sys.getrefcount(each[0]) for each in [[object()]])
+ALONE = next(sys.getrefcount(each[0]) for each in [[object()]])
 
 
 class Watched:
@@ -84,9 +85,7 @@ class Watched:
     def _forget_unused(self) -> None:
         if len(self._given) >= self._most or any(len(held) >= self._most for _, held in self._given.values()):
             for at, (_element, values) in list(self._given.items()):
-                values[:] = compress(
-                    values, [sys.getrefcount(values[i]) > _ALONE for i in range(len(values))]
-                )
+                values[:] = compress(values, [sys.getrefcount(values[i]) > ALONE for i in range(len(values))])
                 if not values:
                     del self._given[at]
             self._most = max(64, 2 * len(self._given))

@@ -16,7 +16,7 @@ from .values import settled
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("DISSOLVED", "READERS", "edited", "member", "operator", "plain", "write")
+__all__ = ("DISSOLVED", "READERS", "edited", "made", "member", "operator", "plain", "write")
 
 #: Functions that write a mesh, and so move what references point to, or free one.
 _WRAPPED = frozenset({"clear", "free", "sort", "to_mesh"})
@@ -95,6 +95,17 @@ def _moving(host: BlenderHost, function: Callable[..., Any], *, always: bool = F
             host.stale.after_move()
 
     return call
+
+
+def made(host: BlenderHost) -> Callable[..., Any]:
+    """`bmesh.new`."""
+
+    def new(*, use_operators: bool = True) -> Any:
+        mesh = bmesh.new(use_operators=use_operators)
+        host.stale.keep(mesh)
+        return mesh
+
+    return new
 
 
 def edited(host: BlenderHost) -> Callable[..., Any]:

@@ -29,7 +29,7 @@ from .. import hooks
 from ..kinds import Kinds, is_static
 from . import bmesh_layers, freeing, parts, sharing
 from .alive import Now, RootsByPointer, root_of
-from .bmesh_removals import ELEMENTS, OF_MESH, Watched, address_of, leave
+from .bmesh_removals import ALONE, ELEMENTS, OF_MESH, Watched, address_of, leave
 from .properties import NOWHERE, PARTS, Given, words
 
 __all__ = ("FRAGILE", "Stale")
@@ -122,6 +122,8 @@ class Stale:
         self.follows = False
         """Whether the script has come to what few calls free: what follows the collections, or a text's lines."""
         self._spared: list[Any] = []
+        self._made: list[Any] = []
+        """The BMeshes that the script made and did not free."""
         self.evaluates = False
         """Whether the script has come to a depsgraph, and so to evaluated copies."""
         self.evaluations = 0
@@ -163,6 +165,7 @@ class Stale:
         """Give the collector everything back."""
         gc.unfreeze()
         self._spared.clear()
+        self._made.clear()
 
     def read_fragile(self, *, aliases: bool) -> None:
         """An element of a growing array is about to be used; `aliases`: the script gets a view of its memory."""
@@ -337,11 +340,22 @@ class Stale:
         if parts or self.properties.given:
             self.properties.void_gone(parts)
 
+    def keep(self, mesh: Any) -> None:
+        """A BMesh was made: Blender would free it with the last reference to it, whatever else the script holds of it.
+
+        Those that the script let go of are freed when it makes another.
+        """
+        made = self._made
+        for at in reversed([at for at in range(len(made)) if sys.getrefcount(made[at]) == ALONE]):
+            self.free(made[at])
+        made.append(mesh)
+
     def free(self, mesh: Any) -> None:
         """`mesh.free()`, where the script holds nothing of its layers: such a pointer nothing invalidates.
 
         Else the mesh lives as long as the run.
         """
+        self._made[:] = [each for each in self._made if each is not mesh]
         held = self._held(_LOOSE)
         if in_generator() or any(_is_loose(each) for each in held if type(each) not in OF_MESH):
             self._spared.append(mesh)

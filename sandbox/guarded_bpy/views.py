@@ -22,7 +22,7 @@ __all__ = ("views",)
 
 #: Names that plain modules share with scripts: functions and classes that compute or work on what they are given.
 _PLAIN: Mapping[str, str] = {
-    "bmesh": "new update_edit_mesh",
+    "bmesh": "update_edit_mesh",
     "bmesh.types": "BMesh BMVert BMEdge BMFace BMLoop BMVertSeq BMEdgeSeq BMFaceSeq BMLayerItem",
     "bmesh.utils": "edge_rotate edge_split face_flip face_join face_split face_split_edgenet face_vert_separate "
     "loop_separate vert_collapse_edge vert_collapse_faces vert_dissolve vert_separate vert_splice",
@@ -75,7 +75,7 @@ def views(host: BlenderHost, wanted: Collection[str]) -> dict[str, object]:
         made["bmesh.utils"] = View("bmesh.utils", utils, _missing(host, "bmesh.utils"))
         made["bmesh.ops"] = View("bmesh.ops", {}, host.bmesh_operator)
         parts: dict[str, Any] = {m: made[f"bmesh.{m}"] for m in ("types", "utils", "geometry", "ops")}
-        parts["from_edit_mesh"] = bmesh_sizes.edited(host)
+        parts |= {"new": bmesh_sizes.made(host), "from_edit_mesh": bmesh_sizes.edited(host)}
         made["bmesh"] = View("bmesh", _listed("bmesh") | parts, _missing(host, "bmesh"))
     if "bpy_extras" in wanted:
         extras = {

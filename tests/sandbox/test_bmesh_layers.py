@@ -110,6 +110,46 @@ def test_what_is_of_edit_mode_says_so_when_that_is_left(leave: str, use: str) ->
     assert "has been removed" in said or "remove" in leave  # which leaves edit mode's mesh as it is
 
 
+@pytest.mark.parametrize(
+    ("take", "use", "expected"),
+    [
+        ("c.verts", "len(list(x))", 3721),
+        ("c.faces.layers", "len(x.int)", 0),
+        ("[v.co for v in c.verts]", "[n for n in x[0]]", [-1.0, -1.0, 0.0]),
+    ],
+)
+@pytest.mark.parametrize("later", ["pass", "b, x2 = None, take()", "del b"])
+def test_what_is_of_a_mesh_that_was_let_go_of(take: str, use: str, expected: object, later: str) -> None:
+    def run() -> Any:
+        ctypes.CDLL(None).mallopt(-6, 0xA5)
+        try:
+            return result(
+                "import bmesh\nb = None\ndef take():\n    c = bmesh.new()\n"
+                f"    bmesh.ops.create_grid(c, x_segments=60, y_segments=60, size=1)\n    return {take}\n"
+                f"x = take()\n{later}\nresult = {use}"
+            )
+        except HandlerError as error:
+            return type(error.original).__name__
+
+    assert fork.run(run) in (expected, "ReferenceError")
+
+
+def test_meshes_that_were_let_go_of_are_freed() -> None:
+    """Or a script that never frees would take the memory of all that it made."""
+    made = []
+
+    def kept(stale_: Any, mesh: Any) -> None:
+        keep(stale_, mesh)
+        made.append(len(stale_._made) + len(stale_._spared))
+
+    keep = stale.Stale.keep
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stale.Stale, "keep", kept)
+        result("import bmesh\nfor n in range(20):\n    b = bmesh.new()\n    b.verts.new((n, 0, 0))")
+    assert len(made) == 20
+    assert max(made) <= 3
+
+
 @pytest.mark.parametrize("frees", ["b.free()", "b.clear()", "b.verts.remove(x)"])
 @pytest.mark.parametrize(
     "draw",
