@@ -170,7 +170,7 @@ def test_elements_are_gone_through_while_they_go(draw: str, frees: str) -> None:
         ctypes.CDLL(None).mallopt(-6, 0xA5)
         try:
             return result(
-                "import bmesh\nb = bmesh.new()\nbmesh.ops.create_grid(b, x_segments=60, y_segments=60)\n"
+                "import bmesh\nb = bmesh.new()\nbmesh.ops.create_grid(b, x_segments=25, y_segments=25)\n"
                 f"{draw.format(frees)}\nresult = 'through'"
             )
         except HandlerError as error:

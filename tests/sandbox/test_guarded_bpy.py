@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import gc
 import inspect
 
 import bpy
@@ -289,6 +290,7 @@ def test_what_is_asked_for_its_type_is_what_is_used(use: str) -> None:
     shown = []
     with contextlib.suppress(PolicyError, HandlerError):  # or it is written to what may not be
         shown.append(result(script))
+    gc.collect()  # the last generators end here, and not in another test
     assert set(shown) <= {"<operator bpy.ops.mesh.primitive_cube_add>"}
 
 
