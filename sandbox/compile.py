@@ -261,10 +261,13 @@ class _Transformer(Matching):
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         guarded = self.call(hooks.OPERATOR.format(OPERATORS[type(node.op)] + "="), node, read, node.value)
         other = ast.Assign([node.target], guarded, **place)
-        unsure = types is None or not self.is_steady(read)
-        if unsure or is_number(self.kind(read)) or not is_small(node.value):
+        if (
+            types is None
+            or not self.is_steady(read)
+            or is_number(self.kind(read))
+            or not is_small(node.value)
+        ):
             return other
-        assert types is not None
         return ast.If(self.type_in(read, types), [node], [other], **place)
 
     def _augmented_place(self, node: ast.AugAssign, target: ast.Attribute | ast.Subscript) -> list[ast.stmt]:

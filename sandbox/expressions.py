@@ -196,7 +196,7 @@ class Expressions(Operations):
         key: ast.expr = self.visit(node)
         if quick:
             return key
-        if isinstance(key, ast.Name) and self.is_steady(key):
+        if self.is_steady(key):
             again = ast.Name(key.id, LOAD, lineno=key.lineno, col_offset=key.col_offset)
             return self.choose(self.type_in(key, hooks.SCALAR), again, self.call(hooks.KEY, key, again))
         return self.call(hooks.KEY, key, self.as_value(key))

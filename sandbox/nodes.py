@@ -8,7 +8,7 @@ import ast
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
@@ -134,7 +134,7 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         """Whether there can be no variable here that only the guards know."""
         return bool(self._no_temporaries) or self._home().form == "class"
 
-    def is_steady(self, value: ast.expr) -> bool:
+    def is_steady(self, value: ast.expr) -> TypeGuard[ast.Name]:
         """Whether this is a variable that nothing else binds between two looks at it."""
         return isinstance(value, ast.Name) and value.id not in self.kinds.rebound
 
@@ -143,7 +143,7 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
 
         None where that is not possible: then a guard has to be called.
         """
-        if isinstance(value, ast.Name) and self.is_steady(value):
+        if self.is_steady(value):
             return value, ast.Name(value.id, LOAD, lineno=value.lineno, col_offset=value.col_offset)
         if isinstance(value, ast.Constant):
             return value, value

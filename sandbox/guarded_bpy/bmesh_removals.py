@@ -207,7 +207,7 @@ def _met(corners: list[Any], name: str) -> int:
 
 
 _FEW = 8
-_MANY = (dict, _TYPES.BMVertSeq, _TYPES.BMEdgeSeq, _TYPES.BMFaceSeq, _TYPES.BMLoopSeq, _TYPES.BMElemSeq)
+_MANY = (dict, *SEQUENCES)
 """Arguments that stand for more elements than is counted."""
 _ONE = (None,)
 _Counts = ctypes.c_int * 4

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import pytest
@@ -95,7 +94,7 @@ def test_what_is_of_a_freed_mesh_says_so(take: str, use: str) -> None:
 )
 def test_what_is_of_edit_mode_says_so_when_that_is_left(leave: str, use: str) -> None:
     def run() -> Any:
-        ctypes.CDLL(None).mallopt(-6, 0xA5)
+        fork.overwrite_freed()
         try:
             result(
                 "import bmesh\nme = bpy.context.object.data\nbpy.ops.object.mode_set(mode='EDIT')\n"
@@ -121,7 +120,7 @@ def test_what_is_of_edit_mode_says_so_when_that_is_left(leave: str, use: str) ->
 @pytest.mark.parametrize("later", ["pass", "b, x2 = None, take()", "del b"])
 def test_what_is_of_a_mesh_that_was_let_go_of(take: str, use: str, expected: object, later: str) -> None:
     def run() -> Any:
-        ctypes.CDLL(None).mallopt(-6, 0xA5)
+        fork.overwrite_freed()
         try:
             return result(
                 "import bmesh\nb = None\ndef take():\n    c = bmesh.new()\n"
@@ -167,7 +166,7 @@ def test_elements_are_gone_through_while_they_go(draw: str, frees: str) -> None:
     """None is read once its memory was freed: Blender says so of the elements themselves."""
 
     def run() -> Any:
-        ctypes.CDLL(None).mallopt(-6, 0xA5)
+        fork.overwrite_freed()
         try:
             return result(
                 "import bmesh\nb = bmesh.new()\nbmesh.ops.create_grid(b, x_segments=25, y_segments=25)\n"
@@ -188,7 +187,7 @@ _KEPT = (
 
 def _changed(operator: str, *, plain: bool = False) -> int:
     """How many numbers are others after an operator, where what is freed is overwritten."""
-    ctypes.CDLL(None).mallopt(-6, 0xA5)
+    fork.overwrite_freed()
     names: dict[str, Any] = {}
     if not plain:
         return int(result(_KEPT.format(operator)))

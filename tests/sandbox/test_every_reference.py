@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 from typing import Any
 
 import bpy
@@ -157,7 +156,7 @@ def _walk(scene: str, evaluated: bool, monkeypatch: pytest.MonkeyPatch) -> int:
         {"NAMES": _names(), "COLLECTIONS": _collections(), "EVALUATED": evaluated},
     )
     monkeypatch.setattr(guards, "build_namespace", lambda *arguments: build(*arguments) | given)
-    ctypes.CDLL(None).mallopt(-6, 0xA5)  # what is freed is overwritten, so that using it is noticed
+    fork.overwrite_freed()
     return int(execute.execute_blender_code({"code": _WALK})["result"])
 
 

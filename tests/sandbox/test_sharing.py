@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import bpy
@@ -48,7 +47,7 @@ def test_a_reference_follows_its_item(held: str, copies: str) -> None:
     take, use = _HELD[held]
 
     def run() -> Any:
-        ctypes.CDLL(None).mallopt(-6, 0xA5)  # what is freed is overwritten
+        fork.overwrite_freed()
         again = use.replace("x", f"({take})", 1)
         return result(
             f"{_SETUP}x = {take}\nbefore = {use}\n{_COPIES[copies]}"
@@ -61,7 +60,7 @@ def test_a_reference_follows_its_item(held: str, copies: str) -> None:
 @pytest.mark.parametrize("kind", bpy.types.Attribute.bl_rna.properties["data_type"].enum_items.keys())
 def test_a_value_of_any_layer_follows(kind: str) -> None:
     def run() -> Any:
-        ctypes.CDLL(None).mallopt(-6, 0xA5)
+        fork.overwrite_freed()
         return result(
             "m = bpy.data.meshes.new('m')\nm.vertices.add(2000)\n"
             f"m.attributes.new('q', '{kind}', 'POINT')\nx = m.attributes['q'].data[700]\n"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import types
 from typing import Any
 
@@ -190,7 +189,7 @@ def test_an_array_of_a_removed_object_says_so_or_is_of_zeros(use: str, expected:
     """Blender looks up whose an array is, and what is in it, without looking if it is still there."""
 
     def run() -> Any:
-        ctypes.CDLL(None).mallopt(-6, 0xA5)  # what is freed is overwritten
+        fork.overwrite_freed()
         try:
             return result(
                 "o = bpy.data.objects.new('o', None)\nm = bpy.data.meshes.new('m')\no.lock_location[0] = True\n"

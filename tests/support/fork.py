@@ -8,6 +8,7 @@ that Blender needs: tests/conftest.py brings Blender up without workers for its 
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import os
 import pickle
@@ -20,7 +21,7 @@ import warnings
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ("Died", "TimedOut", "run")
+__all__ = ("Died", "TimedOut", "overwrite_freed", "run")
 
 T = TypeVar("T")
 
@@ -112,3 +113,12 @@ def _read(reading: int, until: float) -> bytes | None:
         if not chunk:
             return b"".join(chunks)
         chunks.append(chunk)
+
+
+def overwrite_freed() -> None:
+    """From now on what this process frees is overwritten, so that using it shows: for a fork, as nothing undoes it."""
+    ctypes.CDLL(None).mallopt(_M_PERTURB, 0xA5)
+
+
+_M_PERTURB = -6
+"""glibc's malloc.h."""
