@@ -19,6 +19,7 @@ from . import parts
 
 __all__ = ("ATTRIBUTE_VALUES", "Now", "RootsByPointer", "arrays", "root_of", "strips")
 
+_ID, _ACTION = bpy.types.ID, bpy.types.Action  # Blender searches its types each time one is named
 Items = Callable[[Any], Iterable[Any]]
 #: First and last addresses of arrays, and the types of other items by address.
 _Found = tuple[list[tuple[int, int]], dict[int, type]]
@@ -131,7 +132,7 @@ def _embedded(block: Any) -> tuple[Any, Any]:
 def _blocks(prop: Any) -> list[Any]:
     if prop.type != "COLLECTION" or prop.identifier == "all_ids":
         return []
-    return [block for block in getattr(bpy.data, prop.identifier) if isinstance(block, bpy.types.ID)]
+    return [block for block in getattr(bpy.data, prop.identifier) if isinstance(block, _ID)]
 
 
 def _of(*names: str) -> Items:
@@ -151,7 +152,7 @@ def _one(name: str) -> Items:
 
 def _curves(owner: Any) -> Iterator[Any]:
     """F-curves of an action (of all its slots), and drivers."""
-    if isinstance(owner, bpy.types.Action):
+    if isinstance(owner, _ACTION):
         yield from curves_of_action(owner)
     animation = getattr(owner, "animation_data", None)
     if animation is not None:

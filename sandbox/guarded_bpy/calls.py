@@ -100,13 +100,17 @@ def checked(path: str) -> Reader:
     return read
 
 
+_DRIVERS, _ID, _REROUTE = bpy.types.AnimDataDrivers, bpy.types.ID, bpy.types.NodeReroute
+
+
 def _new_link(host: BlenderHost, links: Any, _name: str) -> Any:
     """`NodeLinks.new`: an input that has one link loses it to the new one, and a reroute takes the other's type."""
 
     def new(*args: Any, **kwargs: Any) -> Any:
         before = len(links)
         link = links.new(*args, **kwargs)
-        if len(links) <= before or "REROUTE" in (link.from_node.type, link.to_node.type):
+        # by their classes: for `type` Blender lists all types of nodes
+        if len(links) <= before or _REROUTE in (type(link.from_node), type(link.to_node)):
             host.stale.sweep()
         return link
 
@@ -203,14 +207,14 @@ def _pack(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
 
 def _data_path(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
     """A driver is for its own data-block; an action or a keying set may be used for any."""
-    start = owner.id_data if isinstance(owner, bpy.types.AnimDataDrivers) else None
+    start = owner.id_data if isinstance(owner, _DRIVERS) else None
     _check_path(host, arguments.get("data_path", ""), start)
 
 
 def _check_path(host: BlenderHost, path: Any, start: Any) -> None:
     """Refuse a data path with a reason, and note what may be animated at it. `start`: what it begins at, or None."""
     reach.check_path(host, path, start)
-    host.geometry.animate(path if start is None or isinstance(start, bpy.types.ID) else None)
+    host.geometry.animate(path if start is None or isinstance(start, _ID) else None)
 
 
 def _copied_driver(host: BlenderHost, owner: Any, arguments: Arguments) -> None:

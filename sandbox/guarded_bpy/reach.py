@@ -46,9 +46,12 @@ def _check_read(host: BlenderHost, path: Any, start: Any) -> None:
     _walk(host, path, _anywhere(False) if start is None else _CONTEXT | {_root(type(start))}, write=False)
 
 
+_ID, _ACTION = bpy.types.ID, bpy.types.Action
+
+
 def _root(kind: type) -> type:
     """The kind of a data-block of that type: a point light may become a sun."""
-    return next((base for base in kind.__mro__ if bpy.types.ID in base.__bases__), kind)
+    return next((base for base in kind.__mro__ if _ID in base.__bases__), kind)
 
 
 def _walk(host: BlenderHost, path: Any, start: Kinds, *, write: bool) -> None:
@@ -138,7 +141,7 @@ def _curve_path(host: BlenderHost, curve: Any, name: str, new: Any) -> None:
     """The path of an F-curve: an action's may be used for any data-block, a driver's for its own."""
     owner = curve.id_data
     new = values.settled(new)
-    check_path(host, new, None if isinstance(owner, bpy.types.Action) else owner)
+    check_path(host, new, None if isinstance(owner, _ACTION) else owner)
     host.geometry.animate(new)
     setattr(curve, name, new)
 

@@ -18,7 +18,6 @@ import inspect
 import sys
 from collections.abc import Collection
 from functools import cache
-from itertools import compress, filterfalse, islice
 from typing import Any
 
 import bmesh
@@ -241,9 +240,10 @@ class Stale:
     def _invalidate_removed(self) -> None:
         if self._lent is not None:
             self.after_move()
-        for mesh, address in [each for each in self._edited if not each[0].is_valid]:
-            self._edited.remove((mesh, address))
-            leave(address, self._held(_PARTS_OF_MESH))
+        if self._edited:
+            for mesh, address in [each for each in self._edited if not each[0].is_valid]:
+                self._edited.remove((mesh, address))
+                leave(address, self._held(_PARTS_OF_MESH))
         if not self._owned:
             return
         now = Now()
@@ -381,7 +381,7 @@ class Stale:
         variables = self._variables
         found = gc.get_objects()
         found += gc.get_referents(*found)
-        found += islice(variables.values(), self._given, None)
+        found += [*variables.values()][self._given :]
         frame = sys._getframe(2)  # this one and its caller are ours
         while frame is not None:
             if frame.f_globals is variables:
@@ -389,17 +389,17 @@ class Stale:
                     break  # the module's own, below which nothing is the script's
                 found += frame.f_locals.values()
             frame = frame.f_back  # type: ignore[assignment]
-        # there may be millions, nearly all of them plain values: no line of Python is run for each
-        kinds = list(map(type, found))
-        loose = _untracked(found, kinds)
-        while loose:
-            more = gc.get_referents(*dict(zip(map(id, loose), loose, strict=True)).values())
-            found += more
-            kinds_of_more = list(map(type, more))
-            kinds += kinds_of_more
-            loose = _untracked(more, kinds_of_more)
-        held = list(compress(found, map(wanted.__getitem__, kinds)))
-        return dict(zip(map(id, held), held, strict=True)).values()
+        held: dict[int, Any] = {}
+        while found:
+            loose: dict[int, Any] = {}  # tuples and dicts that the collector lets go of, as it does of their items
+            for value in found:
+                kind = type(value)
+                if wanted[kind]:
+                    held[id(value)] = value
+                elif kind in _UNTRACKED and value and not gc.is_tracked(value):
+                    loose[id(value)] = value
+            found = gc.get_referents(*loose.values()) if loose else []
+        return held.values()
 
     def _is_alive(self, reference: Any, now: Now, roots: frozenset[str] | None = None) -> bool:
         """Whether there is something where a reference points. That is never touched: it may be freed memory."""
@@ -460,12 +460,6 @@ class Stale:
         theirs = words(donor)
         for at in (*range(self._slot - 1, self._slot + 2), self._member[type(donor)]):
             mine[at] = theirs[at]
-
-
-def _untracked(found: list[Any], kinds: list[type]) -> list[Any]:
-    """The tuples and dicts that the collector lets go of: those whose items it does not track either, if any."""
-    holders = filter(None, compress(found, map(_UNTRACKED.__contains__, kinds)))
-    return list(filterfalse(gc.is_tracked, holders))
 
 
 _UNTRACKED = frozenset({tuple, dict})

@@ -161,6 +161,7 @@ def node_writer(kind: type, struct: str, prop: Any) -> Writer | None:
     return _rebuilding if prop.identifier in ("socket_type", "data_type") else None
 
 
+_GEOMETRY_NODES = bpy.types.GeometryNodeTree
 _EVERY_NODE = frozenset({"Node", "NodeInternal"})
 _SETTINGS = frozenset({"BOOLEAN", "INT", "ENUM", "STRING", "POINTER"})
 
@@ -179,7 +180,7 @@ def _sockets(node: Any) -> set[tuple[int, type]]:
 
 
 def _socket_value(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    if isinstance(value.id_data, bpy.types.GeometryNodeTree):
+    if isinstance(value.id_data, _GEOMETRY_NODES):
         shaping(host, value, name, new)
     else:  # of a material, light, world or texture: it shapes nothing
         setattr(value, name, new)
