@@ -294,6 +294,8 @@ class Guard:
 
     def get_named(self, value: Any, name: Any) -> Any:
         """`getattr(value, name)` by a name that only now is known."""
+        if type(name) is str and (read := self._readers.get((type(value), name))) is not None:
+            return read(self.host, value, name)
         self._check_name(name)
         if names.is_dunder(name):
             return self.special(value, name)
@@ -306,7 +308,8 @@ class Guard:
 
     def set_named(self, value: Any, name: Any, new: Any) -> None:
         """`setattr(value, name, new)`."""
-        self._check_name(name)
+        if type(name) is not str or (type(value), name) not in self._writers:
+            self._check_name(name)
         self.setattr(value, name, new)
 
     def delete_named(self, value: Any, name: Any) -> None:

@@ -51,7 +51,7 @@ def split_data_path(path: str) -> list[str | int | tuple[str]]:
             steps.append(int(found["index"]))
         else:
             key = found["double"] if found["double"] is not None else found["single"]
-            steps.append((re.sub(r"\\(.)", r"\1", key),))
+            steps.append((re.sub(r"\\(.)", r"\1", key) if "\\" in key else key,))
         at = found.end()
     return steps
 

@@ -117,12 +117,16 @@ class BlenderHost:
         return _BLENDERS[kind]
 
     def plain(self, kind: type, name: str, write: bool) -> bool:
-        """Whether the member needs no look at each use."""
+        """Whether the member needs no look at each use; what asks by `getattr()` and `setattr()` need not ask again."""
         if kind in _OWN_OBJECTS:  # each guards itself
             answer = not write
         elif issubclass(kind, bpy.types.bpy_struct):
             access = self.members.access(kind, name)
             answer = access.plain_write if write else access.plain_read
+            if answer and write:
+                self.writers[kind, name] = access.write or BlenderHost.setattr
+            elif answer:
+                self.readers[kind, name] = access.read or BlenderHost.getattr
         elif issubclass(kind, bpy.types.bpy_prop_collection):
             answer = name in PLAIN_COLLECTION_METHODS and not write
         else:

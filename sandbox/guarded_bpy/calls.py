@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from itertools import chain
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -63,8 +63,7 @@ def checked(path: str) -> Reader:
                 names = _parameter_names(owner, function) or _PYTHON_PARAMETERS.get(path, [])
                 parameters[type(owner)] = names
             args, kwargs = all_settled(args, kwargs)
-            given = dict(zip(names, args, strict=False))
-            given.update(kwargs)
+            given = {**dict(zip(names, args, strict=False)), **kwargs} if args else kwargs
         references = host.stale
         # asked before the check: of what a first evaluation makes, the script holds nothing yet
         removing = removes or (evaluates and references.evaluates)
@@ -260,14 +259,11 @@ def _pydata(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
     corners = sum(map(len, faces)) if len(faces) else 0
     host.geometry.amount(max(len(vertices), len(edges) / 2, corners / 4), "from_pydata()")
     for part in (edges, faces):
-        last = max(map(_largest, part)) if len(part) else -1
+        last = max(chain.from_iterable(part), default=-1) if len(part) else -1
         if last >= len(vertices):
             raise IndexError(
                 f"from_pydata(): index {last} is not below {len(vertices)}, the number of vertices"
             )
-
-
-_largest = partial(max, default=0)
 
 
 def _text(host: BlenderHost, owner: Any, _arguments: Arguments) -> None:

@@ -63,17 +63,26 @@ _GROWN_BY = frozenset({"add", "insert", "sort"})
 #: Operators that free and move nothing where they begin and end in object mode: they select, or add data-blocks.
 #: From edit mode they leave it first, which frees what was edited.
 _HARMLESS = (
-    *("object.select", "transform.", "object.shade_", "mesh.primitive_", "curve.primitive_", "view3d."),
+    *("object.select", "transform.", "mesh.primitive_", "curve.primitive_", "view3d."),
     *("object.light_add", "object.camera_add", "object.empty_add", "object.text_add", "object.armature_add"),
     *("object.effector_add", "object.metaball_add"),
 )
+#: The same where the script has come to nothing of a mesh: they make layers and remove them.
+_RELAYERING = "object.shade_"
 #: Modes, as `Context.mode` has them, that are entered from object mode with all left where it is: edit mode has copies,
 #: and takes the place of the mesh's own when it is left.
+_OBJECT = frozenset({"OBJECT"})
 _ENTERED = frozenset({"OBJECT", "EDIT_ARMATURE", "EDIT_MESH", "POSE"})
-_STAYING = frozenset({"OBJECT"})
+#: Operators that only select, by the mode that they are for.
+_SELECTING = {
+    "mesh.select_": frozenset({"EDIT_MESH"}),
+    "armature.select_": frozenset({"EDIT_ARMATURE"}),
+    "pose.select_": frozenset({"POSE"}),
+}
 #: Operators that remove no data-block.
 _SPARING = (
     *_HARMLESS,
+    _RELAYERING,
     *"mesh. armature. uv. pose. curve. rigidbody. object.mode_set object.editmode_toggle object.modifier_".split(),
     *"object.transform_apply object.origin_set object.duplicate object.parent_ object.constraint_".split(),
     *"object.material_slot_ object.vertex_group_ object.quadriflow_remesh object.voxel_remesh".split(),
@@ -124,11 +133,17 @@ def _is_removal(struct: str, function: str) -> bool:
     return struct.startswith("BlendData") and function == "remove"
 
 
-def harmless_in(idname: str) -> frozenset[str]:
-    """In which modes an operator that began in object mode has to end to have freed and moved nothing."""
+def harmless_in(idname: str, *, layers: bool) -> tuple[frozenset[str], frozenset[str]]:
+    """In which modes an operator has to begin, and in which to end, to have freed and moved nothing that is held.
+
+    `layers`: whether the script may hold layers of a mesh.
+    """
     if idname == "object.mode_set":
-        return _ENTERED
-    return _STAYING if idname.startswith(_HARMLESS) else frozenset()
+        return _OBJECT, _ENTERED
+    if idname.startswith(_HARMLESS) or (not layers and idname.startswith(_RELAYERING)):
+        return _OBJECT, _OBJECT
+    mode = next((mode for prefix, mode in _SELECTING.items() if idname.startswith(prefix)), frozenset())
+    return mode, mode
 
 
 def spares_blocks(idname: str) -> bool:

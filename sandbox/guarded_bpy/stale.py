@@ -45,7 +45,6 @@ FRAGILE = frozenset(
     "BezierSplinePoint SplinePoint Keyframe GPencilStrokePoint CurveMapPoint MaskSplinePoint".split()
 )
 
-_OBJECT = frozenset({"OBJECT"})
 _NONE: frozenset[str] = frozenset()
 
 
@@ -303,8 +302,8 @@ class Stale:
         """An operator is about to run, within a `temp_override` or not."""
         if self.shares:
             self.before_sharing()
-        harmless = freeing.harmless_in(idname)
-        self._harmless = harmless if harmless and _is_in(_OBJECT, overridden) else _NONE
+        began, ends = freeing.harmless_in(idname, layers=self.shares)
+        self._harmless = ends if _is_in(began, overridden) else _NONE
         if self.evaluates or not freeing.spares_blocks(idname):
             self.before_removal(evaluates=True)
         elif self.edits and not idname.startswith("mesh.select_"):
@@ -391,7 +390,9 @@ class Stale:
             frame = frame.f_back  # type: ignore[assignment]
         held: dict[int, Any] = {}
         while found:
-            loose: dict[int, Any] = {}  # tuples and dicts that the collector lets go of, as it does of their items
+            loose: dict[
+                int, Any
+            ] = {}  # tuples and dicts that the collector lets go of, as it does of their items
             for value in found:
                 kind = type(value)
                 if wanted[kind]:

@@ -78,7 +78,10 @@ def settled(value: Any) -> Any:
 
 def all_settled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The same for all arguments of a call."""
-    if all(map(_AS_IT_IS.__getitem__, map(type, (*args, *kwargs.values())))):
+    for value in (*args, *kwargs.values()):
+        if not _AS_IT_IS[type(value)]:
+            break
+    else:
         return args, kwargs
     return tuple(map(settled, args)), {key: settled(value) for key, value in kwargs.items()}
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 import bpy
 import pytest
@@ -12,7 +11,7 @@ from bl_ext.user_default.mcp_bridge import settings
 from bl_ext.user_default.mcp_bridge.sandbox import execute, guards
 from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
 
-from support import fork, sandbox_cases
+from support import fork, references, sandbox_cases
 
 #: Scenes that have much of different kinds in them.
 _SCENES = (
@@ -23,35 +22,10 @@ _SCENES = (
 #: Those whose evaluated copies are held, too.
 _EVALUATED = ("light_types", "drivers_wheel", "shape_keys_smile", "particles_grass")
 
-_WALK = """
-import bpy
-
-groups, seen = [], set()
-
-def is_part(value):
-    return isinstance(value, bpy.types.bpy_struct) and not isinstance(value, bpy.types.ID)
-
-def names(value):
-    hidden = getattr(value, "name", "")[:1] == "."
-    return [name for name in NAMES.get(value.bl_rna.identifier, ()) if not (hidden and name == "data")]
-
-def gather(block, held):
-    waiting = [block]
-    while waiting:
-        value = waiting.pop()
-        for name in names(value):
-            found = getattr(value, name)
-            if found is None or isinstance(found, (str, int, float, bool, tuple, set)):
-                continue
-            held.append(found)
-            items = [found]
-            if isinstance(found, bpy.types.bpy_prop_collection):
-                items = [found[i] for i in sorted({0, 1, len(found) // 2, len(found) - 1}) if 0 <= i < len(found)]
-            for each in items:
-                if is_part(each) and (each, type(each)) not in seen:
-                    seen.add((each, type(each)))
-                    held.append(each)
-                    waiting.append(each)
+_WALK = (
+    references.GATHER
+    + """
+groups = []
 
 def use(held):
     for value in held:
@@ -99,35 +73,7 @@ for held in groups:
     use(held)
 result = count
 """
-
-#: Reading `palette` takes Blender down; items of a depsgraph live for one turn.
-_LEFT_OUT = {"rna_type", "palette", "object_instances", "depsgraph", "uv_layer_clone", "uv_layer_stencil"}
-
-
-def _names() -> dict[str, tuple[str, ...]]:
-    """What a script may read of each struct, data-blocks apart."""
-    rules = policy("blender")
-    found = {}
-    for each in dir(bpy.types):
-        rna = getattr(getattr(bpy.types, each), "bl_rna", None)
-        if rna is None or any(part in each for part in ("_OT_", "_MT_", "_PT_", "_UL_", "_HT_")):
-            continue
-        allowed: set[str] = set()
-        base = rna
-        while base is not None:
-            allowed |= rules.readable(base.identifier)
-            base = base.base
-        found[rna.identifier] = tuple(
-            prop.identifier
-            for prop in rna.properties
-            if prop.identifier in allowed - _LEFT_OUT and not _is_block(prop)
-        )
-    return found
-
-
-def _is_block(prop: Any) -> bool:
-    kind = getattr(bpy.types, prop.fixed_type.identifier, object) if prop.type == "POINTER" else object
-    return issubclass(kind, bpy.types.ID)
+)
 
 
 def _collections() -> list[str]:
@@ -153,7 +99,7 @@ def _walk(scene: str, evaluated: bool, monkeypatch: pytest.MonkeyPatch) -> int:
     execute._rate.clear()
     build, given = (
         guards.build_namespace,
-        {"NAMES": _names(), "COLLECTIONS": _collections(), "EVALUATED": evaluated},
+        {"NAMES": references.names(), "COLLECTIONS": _collections(), "EVALUATED": evaluated},
     )
     monkeypatch.setattr(guards, "build_namespace", lambda *arguments: build(*arguments) | given)
     fork.overwrite_freed()

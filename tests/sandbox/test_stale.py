@@ -59,6 +59,12 @@ _LIT = "o = bpy.context.object\nc = bpy.data.collections.new('c')\nc.objects.lin
             "x.name",
         ),
         (
+            "m = bpy.context.object.data\nbpy.ops.object.shade_flat()\nx = m.attributes.get('sharp_face')\n"
+            "x = x or m.attributes.new('sharp_face', 'BOOLEAN', 'FACE')",
+            "bpy.ops.object.shade_smooth()",
+            "x.name",
+        ),
+        (
             "t = bpy.data.node_groups.new('g', 'GeometryNodeTree')\nn = t.nodes.new('GeometryNodeSwitch')\n"
             "n.input_type = 'STRING'\nx = n.inputs[1]",
             "n.input_type = 'FLOAT'",

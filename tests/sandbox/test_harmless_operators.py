@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Operators after which nothing is looked for do free and move nothing that a script may hold."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import bpy
+import pytest
+from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import freeing
+from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy.stale import Stale
+from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
+
+from support import fork, references
+
+_MODES = {"OBJECT": "Cube", "EDIT_MESH": "Cube", "EDIT_ARMATURE": "Rig", "POSE": "Rig"}
+"""Modes that such operators begin in, and the object that has to be active for them."""
+
+
+def _make_scene(mode: str) -> None:
+    """The cube, a rig, a curve, a text and a lattice, with something of each kind that has parts."""
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    data, collection = bpy.data, bpy.context.collection.objects
+    cube = data.objects["Cube"]
+    cube.data.color_attributes.new("c", "BYTE_COLOR", "CORNER")
+    cube.vertex_groups.new(name="g").add([0, 1], 1.0, "REPLACE")
+    cube.modifiers.new("m", "BEVEL")
+    cube.constraints.new("LIMIT_LOCATION")
+    cube.keyframe_insert("location")
+    cube.driver_add("scale", 0)
+    curve = data.curves.new("Curve", "CURVE")
+    curve.splines.new("BEZIER").bezier_points.add(2)
+    for name, made in (
+        ("Curve", curve),
+        ("Text", data.curves.new("Text", "FONT")),
+        ("Lattice", data.lattices.new("Lattice")),
+    ):
+        collection.link(data.objects.new(name, made))
+    data.objects["Lattice"].shape_key_add()
+    rig = data.objects.new("Rig", data.armatures.new("Rig"))
+    collection.link(rig)
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    for number in range(3):
+        rig.data.edit_bones.new(f"b{number}").tail = (0.0, 0.0, 1.0 + number)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    rig.pose.bones[0].constraints.new("COPY_ROTATION")
+    active = data.objects[_MODES[mode]]
+    for each in data.objects:
+        each.select_set(each == active)
+    bpy.context.view_layer.objects.active = active
+    if mode != "OBJECT":
+        bpy.ops.object.mode_set(mode=mode.partition("_")[0])
+
+
+def _operators(mode: str) -> list[str]:
+    allowed = sorted(policy("blender").operators - {"object.mode_set"})
+    return [idname for idname in allowed if mode in freeing.harmless_in(idname, layers=True)[0]]
+
+
+def _lost(mode: str, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, list[str]], int, int]:
+    """What each operator leaves pointing nowhere, how many ran, and how many references were held."""
+    harmless = _operators(mode)
+    monkeypatch.setattr(freeing, "harmless_in", lambda _idname, layers: (frozenset(), frozenset()))
+    known: dict[str, Any] = {"NAMES": references.names()}
+    lost, ran, count = {}, 0, 0
+    for idname in harmless:
+        _make_scene(mode)
+        variables = dict(known)
+        exec(references.GATHER, variables)
+        stale, gone = Stale(), []
+        monkeypatch.setattr(stale, "_invalidate", lambda each, gone=gone: gone.append(type(each).__name__))
+        stale.open(variables)
+        stale.shares = True
+        held: list[Any] = []
+        blocks = [block for name in ("objects", "meshes", "curves", "lattices", "armatures", "scenes", "materials")
+                  for block in getattr(bpy.data, name)]  # fmt: skip
+        for block in blocks:
+            variables["gather"](block, held)
+        module, _, name = idname.partition(".")
+        stale.before_operator(idname, overridden=False)
+        with contextlib.suppress(RuntimeError, AttributeError):  # not for this scene, not in this Blender
+            ran += "FINISHED" in getattr(getattr(bpy.ops, module), name)()
+        if bpy.context.mode == mode:
+            stale.after_operator(overridden=False)
+        stale.close()
+        count = max(count, len(held))
+        if gone:
+            lost[idname] = gone
+    return lost, ran, count
+
+
+@pytest.mark.parametrize("mode", list(_MODES))
+def test_nothing_is_lost_by_an_operator_after_which_nothing_is_looked_for(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost, ran, count = fork.run(_lost, mode, monkeypatch)
+    assert not lost
+    assert ran >= 3
+    assert count > 500
