@@ -165,6 +165,8 @@ class BlenderHost:
         write: Writer | None = None
         if issubclass(kind, bpy.types.bpy_struct) and not issubclass(kind, SESSION):
             write = self.members.access(kind, name).write
+        elif issubclass(kind, bpy.types.bpy_prop_collection):
+            write = self.members.collection_writer(name, BlenderHost.setattr)
         self.writers[kind, name] = write = write or BlenderHost.setattr
         return write
 

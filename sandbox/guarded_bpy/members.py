@@ -175,6 +175,19 @@ class Members:
 
         return read
 
+    def collection_writer(self, name: str, refuse: Writer) -> Writer:
+        """`setattr` of that attribute of any collection; `refuse` is for those that have none to write."""
+        writers: dict[str, Writer] = {}
+
+        def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+            struct = _struct_of(value)
+            known = writers.get(struct)
+            if known is None:
+                known = writers[struct] = self._of_collections(struct, name).write or refuse
+            known(host, value, name, new)
+
+        return write
+
     def _of_collections(self, struct: str, name: str) -> Access:
         if name in PLAIN_COLLECTION_METHODS:
             return PLAIN
