@@ -60,30 +60,43 @@ _FREED_ALONE: dict[str, frozenset[str]] = {
 #: Arrays of `stale.FRAGILE` items, and the functions that only move them.
 _GROWING = frozenset("SplinePoints SplineBezierPoints FCurveKeyframePoints GPencilStrokePoints".split())
 _GROWN_BY = frozenset({"add", "insert", "sort"})
-#: Operators that free and move nothing where they begin and end in object mode: they select, or add data-blocks.
-#: From edit mode they leave it first, which frees what was edited.
-_HARMLESS = (
-    *("object.select", "transform.", "mesh.primitive_", "curve.primitive_", "view3d."),
-    *("object.light_add", "object.camera_add", "object.empty_add", "object.text_add", "object.armature_add"),
-    *("object.effector_add", "object.metaball_add"),
+_OBJECT, _EDIT_MESH, _EDIT_ARMATURE, _POSE = map(
+    frozenset, (["OBJECT"], ["EDIT_MESH"], ["EDIT_ARMATURE"], ["POSE"])
 )
-#: The same where the script has come to nothing of a mesh: they make layers and remove them.
-_RELAYERING = "object.shade_"
-#: Modes, as `Context.mode` has them, that are entered from object mode with all left where it is: edit mode has copies,
-#: and takes the place of the mesh's own when it is left.
-_OBJECT = frozenset({"OBJECT"})
-_ENTERED = frozenset({"OBJECT", "EDIT_ARMATURE", "EDIT_MESH", "POSE"})
-#: Operators that only select, by the mode that they are for.
-_SELECTING = {
-    "mesh.select_": frozenset({"EDIT_MESH"}),
-    "armature.select_": frozenset({"EDIT_ARMATURE"}),
-    "pose.select_": frozenset({"POSE"}),
-}
+#: Modes that are entered from object mode with all left where it is: edit mode has copies, and takes the place of what
+#: the data-block has when it is left.
+_ENTERED = _OBJECT | _EDIT_MESH | _EDIT_ARMATURE | _POSE
+#: Operators that free and move nothing, by how their names begin: they select, or add data-blocks. With the modes, as
+#: `Context.mode` has them, that they have to begin in and to end in: some leave edit mode first.
+_HARMLESS = (
+    (
+        (
+            *(
+                "object.select",
+                "transform.",
+                "mesh.primitive_",
+                "curve.primitive_",
+                "view3d.",
+                "object.light_add",
+            ),
+            *("object.camera_add", "object.empty_add", "object.text_add", "object.armature_add"),
+            *("object.effector_add", "object.metaball_add", "rigidbody.object_add", "rigidbody.world_add"),
+        ),
+        _OBJECT,
+        _OBJECT,
+    ),
+    (("object.mode_set",), _OBJECT, _ENTERED),
+    (("mesh.select_",), _EDIT_MESH, _EDIT_MESH),
+    (("armature.select_",), _EDIT_ARMATURE, _EDIT_ARMATURE),
+    (("pose.select_",), _POSE, _POSE),
+)
+#: Operators that free and move nothing but what is of meshes, outside the edit modes of all else.
+_OF_MESHES = ("mesh.", "uv.", "transform.", "object.shade_", "object.mode_set", "object.editmode_toggle")
 #: Operators that remove no data-block.
 _SPARING = (
-    *_HARMLESS,
-    _RELAYERING,
-    *"mesh. armature. uv. pose. curve. rigidbody. object.mode_set object.editmode_toggle object.modifier_".split(),
+    *(prefix for prefixes, _began, _ends in _HARMLESS for prefix in prefixes),
+    *_OF_MESHES,
+    *"armature. pose. curve. rigidbody. object.modifier_".split(),
     *"object.transform_apply object.origin_set object.duplicate object.parent_ object.constraint_".split(),
     *"object.material_slot_ object.vertex_group_ object.quadriflow_remesh object.voxel_remesh".split(),
     *"object.collection_instance_add object.grease_pencil_add".split(),
@@ -133,17 +146,17 @@ def _is_removal(struct: str, function: str) -> bool:
     return struct.startswith("BlendData") and function == "remove"
 
 
-def harmless_in(idname: str, *, layers: bool) -> tuple[frozenset[str], frozenset[str]]:
+def harmless_in(idname: str, *, meshes: bool) -> tuple[frozenset[str], frozenset[str]]:
     """In which modes an operator has to begin, and in which to end, to have freed and moved nothing that is held.
 
-    `layers`: whether the script may hold layers of a mesh.
+    `meshes`: whether the script may hold parts of meshes.
     """
-    if idname == "object.mode_set":
-        return _OBJECT, _ENTERED
-    if idname.startswith(_HARMLESS) or (not layers and idname.startswith(_RELAYERING)):
-        return _OBJECT, _OBJECT
-    mode = next((mode for prefix, mode in _SELECTING.items() if idname.startswith(prefix)), frozenset())
-    return mode, mode
+    if not meshes and idname.startswith(_OF_MESHES):
+        return _OBJECT | _EDIT_MESH, _ENTERED
+    for prefixes, began, ends in _HARMLESS:
+        if idname.startswith(prefixes):
+            return began, ends
+    return frozenset(), frozenset()
 
 
 def spares_blocks(idname: str) -> bool:

@@ -133,7 +133,7 @@ class Stale:
         self._edited: list[tuple[Any, int]] = []
         """Each that it was given, and where it lies: Blender frees it when edit mode is left."""
         self.shares = False
-        """Whether the script has come to arrays that a mesh shares with its copies."""
+        """Whether the script has come to parts of meshes, or to other arrays that are shared with copies."""
         self._shared: list[sharing.Noted] = []
         self._lent: bmesh_layers.Lent | None = None
         self._memory: list[Any] = []
@@ -302,7 +302,7 @@ class Stale:
         """An operator is about to run, within a `temp_override` or not."""
         if self.shares:
             self.before_sharing()
-        began, ends = freeing.harmless_in(idname, layers=self.shares)
+        began, ends = freeing.harmless_in(idname, meshes=self.shares or self.edits)
         self._harmless = ends if _is_in(began, overridden) else _NONE
         if self.evaluates or not freeing.spares_blocks(idname):
             self.before_removal(evaluates=True)

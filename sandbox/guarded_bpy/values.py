@@ -379,12 +379,15 @@ def _following(host: BlenderHost, value: Any, name: str) -> Any:
 
 
 def _sharing(host: BlenderHost, value: Any, name: str) -> Any:
-    """Arrays that copies share: what a script holds of them has to follow."""
+    """Parts of meshes, and arrays that copies share: what a script holds of them has to follow."""
     host.stale.share(type(value), name)
     return getattr(value, name)
 
 
-_SHARED = "vertices edges polygons loops attributes color_attributes vertex_colors uv_layers"
+_SHARED = (
+    "vertices edges polygons loops attributes color_attributes vertex_colors uv_layers uv_layer_clone uv_layer_stencil "
+    "skin_vertices loop_triangle_polygons"
+)
 
 #: Properties that are read through a check.
 READERS: dict[str, Reader] = {
@@ -401,7 +404,11 @@ READERS: dict[str, Reader] = {
     "Image.pixels": _pixels,
     **dict.fromkeys((f"Mesh.{name}" for name in _SHARED.split()), _sharing),
     **dict.fromkeys(
-        ("Curves.attributes", "PointCloud.attributes", "GreasePencilDrawing.attributes"), _sharing
+        (
+            *("Curves.attributes", "PointCloud.attributes", "GreasePencilDrawing.attributes"),
+            *("ShapeKey.data", "ShapeKey.points"),
+        ),
+        _sharing,
     ),
     "MeshNormalValue.vector": _worked_out(
         "MeshNormalValue", "vertex_normals", "polygon_normals", "corner_normals"

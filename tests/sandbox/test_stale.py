@@ -357,9 +357,9 @@ def test_what_frees_nothing_is_not_swept_after(monkeypatch: pytest.MonkeyPatch) 
     result("bpy.ops.object.light_add()\nbpy.context.view_layer.aovs.add()")
     result("o = bpy.data.objects['Cube']\no.shape_key_add(name='a')\no.shape_key_add(name='b')")
     enter = "bpy.context.view_layer.objects.active = bpy.data.objects['Cube']\nbpy.ops.object.mode_set(mode='EDIT')\n"
-    result(enter)
+    result(enter + "bpy.ops.mesh.subdivide()\nbpy.ops.object.mode_set(mode='OBJECT')")
     assert len(sweeps) == 2
-    result("bpy.ops.object.mode_set(mode='OBJECT')")
+    result(enter + "v = bpy.context.object.data.vertices[0]\nbpy.ops.object.mode_set(mode='OBJECT')")
     assert len(sweeps) == 3
     result(blank + "m.from_pydata([(0, 0, 0)], [], [])\nm.vertices.add(1)")
     assert len(sweeps) == 4
