@@ -18,7 +18,7 @@ from ..host import Reader, Writer
 from ..kinds import Kinds, is_static
 from ..policy import Policy
 from ..watchdog import Watchdog
-from . import bmesh_sizes, properties, views
+from . import bmesh_sizes, properties, vertex_groups, views
 from .bmesh_removals import ELEMENTS, SEQUENCES
 from .depsgraph import Instances
 from .geometry import Geometry
@@ -26,13 +26,18 @@ from .members import PLAIN_COLLECTION_METHODS, SESSION, Access, members
 from .operators import Operator, OperatorModule, Operators
 from .overrides import Overrides
 from .stale import Stale
+from .vertex_groups import VertexGroupElement, VertexGroupElements
 
 __all__ = ("BlenderHost",)
 
 _STRUCTS = (bpy.types.bpy_struct, bpy.types.bpy_prop)
 # Blender searches its types each time one is named
 _MODIFIER, _COLLECTION = bpy.types.Modifier, bpy.types.bpy_prop_collection
-_OWN_OBJECTS = (Operators, OperatorModule, Operator, properties.Settings, Instances)
+_WEIGHT: type = bpy.types.VertexGroupElement
+_OWN_OBJECTS = (
+    *(Operators, OperatorModule, Operator, properties.Settings, Instances),
+    *(VertexGroupElement, VertexGroupElements),
+)
 _RNA_META = tuple({type(bpy.types.Object), type(bpy.types.PropertyGroup), type(bpy.types.Operator)} - {type})
 _C_TYPES = frozenset("IDPropertyGroup IDPropertyArray ContextTempOverride bpy_func".split())
 _BMESH = frozenset(kind for kind in vars(bmesh.types).values() if isinstance(kind, type))
@@ -48,7 +53,7 @@ def _is_blenders(kind: type) -> bool:
 
 
 _BLENDERS = Kinds(_is_blenders, _STRUCTS)
-_COLLECTIONS = Kinds(lambda kind: issubclass(kind, _COLLECTION), _STRUCTS)
+_COLLECTIONS = Kinds(lambda kind: issubclass(kind, (_COLLECTION, VertexGroupElements)), _STRUCTS)
 
 
 class Running:
@@ -119,7 +124,9 @@ class BlenderHost:
     def plain(self, kind: type, name: str, write: bool) -> bool:
         """Whether the member needs no look at each use; what asks by `getattr()` and `setattr()` need not ask again."""
         if kind in _OWN_OBJECTS:  # each guards itself
-            answer = not write
+            answer = not write or (
+                kind is VertexGroupElement and self.members.access(_WEIGHT, name).plain_write
+            )
         elif issubclass(kind, bpy.types.bpy_struct):
             access = self.members.access(kind, name)
             answer = access.plain_write if write else access.plain_read
@@ -143,7 +150,8 @@ class BlenderHost:
         """Collections and arrays are indexed natively; custom properties of structs are looked at."""
         if kind in ELEMENTS and not write and self.stale.watched.active:
             return False
-        answer = kind in _BMESH or (issubclass(kind, bpy.types.bpy_prop) and not write)
+        natively = issubclass(kind, (bpy.types.bpy_prop, *_OWN_OBJECTS))  # each of ours guards itself
+        answer = kind in _BMESH or (natively and not write)
         if answer:
             self.members.known["[]", write].add(kind)
         return answer
@@ -167,6 +175,8 @@ class BlenderHost:
             write = self.members.access(kind, name).write
         elif issubclass(kind, bpy.types.bpy_prop_collection):
             write = self.members.collection_writer(name, BlenderHost.setattr)
+        elif kind is VertexGroupElement:
+            write = vertex_groups.write
         self.writers[kind, name] = write = write or BlenderHost.setattr
         return write
 
@@ -227,7 +237,7 @@ class BlenderHost:
             return self.stale.watched.give(value, value[key])
         if isinstance(value, bpy.types.bpy_struct) and properties.is_registered(self, value, key):
             self.refuse(f"[{key!r}] of {value!r} belongs to an add-on: use the attribute .{key}", code="item")
-        if isinstance(value, (type, *_OWN_OBJECTS)):
+        if isinstance(value, type):
             raise TypeError(f"{value!r} is not subscriptable")
         if properties.PARTS[type(value)]:
             self.stale.properties.check(value)

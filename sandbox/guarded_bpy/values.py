@@ -13,7 +13,7 @@ import bpy
 from .. import paths
 from ..host import Reader, Writer
 from ..kinds import Kinds
-from . import depsgraph
+from . import depsgraph, vertex_groups
 from .geometry import DATA_SETTINGS, SETTINGS
 
 if TYPE_CHECKING:
@@ -418,6 +418,7 @@ READERS: dict[str, Reader] = {
         _worked_out("MeshLoopTriangle", "loop_triangles"),
     ),
     **depsgraph.READERS,
+    **vertex_groups.READERS,
     "IntAttribute.data": _layer_data,
     "Int2Attribute.data": _layer_data,
 }
