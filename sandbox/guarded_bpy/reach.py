@@ -20,7 +20,7 @@ import bpy
 
 from .. import paths
 from ..host import Writer
-from . import parts, values
+from . import parts, values, vertex_groups
 
 if TYPE_CHECKING:
     from . import BlenderHost
@@ -114,11 +114,15 @@ def _check(host: BlenderHost, named: list[tuple[type, Any]], *, last: bool, writ
 
 def _may(host: BlenderHost, kind: type, prop: Any, *, write: bool) -> bool:
     access = host.members.access(kind, prop.identifier)
+    if access.read in _LOOKED_AT:
+        return False
     if write and not prop.is_readonly:
         return access.write is not None and access.write not in values.ATTENDED
     return access.read is not None
 
 
+#: Readers whose check nothing stands in for when Blender itself reads.
+_LOOKED_AT = frozenset({vertex_groups.of_point})
 _NUMBERS = frozenset({"BOOLEAN", "INT", "FLOAT", "ENUM"})
 
 

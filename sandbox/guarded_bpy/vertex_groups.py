@@ -3,8 +3,8 @@
 
 Blender's own reference to a weight points into a small array of the vertex. Whatever puts the vertex into a group or
 takes it out makes another array, and so does a mesh that shared its arrays with a copy; Blender reports neither. What
-is given instead knows Blender's collection of the vertex, which looks there each time and is made empty where the
-vertex goes (`stale`, `sharing`), and the number of the group, which a vertex has once.
+is given instead knows the vertex, to which the reference is kept good or says that it was removed (`stale`,
+`sharing`), and the number of the group, which a vertex has once.
 
 Loops go through thousands of these. So they have no `__init__`, whose call would cost more than all the rest.
 """
@@ -21,19 +21,21 @@ from ..host import Reader
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("READERS", "VertexGroupElement", "VertexGroupElements", "write")
+__all__ = ("READERS", "VertexGroupElement", "VertexGroupElements", "of_point", "write")
+
+_POINT = bpy.types.LatticePoint
 
 
 class VertexGroupElement:
     """The weight of a vertex in a group."""
 
-    __slots__ = ("_all", "_at", "group")
+    __slots__ = ("_at", "_vertex", "group")
     bl_rna = rna_type = bpy.types.VertexGroupElement.bl_rna
 
-    _all: VertexGroupElements
-    _at: int
-    """Where it was found last."""
+    _vertex: Any
     group: int
+    _at: int
+    """Where among the vertex's it was found last."""
 
     @property
     def weight(self) -> Any:
@@ -42,20 +44,25 @@ class VertexGroupElement:
 
     @weight.setter
     def weight(self, new: Any) -> None:
-        _find(self).weight = new
+        found = _find(self)
+        if type(self._vertex) is _POINT:  # Blender would take the lattice for a mesh
+            raise RuntimeError(
+                "to set the weight of a lattice's point: vertex_groups[…].add([index], weight, 'REPLACE')"
+            )
+        found.weight = new
 
     @property
     def id_data(self) -> Any:
         """The mesh or lattice."""
-        return self._all._vertex.id_data
+        return self._vertex.id_data
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not VertexGroupElement:
             return NotImplemented
-        return self._all == other._all and self.group == other.group
+        return self.group == other.group and bool(self._vertex == other._vertex)
 
     def __hash__(self) -> int:
-        return hash((self._all, self.group))
+        return hash((self._vertex, self.group))
 
     def __repr__(self) -> str:
         try:
@@ -66,7 +73,7 @@ class VertexGroupElement:
 
 def _find(element: VertexGroupElement) -> Any:
     """Blender's own reference, for this moment: whatever is done next may free what it points to."""
-    native = element._all._native
+    native = element._vertex.groups  # or Blender's own error where the vertex has gone
     try:
         found = native[element._at]
         if found.group == element.group:
@@ -77,7 +84,6 @@ def _find(element: VertexGroupElement) -> Any:
         if found.group == element.group:
             element._at = at
             return found
-    _ = element._all._vertex.groups  # Blender's own error where it is the vertex that has gone
     raise ReferenceError("StructRNA of type VertexGroupElement has been removed")
 
 
@@ -86,37 +92,42 @@ def write(host: BlenderHost, element: VertexGroupElement, name: str, new: Any) -
     host.setattr(_find(element), name, new)
 
 
+#: What gives no item.
+_AS_BLENDERS = frozenset("find foreach_get foreach_set get id_data keys rna_type".split())
+
+
 class VertexGroupElements:
     """`vertex.groups`."""
 
-    __slots__ = ("_host", "_native", "_vertex")
+    __slots__ = ("_host", "_vertex")
 
     _host: BlenderHost
-    _native: Any
     _vertex: Any
 
     def __len__(self) -> int:
-        return len(self._native)
+        return len(self._vertex.groups)
 
     def __iter__(self) -> Iterator[VertexGroupElement]:
         return iter(self.values())
 
     def __getitem__(self, key: Any) -> Any:
-        found = self._native[key]  # or Blender's own error
+        vertex = self._vertex
+        found = vertex.groups[key]  # or Blender's own error
         if type(found) is list:
             return self.values()[key]
         element = VertexGroupElement()
-        element._all = self
+        element._vertex = vertex
         element._at = key
         element.group = found.group
         return element
 
     def values(self) -> list[VertexGroupElement]:
         """All of them."""
+        vertex = self._vertex
         made = []
-        for at, found in enumerate(self._native.values()):
+        for at, found in enumerate(vertex.groups.values()):
             element = VertexGroupElement()
-            element._all = self
+            element._vertex = vertex
             element._at = at
             element.group = found.group
             made.append(element)
@@ -127,8 +138,9 @@ class VertexGroupElements:
         return list(enumerate(self.values()))
 
     def __getattr__(self, name: str) -> Any:
-        """The rest: `foreach_get`, `id_data`, …, none of which gives an item."""
-        return self._host.getattr(self._native, name)
+        if name not in _AS_BLENDERS:
+            raise AttributeError(f'bpy_prop_collection: attribute "{name}" not found')
+        return self._host.getattr(self._vertex.groups, name)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not VertexGroupElements:
@@ -142,15 +154,14 @@ class VertexGroupElements:
         return f"{self._vertex!r}.groups"
 
 
-def _groups(host: BlenderHost, vertex: Any, name: str) -> VertexGroupElements:
+def _groups(host: BlenderHost, vertex: Any, _name: str) -> VertexGroupElements:
     groups = VertexGroupElements()
     groups._host = host
-    groups._native = getattr(vertex, name)
     groups._vertex = vertex
     return groups
 
 
-def _groups_of_point(host: BlenderHost, point: Any, name: str) -> VertexGroupElements:
+def of_point(host: BlenderHost, point: Any, name: str) -> VertexGroupElements:
     """A lattice has other points in edit mode, and Blender looks for the weights of those in the wrong place."""
     if point.id_data.is_editmode:
         raise RuntimeError("the weights of a lattice cannot be read in edit mode: leave it first")
@@ -158,4 +169,4 @@ def _groups_of_point(host: BlenderHost, point: Any, name: str) -> VertexGroupEle
 
 
 #: Properties that are read through a check.
-READERS: dict[str, Reader] = {"MeshVertex.groups": _groups, "LatticePoint.groups": _groups_of_point}
+READERS: dict[str, Reader] = {"MeshVertex.groups": _groups, "LatticePoint.groups": of_point}
