@@ -66,9 +66,12 @@ class VertexGroupElement:
 
     def __repr__(self) -> str:
         try:
-            return repr(_find(self))
+            _find(
+                self
+            )  # and never its own text: for a lattice's point, Blender looks through a mesh that is none
         except ReferenceError:
             return "<bpy_struct, VertexGroupElement invalid>"
+        return f"{self._vertex!r}.groups[{self._at}]"
 
 
 def _find(element: VertexGroupElement) -> Any:
@@ -112,12 +115,13 @@ class VertexGroupElements:
 
     def __getitem__(self, key: Any) -> Any:
         vertex = self._vertex
-        found = vertex.groups[key]  # or Blender's own error
+        native = vertex.groups
+        found = native[key]  # or Blender's own error
         if type(found) is list:
             return self.values()[key]
         element = VertexGroupElement()
         element._vertex = vertex
-        element._at = key
+        element._at = range(len(native))[key]
         element.group = found.group
         return element
 
