@@ -108,6 +108,7 @@ _REASONS: dict[str, str] = {
     "BlendDataTexts.load": "a script may not open files: use bpy.data.texts.new() and .write()",
     "BlendDataLibraries.load": "a script may not open files: ask the bridge's asset tools",
     "BlendData.orphans_purge": "it also purges what the user keeps: remove the unused items that you mean one by one",
+    "LatticePoint.groups": "in edit mode Blender looks for a lattice's weights in the wrong place",
     "Area.type": "it changes the user's window",
     "Area.ui_type": "it changes the user's window",
 }
