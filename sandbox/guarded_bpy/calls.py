@@ -240,9 +240,11 @@ def _node_type(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
 
 
 def _remap(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
-    """Blender does not look whether what takes the place of a part holds that part: it would hold itself then."""
+    """Blender looks neither whether what takes the place of a part holds that part, nor whether it is of its kind."""
     new = arguments.get("new_id")
     kind = type(owner).__name__
+    if isinstance(new, bpy.types.NodeTree) and type(new) is not type(owner):
+        host.refuse(f"user_remap(): a {type(new).__name__} cannot take the place of a {kind}")
     if kind == "Text":
         host.refuse("user_remap() of a text may change what Blender runs: edit the text instead")
     holds = (

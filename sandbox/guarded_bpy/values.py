@@ -134,6 +134,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _acting
     if path == "NodesModifier.node_group":
         return _regrouping
+    if path in _COMPOSITING:
+        return _compositing
     if path in _REBUILDS:
         return _rebuilding
     if path in ("FCurve.auto_smoothing", "FCurve.extrapolation"):
@@ -208,6 +210,16 @@ def _regrouping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     """The group of a Geometry Nodes modifier, whose inputs are custom properties before Blender 5.2."""
     shaping(host, value, name, new)
     host.stale.after_inputs()
+
+
+_COMPOSITING = frozenset({"CompositorStrip.node_group", "SequencerCompositorModifierData.node_group"})
+
+
+def _compositing(_host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """The node group of a strip: Blender takes any, and crashes with one of another kind. Of a scene's it says so."""
+    if isinstance(new, bpy.types.NodeTree) and not isinstance(new, bpy.types.CompositorNodeTree):
+        raise RuntimeError(f"Error: Node tree {new.name!r} is not a compositing node group.\n")
+    setattr(value, name, new)
 
 
 def _rebuilding(host: BlenderHost, value: Any, name: str, new: Any) -> None:
