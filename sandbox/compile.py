@@ -9,16 +9,13 @@ rewrites the rest (see `expressions` for how). The code only runs in a namespace
 from __future__ import annotations
 
 import ast
-import contextlib
-import gc
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any, Final
 
 from ..errors import PolicyError
-from . import hooks, names
+from . import collector, hooks, names
 from .inference import Kinds, is_number
 from .matching import Matching
 from .nodes import LOAD, STORE, Finding, is_small, uncounted, yields
@@ -68,21 +65,10 @@ def compile_script(source: str, *, filename: str = "<script>", source_limit: int
     Raises:
         ScriptRefused: with every finding; codes are `syntax`, `name`, `attribute`, `import`, `size`.
     """
-    with warnings.catch_warnings(), _collector_off():
+    # trees are many objects and no garbage: each search among them would go through all of the host's, too
+    with warnings.catch_warnings(), collector.off():
         warnings.simplefilter("ignore")  # SyntaxWarnings (`1[0]`) would go to the host's console
         return _compile(source, filename, source_limit)
-
-
-@contextlib.contextmanager
-def _collector_off() -> Iterator[None]:
-    """Trees are many objects and no garbage: each search among them would go through all of the host's, too."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _compile(source: str, filename: str, source_limit: int) -> Compiled:

@@ -27,7 +27,7 @@ from ..errors import (
     LimitExceeded,
     PolicyError,
 )
-from . import hooks
+from . import collector, hooks
 from .compile import Compiled, compile_script
 from .policy import LEVELS, Level, Policy, policy
 from .result import to_json
@@ -281,7 +281,8 @@ def _roll_back(before: Snapshot, step: UndoStep) -> None:
 def _run_guarded(
     compiled: Compiled, rules: Policy, meter: Watchdog, keep_pixels: Callable[[Any], None]
 ) -> tuple[Any, str]:
-    with meter:
+    # what is thrown away may be a generator, whose `finally` could free what Blender or a guard is at work on
+    with collector.off(), meter:
         namespace, running = prepare(compiled, rules, meter, keep_pixels)
         with running:
             try:

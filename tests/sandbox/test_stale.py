@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import types
 from typing import Any
 
@@ -372,3 +373,30 @@ def test_references_that_are_still_good_stay_good() -> None:
         "o.modifiers.remove(b)\nbpy.ops.object.mode_set(mode='EDIT')\nbpy.ops.object.mode_set(mode='OBJECT')\n"
         "a.width = 0.5\nn.location.x = 5\nresult = a.width, n.location.x"
     ) == [0.5, 5.0]
+
+
+_THROWN_AWAY = """
+m = bpy.data.meshes.new('m')
+m.vertices.add(100000)
+def throw_away():
+    held = []
+    def generator():
+        try:
+            yield held
+        finally:
+            m.clear_geometry()
+    held.append(generator())
+    next(held[0])
+throw_away()
+found = m.vertices.values()
+result = [sum(v.co.x for v in found), len(m.vertices)]
+"""
+
+
+def test_the_garbage_collector_runs_nothing_in_the_midst_of_blenders_work() -> None:
+    def run() -> Any:
+        fork.overwrite_freed()
+        return result(_THROWN_AWAY)
+
+    assert fork.run(run) == [0, 100000]
+    assert gc.isenabled()

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The garbage collector is off while anybody needs it to be, and no longer."""
+
+from __future__ import annotations
+
+import gc
+
+from bl_ext.user_default.mcp_bridge.sandbox import collector
+
+
+def test_it_is_off_until_the_last_has_ended() -> None:
+    first, second = collector.off(), collector.off()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert not gc.isenabled()
+    second.__exit__(None, None, None)
+    assert gc.isenabled()
+
+
+def test_it_stays_off_where_it_was() -> None:
+    gc.disable()
+    try:
+        with collector.off():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
