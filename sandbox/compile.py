@@ -309,9 +309,16 @@ class _Transformer(Matching):
         return node
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        """A bare `except` catches Exception: a stop passes through."""
+        """A bare `except` catches Exception: a stop passes through. The type is asked for by generators that end, too."""
         self.check_binding(node, node.name)
-        node.type = self.name(hooks.EXCEPTION, node) if node.type is None else self.visit(node.type)
+        if node.type is None:
+            node.type = self.name(hooks.EXCEPTION, node)
+        elif isinstance(node.type, ast.Name):
+            node.type = self.visit(node.type)
+        else:
+            place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+            running, stop = self.name(hooks.RUNNING, node), self.call(hooks.STOP, node)
+            node.type = ast.IfExp(running, self.visit(node.type), stop, **place)
         node.body = [self.tick(node), *self.visit_all(node.body)]
         return node
 

@@ -65,10 +65,9 @@ class VertexGroupElement:
         return hash((self._vertex, self.group))
 
     def __repr__(self) -> str:
+        # never its own text: for a lattice's point, Blender looks through a mesh that is none
         try:
-            _find(
-                self
-            )  # and never its own text: for a lattice's point, Blender looks through a mesh that is none
+            _find(self)
         except ReferenceError:
             return "<bpy_struct, VertexGroupElement invalid>"
         return f"{self._vertex!r}.groups[{self._at}]"

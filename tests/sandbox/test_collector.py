@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import gc
 
+import bpy
 from bl_ext.user_default.mcp_bridge.sandbox import collector
+
+from support.scripts import result
 
 
 def test_it_is_off_until_the_last_has_ended() -> None:
@@ -26,3 +29,13 @@ def test_it_stays_off_where_it_was() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_is_thrown_away_after_a_run_runs_nothing() -> None:
+    result(
+        "def leave():\n    held = []\n    def generator():\n"
+        "        try:\n            yield held\n        except (bpy.data.meshes.new('late'),):\n            pass\n"
+        "    held.append(generator())\n    next(held[0])\nleave()\n"
+    )
+    gc.collect()
+    assert "late" not in bpy.data.meshes
