@@ -81,10 +81,6 @@ class Policy:
 
 #: Reasons by operator or module; {} is nothing more than what is said to the assistant.
 _OPERATOR_REASONS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(
-        ("mesh.colors_reverse", "mesh.colors_rotate"),
-        "Blender crashes of it where colours are stored by corner: set them by color_attributes[…].data instead",
-    ),
     "render": "rendering blocks Blender and writes files: set the scene up and call the tool render_image",
     "wm": "it opens, saves, imports or exports files, or changes the session: ask the user to do it",
     "screen": "it changes the user's window: work on bpy.data instead",
