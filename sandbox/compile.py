@@ -309,7 +309,7 @@ class _Transformer(Matching):
         return node
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        """A bare `except` catches Exception: a stop passes through. The type is asked for by generators that end, too."""
+        """A bare `except` catches Exception: a stop passes through. Types are asked for by generators that end, too."""
         self.check_binding(node, node.name)
         if node.type is None:
             node.type = self.name(hooks.EXCEPTION, node)

@@ -17,7 +17,7 @@ from .values import all_settled
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("ASSETS", "FILES", "Operator", "OperatorModule", "Operators")
+__all__ = ("ASSETS", "CRASHING", "FILES", "Operator", "OperatorModule", "Operators")
 
 _EXECUTE = frozenset(
     "EXEC_DEFAULT EXEC_REGION_WIN EXEC_REGION_CHANNELS EXEC_REGION_PREVIEW EXEC_AREA EXEC_SCREEN".split()
@@ -196,7 +196,7 @@ def check_arguments(host: BlenderHost, idname: str, arguments: Mapping[str, Any]
             )
     if idname in _PER_FRAME:
         _check_frames(host, idname, arguments)
-    if idname in _CRASHING and (reason := _CRASHING[idname]()):
+    if idname in CRASHING and (reason := CRASHING[idname]()):
         host.refuse(f"bpy.ops.{idname}: {reason}", code="operator")
     rule = _SIZES.get(idname)
     if rule is not None:
@@ -223,7 +223,7 @@ def _without_modifiers() -> str:
 #: Objects that take modifiers of meshes.
 _MODIFIED = frozenset({"MESH", "CURVE", "SURFACE", "FONT", "LATTICE", "CURVES", "POINTCLOUD", "VOLUME"})
 #: Operators that crash Blender in a state that can be told beforehand: why and what to do, or "".
-_CRASHING: Mapping[str, Callable[[], str]] = {
+CRASHING: Mapping[str, Callable[[], str]] = {
     "mesh.colors_reverse": _by_corner,
     "mesh.colors_rotate": _by_corner,
     "object.modifier_copy_to_selected": _without_modifiers,
