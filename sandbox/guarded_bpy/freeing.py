@@ -90,13 +90,16 @@ _HARMLESS = (
     (("armature.select_",), _EDIT_ARMATURE, _EDIT_ARMATURE),
     (("pose.select_",), _POSE, _POSE),
 )
-#: Operators that free and move nothing but what is of meshes, outside the edit modes of all else.
-_OF_MESHES = ("mesh.", "uv.", "transform.", "object.shade_", "object.mode_set", "object.editmode_toggle")
+#: Operators that free and move nothing but what is of meshes, outside the edit modes of all else. `object.shade_` is
+#: none of them: it removes the modifier that smooths by angle.
+_OF_MESHES = ("mesh.", "uv.", "transform.", "object.mode_set", "object.editmode_toggle")
+#: Those of them that free more: by material a mesh is left with one slot, and a torus is joined to what is edited.
+_BEYOND_MESHES = ("mesh.separate", "mesh.primitive_torus_add")
 #: Operators that remove no data-block.
 _SPARING = (
     *(prefix for prefixes, _began, _ends in _HARMLESS for prefix in prefixes),
     *_OF_MESHES,
-    *"armature. pose. curve. rigidbody. object.modifier_".split(),
+    *"object.shade_ armature. pose. curve. rigidbody. object.modifier_".split(),
     *"object.transform_apply object.origin_set object.duplicate object.parent_ object.constraint_".split(),
     *"object.material_slot_ object.vertex_group_ object.quadriflow_remesh object.voxel_remesh".split(),
     *"object.collection_instance_add object.grease_pencil_add".split(),
@@ -151,7 +154,7 @@ def harmless_in(idname: str, *, meshes: bool) -> tuple[frozenset[str], frozenset
 
     `meshes`: whether the script may hold parts of meshes.
     """
-    if not meshes and idname.startswith(_OF_MESHES):
+    if not meshes and idname.startswith(_OF_MESHES) and idname not in _BEYOND_MESHES:
         return _OBJECT | _EDIT_MESH, _ENTERED
     for prefixes, began, ends in _HARMLESS:
         if idname.startswith(prefixes):

@@ -16,6 +16,8 @@ from support import fork, references
 
 _MODES = {"OBJECT": "Cube", "EDIT_MESH": "Cube", "EDIT_ARMATURE": "Rig", "POSE": "Rig"}
 """Modes that such operators begin in, and the object that has to be active for them."""
+_ARGUMENTS = {"mesh.separate": {"type": "MATERIAL"}}
+"""With which an operator frees more than without."""
 
 
 def _make_scene(mode: str) -> None:
@@ -24,6 +26,10 @@ def _make_scene(mode: str) -> None:
     data, collection = bpy.data, bpy.context.collection.objects
     cube = data.objects["Cube"]
     cube.data.color_attributes.new("c", "BYTE_COLOR", "CORNER")
+    for number, face in enumerate(cube.data.polygons):
+        cube.data.materials.append(None)
+        face.material_index = number
+    bpy.ops.object.shade_auto_smooth()  # adds a modifier, in some versions not before the user's assets are read
     cube.vertex_groups.new(name="g").add([0, 1], 1.0, "REPLACE")
     cube.modifiers.new("m", "BEVEL")
     cube.constraints.new("LIMIT_LOCATION")
@@ -88,7 +94,7 @@ def _lost(mode: str, meshes: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[dic
         module, _, name = idname.partition(".")
         stale.before_operator(idname, overridden=False)
         with contextlib.suppress(RuntimeError, AttributeError):  # not for this scene, not in this Blender
-            ran += "FINISHED" in getattr(getattr(bpy.ops, module), name)()
+            ran += "FINISHED" in getattr(getattr(bpy.ops, module), name)(**_ARGUMENTS.get(idname, {}))
         if bpy.context.mode in ends:
             stale.after_operator(overridden=False)
         stale.close()

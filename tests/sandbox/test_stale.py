@@ -66,6 +66,13 @@ _LIT = "o = bpy.context.object\nc = bpy.data.collections.new('c')\nc.objects.lin
             "x.name",
         ),
         (
+            "import bmesh\no = bpy.context.object\nfor _ in range(5): o.data.materials.append(None)\nb = bmesh.new()\n"
+            "bmesh.ops.create_cube(b)\nfor i, f in enumerate(b.faces): f.material_index = i\n"
+            "b.to_mesh(o.data)\nx = o.material_slots[5]",
+            "bpy.ops.mesh.separate(type='MATERIAL')",
+            "x.link",
+        ),
+        (
             "t = bpy.data.node_groups.new('g', 'GeometryNodeTree')\nn = t.nodes.new('GeometryNodeSwitch')\n"
             "n.input_type = 'STRING'\nx = n.inputs[1]",
             "n.input_type = 'FLOAT'",
