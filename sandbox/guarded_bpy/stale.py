@@ -317,6 +317,8 @@ class Stale:
         self._invalidate_removed()
         if not _is_in(self._harmless, overridden):
             self.sweep()
+        else:
+            self.after_key()  # objects that are moved get keyframes where Blender inserts these by itself
 
     def sweep(self, there: tuple[Any, ...] = (), roots: frozenset[str] | None = None) -> None:
         """Invalidate every reference (to items under `roots`) that points to nothing any more.

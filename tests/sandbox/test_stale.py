@@ -73,6 +73,12 @@ _LIT = "o = bpy.context.object\nc = bpy.data.collections.new('c')\nc.objects.lin
             "x.link",
         ),
         (
+            _KEYS
+            + "bpy.context.scene.tool_settings.use_keyframe_insert_auto = True\nx = f.keyframe_points[3]",
+            "bpy.context.scene.frame_set(60)\nbpy.ops.transform.translate(value=(1, 0, 0))",
+            "x.co",
+        ),
+        (
             "t = bpy.data.node_groups.new('g', 'GeometryNodeTree')\nn = t.nodes.new('GeometryNodeSwitch')\n"
             "n.input_type = 'STRING'\nx = n.inputs[1]",
             "n.input_type = 'FLOAT'",
