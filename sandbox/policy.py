@@ -81,6 +81,10 @@ class Policy:
 
 #: Reasons by operator or module; {} is nothing more than what is said to the assistant.
 _OPERATOR_REASONS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("uv.move_on_axis", "uv.stitch"),
+        "Blender crashes of it where there is no UV editor: set the UVs by uv_layers[…].uv instead",
+    ),
     "render": "rendering blocks Blender and writes files: set the scene up and call the tool render_image",
     "wm": "it opens, saves, imports or exports files, or changes the session: ask the user to do it",
     "screen": "it changes the user's window: work on bpy.data instead",

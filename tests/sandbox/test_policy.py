@@ -48,6 +48,8 @@ def test_operator_modules_that_reach_out_are_refused(module: str) -> None:
         "camera.preset_add",
         "screen.area_split",
         "object.multires_external_save",
+        "uv.stitch",
+        "uv.move_on_axis",
     ],
 )
 def test_single_operators_are_refused(idname: str) -> None:
