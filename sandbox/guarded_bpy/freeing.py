@@ -93,8 +93,9 @@ _HARMLESS = (
 #: Operators that free and move nothing but what is of meshes, outside the edit modes of all else. `object.shade_` is
 #: none of them: it removes the modifier that smooths by angle.
 _OF_MESHES = ("mesh.", "uv.", "transform.", "object.mode_set", "object.editmode_toggle")
-#: Those of them that free more: by material a mesh is left with one slot, and a torus is joined to what is edited.
-_BEYOND_MESHES = ("mesh.separate", "mesh.primitive_torus_add")
+#: Operators that free more than others whose names begin as theirs: by material a mesh is left with one slot, and a
+#: torus is joined to what is edited.
+_FREEING_MORE = frozenset({"mesh.separate", "mesh.primitive_torus_add", "transform.delete_orientation"})
 #: Operators that remove no data-block.
 _SPARING = (
     *(prefix for prefixes, _began, _ends in _HARMLESS for prefix in prefixes),
@@ -154,7 +155,9 @@ def harmless_in(idname: str, *, meshes: bool) -> tuple[frozenset[str], frozenset
 
     `meshes`: whether the script may hold parts of meshes.
     """
-    if not meshes and idname.startswith(_OF_MESHES) and idname not in _BEYOND_MESHES:
+    if idname in _FREEING_MORE:
+        return frozenset(), frozenset()
+    if not meshes and idname.startswith(_OF_MESHES):
         return _OBJECT | _EDIT_MESH, _ENTERED
     for prefixes, began, ends in _HARMLESS:
         if idname.startswith(prefixes):

@@ -79,6 +79,13 @@ _LIT = "o = bpy.context.object\nc = bpy.data.collections.new('c')\nc.objects.lin
             "x.co",
         ),
         (
+            "w = bpy.context.window_manager.windows[0]\na = next(a for a in w.screen.areas if a.type == 'VIEW_3D')\n"
+            "with bpy.context.temp_override(window=w, area=a):\n    bpy.ops.transform.create_orientation(use=True)\n"
+            "x = bpy.context.scene.transform_orientation_slots[0].custom_orientation",
+            "with bpy.context.temp_override(window=w, area=a): bpy.ops.transform.delete_orientation()",
+            "x.name",
+        ),
+        (
             "t = bpy.data.node_groups.new('g', 'GeometryNodeTree')\nn = t.nodes.new('GeometryNodeSwitch')\n"
             "n.input_type = 'STRING'\nx = n.inputs[1]",
             "n.input_type = 'FLOAT'",
