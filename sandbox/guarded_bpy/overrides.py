@@ -170,6 +170,8 @@ def _plain_overrides(host: BlenderHost) -> frozenset[str]:
     return CONTEXT_MEMBERS | host.policy.readable("Context")
 
 
+#: Operators crash Blender without these: None stands for those that are there.
+_NEEDED = frozenset({"scene", "view_layer"})
 #: Up to Python 3.11, Blender looks into an override without the interpreter's lock (`Place` tells why).
 _LOOKS_BESIDE_THREADS = sys.version_info < (3, 12)
 _NO_PAUSE = nullcontext()
@@ -184,7 +186,7 @@ class Overrides:
 
     def make(self, arguments: Mapping[str, Any]) -> Override:
         """`bpy.context.temp_override(…)`."""
-        given = dict(arguments)
+        given = {name: value for name, value in arguments.items() if value is not None or name not in _NEEDED}
         scene = given.get("scene")
         if scene is not None and given.get("view_layer") is None:
             given["view_layer"] = scene.view_layers[0]  # the window's would be another scene's
