@@ -392,9 +392,8 @@ class Stale:
             frame = frame.f_back  # type: ignore[assignment]
         held: dict[int, Any] = {}
         while found:
-            loose: dict[
-                int, Any
-            ] = {}  # tuples and dicts that the collector lets go of, as it does of their items
+            # tuples and dicts that the collector lets go of, as it does of their items
+            loose: dict[int, Any] = {}
             for value in found:
                 kind = type(value)
                 if wanted[kind]:
