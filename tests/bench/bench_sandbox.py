@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import bpy
 from bl_ext.user_default.mcp_bridge import settings
-from bl_ext.user_default.mcp_bridge.sandbox import execute, rna, validate
+from bl_ext.user_default.mcp_bridge.sandbox import collector, execute, rna, validate
 from bl_ext.user_default.mcp_bridge.sandbox.compile import compile_script
 from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.watchdog import Limits, Watchdog
@@ -77,10 +77,11 @@ def _timed(compiled: Callable[[str], Prepare], code: str) -> float:
 
 
 def _guarded(code: str) -> Prepare:
-    """As `execute` does it: the watch over the limits begins before the namespace is made."""
+    """As `execute` does it: without the collector; the watch over the limits begins before the namespace is made."""
     compiled = compile_script(code)
 
     def prepare(around: contextlib.ExitStack) -> Run:
+        around.enter_context(collector.off())
         meter = around.enter_context(Watchdog(_GENEROUS))
         namespace, running = execute.prepare(compiled, policy("blender"), meter)
 
