@@ -12,12 +12,13 @@ import bmesh
 import bpy
 
 from . import bmesh_sizes, sizes
+from .crashing import CRASHING
 from .values import all_settled
 
 if TYPE_CHECKING:
     from . import BlenderHost
 
-__all__ = ("ASSETS", "CRASHING", "FILES", "Operator", "OperatorModule", "Operators")
+__all__ = ("ASSETS", "FILES", "Operator", "OperatorModule", "Operators")
 
 _EXECUTE = frozenset(
     "EXEC_DEFAULT EXEC_REGION_WIN EXEC_REGION_CHANNELS EXEC_REGION_PREVIEW EXEC_AREA EXEC_SCREEN".split()
@@ -202,32 +203,6 @@ def check_arguments(host: BlenderHost, idname: str, arguments: Mapping[str, Any]
     if rule is not None:
         host.geometry.amount(rule(arguments), f"bpy.ops.{idname}")
 
-
-def _by_corner() -> str:
-    edited = getattr(bpy.context, "objects_in_mode_unique_data", None) or []
-    if bpy.app.version >= (5, 0) or not any(
-        layer.domain == "CORNER" for o in edited if o.type == "MESH" for layer in o.data.color_attributes
-    ):
-        return ""
-    return "this Blender crashes where colours are stored by corner: leave edit mode and set color_attributes[…].data"
-
-
-def _without_modifiers() -> str:
-    others = [] if bpy.app.version >= (4, 3) else bpy.context.selected_objects
-    names = [o.name for o in others if o.type not in _MODIFIED]
-    if not names:
-        return ""
-    return f"this Blender crashes where an object that takes no modifiers is selected: deselect {', '.join(names[:5])}"
-
-
-#: Objects that take modifiers of meshes.
-_MODIFIED = frozenset({"MESH", "CURVE", "SURFACE", "FONT", "LATTICE", "CURVES", "POINTCLOUD", "VOLUME"})
-#: Operators that crash Blender in a state that can be told beforehand: why and what to do, or "".
-CRASHING: Mapping[str, Callable[[], str]] = {
-    "mesh.colors_reverse": _by_corner,
-    "mesh.colors_rotate": _by_corner,
-    "object.modifier_copy_to_selected": _without_modifiers,
-}
 
 #: Operators that evaluate the scene once a frame, over the range given or the scene's.
 _PER_FRAME = frozenset(

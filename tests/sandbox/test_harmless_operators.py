@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import freeing, operators, values
+from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import crashing, freeing, values
 from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy.stale import Stale
 from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
 
@@ -78,7 +78,7 @@ def _lost(mode: str, meshes: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[dic
     lost, ran, count = {}, 0, 0
     for idname, ends in harmless.items():
         _make_scene(mode)
-        if idname in operators.CRASHING and operators.CRASHING[idname]():
+        if idname in crashing.CRASHING and crashing.CRASHING[idname]():
             continue
         variables = dict(known)
         exec(references.GATHER, variables)

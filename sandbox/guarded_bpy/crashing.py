@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Operators that crash Blender in a state that can be told beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+import bpy
+
+__all__ = ("CRASHING",)
+
+
+def _colours_by_corner() -> str:
+    edited = getattr(bpy.context, "objects_in_mode_unique_data", None) or []
+    if bpy.app.version >= (5, 0) or not any(
+        layer.domain == "CORNER" for o in edited if o.type == "MESH" for layer in o.data.color_attributes
+    ):
+        return ""
+    return "this Blender crashes where colours are stored by corner: leave edit mode and set color_attributes[…].data"
+
+
+def _others_without_modifiers() -> str:
+    others = [] if bpy.app.version >= (4, 3) else bpy.context.selected_objects
+    names = [o.name for o in others if o.type not in _MODIFIED]
+    if not names:
+        return ""
+    return f"this Blender crashes where an object that takes no modifiers is selected: deselect {', '.join(names[:5])}"
+
+
+#: Objects that take modifiers of meshes.
+_MODIFIED: Final = frozenset(
+    {"MESH", "CURVE", "SURFACE", "FONT", "LATTICE", "CURVES", "POINTCLOUD", "VOLUME"}
+)
+
+
+def _drawing_moved() -> str:
+    if bpy.app.version >= (4, 5) or bpy.context.mode != "EDIT_GREASE_PENCIL":
+        return ""
+    return "this Blender crashes where a grease pencil is edited: leave edit mode and move the object"
+
+
+def _drawing_without_view(since: tuple[int, int] = (5, 0)) -> str:
+    if bpy.app.version < since or bpy.context.area is not None:
+        return ""
+    return (
+        "this Blender crashes where there is no 3D view: call it within bpy.context.temp_override(window=…, area=…), "
+        "the area being one of the type 'VIEW_3D'"
+    )
+
+
+def _drawing_moved_on() -> str:
+    return _drawing_moved() or _drawing_without_view()
+
+
+#: Why an operator would crash now and what to do, or "".
+CRASHING: Final[Mapping[str, Callable[[], str]]] = {
+    "mesh.colors_reverse": _colours_by_corner,
+    "mesh.colors_rotate": _colours_by_corner,
+    "object.modifier_copy_to_selected": _others_without_modifiers,
+    **dict.fromkeys(
+        (
+            *("transform.bbone_resize", "transform.mirror", "transform.push_pull", "transform.resize"),
+            *(
+                "transform.rotate",
+                "transform.shear",
+                "transform.tilt",
+                "transform.tosphere",
+                "transform.transform",
+            ),
+            "transform.translate",
+        ),
+        _drawing_moved,
+    ),
+    "grease_pencil.duplicate_move": _drawing_moved_on,
+    "grease_pencil.extrude_move": _drawing_moved_on,
+    **dict.fromkeys(
+        (
+            *(
+                "grease_pencil.delete",
+                "grease_pencil.dissolve",
+                "grease_pencil.duplicate",
+                "grease_pencil.extrude",
+            ),
+            *("grease_pencil.select_similar", "grease_pencil.set_corner_type"),
+        ),
+        _drawing_without_view,
+    ),
+    "grease_pencil.outline": partial(_drawing_without_view, (4, 5)),
+}
