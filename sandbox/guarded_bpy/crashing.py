@@ -42,7 +42,7 @@ def _drawing_moved() -> str:
 
 
 def _drawing_without_view(since: tuple[int, int] = (5, 0)) -> str:
-    if bpy.app.version < since or bpy.context.area is not None:
+    if not since <= bpy.app.version < (5, 2) or bpy.context.area is not None:
         return ""
     return (
         "this Blender crashes where there is no 3D view: call it within bpy.context.temp_override(window=…, area=…), "
