@@ -60,31 +60,22 @@ _FREED_ALONE: dict[str, frozenset[str]] = {
 #: Arrays of `stale.FRAGILE` items, and the functions that only move them.
 _GROWING = frozenset("SplinePoints SplineBezierPoints FCurveKeyframePoints GPencilStrokePoints".split())
 _GROWN_BY = frozenset({"add", "insert", "sort"})
-_OBJECT, _EDIT_MESH, _EDIT_ARMATURE, _POSE = map(
-    frozenset, (["OBJECT"], ["EDIT_MESH"], ["EDIT_ARMATURE"], ["POSE"])
-)
+_OBJECT, _EDIT_MESH = frozenset({"OBJECT"}), frozenset({"EDIT_MESH"})
+_EDIT_ARMATURE, _POSE = frozenset({"EDIT_ARMATURE"}), frozenset({"POSE"})
 #: Modes that are entered from object mode with all left where it is: edit mode has copies, and takes the place of what
 #: the data-block has when it is left.
 _ENTERED = _OBJECT | _EDIT_MESH | _EDIT_ARMATURE | _POSE
+_ADDING = tuple(
+    """
+    object.select transform. mesh.primitive_ curve.primitive_ view3d. object.light_add object.camera_add
+    object.empty_add object.text_add object.armature_add object.effector_add object.metaball_add rigidbody.object_add
+    rigidbody.world_add
+    """.split()
+)
 #: Operators that free and move nothing, by how their names begin: they select, or add data-blocks. With the modes, as
 #: `Context.mode` has them, that they have to begin in and to end in: some leave edit mode first.
 _HARMLESS = (
-    (
-        (
-            *(
-                "object.select",
-                "transform.",
-                "mesh.primitive_",
-                "curve.primitive_",
-                "view3d.",
-                "object.light_add",
-            ),
-            *("object.camera_add", "object.empty_add", "object.text_add", "object.armature_add"),
-            *("object.effector_add", "object.metaball_add", "rigidbody.object_add", "rigidbody.world_add"),
-        ),
-        _OBJECT,
-        _OBJECT,
-    ),
+    (_ADDING, _OBJECT, _OBJECT),
     (("object.mode_set",), _OBJECT, _ENTERED),
     (("mesh.select_",), _EDIT_MESH, _EDIT_MESH),
     (("armature.select_",), _EDIT_ARMATURE, _EDIT_ARMATURE),
