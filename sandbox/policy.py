@@ -85,6 +85,9 @@ _OPERATOR_REASONS: Final[Mapping[str, str]] = {
         ("uv.move_on_axis", "uv.stitch"),
         "Blender crashes of it where there is no UV editor: set the UVs by uv_layers[…].uv instead",
     ),
+    "anim.slot_channels_move_to_new_action": (
+        "Blender crashes of it where there is no animation editor: give the object an action of its own"
+    ),
     "render": "rendering blocks Blender and writes files: set the scene up and call the tool render_image",
     "wm": "it opens, saves, imports or exports files, or changes the session: ask the user to do it",
     "screen": "it changes the user's window: work on bpy.data instead",

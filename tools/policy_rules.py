@@ -227,8 +227,8 @@ HIDDEN_OPERATORS = _any(
     r"grease_pencil\.(?:fill|.*paint.*|primitive_.*|interpolate.*|pen|stroke_cutter|.*erase.*|select_.*pick)",
     r"rigidbody\..*preset.*|armature\.click_extrude|curve\.(?:draw|pen|vertex_add|click.*)|curves\.(?:draw|pen)",
     r"paint\.(?:hide_show.*gesture|mask_.*gesture)|uv\.(?:select_(?:edge_ring|loop|.*pick)|rip.*|.*slide.*)",
-    # Crash Blender: a UV editor is taken for granted (5.0 on).
-    r"uv\.(?:move_on_axis|stitch)",
+    # Crash Blender: a UV editor or an animation editor is taken for granted (5.0 on).
+    r"uv\.(?:move_on_axis|stitch)|anim\.slot_channels_move_to_new_action",
 )
 
 

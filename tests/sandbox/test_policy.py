@@ -49,6 +49,7 @@ def test_operator_modules_that_reach_out_are_refused(module: str) -> None:
         "screen.area_split",
         "object.multires_external_save",
         "uv.stitch",
+        "anim.slot_channels_move_to_new_action",
         "uv.move_on_axis",
     ],
 )
