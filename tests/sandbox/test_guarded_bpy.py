@@ -12,6 +12,7 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import settings, threads
 from bl_ext.user_default.mcp_bridge.errors import HandlerError, LimitExceeded, PolicyError
+from bl_ext.user_default.mcp_bridge.sandbox import execute
 from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import geometry, overrides, values
 
 from support import busy, fork
@@ -278,8 +279,15 @@ def test_a_function_of_blenders_shows_whose_it_is_and_nothing_of_ours() -> None:
         "[]; {}; o._idname += 1",
     ],
 )
-def test_what_is_asked_for_its_type_is_what_is_used(use: str) -> None:
-    """The collector may end a generator between any two steps, and that binds a global name anew."""
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # of generators that end after the run
+def test_what_is_asked_for_its_type_is_what_is_used(use: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The collector could end a generator between any two steps, and that binds a global name anew.
+
+    It is off while a script runs; the guards hold without that, too.
+    """
+    monkeypatch.setattr(execute.collector, "off", contextlib.nullcontext)
     script = (
         "class Own: pass\na, target, k, junk = Own(), bpy.ops.mesh.primitive_cube_add, 1, []\na._idname = 0\n"
         "def gen(box):\n    global o\n    try:\n        yield 1\n    finally:\n        o = target\n"
