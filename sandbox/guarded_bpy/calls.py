@@ -239,6 +239,13 @@ def _node_type(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
     host.geometry.touch(_owner.id_data)
 
 
+def _strip_modifier(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    if arguments.get("type") == "COMPOSITOR" and bpy.app.version < (5, 2):
+        host.refuse(
+            "this Blender crashes of a strip's compositor modifier: composite the scene that the strip shows"
+        )
+
+
 def _remap(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
     """Blender looks neither whether what takes the place of a part holds that part, nor whether it is of its kind."""
     new = arguments.get("new_id")
@@ -368,6 +375,7 @@ CHECKED: dict[str, Check] = {
     "FCurve.convert_to_samples": _frames,
     "FCurve.convert_to_keyframes": _frames,
     "Nodes.new": _node_type,
+    "StripModifiers.new": _strip_modifier,
     "ObjectModifiers.new": _modifier,
     "Context.evaluated_depsgraph_get": _evaluated,
     "ViewLayer.update": _evaluation,
