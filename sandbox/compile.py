@@ -316,9 +316,8 @@ class _Transformer(Matching):
         elif isinstance(node.type, ast.Name):
             node.type = self.visit(node.type)
         else:
-            place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
             running, stop = self.name(hooks.RUNNING, node), self.call(hooks.STOP, node)
-            node.type = ast.IfExp(running, self.visit(node.type), stop, **place)
+            node.type = self.choose(running, self.visit(node.type), stop)
         node.body = [self.tick(node), *self.visit_all(node.body)]
         return node
 

@@ -130,10 +130,8 @@ class BlenderHost:
         elif issubclass(kind, bpy.types.bpy_struct):
             access = self.members.access(kind, name)
             answer = access.plain_write if write else access.plain_read
-            if answer and write:
-                self.writers[kind, name] = access.write or BlenderHost.setattr
-            elif answer:
-                self.readers[kind, name] = access.read or BlenderHost.getattr
+            if answer:
+                self.writer(kind, name) if write else self.reader(kind, name)
         elif issubclass(kind, bpy.types.bpy_prop_collection):
             answer = name in PLAIN_COLLECTION_METHODS and not write
         else:

@@ -30,9 +30,7 @@ def _others_without_modifiers() -> str:
 
 
 #: Objects that take modifiers of meshes.
-_MODIFIED: Final = frozenset(
-    {"MESH", "CURVE", "SURFACE", "FONT", "LATTICE", "CURVES", "POINTCLOUD", "VOLUME"}
-)
+_MODIFIED: Final = frozenset("MESH CURVE SURFACE FONT LATTICE CURVES POINTCLOUD VOLUME".split())
 
 
 def _drawing_moved() -> str:
@@ -50,42 +48,28 @@ def _drawing_without_view(since: tuple[int, int] = (5, 0)) -> str:
     )
 
 
-def _drawing_moved_on() -> str:
-    return _drawing_moved() or _drawing_without_view()
-
-
 #: Why an operator would crash now and what to do, or "".
 CRASHING: Final[Mapping[str, Callable[[], str]]] = {
     "mesh.colors_reverse": _colours_by_corner,
     "mesh.colors_rotate": _colours_by_corner,
     "object.modifier_copy_to_selected": _others_without_modifiers,
     **dict.fromkeys(
-        (
-            *("transform.bbone_resize", "transform.mirror", "transform.push_pull", "transform.resize"),
-            *(
-                "transform.rotate",
-                "transform.shear",
-                "transform.tilt",
-                "transform.tosphere",
-                "transform.transform",
-            ),
-            "transform.translate",
-        ),
+        """
+        transform.bbone_resize transform.mirror transform.push_pull transform.resize transform.rotate transform.shear
+        transform.tilt transform.tosphere transform.transform transform.translate
+        """.split(),
         _drawing_moved,
     ),
-    "grease_pencil.duplicate_move": _drawing_moved_on,
-    "grease_pencil.extrude_move": _drawing_moved_on,
     **dict.fromkeys(
-        (
-            *(
-                "grease_pencil.delete",
-                "grease_pencil.dissolve",
-                "grease_pencil.duplicate",
-                "grease_pencil.extrude",
-            ),
-            *("grease_pencil.select_similar", "grease_pencil.set_corner_type"),
-        ),
+        """
+        grease_pencil.delete grease_pencil.dissolve grease_pencil.duplicate grease_pencil.extrude
+        grease_pencil.select_similar grease_pencil.set_corner_type
+        """.split(),
         _drawing_without_view,
+    ),
+    **dict.fromkeys(
+        ("grease_pencil.duplicate_move", "grease_pencil.extrude_move"),
+        lambda: _drawing_moved() or _drawing_without_view(),
     ),
     "grease_pencil.outline": partial(_drawing_without_view, (4, 5)),
 }

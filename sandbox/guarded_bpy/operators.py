@@ -90,6 +90,8 @@ class Operator:
                 self._host.refuse(f"bpy.ops.{self._idname}({name}=…): a script may not work on files")
         _, kwargs = all_settled((), kwargs)
         check_arguments(self._host, self._idname, kwargs)
+        if self._idname in CRASHING and (reason := CRASHING[self._idname]()):
+            self._host.refuse(f"bpy.ops.{self._idname}: {reason}", code="operator")
         self._host.before_operator(self._idname)
         try:
             with self._host.overrides.beside_no_thread():
@@ -197,8 +199,6 @@ def check_arguments(host: BlenderHost, idname: str, arguments: Mapping[str, Any]
             )
     if idname in _PER_FRAME:
         _check_frames(host, idname, arguments)
-    if idname in CRASHING and (reason := CRASHING[idname]()):
-        host.refuse(f"bpy.ops.{idname}: {reason}", code="operator")
     rule = _SIZES.get(idname)
     if rule is not None:
         host.geometry.amount(rule(arguments), f"bpy.ops.{idname}")
