@@ -40,11 +40,11 @@ def _drawing_moved() -> str:
 
 
 def _drawing_without_view(since: tuple[int, int] = (5, 0)) -> str:
-    if not since <= bpy.app.version < (5, 2) or bpy.context.area is not None:
+    if not since <= bpy.app.version < (5, 2) or bpy.context.region_data is not None:
         return ""
     return (
-        "this Blender crashes where there is no 3D view: call it within bpy.context.temp_override(window=…, area=…), "
-        "the area being one of the type 'VIEW_3D'"
+        "this Blender crashes where there is no 3D view: call it within "
+        "bpy.context.temp_override(window=…, area=…, region=…), of an area 'VIEW_3D' and its region 'WINDOW'"
     )
 
 
