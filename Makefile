@@ -3,22 +3,30 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv/bin/python
 ARGS ?=
+# The whole suite runs in one Blender for each processor; a part, as ARGS names it, in one.
+WORKERS = -n $(shell nproc) --dist worksteal
 SEARCHES = $(shell grep -rl "^from hypothesis" tests --include="test_*.py")
 
-.PHONY: help setup wheels extension repository install run clients test test-matrix test-window conformance bench offline soak policy-diff lint format types clean
+.PHONY: help setup wheels extension repository mcpb release install run clients test test-matrix test-window conformance bench offline soak attack clients-check policy-diff docs lint format types clean
 
 help:
 	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
 	@echo "make test           test the installed extension in Blender; ARGS='tests/sandbox -x' for a part"
-	@echo "make test-matrix    the same on newer Blenders; ARGS='--only 4.5.15' for one"
-	@echo "make test-window    the same with Blender's window, on a virtual screen (root rights, Debian)"
+	@echo "make test-matrix    the same on newer Blenders, modules and programs; ARGS='--only 4.5.15' for one"
+	@echo "make test-window    the same with the windows of two Blenders, on a virtual screen (root rights, Debian);"
+	@echo "                    ARGS='--only sid tests/window/test_panel.py' for one and a part"
 	@echo "make conformance    the official MCP conformance suites, over HTTP and over WebSocket"
+	@echo "make clients-check  real clients read what we write for them (installs them from the network, once)"
 	@echo "make bench          measure the installed extension; ARGS=calls for a part"
 	@echo "make soak           ten minutes with restless clients; MCP_BRIDGE_SOAK_SECONDS for another time"
+	@echo "make attack         search for a way out of the sandbox; ARGS='--minutes 10 --seed 1 --blender 5.0.1'"
 	@echo "make extension      the validated zip in dist/"
 	@echo "make repository     a static extension repository in dist/repository/"
+	@echo "make mcpb           the stdio shim as a bundle for Claude Desktop, and as plug-ins for Claude Code and Codex"
+	@echo "make release        zip, repository, bundle, plug-ins, notes and checksums in dist/release/"
 	@echo "make offline        record anew what the stdio shim answers while there is no Blender"
 	@echo "make policy-diff    what a Blender has and the allow-lists do not know; BPY=/path/to/python for another"
+	@echo "make docs           the pages as a site in dist/site; a link that leads nowhere makes it fail"
 	@echo "make lint, types    ruff; mypy"
 
 setup:
@@ -33,6 +41,12 @@ extension: setup
 repository: setup
 	@$(VENV) tools/extension.py repository
 
+mcpb: setup
+	@$(VENV) tools/bundles.py
+
+release: setup
+	@$(VENV) tools/release.py $(ARGS)
+
 install: setup
 	@$(VENV) tools/extension.py install build/user
 
@@ -43,17 +57,19 @@ clients: setup
 	@$(VENV) tools/clients.py
 
 test: install clients
-	@$(VENV) -m pytest $(ARGS)
+	@$(VENV) -m pytest $(or $(ARGS),$(WORKERS))
 
 test-matrix: setup
 	@$(VENV) tools/matrix.py $(ARGS)
 
 test-window: install clients
-	@$(VENV) tools/debian_root.py
-	@$(VENV) -m pytest tests/window $(ARGS)
+	@$(VENV) tools/window.py $(ARGS)
 
 conformance: install clients
 	@$(VENV) tests/conformance/run.py $(ARGS)
+
+clients-check: install clients
+	@$(VENV) tools/real_clients.py $(ARGS)
 
 bench: install
 	@$(VENV) tools/bench.py $(ARGS)
@@ -65,8 +81,14 @@ soak: install
 	@$(VENV) -m pytest tests/soak -s $(ARGS)
 	@$(VENV) -m pytest --hypothesis-profile=search $(SEARCHES)
 
+attack: install
+	@$(VENV) tools/attack.py $(ARGS)
+
 policy-diff: setup
 	@$(VENV) tools/policy_generate.py diff $(or $(BPY),$(VENV))
+
+docs: install
+	@$(VENV) tools/docs.py
 
 lint: setup
 	@$(VENV) -m ruff check .

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs the benchmarks of tests/bench against the installed extension, prints a table and writes build/bench.json.
 
-    python tools/bench.py [NAME …]     # only tests/bench/bench_NAME.py
+    python tools/bench.py [NAME …]     # only tests/bench/bench_NAME*.py
 
 Each of these files has `rows()`, which gives `support.bench.Row`s. They are no tests: nothing fails by being slow.
 """
@@ -27,7 +27,7 @@ def main(names: list[str]) -> int:
     results: dict[str, object] = {"date": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "load": os.getloadavg()[0]}
     for path in sorted(_BENCHES.glob("bench_*.py")):
         name = path.stem.removeprefix("bench_")
-        if names and name not in names:
+        if names and not name.startswith(tuple(names)):
             continue
         print(f"\n{name}")
         rows = []

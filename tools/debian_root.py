@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Debian 13 (trixie) root folder with Blender 4.3, its window's needs and Python 3.13, for tests.
+"""Root folders of Debian suites with Debian's own Blender, its window's needs and Python, for tests.
 
-    .venv/bin/python tools/debian_root.py [COMMAND …]
+    .venv/bin/python tools/debian_root.py [--suite trixie|sid] [COMMAND …]
 
-Makes the root where it is missing (about a minute and 2 GB, shared by every checkout), and runs the command in it.
-Needs Linux and root rights, for debootstrap and mounts. A command sees this checkout where it is, this machine's
+`trixie` (Debian 13) has Blender 4.3 and Python 3.13; `sid` (unstable) had Blender 5.2 and Python 3.14 when this was
+written. Makes a root where it is missing (a few minutes and 2 GB, shared by every checkout), and runs the command in
+it. Needs Linux and root rights, for debootstrap and mounts. A command sees this checkout where it is, this machine's
 network, and a /tmp of its own; when it is killed, so is everything that it started, and its mounts are gone.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
 import shutil
@@ -20,9 +22,10 @@ from pathlib import Path
 
 from blenders import CACHE, ROOT, cache_lock
 
-__all__ = ("ENVIRONMENT", "RootError", "command", "ensure")
+__all__ = ("ENVIRONMENT", "SUITES", "RootError", "command", "ensure")
 
-_SUITE = "trixie"
+#: The suites that roots are made of; the first one is meant where none is named.
+SUITES = ("trixie", "sid")
 _PACKAGES = (
     "blender",
     "bubblewrap",
@@ -31,10 +34,13 @@ _PACKAGES = (
     "libgl1",
     "libgl1-mesa-dri",
     "python3-numpy",  # without it Debian's Blender has no glTF
+    "tesseract-ocr",  # reads what is on the screen
     "xauth",
     "xdotool",
     "xvfb",
 )
+#: Suite -> what its Blender imports besides, and its package does not name.
+_MORE = {"sid": ("python3-cattr", "python3-requests")}
 
 #: The environment of a command in the root: this machine's own names paths that are not there.
 ENVIRONMENT = {"HOME": "/tmp", "LANG": "C.UTF-8", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -68,34 +74,42 @@ def command(root: Path, arguments: Sequence[str | Path]) -> list[str | Path]:
     return [*unshare, "sh", "-c", _ENTER, root, ROOT, *arguments]
 
 
-def ensure() -> Path:
-    """Return the folder of the root, made first where there is none; hold `blenders.cache_lock` meanwhile.
+def ensure(suite: str = SUITES[0]) -> Path:
+    """Return the folder of a suite's root, made first where there is none; hold `blenders.cache_lock` meanwhile.
+
+    A root stays as it was made, also where the suite moves on, as sid does: remove the folder to have it made anew.
 
     Raises:
         RootError: this machine cannot make one.
     """
-    recipe = hashlib.sha256(" ".join([_SUITE, *_PACKAGES]).encode()).hexdigest()[:12]
-    root = CACHE / f"{_SUITE}-{recipe}"
+    recipe = hashlib.sha256(" ".join([suite, *_packages(suite)]).encode()).hexdigest()[:12]
+    root = CACHE / f"{suite}-{recipe}"
     if not root.exists():
-        _make(root)
+        _make(suite, root)
     return root
 
 
-def _make(root: Path) -> None:
+def _packages(suite: str) -> tuple[str, ...]:
+    return _PACKAGES + _MORE.get(suite, ())
+
+
+def _make(suite: str, root: Path) -> None:
     if os.geteuid() != 0:
         raise RootError(
-            "making the Debian 13 root needs root rights (debootstrap and mounts): run this as root"
+            f"making the {suite} root needs root rights (debootstrap and mounts): run this as root"
         )
     if shutil.which("debootstrap") is None:
         _run(["apt-get", "update", "-q"])
         _run(["apt-get", "install", "-q", "-y", "--no-install-recommends", "debootstrap"])
-    print(f"making a Debian 13 root with Blender in {root} …", flush=True)
+    print(f"making a root of Debian {suite} with Blender in {root} …", flush=True)
     new = root.with_suffix(".new")
     shutil.rmtree(new, ignore_errors=True)
-    _run(["debootstrap", "--variant=minbase", _SUITE, new])
-    apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y"]
+    _run(["debootstrap", "--variant=minbase", suite, new])
+    # Unstable's lists are valid for a week, which a mirror may lag behind; their signatures are checked all the same.
+    options = ["-q", "-y", "-o", "Acquire::Check-Valid-Until=false"]
+    apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *options]
     _run(command(new, [*apt, "update"]))
-    _run(command(new, [*apt, "install", "--no-install-recommends", *_PACKAGES]))
+    _run(command(new, [*apt, "install", "--no-install-recommends", *_packages(suite)]))
     _run(command(new, ["apt-get", "clean"]))
     _run(command(new, ["ln", "-s", "/proc/self/mounts", "/etc/mtab"]))  # Blender looks for it, and warns
     new.rename(root)
@@ -109,14 +123,22 @@ def _run(arguments: list[str | Path]) -> None:
 
 
 def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        description="Make a root with Debian's Blender, and run a command in it."
+    )
+    parser.add_argument("--suite", choices=SUITES, default=SUITES[0], help="default: %(default)s")
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="what to run; without it, show the root")
+    options = parser.parse_args(arguments)
     try:
         with cache_lock():
-            root = ensure()
+            root = ensure(options.suite)
     except RootError as error:
         print(error, file=sys.stderr)
         return 1
     print(root)
-    return subprocess.run(command(root, arguments), env=ENVIRONMENT).returncode if arguments else 0
+    if not options.command:
+        return 0
+    return subprocess.run(command(root, options.command), env=ENVIRONMENT).returncode
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from pathlib import Path
 import libraries
 from blenders import ROOT
 
-__all__ = ("build", "digest", "install", "repository")
+__all__ = ("build", "digest", "generate", "install", "repository")
 
 DIST = ROOT / "dist"
 _INSTALLER = ROOT / "tools" / "install_in_blender.py"
@@ -66,11 +66,17 @@ def build(dist: Path = DIST) -> Path:
 def repository(dist: Path = DIST) -> Path:
     """Make a static extension repository, ready for any web server, and return its folder."""
     folder = dist / "repository"
+    generate(build(dist), folder)
+    return folder
+
+
+def generate(package: Path, folder: Path) -> None:
+    """Make `folder` a static repository of one validated zip; what was in it goes."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    shutil.copy(build(dist), folder)
+    shutil.copy(package, folder)
+    _blender_ext("validate", package)
     _blender_ext("server-generate", "--repo-dir", folder, "--html")
-    return folder
 
 
 def digest(path: Path) -> str:

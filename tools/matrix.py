@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the tests on every Blender of tools/blenders.py: `make test-matrix`.
+"""Run the tests on every Blender of tools/blenders.py, and on the programs of the Debian roots: `make test-matrix`.
 
-    .venv/bin/python tools/matrix.py [--only VERSION] [PYTEST-ARGUMENT …]
+    .venv/bin/python tools/matrix.py [--only VERSION-OR-SUITE] [PYTEST-ARGUMENT …]
 
-Blenders that run on this Python get a virtual environment each; the others run on the Python of the Debian 13
-root. Both are kept in the cache that all checkouts share.
+Modules that run on this Python get a virtual environment each; the others run on the Python of the Debian 13 root.
+Both are kept in the cache that all checkouts share. Programs run the tests of tests/program: as artists have them,
+they install the extension, serve without a window, and start themselves again for what is confined.
 """
 
 from __future__ import annotations
@@ -21,7 +22,18 @@ import clients
 import debian_root
 import environment
 import extension
+import window
 from blenders import BUILD, CACHE, DEFAULT, MATRIX, ROOT, Blender, cache_lock
+
+_PROGRAM = "tests/program"
+#: The whole suite runs in one Blender for each processor, as `make test` has it.
+_WORKERS = ("-n", str(len(os.sched_getaffinity(0))), "--dist", "worksteal")
+
+
+def _concerns(arguments: Sequence[str], *, programs: bool) -> bool:
+    """Whether pytest's arguments ask for tests of programs, or of modules; without a path they ask for all."""
+    paths = [argument for argument in arguments if argument.startswith("tests/")]
+    return not paths or any(path.startswith(_PROGRAM) == programs for path in paths)
 
 
 def _here(blender: Blender) -> list[str | Path]:
@@ -48,37 +60,53 @@ def _in_root(blender: Blender) -> list[str | Path]:
     return python
 
 
+def prepare(blender: Blender, package: Path) -> tuple[list[str | Path], dict[str, str]]:
+    """Install the extension for one Blender; return the command of its Python and the environment to run that in.
+
+    Raises:
+        environment.SetupError: its Python could not be set up.
+        debian_root.RootError: the same, for one that needs the Debian root.
+    """
+    here = blender.python == DEFAULT.python
+    with cache_lock():
+        python = _here(blender) if here else _in_root(blender)
+    user = BUILD / f"bpy-{blender.version}" / "user"
+    extension.install(package, user, blender=python)
+    env = dict(os.environ if here else debian_root.ENVIRONMENT) | {"BLENDER_USER_RESOURCES": str(user)}
+    return python, env
+
+
 def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
     """Run the tests on one Blender, show pytest's output, and tell whether they passed."""
-    here = blender.python == DEFAULT.python
     try:
-        with cache_lock():
-            python = _here(blender) if here else _in_root(blender)
+        python, env = prepare(blender, package)
         clients.ensure(blender.python)
     except (environment.SetupError, debian_root.RootError) as error:
         print(error)
         return False
-    user = BUILD / f"bpy-{blender.version}" / "user"
-    extension.install(package, user, blender=python)
-    pytest = [*python, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    env = dict(os.environ if here else debian_root.ENVIRONMENT) | {"BLENDER_USER_RESOURCES": str(user)}
+    pytest = [*python, "-m", "pytest", "-p", "no:cacheprovider", *(arguments or _WORKERS)]
     return subprocess.run(pytest, env=env, cwd=ROOT).returncode == 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run the tests on every Blender; arguments go to pytest.")
-    parser.add_argument("--only", choices=[blender.version for blender in MATRIX])
+    parser.add_argument("--only", choices=[*(blender.version for blender in MATRIX), *debian_root.SUITES])
     options, arguments = parser.parse_known_args()
     package = extension.build()
     failed = []
     for blender in MATRIX:
-        if options.only not in (None, blender.version):
+        if options.only not in (None, blender.version) or not _concerns(arguments, programs=False):
             continue
         print(f"\n── Blender {blender.version}, Python {blender.python}", flush=True)
         started = time.monotonic()
         if not test(blender, package, arguments):
             failed.append(blender.version)
         print(f"── {time.monotonic() - started:.0f} s", flush=True)
+    for suite in debian_root.SUITES:
+        if options.only not in (None, suite) or not _concerns(arguments, programs=True):
+            continue
+        if not window.run_tests(suite, arguments, _PROGRAM):
+            failed.append(f"of Debian {suite}")
     if failed:
         print(f"failed on Blender {', '.join(failed)}")
     return bool(failed)

@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-LISTS = ROOT / "sandbox" / "allowlists"
+LISTS = ROOT / "sandbox" / "facts" / "allowlists"
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import policy_rules as rules  # noqa: E402
@@ -40,7 +40,7 @@ def room(name: str) -> ModuleType:
 
 def dump(target: str) -> None:
     """Pickle this Blender's index to `target`."""
-    index = room("sandbox.rna").build()
+    index = room("sandbox.reference.rna").build()
     Path(target).write_bytes(pickle.dumps(index))
 
 
@@ -53,7 +53,7 @@ def load(python: str) -> Any:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if not target.exists():
             raise SystemExit(f"{python} could not be asked:\n{done.stdout}\n{done.stderr}")
-        room("sandbox.rna")
+        room("sandbox.reference.rna")
         return pickle.loads(target.read_bytes())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The review behind `sandbox/allowlists`: what a script may use of Blender, decided by kind, by struct, by member.
+"""The review behind `sandbox/facts/allowlists`: what scripts may use of Blender, decided by kind, by struct, by member.
 
 `policy_generate.py` applies these rules to the RNA of every supported Blender and writes the allow-lists. The
 lists, not the rules, are what the guard reads: what a new Blender adds stays refused until the lists are
@@ -64,6 +64,8 @@ HIDDEN_PROPERTIES = _any(
     r"WorkSpace\.(?!name$|name_full$|screens$).*",
     r"ID\.(?:preview|asset_data|override_library|library_weak_reference|runtime_data)",
     r".*\.(?:packed_file|packed_files|bytecode|bytecode_hash|custom_bytecode|custom_bytecode_hash)",
+    # Blender frees these as they are read, and shows freed memory.
+    r"Curves\.normals",
     # Reading the palette of these tool settings kills Blender 4.2.
     r"ToolSettings\.uv_sculpt|UvSculpt\.palette|Paint\.palette",
     r"Area\.(?!type$|ui_type$|spaces$|regions$|x$|y$|width$|height$|show_menus$).*",
@@ -98,7 +100,7 @@ FIXED_PROPERTIES = _any(
     r"ViewLayer\.(?:active_.*module)|MovieClip\..*|UnitSettings\.(?:is_.*)",
 )
 
-#: Texts that are neither name nor label and therefore need a check of their value; see guarded_bpy/values.py.
+#: Texts that are neither name nor label and therefore need a check of their value; see blender/writers.py.
 PATH_SUBTYPES = frozenset({"FILE_PATH", "DIR_PATH", "BYTE_STRING", "FILE_NAME", "PASSWORD"})
 #: Path properties that may be written after a check of the value.
 CHECKED_PATHS = frozenset({"RenderSettings.filepath"})

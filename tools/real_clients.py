@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The programs of assistants that can be installed without an account, to see whether they read what we write for them.
+
+    .venv/bin/python tools/real_clients.py [PYTEST-ARGUMENT …]      make clients-check
+
+Each is installed once, at a pinned version, into the cache that all checkouts share; what cannot be installed is told,
+and its checks are skipped with that word.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import clients
+from blenders import CACHE, ROOT, cache_lock
+
+__all__ = ("PROGRAMS", "NotInstalled", "Program", "install")
+
+FOLDER = CACHE / "real-clients"
+_LONGEST_S = 900
+
+
+class NotInstalled(Exception):
+    """The program cannot be had here; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The npm package of a client, and the name of its program."""
+
+    package: str
+    name: str
+
+
+#: By the client's id in server/clients/config/table.py; and the program that checks bundles for Claude Desktop.
+PROGRAMS = {
+    "claude_code": Program("@anthropic-ai/claude-code@2.1.330", "claude"),
+    "codex": Program("@openai/codex@0.169.0", "codex"),
+    "gemini": Program("@google/gemini-cli@0.61.0", "gemini"),
+    "qwen": Program("@qwen-code/qwen-code@0.24.4", "qwen"),
+    "opencode": Program("opencode-ai@1.18.33", "opencode"),
+    "continue": Program("@continuedev/cli@1.5.47", "cn"),
+    "cline_cli": Program("cline@3.0.65", "cline"),
+    "mcpb": Program("@anthropic-ai/mcpb@2.1.2", "mcpb"),
+}
+
+
+def path() -> str:
+    """What PATH has to be for these programs: with the Node.js that the tests have."""
+    return f"{clients.NODE.parent}{os.pathsep}{os.environ['PATH']}"
+
+
+def install(program: Program) -> Path:
+    """Return the program, which is installed if need be. Raises NotInstalled."""
+    folder = FOLDER / re.sub("[/@]", "_", program.package)
+    found = folder / "node_modules" / ".bin" / program.name
+    stamp = folder / "installed"
+    with cache_lock():
+        if not stamp.exists():
+            _npm(folder, program.package)
+            stamp.touch()
+    return found
+
+
+def _npm(folder: Path, package: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "package.json").write_text('{"private": true}', encoding="utf-8")
+    npm = clients.NODE.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    command = [clients.NODE, npm, "install", "--no-audit", "--no-fund", "--loglevel", "error", package]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=os.environ | {"PATH": path()},
+            capture_output=True,
+            text=True,
+            timeout=_LONGEST_S,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotInstalled(f"{package} cannot be installed: {error}") from error
+    if done.returncode != 0:
+        raise NotInstalled(f"{package} cannot be installed: {done.stderr[-500:]}")
+
+
+if __name__ == "__main__":
+    sys.exit(
+        subprocess.run(
+            [sys.executable, "-m", "pytest", "tests/real_clients", *sys.argv[1:]], cwd=ROOT
+        ).returncode
+    )
