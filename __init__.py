@@ -12,9 +12,9 @@ from importlib import import_module
 
 #: Rooms with `register()` and `unregister()`, in the order in which they come up.
 _ROOMS: tuple[str, ...] = (
-    ".signals",
-    ".threads",
-    ".folders",
+    ".base.sigpipe",
+    ".base.threads",
+    ".base.folders",
     ".preferences",
     ".importers.local",
     ".server",

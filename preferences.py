@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from . import settings
+from .base import settings
 
 __all__ = ("get", "register", "unregister")
 
@@ -175,7 +175,7 @@ class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
         name="Keep Journal (Days)",
         description="How long the record of what assistants did is kept",
         default=_DEFAULTS.journal_days,
-        min=1,
+        min=30,
         max=3650,
         update=_pass_on,
     )
@@ -183,6 +183,21 @@ class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
         name="Keep Scripts in Journal",
         description="Record the text of each script, not only its length and outcome",
         default=_DEFAULTS.journal_code,
+        update=_pass_on,
+    )
+
+    extension_tools: BoolProperty(
+        name="Tools of Other Extensions",
+        description="Let assistants use tools that other enabled extensions offer. They are not sandboxed; what "
+        "changes something is asked about like a script",
+        default=_DEFAULTS.extension_tools,
+        update=_pass_on,
+    )
+
+    otlp_endpoint: StringProperty(
+        name="Send Traces To",
+        description="Address of an OpenTelemetry collector, such as http://127.0.0.1:4318, that is told how long "
+        "requests take. Counts from the next start of the server",
         update=_pass_on,
     )
 
@@ -242,11 +257,17 @@ class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
 def chosen(preferences: Any) -> dict[str, Any]:
     """Return the fields that the user has set."""
     names: Iterable[str] = MCP_BRIDGE_Preferences.__annotations__
-    values = {name: getattr(preferences, name) for name in names if preferences.is_property_set(name)}
+    values = {name: _bounded(preferences, name) for name in names if preferences.is_property_set(name)}
     if "file_folders" in values:  # Blender's file browser may give a path beside the .blend
         parts = values["file_folders"].split(os.pathsep)
         values["file_folders"] = os.pathsep.join(bpy.path.abspath(part) for part in parts)
     return {name: value for name, value in values.items() if value != ""}
+
+
+def _bounded(preferences: Any, name: str) -> Any:
+    """What the user set, no less than may be set now: what was saved before may be below that."""
+    value = getattr(preferences, name)
+    return max(value, preferences.bl_rna.properties[name].hard_min) if type(value) in (int, float) else value
 
 
 def get() -> Any:

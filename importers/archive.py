@@ -8,8 +8,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from ..errors import ExternalServiceError
-from .paths import inside
+from ..base.errors import ExternalServiceError
+from ..base.paths import inside
 
 __all__ = ("unpack",)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from ..errors import BridgeError
+from ..base.errors import BridgeError
 from . import download
 from .download import Site
 from .polyhaven import api as polyhaven

@@ -10,7 +10,7 @@ import re
 import secrets
 from pathlib import Path
 
-from ..errors import ExternalServiceError
+from ..base.errors import ExternalServiceError
 
 __all__ = ("FILE", "add", "is_id")
 

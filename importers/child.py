@@ -2,7 +2,7 @@
 """What opens a foreign file, in a confined Blender without a window, and writes a clean .blend.
 
 FOLDER/job.json says what to do (see `Job`), FOLDER/files/ holds the files. FOLDER/asset.blend gets one collection,
-FOLDER/report.json a `Report`. No extension is registered there: the child has this module and what it imports.
+and the answer is a `Report`. No extension is registered there: the child has this module and what it imports.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NotRequired, TypedDict
 import bpy
 from mathutils import Matrix, Vector
 
-from ..errors import BridgeError
+from ..base.errors import BridgeError
 from .archive import unpack
 from .scrub import strip
 
@@ -63,12 +63,12 @@ class _Refused(Exception):
     """The file can't be used; the message is for the user."""
 
 
-def main(folder: Path) -> None:
-    """Do the job of this folder."""
+def main(folder: Path) -> Report:
+    """Do the job of this folder, and report on it."""
     job: Job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     convert = _picture if job["format"] == "picture" else _convert
     try:
-        report = convert(job, folder / "files" / job["file"], folder / "asset.blend")
+        return convert(job, folder / "files" / job["file"], folder / "asset.blend")
     except (
         _Refused,
         BridgeError,
@@ -76,8 +76,7 @@ def main(folder: Path) -> None:
         OSError,
         ValueError,
     ) as error:  # operators fail with RuntimeError
-        report = Report(error=str(error).strip() or type(error).__name__)
-    (folder / "report.json").write_text(json.dumps(report), encoding="utf-8")
+        return Report(error=str(error).strip() or type(error).__name__)
 
 
 def _convert(job: Job, path: Path, result: Path) -> Report:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import bpy
 
-from ..errors import ExternalServiceError
-from ..sandbox.supervisor import ProcessStatus, Spec, Supervisor
+from ..base.errors import ExternalServiceError
+from ..sandbox.confinement import ProcessStatus, Spec, Supervisor
 from .download import Cancelled, Flag
 
 __all__ = ("run",)
@@ -26,8 +26,10 @@ _EXPLANATIONS = {
 }
 
 
-def run(here: Supervisor, program: str, folder: Path, cancelled: Flag | None) -> None:
+def run(here: Supervisor, program: str, folder: Path, cancelled: Flag | None) -> bytes:
     """Run the Python program `folder/program`, which is given the folder and may use nothing else.
+
+    Gives its first answer (`answering.opened`), empty where it gave none.
 
     Raises ExternalServiceError when it was stopped or failed, Cancelled.
     """
@@ -41,6 +43,7 @@ def run(here: Supervisor, program: str, folder: Path, cancelled: Flag | None) ->
         net_policy="deny",
         allowed_hosts=(),
         env=(("BLENDER_USER_RESOURCES", str(folder / "blender")),),
+        answers=True,
     )
     handle = here.start(spec)
     while (status := here.wait(handle, _LOOK_S)).state == "running":
@@ -48,7 +51,8 @@ def run(here: Supervisor, program: str, folder: Path, cancelled: Flag | None) ->
             here.kill(handle)
             raise Cancelled("Cancelled.")
     if status.state != "exited" or status.exit_code != 0:
-        raise ExternalServiceError(f"The file could not be opened: {_why(status)}.")
+        raise ExternalServiceError(f"The file could not be opened: {_why(status)}{here.last_words(handle)}.")
+    return here.receive(handle, _LOOK_S) or b""
 
 
 def _why(status: ProcessStatus) -> str:

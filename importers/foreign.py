@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..errors import ExternalServiceError
-from ..sandbox.supervisor import Supervisor
+from ..base.errors import ExternalServiceError
+from ..sandbox.confinement import Supervisor
 from . import confined
 from .work import Work
 
@@ -22,15 +22,19 @@ __all__ = ("Clean", "opened", "scratch")
 _LONGEST_REPORT = 16 * 1024 * 1024
 #: All that the child has of the extension, as a package of its own name, and what starts it.
 _PROGRAM = (
-    "errors.py",
-    *(f"importers/{name}.py" for name in ("__init__", "archive", "child", "paths", "scrub")),
+    "base/errors.py",
+    "base/paths.py",
+    "sandbox/confinement/answering.py",
+    *(f"importers/{name}.py" for name in ("__init__", "archive", "child", "scrub")),
 )
 _MAIN = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[-1])
+from bridge.sandbox.confinement import answering
+say = answering.opened()
 from bridge.importers import child
-child.main(Path(sys.argv[-1]))
+say(child.main(Path(sys.argv[-1])))
 """
 
 
@@ -72,15 +76,16 @@ def opened(work: Work, job: Mapping[str, Any], files: Mapping[PurePosixPath, Pat
             _lay_out(folder, job, files)
         except OSError as error:
             raise ExternalServiceError(f"The files can't be laid out: {error.strerror or error}.") from error
-        confined.run(work.supervisor, "main.py", folder, work.cancelled)
-        yield _read(folder, str(job["title"]))
+        report = confined.run(work.supervisor, "main.py", folder, work.cancelled)
+        yield _read(report, folder, str(job["title"]))
 
 
 def _lay_out(folder: Path, job: Mapping[str, Any], files: Mapping[PurePosixPath, Path]) -> None:
     """Copies throughout: what the child may touch is neither the cache nor the extension."""
-    (folder / "bridge" / "importers").mkdir(parents=True)
     for module in _PROGRAM:
-        shutil.copyfile(Path(__file__).parent.parent / module, folder / "bridge" / module)
+        place = folder / "bridge" / module
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(Path(__file__).parent.parent / module, place)
     (folder / "main.py").write_text(_MAIN, encoding="utf-8")
     for name, path in files.items():
         place = folder / "files" / name
@@ -89,11 +94,10 @@ def _lay_out(folder: Path, job: Mapping[str, Any], files: Mapping[PurePosixPath,
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
 
 
-def _read(folder: Path, title: str) -> Clean:
+def _read(answer: bytes, folder: Path, title: str) -> Clean:
     """What the child says; it read a foreign file, so what it says is not believed without a look."""
     try:
-        with (folder / "report.json").open("rb") as file:
-            report = json.loads(file.read(_LONGEST_REPORT))
+        report = json.loads(answer[:_LONGEST_REPORT])
         if "error" in report:
             raise ExternalServiceError(f"“{title}” can't be opened: {str(report['error'])[:500]}")
         clean = Clean(

@@ -6,7 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ("Identity", "configure", "current")
+__all__ = ("COLLECTOR", "THIS_COMPUTER", "Identity", "configure", "current")
+
+#: Stand in place of an asset service: what the user runs elsewhere, and what runs on this computer.
+COLLECTOR, THIS_COMPUTER = "collector", "this computer"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from .. import folders, settings
+from ..base import folders, settings
 from . import identity
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ def _user_agent() -> str:
 
 
 def _barred(service: str) -> str | None:
-    if service not in settings.current().asset_services:
+    if service == identity.THIS_COMPUTER:
+        return None
+    if service != identity.COLLECTOR and service not in settings.current().asset_services:
         return "it is not among the Asset Services that are allowed in the preferences of MCP Bridge."
     if bpy.app.online_access:
         return None

@@ -14,8 +14,8 @@ from typing import Any
 import bpy
 from mathutils import Matrix, Vector
 
-from ..errors import ExternalServiceError
-from ..sandbox.undo import Modes
+from ..base.errors import ExternalServiceError
+from ..sandbox.run.undo import Modes
 from . import catalogues, scrub
 from . import credit as credits_room
 from .credit import PROPERTY, Credit

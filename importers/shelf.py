@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..errors import ExternalServiceError
+from ..base.errors import ExternalServiceError
 from .browse import Entry
 
 __all__ = ("MOST_RECENT", "Shelf")

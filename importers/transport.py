@@ -25,8 +25,8 @@ from functools import cache
 from typing import Any, Protocol
 from urllib.parse import quote, urljoin, urlsplit
 
-from .. import threads
-from ..errors import BridgeError, ExternalServiceError
+from ..base import threads
+from ..base.errors import BridgeError, Cancelled, ExternalServiceError
 from . import identity
 
 __all__ = (
@@ -51,10 +51,6 @@ POLL_S = 0.05
 _NAT64, _COMPATIBLE = ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96")
 #: What may stand in an address as it is; a service's file name may have letters that may not.
 _URL_SIGNS = "!#$%&'()*+,/:;=?@[]~"
-
-
-class Cancelled(BridgeError):
-    """Somebody cancelled the transfer; nothing of it is left."""
 
 
 class HttpError(ExternalServiceError):

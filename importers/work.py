@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from .. import main_thread
-from ..sandbox.supervisor import Supervisor, current
+from ..base import main_thread
+from ..sandbox.confinement import Supervisor, current
 from .cache import Cache
 from .download import Cancelled, Flag, RemoteFile, Site, megabytes
 

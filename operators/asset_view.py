@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from .. import jobs, main_thread, threads
-from ..errors import BridgeError
+from ..base import jobs, main_thread, threads
+from ..base.errors import BridgeError, PolicyError
 
 if TYPE_CHECKING:
     from ..importers.browse import Entry, Page
@@ -58,7 +58,7 @@ class Question:
     password: str = field(default="", repr=False)
 
 
-class Asked(BridgeError):
+class Asked(PolicyError):
     """The work ends here, until the user has answered."""
 
     def __init__(self, question: Question) -> None:

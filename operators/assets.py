@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
-from .. import jobs, settings
-from ..errors import BridgeError
+from ..base import jobs, settings
+from ..base.errors import BridgeError
 from . import asset_view
 
 if TYPE_CHECKING:

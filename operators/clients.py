@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Give a client its configuration, and shut a client out."""
+"""Connect a client: write or copy its configuration; shut a client out."""
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..errors import BridgeError
-from ..server import client_config
-from . import state
+from ..base.errors import BridgeError, ExternalServiceError
+from ..server import access
+from ..server.clients.config import files, snippets, table
+from . import room, state
 
 __all__ = ("register", "unregister")
 
@@ -30,7 +32,7 @@ class MCP_BRIDGE_OT_copy_configuration(bpy.types.Operator):
     client: EnumProperty(
         name="Client",
         description="The program that the assistant runs in",
-        items=[(kind.id, kind.label, "") for kind in client_config.CLIENTS],
+        items=[(kind.id, kind.label, "") for kind in table.CLIENTS],
         options={"SKIP_SAVE"},
     )
     form: EnumProperty(
@@ -44,24 +46,124 @@ class MCP_BRIDGE_OT_copy_configuration(bpy.types.Operator):
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: bpy.types.OperatorProperties) -> str:
-        kind = client_config.find(properties.client)
+        kind = table.find(properties.client)
         return f"Copy what connects {kind.label} to Blender. It goes into {_place(kind)}"
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        kind = client_config.find(self.client)
+        kind = table.find(self.client)
         here = state.here()
         try:
-            client_config.snippet(kind, self.form, here, "")  # before a token is made that nobody gets
-            facts = client_config.copied(kind, self.form, here)
+            snippets.snippet(kind, self.form, here, "")  # before a token is made that nobody gets
+            facts = snippets.copied(kind, self.form, here)
             _, token = state.store().mint(kind.label, copied=facts, replaces=self.replaces)
         except (BridgeError, ValueError) as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        context.window_manager.clipboard = client_config.snippet(kind, self.form, here, token)
+        context.window_manager.clipboard = snippets.snippet(kind, self.form, here, token)
         place = _place(kind)
         folder = os.path.dirname(os.path.expanduser(place))
         state.copied(state.Pasted(kind.label, place, kind.how, folder if os.path.isdir(folder) else ""))
         self.report({"INFO"}, f"Copied the configuration for {kind.label}: paste it into {place}")
+        return {"FINISHED"}
+
+
+class MCP_BRIDGE_OT_connect_client(bpy.types.Operator):
+    """Write what connects this client to Blender into its own configuration file, after showing it"""
+
+    bl_idname = "mcp_bridge.connect_client"
+    bl_label = "Connect"
+
+    client: EnumProperty(
+        name="Client",
+        description="The program that the assistant runs in",
+        items=[(kind.id, kind.label, "") for kind in table.CLIENTS],
+        options={"SKIP_SAVE"},
+    )
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: bpy.types.OperatorProperties) -> str:
+        kind = table.find(properties.client)
+        return f"Show what connects {kind.label} to Blender, and write it into {_place(kind)} if you agree"
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        kind = table.find(self.client)
+        try:
+            self.shown = _proposed(kind, _HIDDEN)
+        except BridgeError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return context.window_manager.invoke_props_dialog(
+            self,
+            width=room.of(context).width,
+            title=f"Connect {kind.label}",
+            confirm_text="Write",
+            cancel_default=True,
+        )
+
+    def draw(self, context: bpy.types.Context) -> None:
+        from ..panels import connecting
+
+        kind = table.find(self.client)
+        connecting.draw(self.layout, kind, self.shown, snippets.link(kind, state.here()), context)
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        kind = table.find(self.client)
+        path = files.where(kind, sys.platform, os.environ)
+        facts = {**snippets.copied(kind, "stdio", state.here()), "file": str(path)}
+        own = [entry.id for entry in _written(kind)]
+        minted = ""
+        try:
+            if getattr(self, "shown", _proposed(kind, _HIDDEN)) != _proposed(kind, _HIDDEN):
+                raise ExternalServiceError(f"{path} has changed meanwhile: look at it again.")
+            # The file has room for one: whose token stood in it has none any more.
+            entry, token = state.store().mint(kind.label, copied=facts, replaces=own[0] if own else "")
+            minted = entry.id
+            for client_id in own:
+                _shut_out(client_id)
+            files.write(_proposed(kind, token))
+        except BridgeError as error:
+            if minted:
+                _shut_out(minted)
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        state.refresh()
+        self.report({"INFO"}, f"{kind.label} is connected by {path}: restart it")
+        return {"FINISHED"}
+
+
+class MCP_BRIDGE_OT_take_out_client(bpy.types.Operator):
+    """Take Blender out of this client's configuration file, and shut it out"""
+
+    bl_idname = "mcp_bridge.take_out_client"
+    bl_label = "Take Out"
+
+    client_id: StringProperty(options={"SKIP_SAVE"})
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: bpy.types.OperatorProperties) -> str:
+        entry = _entry(properties.client_id)
+        return f"Take Blender out of {entry.copied['file']}" if entry else cls.__doc__ or ""
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        return context.window_manager.invoke_confirm(
+            self, event, title="Take Blender out of this client's file?", confirm_text="Take Out"
+        )
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        entry = _entry(self.client_id)
+        if entry is None or "file" not in entry.copied:
+            self.report({"ERROR"}, "This client's configuration was not written by Blender")
+            return {"CANCELLED"}
+        path = Path(entry.copied["file"])
+        try:
+            change = files.disconnect(table.find(entry.copied["client"]), path)
+            if change.before is not None and change.before != change.after:
+                files.write(change)
+            _shut_out(entry.id)
+        except BridgeError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        self.report({"INFO"}, f"{entry.name} is no longer connected")
         return {"FINISHED"}
 
 
@@ -143,11 +245,46 @@ class MCP_BRIDGE_OT_forget_client(bpy.types.Operator):
         return {"FINISHED"}
 
 
-def _place(kind: client_config.ClientKind) -> str:
-    return client_config.place(kind, sys.platform, os.environ)
+#: Stands for the token where a change is shown.
+_HIDDEN = "a token of its own"
+
+
+def _proposed(kind: table.ClientKind, token: str) -> files.Change:
+    """What connects this client. Raises ExternalServiceError where its file cannot be edited."""
+    path = files.where(kind, sys.platform, os.environ)
+    return files.connect(kind, path, snippets.entry(kind, "stdio", state.here(), token))
+
+
+def _written(kind: table.ClientKind) -> list[access.Entry]:
+    """The entries of this client that were written into its file and are still good."""
+    return [
+        entry
+        for entry in state.store().entries()
+        if entry.copied.get("client") == kind.id and "file" in entry.copied and entry.revoked is None
+    ]
+
+
+def _entry(client_id: str) -> access.Entry | None:
+    return next((entry for entry in state.view.clients if entry.id == client_id), None)
+
+
+def _shut_out(client_id: str) -> None:
+    """End a client and forget it. Raises BridgeError."""
+    state.store().revoke(client_id)
+    bridge = state.running_bridge()
+    if bridge:
+        bridge.disconnect(client_id)
+    state.store().forget(client_id)
+    state.refresh()
+
+
+def _place(kind: table.ClientKind) -> str:
+    return table.place(kind, sys.platform, os.environ)
 
 
 _CLASSES = (
+    MCP_BRIDGE_OT_connect_client,
+    MCP_BRIDGE_OT_take_out_client,
     MCP_BRIDGE_OT_copy_configuration,
     MCP_BRIDGE_OT_hide_hint,
     MCP_BRIDGE_OT_revoke_client,

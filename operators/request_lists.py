@@ -7,8 +7,8 @@ from typing import Any
 import bpy
 from bpy.props import CollectionProperty, IntProperty
 
-from ..sandbox import review
-from ..sandbox.review.request import Entry
+from .. import approvals
+from ..approvals.request import Entry
 
 __all__ = ("LINES", "ROWS", "SUMMARY", "fill", "is_listed", "picture", "register", "show", "unregister")
 
@@ -51,7 +51,7 @@ def picture(request_id: str, when: str) -> int:
 
 def _load_pictures(request_id: str) -> None:
     """Load the pictures of the request that is looked at, and forget those of the one before."""
-    kept = review.store()
+    kept = approvals.store()
     if kept is None or _pictures is None:
         return
     _pictures.clear()

@@ -7,11 +7,12 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, IntProperty, StringProperty
 
-from .. import journal
-from ..errors import BridgeError
-from ..sandbox import review, undo
-from ..sandbox.review.desk import Desk
-from ..sandbox.review.request import Entry
+from .. import approvals
+from ..approvals.desk import Desk
+from ..approvals.request import Entry
+from ..base import journal
+from ..base.errors import BridgeError, ExternalServiceError, PolicyError
+from ..sandbox.run import undo
 from ..scene import events
 from . import request_lists, room, state
 
@@ -39,10 +40,10 @@ class _OfRequest:
 
     def step(self, do: Callable[[Desk], object]) -> set[Any]:
         """Take a step at the desk, and show what has become of it."""
-        desk = review.current()
+        desk = approvals.current()
         try:
             if desk is None:
-                raise BridgeError("The bridge does not run any more")
+                raise ExternalServiceError("The bridge does not run any more")
             do(desk)
         except BridgeError as error:
             self.report({"WARNING"}, str(error))
@@ -114,7 +115,7 @@ class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
 
     def _confirm(self, desk: Desk) -> None:
         if self.opened and not request_lists.is_listed(self):
-            raise BridgeError("Another request was opened meanwhile: look at this one again")
+            raise PolicyError("Another request was opened meanwhile: look at this one again")
         entry = desk.confirm(self.request_id, sha256=self.sha256, revision=self.revision, by=_BY)
         if self.trust and entry.request.tool == "execute_blender_code":
             desk.trust(entry.request.client_id, entry.request.requester)
@@ -165,7 +166,7 @@ class MCP_BRIDGE_OT_undo_request(_OfRequest, bpy.types.Operator):
     def _undo(self, desk: Desk) -> None:
         entry = desk.get(self.request_id)
         if entry.undone or entry.applied_revision != events.settled():
-            raise BridgeError("The scene has changed since this script ran: it cannot be undone alone")
+            raise PolicyError("The scene has changed since this script ran: it cannot be undone alone")
         undo.take_back(self.request_id)
         desk.undone(self.request_id)
         self.report({"INFO"}, f"Undone: {entry.title}")
@@ -255,7 +256,7 @@ class MCP_BRIDGE_OT_ask_again(bpy.types.Operator):
     client_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        desk = review.current()
+        desk = approvals.current()
         if desk is not None:
             desk.distrust(self.client_id)
         state.refresh()

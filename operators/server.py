@@ -5,7 +5,7 @@ from typing import Any
 
 import bpy
 
-from ..errors import BridgeError
+from ..base.errors import BridgeError
 from . import state
 
 __all__ = ("register", "unregister")

@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from .. import settings
-from ..errors import BridgeError
-from ..listeners import Listeners
-from ..sandbox import review, supervisor
-from ..sandbox.review.desk import WAIT_LIMIT_S
-from ..sandbox.review.request import Entry as Request
-from ..sandbox.supervisor.process import Confinement
+from .. import approvals
+from ..approvals.desk import WAIT_LIMIT_S
+from ..approvals.request import Entry as Request
+from ..base import settings
+from ..base.errors import BridgeError
+from ..base.signal import Signal
+from ..sandbox import confinement as supervisor
+from ..sandbox.confinement.process import Confinement
 from ..scene import events
-from ..server import access, client_config, discovery
+from ..server import access, discovery
+from ..server.clients.config import files, snippets, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,6 +48,7 @@ __all__ = (
 )
 
 _INTERVAL_S = 1.0
+_LOOK_EVERY_S = 10.0
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _MOST_DONE = 12
 _MOST_ALERTS = 3
@@ -75,13 +78,17 @@ class View:
     error: str = ""
     connected: tuple[str, ...] = ()
     clients: tuple[access.Entry, ...] = ()
-    notices: tuple[client_config.Notice, ...] = ()
+    notices: tuple[snippets.Notice, ...] = ()
+    #: The programs on this computer that can be connected.
+    installed: tuple[table.ClientKind, ...] = ()
     settings: settings.Settings = field(default_factory=settings.Settings)
     pasted: Pasted | None = None
     #: What holds a rehearsal, as "out of reach" has just been proved; None as long as that is not known.
     confinement: Confinement | None = None
     #: Why nothing holds one here.
     unconfined: str = ""
+    #: Why the last rehearsal could not be held, or not to its end; empty where it was.
+    rehearsal_failure: str = ""
     #: All requests, the newest first, and how long ago each was made.
     requests: tuple[Request, ...] = ()
     ages: Mapping[str, str] = field(default_factory=dict)
@@ -105,15 +112,23 @@ class View:
 
 
 view = View()
-_listeners: Listeners[[]] = Listeners()
+_listeners: Signal[[]] = Signal()
 _pasted: Pasted | None = None
+#: When the programs were looked for last, and which were there.
+_looked: tuple[float, tuple[table.ClientKind, ...]] | None = None
 _by_id: dict[str, Request] = {}
-_noted: set[str] = set()
+_noted: set[tuple[str, str]] = set()
+"""Requests and the alarms about them that the user has taken note of."""
 
 
 def bridge_module() -> Any:
     """`server.bridge` if it has been loaded, else None: as long as it has not, nothing runs."""
-    return sys.modules.get(f"{_ROOT}.server.bridge")
+    return _loaded("server.bridge")
+
+
+def _loaded(module: str) -> Any:
+    """A module of the extension, or None: the panel loads none that nobody has needed yet."""
+    return sys.modules.get(f"{_ROOT}.{module}")
 
 
 def running_bridge() -> Any:
@@ -127,10 +142,10 @@ def store() -> access.TokenStore:
     return access.TokenStore(discovery.user_folder() / "clients.json")
 
 
-def here() -> client_config.Here:
+def here() -> snippets.Here:
     """This Blender as a client's configuration has to name it."""
     bridge = running_bridge()
-    return client_config.Here(
+    return snippets.Here(
         python=sys.executable,
         shim=str(Path(__file__).resolve().parent.parent / "server" / "stdio_shim.py"),
         host=discovery.reachable_host(bridge.host if bridge else ""),
@@ -146,13 +161,15 @@ def request(request_id: str) -> Request | None:
 
 def note(request_id: str) -> None:
     """The user has taken note of the alert of this request."""
-    _noted.add(request_id)
+    entry = _by_id.get(request_id)
+    if entry is not None:
+        _noted.add((entry.id, entry.alarm))
     refresh()
 
 
 def listen(listener: Callable[[], None]) -> Callable[[], None]:
     """Call `listener` after `view` was replaced. Gives the function that ends this."""
-    return _listeners.add(listener)
+    return _listeners.connect(listener)
 
 
 def copied(pasted: Pasted | None) -> None:
@@ -170,7 +187,7 @@ def refresh() -> None:
         view = now
         _by_id.clear()
         _by_id.update((entry.id, entry) for entry in now.requests)
-        _listeners.tell()
+        _listeners.emit()
         for window in bpy.context.window_manager.windows:
             for area in window.screen.areas:
                 if area.type in _AREAS:
@@ -179,7 +196,7 @@ def refresh() -> None:
 
 def _gather() -> View:
     try:
-        shown = View(settings=settings.current(), pasted=_pasted, loads=events.loads())
+        shown = View(settings=settings.current(), pasted=_pasted, loads=events.loads(), installed=_programs())
     except BridgeError as error:
         return View(error=str(error))
     module, bridge = bridge_module(), running_bridge()
@@ -196,29 +213,33 @@ def _gather() -> View:
         if not bpy.app.background:
             supervisor.current().find_out()  # once; a thread of its own tries
     held = supervisor.current()
-    shown = replace(shown, confinement=held.confinement(), unconfined=held.unconfined())
+    rehearsals = _loaded("sandbox.rehearsal.rehearse")
+    shown = replace(
+        shown,
+        confinement=held.confinement(),
+        unconfined=held.unconfined(),
+        rehearsal_failure=rehearsals.last_failure() if rehearsals else "",
+    )
     shown = _with_requests(shown)
     try:
         clients = _store.entries()
         notices = _notices(clients, bridge)
     except BridgeError as error:
         return replace(shown, error=shown.error or str(error))
-    _end_requests_of_revoked(clients)
     return replace(shown, clients=clients, notices=notices)
 
 
-def _end_requests_of_revoked(clients: tuple[access.Entry, ...]) -> None:
-    """A client may have been revoked in another Blender."""
-    desk = review.current()
-    if desk is not None:
-        waiting = {entry.request.client_id for entry in desk.entries() if not entry.ended}
-        for client in clients:
-            if client.revoked and client.id in waiting:
-                desk.revoke(client.id)
+def _programs() -> tuple[table.ClientKind, ...]:
+    """The programs that can be connected, looked for once in a while: each costs a look at some folders."""
+    global _looked
+    now = time.monotonic()
+    if _looked is None or now - _looked[0] > _LOOK_EVERY_S:
+        _looked = now, files.installed(sys.platform, os.environ)
+    return _looked[1]
 
 
 def _with_requests(shown: View) -> View:
-    desk = review.current()
+    desk = approvals.current()
     if desk is None:
         return shown
     desk.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
@@ -233,7 +254,9 @@ def _with_requests(shown: View) -> View:
         waiting=sum(entry.state == "waiting" for entry in opened),
         open=opened,
         done=tuple(sorted((e for e in entries if e.ended), key=lambda e: -e.updated)[:_MOST_DONE]),
-        alerts=tuple(entry for entry in entries if entry.alert and entry.id not in _noted)[:_MOST_ALERTS],
+        alerts=tuple(entry for entry in entries if entry.alarm and (entry.id, entry.alarm) not in _noted)[
+            :_MOST_ALERTS
+        ],
         undoable=_undoable(entries),
     )
 
@@ -252,12 +275,12 @@ def _age(seconds: float) -> str:
     return f"{minutes // 60} h" if minutes >= 60 else f"{minutes} min" if minutes else "now"
 
 
-def _notices(clients: tuple[access.Entry, ...], bridge: Any) -> tuple[client_config.Notice, ...]:
+def _notices(clients: tuple[access.Entry, ...], bridge: Any) -> tuple[snippets.Notice, ...]:
     if not clients:
         return ()
     others = {instance.port for instance in discovery.instances() if instance.pid != os.getpid()}
     away = bridge.door.turned_away if bridge else ()
-    return tuple(client_config.notices(clients, here(), turned_away=away, other_ports=others))
+    return tuple(snippets.notices(clients, here(), turned_away=away, other_ports=others))
 
 
 def _tick() -> float:
@@ -278,7 +301,7 @@ def register() -> None:
 
 def unregister() -> None:
     """Stop, and forget."""
-    global view, _pasted
+    global view, _pasted, _looked
     if bpy.app.timers.is_registered(_tick):
         bpy.app.timers.unregister(_tick)
-    view, _pasted = View(), None
+    view, _pasted, _looked = View(), None, None

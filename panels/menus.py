@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The menus behind Copy Client Configuration."""
+"""The menus behind Connect and Copy Client Configuration."""
 
 from __future__ import annotations
 
@@ -8,11 +8,34 @@ from typing import Any
 import bpy
 
 from ..operators import state
-from ..server import client_config
+from ..server.clients.config import table
 
 __all__ = ("register", "unregister")
 
 _FORMS = {"http": "HTTP", "ws": "WebSocket"}
+
+
+class MCP_BRIDGE_MT_connect(bpy.types.Menu):
+    """Choose one of the programs on this computer that assistants run in"""
+
+    bl_idname = "MCP_BRIDGE_MT_connect"
+    bl_label = "Connect…"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout: Any = self.layout
+        for kind in state.view.installed:
+            button = layout.operator("mcp_bridge.connect_client", text=kind.label, translate=False)
+            button.client = kind.id
+        if not state.view.installed:
+            layout.label(text="No program was found that can be connected")
+        written = [entry for entry in state.view.clients if "file" in entry.copied and entry.revoked is None]
+        if written:
+            layout.separator()
+        for entry in written:
+            button = layout.operator(
+                "mcp_bridge.take_out_client", text=f"Take Out {entry.name}", icon="X", translate=False
+            )
+            button.client_id = entry.id
 
 
 class MCP_BRIDGE_MT_copy_configuration(bpy.types.Menu):
@@ -23,7 +46,7 @@ class MCP_BRIDGE_MT_copy_configuration(bpy.types.Menu):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
-        for kind in client_config.CLIENTS:
+        for kind in table.CLIENTS:
             _entry(layout, kind, kind.forms[0], kind.label)
         layout.separator()
         layout.menu(MCP_BRIDGE_MT_copy_address.bl_idname)
@@ -38,19 +61,19 @@ class MCP_BRIDGE_MT_copy_address(bpy.types.Menu):
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
         layout.enabled = bool(state.view.address)
-        for kind in client_config.CLIENTS:
+        for kind in table.CLIENTS:
             for form in kind.forms:
                 if form in _FORMS:
                     _entry(layout, kind, form, f"{kind.label} ({_FORMS[form]})")
 
 
-def _entry(layout: bpy.types.UILayout, kind: client_config.ClientKind, form: str, text: str) -> None:
+def _entry(layout: bpy.types.UILayout, kind: table.ClientKind, form: str, text: str) -> None:
     button = layout.operator("mcp_bridge.copy_configuration", text=text, translate=False)
     button.client = kind.id
     button.form = form
 
 
-_CLASSES = (MCP_BRIDGE_MT_copy_address, MCP_BRIDGE_MT_copy_configuration)
+_CLASSES = (MCP_BRIDGE_MT_connect, MCP_BRIDGE_MT_copy_address, MCP_BRIDGE_MT_copy_configuration)
 
 
 def register() -> None:

@@ -31,6 +31,7 @@ _SECTIONS = (
             "output_limit_kb",
             "rate_limit",
             "rehearsal_blender",
+            "extension_tools",
         ),
     ),
     ("files", "Files", False, ("file_folders",)),
@@ -39,7 +40,15 @@ _SECTIONS = (
         "records",
         "Journal and Log",
         True,
-        ("journal_days", "journal_code", "log_level", "log_format", "log_handler", "log_file"),
+        (
+            "journal_days",
+            "journal_code",
+            "log_level",
+            "log_format",
+            "log_handler",
+            "log_file",
+            "otlp_endpoint",
+        ),
     ),
 )
 
@@ -95,4 +104,5 @@ def _draw_clients(layout: bpy.types.UILayout) -> None:
             row.operator("mcp_bridge.revoke_client", text="", icon="X").client_id = entry.id
     if not state.view.clients:
         column.label(text="No client has a configuration yet")
+    layout.menu("MCP_BRIDGE_MT_connect", icon="LINKED")
     layout.menu("MCP_BRIDGE_MT_copy_configuration", icon="COPYDOWN")

@@ -12,8 +12,8 @@ from ..operators.request_lists import LINES, ROWS, SUMMARY, is_listed, picture
 from .text import paragraph
 
 if TYPE_CHECKING:
+    from ..approvals.request import Entry
     from ..operators.room import Room
-    from ..sandbox.review.request import Entry
 
 __all__ = ("draw_review", "register", "unregister")
 
@@ -188,8 +188,13 @@ def _draw_done(row: Any, entry: Entry) -> None:
 def _draw_alert(box: Any, entry: Entry, context: bpy.types.Context) -> None:
     box.alert = True
     row = box.row()
-    row.label(text="Reaching out of Blender", icon="ERROR")
-    said = f"“{entry.title}” of {entry.request.requester} tries to use {entry.alert}, outside of Blender."
+    who = f"“{entry.title}” of {entry.request.requester}"
+    if entry.broke_out:
+        row.label(text="Attempt to break out", icon="ERROR")
+        said = f"{who} was stopped. {entry.broke_out}"
+    else:
+        row.label(text="Reaching out of Blender", icon="ERROR")
+        said = f"{who} tries to use {entry.alert}, outside of Blender."
     paragraph(box, said, context)
     row.operator("mcp_bridge.note_alert", text="", icon="X", emboss=False).request_id = entry.id
 

@@ -15,7 +15,7 @@ from .text import paragraph
 
 if TYPE_CHECKING:
     from ..server.access import Entry
-    from ..server.client_config import Notice
+    from ..server.clients.config.snippets import Notice
 
 __all__ = ("SECURITY", "register", "unregister")
 
@@ -33,9 +33,11 @@ class MCP_BRIDGE_PT_server(_Tab, bpy.types.Panel):
     bl_label = "MCP Bridge"
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, view = self.layout, state.view
+        layout: Any = self.layout
+        view = state.view
         if view.error:
             paragraph(layout.box(), view.error, context, icon="ERROR")
+        confinement.draw_failure(layout, context)
         if view.address:
             row = layout.row()
             row.label(text=f"Running on port {view.port}", icon="LINKED", translate=False)
@@ -71,6 +73,7 @@ class MCP_BRIDGE_PT_clients(_Tab, bpy.types.Panel):
             column.label(text=name, icon="CHECKMARK", translate=False)
         if view.address and not view.connected:
             column.label(text="None connected", icon="BLANK1")
+        layout.menu("MCP_BRIDGE_MT_connect", icon="LINKED")
         layout.menu("MCP_BRIDGE_MT_copy_configuration", icon="COPYDOWN")
         if view.pasted:
             _draw_pasted(layout.box(), view.pasted, context)

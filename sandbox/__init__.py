@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a text to a decision, and from a decision to a run."""
+"""Runs one script, and keeps it from everything else. Each room says at its top what belongs there."""

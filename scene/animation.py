@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import bpy
 
-from ..errors import InvalidParamsError
-from ..names import did_you_mean, quoted
-from ..sandbox import paths
+from ..base.errors import InvalidParamsError
+from ..base.names import did_you_mean, quoted
+from . import data_paths
 from .describe import find
 
 __all__ = ("KINDS", "Kind", "animation", "blocks_of", "curves_of", "curves_of_action", "target")
@@ -103,7 +103,7 @@ def target(kind: Kind, name: str, data_path: str) -> dict[str, Any]:
     """
     owner: Any = find(getattr(bpy.data, KINDS[kind]), name, kind.replace("_", " "))
     try:
-        steps = paths.split_data_path(data_path)
+        steps = data_paths.split_data_path(data_path)
     except ValueError as error:
         raise InvalidParamsError(str(error)) from None
     index = steps.pop() if len(steps) > 1 and isinstance(steps[-1], int) else -1

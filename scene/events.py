@@ -17,8 +17,8 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from .. import jobs
-from ..listeners import Listeners
+from ..base import jobs
+from ..base.signal import Signal
 from . import history
 from .census import census
 from .contents import contents
@@ -62,7 +62,7 @@ _loads = 0
 _saved = -1
 _selection: tuple[str | None, int] = (None, 0)
 _quiet = 0
-_listeners: Listeners[[]] = Listeners()
+_listeners: Signal[[]] = Signal()
 _unlisten: Callable[[], None] | None = None
 _census = b""
 #: What `contents` said last, at which revision and frames.
@@ -158,7 +158,7 @@ def take() -> Changes:
 
 def listen(listener: Callable[[], None]) -> Callable[[], None]:
     """Call `listener` on the main thread whenever the first change after a `take` happens. Gives what ends it."""
-    return _listeners.add(listener)
+    return _listeners.connect(listener)
 
 
 def _note(note: Callable[[Changes], None], *, counts: bool = True) -> None:
@@ -170,7 +170,7 @@ def _note(note: Callable[[Changes], None], *, counts: bool = True) -> None:
         note(_pending)
         tell = first and bool(_pending)
     if tell:
-        _listeners.tell()
+        _listeners.emit()
 
 
 @persistent

@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from .. import main_thread
-from ..listeners import Listeners
+from ..base import main_thread
+from ..base.signal import Signal
 
 __all__ = (
     "Event",
@@ -58,7 +58,7 @@ class Event:
 _events: deque[Event] = deque(maxlen=_MOST)
 _number = 0
 _lock = threading.Lock()
-_listeners: Listeners[[Event]] = Listeners()
+_listeners: Signal[[Event]] = Signal()
 _seen: dict[str, Any] = {}
 
 
@@ -81,7 +81,7 @@ def complete_since(revision: int) -> bool:
 
 def listen(listener: Callable[[Event], None]) -> Callable[[], None]:
     """Call `listener` with each event, on the thread where it happened. Gives what ends it."""
-    return _listeners.add(listener)
+    return _listeners.connect(listener)
 
 
 def happened(
@@ -104,7 +104,7 @@ def happened(
             }
             new = replace(new, names=_bounded(merged))
         _events.append(new)
-    _listeners.tell(new)
+    _listeners.emit(new)
 
 
 def looked(revision: int, names: Mapping[str, Collection[str]], *, selection: bool) -> None:

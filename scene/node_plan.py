@@ -11,8 +11,8 @@ from typing import Any
 
 import bpy
 
-from ..errors import InvalidParamsError
-from ..names import did_you_mean, quoted
+from ..base.errors import InvalidParamsError
+from ..base.names import did_you_mean, quoted
 from . import node_tree
 from .node_tree import KINDS, Kind, Standard
 

@@ -30,7 +30,7 @@ from typing import Any, Literal
 
 import bpy
 
-from ..errors import InvalidParamsError
+from ..base.errors import InvalidParamsError
 from .describe import find
 from .node_bench import bench_for, is_of_scene, scratch
 

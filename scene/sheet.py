@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from ..errors import InvalidParamsError
+from ..base.errors import InvalidParamsError
 from . import events, labels, letters, picture
 from .describe import find
 
@@ -58,10 +58,10 @@ class Sheet:
     bare: Any
     note: str
 
-    def encoded(self) -> bytes:
-        """The picture as PNG."""
+    def encoded(self, picture_format: picture.Format) -> bytes:
+        """The picture in this format."""
         height, width = self.pixels.shape[:2]
-        return picture.encode((self.pixels / np.float32(255)).ravel(), width, height, "png")
+        return picture.encode((self.pixels / np.float32(255)).ravel(), width, height, picture_format)
 
 
 @dataclass(frozen=True, slots=True)

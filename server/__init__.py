@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import sys
 
-from .. import jobs, main_thread
-from ..sandbox import review, supervisor
+from .. import approvals
+from ..base import jobs, main_thread
+from ..sandbox import confinement
 
 
 def register() -> None:
@@ -18,7 +19,7 @@ def unregister() -> None:
     bridge = sys.modules.get(f"{__name__}.bridge")  # not imported: never started
     if bridge is not None:
         bridge.stop()
-        review.close()
+        approvals.close()
     main_thread.stop()
     jobs.registry.cancel_all()
-    supervisor.shutdown()
+    confinement.shutdown()

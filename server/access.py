@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may talk to the bridge: named, revocable tokens, the Host and Origin checks, and a rate limit.
+"""Who may talk to the bridge: named, revocable tokens, checked after Host and Origin (`clients.authority`).
 
 What a client says of itself is not trusted; its token is. Every client has a token of its own, so that one
 can be shut out without the others noticing. The file keeps SHA-256 digests only: tokens are 256 random bits,
-so a digest gives nothing away, and a lost file lets nobody in.
-
-A loopback port alone does not keep web pages out (DNS rebinding, cross-site WebSockets), therefore Host and
-Origin are checked before the token. Nothing here touches sockets or `bpy`.
+so a digest gives nothing away, and a lost file lets nobody in. Nothing here touches sockets or `bpy`.
 """
 
 from __future__ import annotations
@@ -17,15 +14,15 @@ import json
 import logging
 import secrets
 import time
-from collections import deque
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
-from ..errors import SettingsError
+from ..base.errors import SettingsError
 from . import private_file
+from .clients.authority import Names, read_authority, read_origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -39,11 +36,8 @@ __all__ = (
     "Access",
     "Client",
     "Entry",
-    "RateLimiter",
     "Refusal",
     "TokenStore",
-    "check_host",
-    "check_origin",
     "new_token",
 )
 
@@ -52,8 +46,8 @@ __all__ = (
 SUBPROTOCOL = "mcp"
 TOKEN_SUBPROTOCOL = "mcp.token."  # noqa: S105 - the prefix, not a token
 
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+#: The blanks that may stand around a header's value (RFC 9110, 5.6.3); Python's `strip` takes more for blank.
+_OWS = " \t"
 _FORMAT = 1
 #: A configuration that was copied and never used is dropped when the same client's is copied this much later.
 _UNUSED_LIFETIME_S = 24 * 3600.0
@@ -77,17 +71,21 @@ LOCAL_CLIENT = Client("local", "Local stdio client")
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is turned away: an HTTP status and a sentence for whoever reads the client's log."""
+    """Why a request is turned away: an HTTP status and a sentence for whoever reads the client's log.
+
+    `revoked`: its token was good once, so that its bearer may be told why in the way of the protocol.
+    """
 
     status: int
     message: str
+    revoked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One token as the file keeps it. Times are ISO 8601 in UTC; `revoked` is None while the token is good.
 
-    `copied` is what the copied configuration said (paths, port), for `client_config` to compare later.
+    `copied` is what the copied configuration said (paths, port), for `clients.config.snippets` to compare later.
     `every_tool`: this client's list has all tools, not only the common ones.
     """
 
@@ -181,6 +179,10 @@ class TokenStore:
         with self._edit() as entries:
             entries[:] = [entry for entry in entries if entry.id != client_id or entry.revoked is None]
 
+    def good(self) -> frozenset[str]:
+        """Return the ids of the clients whose token is good."""
+        return frozenset(entry.id for entry in self.entries() if entry.revoked is None)
+
     def find(self, token: str) -> Entry | None:
         """Return the entry of `token`, a revoked one too, or None. Takes as long if it is not there."""
         digest = _digest(token)
@@ -262,6 +264,8 @@ class Access:
     `port` is the one that is listened on, `host` the address it was bound to. `allowed_hosts` are further
     names (`BLENDER_MCP_ALLOWED_HOSTS`), each with or without a port. `fixed` maps tokens that are not in the
     store (this run's local one, the environment's) to their clients.
+
+    Raises SettingsError for an allowed name that is no host name.
     """
 
     def __init__(
@@ -275,17 +279,20 @@ class Access:
     ) -> None:
         self._store = store
         self._port = port
-        self._allowed_hosts = (*allowed_hosts, *_own_name(host, port))
+        try:
+            self._names = Names(port, host, allowed_hosts)
+        except ValueError as error:
+            raise SettingsError(f"BLENDER_MCP_ALLOWED_HOSTS: {error}") from None
         #: Ids of the clients that came with a revoked token: their configuration wants replacing.
         self.turned_away: set[str] = set()
+        #: Ids of the clients that came in by a token of the store, until they are shut out.
+        self.came_in: set[str] = set()
         self._fixed = {_digest(token): client for token, client in (fixed or {}).items() if token}
 
     def check_source(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None:
         """Check Host and Origin alone, as for a page that needs no token. Header names as ASGI gives them."""
         fields = _fields(headers)
-        return check_host(fields.get("host", []), self._port, self._allowed_hosts) or check_origin(
-            fields.get("origin", []), self._port, self._allowed_hosts
-        )
+        return self._check_host(fields.get("host", [])) or self._check_origin(fields.get("origin", []))
 
     def authorize(self, headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> Client | Refusal:
         """Return who asks, or why not. To be called before the handshake's 101 and before a body is read.
@@ -306,6 +313,33 @@ class Access:
                 return client
         return self._from_store(token)
 
+    def shut_out(self) -> frozenset[str]:
+        """Return, once each, the ids of clients that came in and whose token is good no more.
+
+        It was revoked, or has gone from the record, by whichever Blender. Raises SettingsError when nobody can tell.
+        """
+        gone = frozenset(self.came_in - self._store.good())
+        self.came_in -= gone
+        return gone
+
+    def _check_host(self, values: list[str]) -> Refusal | None:
+        if len(values) != 1:
+            return Refusal(400, "A request needs exactly one Host header.")
+        if self._names.has(read_authority(values[0])):
+            return None
+        return Refusal(
+            403,
+            f"Host {values[0]!r} is not allowed. "
+            f"Use 127.0.0.1:{self._port}, or add the name to BLENDER_MCP_ALLOWED_HOSTS.",
+        )
+
+    def _check_origin(self, values: list[str]) -> Refusal | None:
+        """Programs send no Origin, browsers always do: none is good, and so is our own."""
+        if not values or (len(values) == 1 and self._names.has(read_origin(values[0]))):
+            return None
+        shown = ", ".join(map(repr, values))
+        return Refusal(403, f"Origin {shown} is not allowed: web pages may not control Blender.")
+
     def _from_store(self, token: str) -> Client | Refusal:
         try:
             entry = self._store.find(token)
@@ -314,60 +348,16 @@ class Access:
             _log.error("%s", error)
             return Refusal(503, "Blender's list of clients cannot be read; Blender's MCP panel says more.")
         if client:
+            self.came_in.add(client.id)
             return client
         if entry:
             self.turned_away.add(entry.id)
-            return Refusal(401, f"The token of {entry.name!r} was revoked in Blender. {_COPY_AGAIN}")
+            text = f"The token of {entry.name!r} was revoked in Blender. {_COPY_AGAIN}"
+            return Refusal(401, text, revoked=True)
         return Refusal(401, f"This token is not known to Blender. {_COPY_AGAIN}")
 
 
 _COPY_AGAIN = "In Blender's MCP panel use Copy Client Configuration and replace the old one by it."
-
-
-def check_host(values: Collection[str], port: int, allowed: Collection[str] = ()) -> Refusal | None:
-    """Check the Host header, given all its `values` (there must be exactly one); None means good.
-
-    Good are the loopback names with `port`, and the `allowed` names: with any port, or with their own.
-    """
-    if len(values) != 1:
-        return Refusal(400, "A request needs exactly one Host header.")
-    (value,) = values
-    if _is_ours(value.strip().lower(), port, allowed):
-        return None
-    return Refusal(
-        403,
-        f"Host {value!r} is not allowed. Use 127.0.0.1:{port}, or add the name to BLENDER_MCP_ALLOWED_HOSTS.",
-    )
-
-
-def check_origin(values: Collection[str], port: int, allowed: Collection[str] = ()) -> Refusal | None:
-    """Check the Origin header. None given is good (programs send none, browsers always do), so is our own."""
-    for value in values:
-        scheme, _, name = value.strip().lower().partition("://")
-        if not _has_port(name):
-            name = f"{name}:{_DEFAULT_PORTS.get(scheme)}"
-        if scheme not in _DEFAULT_PORTS or not _is_ours(name, port, allowed):
-            return Refusal(403, f"Origin {value!r} is not allowed: web pages may not control Blender.")
-    return None
-
-
-class RateLimiter:
-    """At most `limit` events of each key within any `window_s` seconds. The time is passed in (monotonic)."""
-
-    def __init__(self, limit: int, window_s: float) -> None:
-        self.limit = limit
-        self.window_s = window_s
-        self._events: dict[str, deque[float]] = {}
-
-    def admit(self, key: str, now: float) -> float:
-        """Count an event of `key` at `now`. Returns 0.0 if within the limit, else the seconds to wait."""
-        events = self._events.setdefault(key, deque())
-        while events and events[0] <= now - self.window_s:
-            events.popleft()
-        if len(events) >= self.limit:
-            return events[0] + self.window_s - now if events else self.window_s
-        events.append(now)
-        return 0.0
 
 
 def _digest(token: str) -> str:
@@ -392,7 +382,7 @@ def _parse(record: Any) -> Iterable[Entry]:
 def _fields(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, list[str]]:
     fields: dict[str, list[str]] = {}
     for name, value in headers:
-        fields.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        fields.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1").strip(_OWS))
     return fields
 
 
@@ -401,34 +391,17 @@ def _token(fields: Mapping[str, list[str]], query: bytes) -> str | Refusal:
     if len(authorization) > 1:
         return Refusal(400, "A request may have only one Authorization header.")
     if authorization:
-        scheme, _, token = authorization[0].strip().partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
+        scheme, _, token = authorization[0].strip(_OWS).partition(" ")
+        if scheme.lower() != "bearer" or not token.strip(_OWS):
             return Refusal(401, "Authorization must be 'Bearer <token>'.")
-        return token.strip()
+        return token.strip(_OWS)
     asked = parse_qs(query.decode("latin-1")).get("token", [])
     offered = [
-        name.strip().removeprefix(TOKEN_SUBPROTOCOL)
+        name.strip(_OWS).removeprefix(TOKEN_SUBPROTOCOL)
         for value in fields.get("sec-websocket-protocol", [])
         for name in value.split(",")
-        if name.strip().startswith(TOKEN_SUBPROTOCOL)
+        if name.strip(_OWS).startswith(TOKEN_SUBPROTOCOL)
     ]
     for token in (*asked, *offered):
         return token
     return Refusal(401, f"A token is needed: 'Authorization: Bearer <token>'. {_COPY_AGAIN}")
-
-
-def _own_name(host: str, port: int) -> tuple[str, ...]:
-    """The Host name of a bound address; a wildcard address has none, its names must be allowed by hand."""
-    if host in ("", "0.0.0.0", "::"):  # noqa: S104 - compared, not bound
-        return ()
-    return (f"[{host}]:{port}" if ":" in host else f"{host}:{port}",)
-
-
-def _is_ours(name: str, port: int, allowed: Collection[str]) -> bool:
-    bare = name.rpartition(":")[0] if _has_port(name) else name
-    names = {entry.strip().lower() for entry in allowed}
-    return name in {f"{host}:{port}" for host in _LOOPBACK} or name in names or bare in names
-
-
-def _has_port(name: str) -> bool:
-    return name.rpartition("]")[2].rpartition(":")[1] == ":"

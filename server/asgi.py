@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One port: WebSocket and Streamable HTTP on `/mcp`, `GET /health`, `GET /metrics`.
 
-Who asks is settled first: Host, Origin and token before the 101 and before a byte of a body is read.
+Who asks is settled first: Host, Origin and token before the 101 and before a byte of a body is read. Of a request whose
+token was revoked only the id is read, for the answer that says so.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from . import http_messages, websocket
 from .access import Refusal
+from .clients.watch import watch
 from .dispatch import MAX_IN_FLIGHT, Dispatcher
 from .http_messages import HttpError, Receive, Scope, Send
+from .mcp import jsonrpc, wire
 from .mcp.errors import SERVER_BUSY
 from .streamable_http import StreamableHttp
+from .transport.shares import Held, Places, Unread
 
 if TYPE_CHECKING:
     from .access import Client
@@ -25,8 +30,15 @@ MCP, HEALTH, METRICS = "/mcp", "/health", "/metrics"
 
 #: A message may be this large, in bytes.
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+#: Answers that wait for clients may have so many bytes together, and half-received messages those of one and a half.
+MAX_UNREAD_BYTES = 96 * 1024 * 1024
 #: WebSockets, and HTTP requests, open at once.
 MAX_CONNECTIONS = 64
+
+#: As much is read of a request whose token was revoked, to answer it.
+_MOST_OF_REVOKED = 64 * 1024
+#: Whose places those take.
+_REVOKED = "revoked"
 
 _log = logging.getLogger(__name__)
 
@@ -36,12 +48,16 @@ class Door(Protocol):
 
     def check_source(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None: ...
     def authorize(self, headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> Client | Refusal: ...
+    @property
+    def came_in(self) -> Collection[str]: ...
+    def shut_out(self) -> Collection[str]: ...
 
 
 class App:
     """The ASGI application.
 
-    `health` gives what `/health` shows to anybody on this computer, `metrics` the Prometheus text.
+    `health` gives what `/health` shows to anybody on this computer, `metrics` the Prometheus text. `shut_out` is told,
+    on the loop, of each client that may come in no more; what it has open here was ended by then.
     """
 
     def __init__(
@@ -51,6 +67,7 @@ class App:
         *,
         health: Callable[[], dict[str, Any]],
         metrics: Callable[[], bytes],
+        shut_out: Callable[[str], object] = lambda _client_id: None,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
         max_connections: int = MAX_CONNECTIONS,
         max_in_flight: int = MAX_IN_FLIGHT,
@@ -61,9 +78,14 @@ class App:
         self._door = door
         self._health = health
         self._metrics = metrics
+        self._told_of_shut_out = shut_out
         self._max_in_flight = max_in_flight
         self._dispatcher: Dispatcher | None = None
         self._http: StreamableHttp | None = None
+        #: What all connections may hold together.
+        self.held = Held(max_message_bytes * 3 // 2)
+        self.unread = Unread(MAX_UNREAD_BYTES)
+        self._places = Places(max_connections)
         #: Whose connections and requests are open, and how each is dropped.
         self._open: list[tuple[str, Callable[[], None]]] = []
 
@@ -93,10 +115,18 @@ class App:
         return len(self._open)
 
     def drop(self, client_id: str) -> None:
-        """End every connection of a client whose token was revoked; to be called on the loop."""
+        """End the connections, streams, sessions, requests and jobs of a client; to be called on the loop."""
         for owner, abort in list(self._open):
             if owner == client_id:
                 abort()
+        if self._http:
+            self._http.drop(client_id)
+        if self._dispatcher:
+            self._dispatcher.drop(client_id)
+
+    def _shut_out(self, client_id: str) -> None:
+        self.drop(client_id)
+        self._told_of_shut_out(client_id)
 
     def clients(self) -> list[str]:
         """Names of the clients that are connected, each once. Any thread."""
@@ -107,9 +137,13 @@ class App:
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         self._dispatcher = Dispatcher(self.core, max_in_flight=self._max_in_flight)
-        self._http = StreamableHttp(self._dispatcher, max_bytes=self.max_message_bytes)
+        self._http = StreamableHttp(
+            self._dispatcher, self.held, self.unread, max_bytes=self.max_message_bytes
+        )
+        watching = asyncio.create_task(watch(self._door, self._shut_out, self.drop))
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        watching.cancel()
         self.stop()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -125,9 +159,9 @@ class App:
             return
         try:
             assert self._dispatcher
-            await websocket.serve(self._dispatcher, client, scope, receive, send)
+            await websocket.serve(self._dispatcher, client, scope, receive, send, self.unread)
         finally:
-            self._open.remove(entry)
+            self._leave(entry)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, method = scope["path"], scope["method"]
@@ -142,9 +176,42 @@ class App:
                 send, self._metrics(), 200, "text/plain; version=0.0.4; charset=utf-8"
             )
         elif path == MCP:
-            await self._mcp(self._authorize(scope), scope, receive, send)
+            found = self._door.authorize(scope["headers"], scope.get("query_string", b""))
+            if isinstance(found, Refusal):
+                await self._turn_away(found, scope, receive, send)
+            else:
+                await self._mcp(found, scope, receive, send)
         else:
             raise HttpError(404, f"There is nothing here; MCP is at {MCP}")
+
+    async def _turn_away(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse; a request whose token was revoked is answered as the protocol has it, which clients show.
+
+        Most take a 401 for the beginning of OAuth and show nothing of its text.
+        """
+        request_id = None
+        if refusal.revoked and scope["method"] == "POST":
+            request_id = await self._id_of_revoked(scope, receive)
+        failure = self._refusal(refusal)
+        if request_id is None:
+            raise failure
+        await http_messages.respond_json(send, jsonrpc.error(request_id, failure.error))
+
+    async def _id_of_revoked(self, scope: Scope, receive: Receive) -> str | int | None:
+        """The id of a request, where it can be told and there is a place: all revoked clients share those of one."""
+        if not self._places.take(_REVOKED):
+            return None
+        account = self.held.message()
+        try:
+            headers = http_messages.headers_of(scope)
+            body = await http_messages.read_body(headers, receive, _MOST_OF_REVOKED, account)
+            message = wire.decode_bytes(body)
+            return jsonrpc.usable_id(message) if isinstance(message, dict) else None
+        except (HttpError, wire.WireError):
+            return None
+        finally:
+            account.close()
+            self._places.give_back(_REVOKED)
 
     async def _mcp(self, client: Client, scope: Scope, receive: Receive, send: Send) -> None:
         _only(scope["method"], "POST", "GET", "DELETE")
@@ -160,7 +227,7 @@ class App:
                 case _:
                     await self._http.delete(client, headers, send)
         finally:
-            self._open.remove(entry)
+            self._leave(entry)
 
     def _authorize(self, scope: Scope) -> Client:
         found = self._door.authorize(scope["headers"], scope.get("query_string", b""))
@@ -177,11 +244,21 @@ class App:
         return HttpError(refusal.status, refusal.message, headers=headers)
 
     def _enter(self, client: Client, scope: Scope) -> tuple[str, Callable[[], None]]:
-        if len(self._open) >= self.max_connections:
-            raise HttpError(503, f"Busy: {self.max_connections} connections are open", code=SERVER_BUSY)
+        if not self._places.take(client.id):
+            raise HttpError(
+                503,
+                f"Busy: this client has {self._places.share(client.id)} of {self.max_connections} connections open, "
+                "which is its share; try again later",
+                headers={"retry-after": "1"},
+                code=SERVER_BUSY,
+            )
         entry = (client.id, scope["state"]["abort"])
         self._open.append(entry)
         return entry
+
+    def _leave(self, entry: tuple[str, Callable[[], None]]) -> None:
+        self._open.remove(entry)
+        self._places.give_back(entry[0])
 
 
 def _only(method: str, *allowed: str) -> None:

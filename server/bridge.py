@@ -14,7 +14,7 @@ import secrets
 import socket
 import time
 import tomllib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,16 +23,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import bpy
 from bpy.app.handlers import persistent
 
-from .. import folders, jobs, journal, logs, main_thread, settings
-from ..errors import BridgeError
-from ..sandbox import review, supervisor, undo
+from .. import approvals
+from ..approvals.store import Store
+from ..base import folders, jobs, logs, main_thread, settings
+from ..base.errors import BridgeError, ExternalServiceError, SettingsError
+from ..base.process import process_lives
+from ..files import client_files
+from ..sandbox import confinement
 from ..sandbox.rehearsal import rehearse
-from ..sandbox.review.store import Store
+from ..sandbox.run import undo
 from ..scene import events
-from . import access, client_files, discovery, libraries
+from . import access, discovery, libraries, telemetry
 
 if TYPE_CHECKING:
-    from ..settings import Settings
+    from ..base.settings import Settings
     from .asgi import App
     from .listener import Listener
     from .mcp.content import ToolResult
@@ -73,13 +77,20 @@ class Bridge:
     door: access.Access
     app: App
     listener: Listener
+    metrics: Metrics
+
+    def change_tools(self, removed: Sequence[Tool], added: Sequence[Tool]) -> None:
+        """Take tools away and serve others; clients are told that the list has changed. From any thread."""
+
+        def change() -> None:
+            self.features.remove(*removed)
+            self.features.add(*(_metered(tool, self.metrics) for tool in added))
+
+        self.listener.call(change)
 
     def disconnect(self, client_id: str) -> None:
-        """End the connections and the requests of a client that was revoked. From any thread."""
-        desk = review.current()
-        if desk is not None:
-            desk.revoke(client_id)
-        client_files.store.forget(client_id)
+        """End what a client that was revoked has here, at once: the server would see it by itself. From any thread."""
+        _forget(client_id)
         self.listener.call(partial(self.app.drop, client_id))
 
     @property
@@ -158,12 +169,12 @@ def stop() -> None:
 
 def _start(chosen: Settings) -> Bridge:
     from . import resources
+    from .extension_tools import ExtensionTools
 
     libraries.check()
     logs.configure(chosen, folders.user_folder())
-    journal.current().keep_days = chosen.journal_days
-    supervisor.read_configuration(folders.user_folder() / "sandbox.toml")
-    review.open_desk(Store(folders.user_folder() / "requests", discovery.process_lives))
+    confinement.read_configuration(folders.user_folder() / "sandbox.toml")
+    approvals.open_desk(Store(folders.user_folder() / "requests", process_lives))
     features = _features()
     listening = _bind(chosen)
     try:
@@ -174,15 +185,32 @@ def _start(chosen: Settings) -> Bridge:
     main_thread.start()
     events.register()
     resources.watch(features)
+    extensions = ExtensionTools(bridge.change_tools)
     try:
         bridge.listener.start()
     except BaseException:
         _tidy_up(bridge)
         raise
+    for look in (extensions.look, partial(_look_at_services, bridge)):
+        look()
+        main_thread.regularly.connect(look)
     _announce(bridge)
     for handlers, function in _handlers():
         handlers.append(function)
     return bridge
+
+
+def _look_at_services(bridge: Bridge) -> None:
+    """Tools of services that cannot be used are not listed; clients are told when that changes."""
+    from .tools import out_of_use
+
+    try:
+        now = out_of_use()
+    except SettingsError:
+        return  # nothing is allowed until they can be read, whatever is listed
+    if now != bridge.features.out_of_use:
+        bridge.features.out_of_use = now
+        bridge.features.list_changed("tools")
 
 
 def _assemble(chosen: Settings, features: Features, listening: socket.socket) -> Bridge:
@@ -200,9 +228,10 @@ def _assemble(chosen: Settings, features: Features, listening: socket.socket) ->
     door = access.Access(
         token_store(), host=chosen.host, port=port, allowed_hosts=chosen.allowed_hosts, fixed=fixed
     )
-    app = _app(chosen, features, door, instance_id)
+    app, metrics = _app(chosen, features, door, instance_id)
+    telemetry.start(chosen, _version(), instance_id)
     listener = Listener(listening, app)
-    return Bridge(chosen, chosen.host, port, token, instance_id, features, door, app, listener)
+    return Bridge(chosen, chosen.host, port, token, instance_id, features, door, app, listener, metrics)
 
 
 def _features() -> Features:
@@ -227,16 +256,17 @@ def _bind(chosen: Settings) -> socket.socket:
             return bind(chosen.host, port)
         except PortBusy as busy:
             if asked_for:
-                raise BridgeError(
+                raise ExternalServiceError(
                     f"Port {port} on {chosen.host} is in use by another program, and the "
                     f"{chosen.origins['port']} asks for exactly this one. Stop that program or choose another port."
                 ) from busy
-    raise BridgeError(
+    raise ExternalServiceError(
         f"Ports {chosen.port} to {port} are all in use. Choose another port in the preferences."
     )
 
 
-def _app(chosen: Settings, features: Features, door: access.Access, instance_id: str) -> App:
+def _app(chosen: Settings, features: Features, door: access.Access, instance_id: str) -> tuple[App, Metrics]:
+    from . import attempts
     from .asgi import App
     from .mcp.core import Core
     from .mcp.request_state import RequestStates
@@ -244,10 +274,13 @@ def _app(chosen: Settings, features: Features, door: access.Access, instance_id:
 
     version = _version()
     metrics = Metrics(
-        queue_depth=main_thread.waiting, connections=lambda: app.connections, processes=_processes
+        queue_depth=main_thread.waiting,
+        connections=lambda: app.connections,
+        processes=_processes,
+        spans=lambda: asdict(telemetry.counts()),
     )
     main_thread.timed.clear()
-    main_thread.timed.add(metrics.on_main_thread)
+    main_thread.timed.connect(metrics.on_main_thread)
     features.add(*(_metered(tool, metrics) for tool in features.tools.values()))
     core = Core(
         features=features,
@@ -257,6 +290,7 @@ def _app(chosen: Settings, features: Features, door: access.Access, instance_id:
         instructions=(Path(__file__).parent / "instructions.md").read_text(encoding="utf-8").strip(),
         icons=[_icon()],
         whole_list=_lists_every_tool,
+        refused=attempts.refused,
     )
     app = App(
         core,
@@ -269,11 +303,20 @@ def _app(chosen: Settings, features: Features, door: access.Access, instance_id:
             "processes": _processes(),
         },
         metrics=metrics.text,
+        shut_out=_forget,
         max_message_bytes=chosen.max_message_bytes,
         max_connections=chosen.max_connections,
         max_in_flight=chosen.max_in_flight,
     )
-    return app
+    return app, metrics
+
+
+def _forget(client_id: str) -> None:
+    """End the trust, the requests and the files of a client that may come in no more. From any thread."""
+    desk = approvals.current()
+    if desk is not None:
+        desk.revoke(client_id)
+    client_files.store.forget(client_id)
 
 
 def _lists_every_tool(client_id: str) -> bool:
@@ -286,7 +329,7 @@ def _lists_every_tool(client_id: str) -> bool:
 
 def _processes() -> dict[str, int]:
     """How many confined processes run, and what became of those that did."""
-    return asdict(supervisor.counts())
+    return asdict(confinement.counts())
 
 
 def _icon() -> dict[str, Any]:
@@ -376,7 +419,8 @@ def _tidy_up(bridge: Bridge | None = None) -> None:
     discovery.withdraw()
     main_thread.stop()
     main_thread.timed.clear()
-    desk = review.current()
+    main_thread.regularly.clear()
+    desk = approvals.current()
     if desk is not None:
         desk.expire("the bridge was stopped")
     jobs.registry.cancel_all()
@@ -384,5 +428,6 @@ def _tidy_up(bridge: Bridge | None = None) -> None:
     rehearse.shutdown()
     if bridge is not None and not bridge.listener.stop():
         _log.warning("the server's thread did not end in time; it is a daemon and ends with Blender")
+    telemetry.stop()
     resources.unwatch()
     events.unregister()

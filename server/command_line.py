@@ -9,10 +9,13 @@ What serving needs is imported when it begins: every start of a Blender with thi
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import bpy
@@ -27,7 +30,7 @@ __all__ = ("COMMAND", "greeting", "register", "run", "unregister")
 COMMAND = "mcp_bridge"
 STOPPED, NOT_STARTED, WRONG_ARGUMENTS, ENDED, NOT_WHOLE = range(5)
 
-#: The client whose configuration the greeting shows: its form is the one that most others read too.
+#: The client whose configuration the greeting shows first: its form is the one that most others read too.
 _EXAMPLE = "cursor"
 
 _handle: object = None
@@ -48,8 +51,8 @@ def unregister() -> None:
 
 def run(arguments: list[str]) -> int:
     """Serve until a signal comes, and return the exit code. Call on the main thread, without a window."""
-    from .. import main_thread, settings
-    from ..errors import BridgeError
+    from ..base import main_thread, settings
+    from ..base.errors import BridgeError
     from . import bridge
 
     try:
@@ -79,30 +82,37 @@ def run(arguments: list[str]) -> int:
 
 
 def greeting(running: Bridge) -> str:
-    """Return what a person who starts a server needs: where it is, the token, a configuration for a client."""
-    from . import client_config, discovery
+    """Return what a person who starts a server needs: where it is, the token, a configuration for each client."""
+    from . import discovery
+    from .clients.config import snippets, table
 
     token = running.settings.token or running.token
-    here = client_config.Here(
+    here = snippets.Here(
         python=sys.executable,
-        shim="",
+        shim=str(Path(__file__).with_name("stdio_shim.py")),
         host=discovery.reachable_host(running.host),
         port=running.port,
         blender=bpy.app.version_string,
     )
-    snippet = client_config.snippet(client_config.find(_EXAMPLE), "http", here, token)
+    clients: dict[str, list[str]] = {}
+    for kind in sorted(table.CLIENTS, key=lambda kind: kind.id != _EXAMPLE):
+        form = "http" if "http" in kind.forms else kind.forms[0]
+        text = snippets.snippet(kind, form, here, token)
+        clients.setdefault(text, []).append(f"{kind.label} ({table.place(kind, sys.platform, os.environ)})")
+    (first, same), *others = clients.items()
+    rest = "\n".join(f"  {', '.join(names)}:\n\n{indent(text, '    ')}" for text, names in others)
     return (
         f"MCP Bridge serves Blender {bpy.app.version_string} until Ctrl-C.\n\n"
         f"  Streamable HTTP  {running.url}\n"
         f"  WebSocket        {running.websocket_url}\n"
         f"  Token            {token}\n\n"
-        f"A client's configuration:\n\n{snippet}"
+        f"A client's configuration, for {', '.join(same)}:\n\n{first}\nOther clients:\n\n{rest}"
     )
 
 
 def _verify_journal() -> int:
     """Print what is wrong with the journal, and return the exit code."""
-    from .. import journal
+    from ..base import journal
 
     folder = journal.current().folder
     findings = journal.verify_folder(folder)

@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ExternalServiceError
+from ..base.errors import ExternalServiceError
+from ..base.process import process_lives
 from . import private_file
 from .stdio_shim import PRODUCT, Instance, instance_folders, read_instances
 
@@ -27,7 +28,6 @@ __all__ = (
     "Instance",
     "announce",
     "instances",
-    "process_lives",
     "reachable_host",
     "user_folder",
     "withdraw",
@@ -86,33 +86,6 @@ def user_folder(environ: Mapping[str, str] = os.environ, platform: str = sys.pla
     return (
         Path(environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME") or Path.home()) / ".config") / PRODUCT
     )
-
-
-def process_lives(pid: int) -> bool:
-    """Whether a process has this id now; it may be another one than the one that was meant."""
-    if sys.platform == "win32":
-        return _process_lives_on_windows(pid)
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _process_lives_on_windows(pid: int) -> bool:
-    import ctypes
-
-    query_limited_information, still_active = 0x1000, 259
-    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined, unused-ignore]
-    handle = kernel.OpenProcess(query_limited_information, False, pid)
-    if not handle:
-        return False
-    code = ctypes.c_ulong()
-    kernel.GetExitCodeProcess(handle, ctypes.byref(code))
-    kernel.CloseHandle(handle)
-    return code.value == still_active
 
 
 def _remove_stale(folder: Path) -> None:

@@ -9,24 +9,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .. import tracing
+from ..base import main_thread, tracing
+from ..base.errors import Cancelled, InvalidParamsError
+from ..base.names import did_you_mean
 from .mcp import content, tasks
 from .mcp.actions import Action, Answered, Send, Start, Stop
 from .mcp.context import Call, Era, InputRequired, Principal, RequestContext
 from .mcp.errors import INTERNAL_ERROR, SERVER_BUSY, MissingCapability, RpcError
-from .mcp.methods import tool_result
+from .mcp.methods import call_tool, tool_result
 from .mcp.peer import Peer
 from .mcp.revisions import TASKS_EXTENSION
 
 if TYPE_CHECKING:
-    from ..jobs import Job, JobHandle
-    from .mcp.content import Json
+    from ..base.jobs import Job, JobHandle
+    from .mcp.content import Json, ToolResult
     from .mcp.core import Core
 
+#: How long a client that was told of further tools has to ask for its list, before it is answered: several act at once
+#: on the answer, with the list that they have by then.
+LIST_AGAIN_S = 0.7
 #: Requests of one client that may be under way at once.
 MAX_IN_FLIGHT = 64
 
@@ -52,7 +56,8 @@ class Dispatcher:
         self.thread = threading.get_ident()
         self.connections: set[Connection] = set()
         self._max_in_flight = max_in_flight
-        self._running: Counter[str] = Counter()
+        #: What runs for each client, by the client's id: also for one whose connection has ended meanwhile.
+        self._running: dict[str, dict[Call, asyncio.Task[None]]] = {}
         self._unlisten = (core.features.listen(self._on_change), core.jobs.listen(self._on_job))
 
     def connect(self, client: Principal, outlet: Outlet, *, allow_plain: bool = False) -> Connection:
@@ -69,23 +74,36 @@ class Dispatcher:
             connection.end_listens()
             connection.close()
 
-    def admit(self, client: Principal) -> bool:
-        """Count a request that begins to run, unless its client has too many."""
-        if self._running[client.id] >= self._max_in_flight:
-            return False
-        self._running[client.id] += 1
-        return True
+    def drop(self, client_id: str) -> None:
+        """The client may be here no more: its connections and whatever runs for it end, jobs too."""
+        for connection in list(self.connections):
+            if connection.peer.client.id == client_id:
+                connection.close()
+        for call, task in list(self._running.get(client_id, {}).items()):
+            if not call.cancelled.is_set():
+                call.cancelled.set()
+                task.cancel()
 
-    def leave(self, client: Principal) -> None:
-        """A request that was admitted has ended."""
-        self._running[client.id] -= 1
-        if not self._running[client.id]:
-            del self._running[client.id]
+    def begin(self, call: Call, work: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
+        """Run a request's handler, unless its client has too many under way."""
+        running = self._running.setdefault(call.client.id, {})
+        if len(running) >= self._max_in_flight:
+            work.close()
+            return None
+        task = running[call] = self.loop.create_task(work)
+        task.add_done_callback(lambda _: self._ended(call))
+        return task
+
+    def _ended(self, call: Call) -> None:
+        running = self._running[call.client.id]
+        del running[call]
+        if not running:
+            del self._running[call.client.id]
 
     @property
     def in_flight(self) -> int:
         """Requests under way, of all clients."""
-        return self._running.total()
+        return sum(map(len, self._running.values()))
 
     def call_soon(self, function: Callable[..., object], *arguments: Any) -> None:
         """Run on the loop: at once when on its thread, from any other as soon as it can."""
@@ -166,19 +184,15 @@ class Connection:
         return future
 
     def _start(self, start: Start) -> None:
-        if not self.dispatcher.admit(self.peer.client):
+        task = self.dispatcher.begin(start.call, self._run(start))
+        if task is None:
             busy = RpcError(
                 SERVER_BUSY, "Busy: too many requests of this client are under way; try again later"
             )
             self.act(self.peer.fail(start.call, busy))
             return
-        task = self.dispatcher.loop.create_task(self._run(start))
         self._handlers[start.call] = task
-        task.add_done_callback(lambda _: self._ended(start.call))
-
-    def _ended(self, call: Call) -> None:
-        del self._handlers[call]
-        self.dispatcher.leave(self.peer.client)
+        task.add_done_callback(lambda _: self._handlers.pop(start.call))
 
     def _stop(self, call: Call) -> None:
         task = self._handlers.get(call)
@@ -196,20 +210,50 @@ class Connection:
 
     async def _run(self, start: Start) -> None:
         call = start.call
-        tracing.begin(call.meta.get("traceparent"), call.request_id)
+        main_thread.asker.set(self)
+        name, attributes = self._about(call)
+        with tracing.request(call.meta.get("traceparent"), call.request_id, name, attributes) as span:
+            await self._perform(start, span)
+
+    def _about(self, call: Call) -> tuple[str, dict[str, tracing.Attribute]]:
+        """A request's name and attributes as OpenTelemetry's conventions for MCP have them; nothing of the scene."""
+        about: dict[str, tracing.Attribute] = {
+            "mcp.method.name": call.method,
+            "mcp_bridge.client": call.client.id,
+        }
+        if call.version:
+            about["mcp.protocol.version"] = call.version
+        if call.request_id is not None:
+            about["jsonrpc.request.id"] = str(call.request_id)
+        features, name = self.dispatcher.core.features, call.params.get("name")
+        if call.method == "tools/call" and name in features.tools:
+            about |= {"gen_ai.tool.name": name, "gen_ai.operation.name": "execute_tool"}
+        elif call.method == "prompts/get" and name in features.prompts:
+            about["gen_ai.prompt.name"] = name
+        else:
+            return call.method, about
+        return f"{call.method} {name}", about
+
+    async def _perform(self, start: Start, span: tracing.Span | None) -> None:
+        call = start.call
         link = Link(self, call)
         try:
             result = await start.run(RequestContext(call, link))
+            if result.get("isError"):
+                _failed(span, str((result.get("structuredContent") or {}).get("error", "tool_error")))
         except InputRequired as needed:
             link.cancel_job()
             self.act(self.peer.require_input(call, needed.requests))
         except RpcError as error:
+            _failed(span, str(error.code))
             link.fail_job(error)
             self.act(self.peer.fail(call, error))
         except asyncio.CancelledError:
+            _failed(span, "Cancelled")
             link.cancel_job()
             self.act(self._cancelled(call))
         except Exception as error:
+            _failed(span, type(error).__name__)
             _log.exception("%s failed", call.method)
             failure = RpcError(INTERNAL_ERROR, f"{call.method} failed: {type(error).__name__}: {error}")
             link.fail_job(failure)
@@ -221,8 +265,13 @@ class Connection:
     def _cancelled(self, call: Call) -> list[Action]:
         """The client still waits when something else cancelled the work, such as `cancel_job`."""
         if call.method == "tools/call":
-            return self.peer.finish(call, tool_result(content.error_result("Cancelled")))
+            return self.peer.finish(call, tool_result(content.failed(Cancelled())))
         return self.peer.fail(call, RpcError(INTERNAL_ERROR, "Cancelled"))
+
+
+def _failed(span: tracing.Span | None, error: str) -> None:
+    if span is not None:
+        span.fail(error)
 
 
 class Link:
@@ -333,13 +382,28 @@ class Link:
         """Let go of the request's HTTP stream; the transport knows what that means."""
         self._connection.outlet.release(self._call)
 
-    def list_tools(self, names: Iterable[str]) -> None:
-        """The client's connections are told when its list grows."""
-        client = self._call.client
-        if self._dispatcher.core.list_tools(client.id, names):
-            for connection in list(self._dispatcher.connections):
-                if connection.peer.client.id == client.id:
-                    connection.act(connection.peer.list_changed("tools"))
+    async def list_tools(self, names: Iterable[str]) -> None:
+        """The client's connections are told when its list grows, and have a while to ask for it."""
+        client, core = self._call.client, self._dispatcher.core
+        if not core.list_tools(client.id, names):
+            return
+        told = False
+        for connection in list(self._dispatcher.connections):
+            if connection.peer.client.id == client.id:
+                actions = connection.peer.list_changed("tools")
+                told = told or bool(actions)
+                connection.act(actions)
+        if told:
+            await core.next_listing(client.id, LIST_AGAIN_S)
+
+    async def use_tool(self, context: RequestContext, name: str, arguments: Json) -> ToolResult:
+        """Call another tool in the place of the one that the client called."""
+        core = self._dispatcher.core
+        tool = core.features.tools.get(name)
+        if tool is None:
+            near = did_you_mean(name, core.features.tools)
+            raise InvalidParamsError(f"Unknown tool: {name}.{near} find_tools finds tools by what they do.")
+        return await call_tool(core, tool, context, self._call, arguments)
 
 
 def _setter(future: asyncio.Future[Json]) -> Callable[[Json], None]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from typing import Any
+from typing import Any, Protocol
 
 from .mcp import jsonrpc, wire
-from .mcp.errors import INVALID_REQUEST, RpcError
+from .mcp.errors import INVALID_REQUEST, SERVER_BUSY, RpcError
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -16,6 +16,10 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 #: A body of which nothing arrives for this long (seconds) is given up.
 BODY_STALL_SECONDS = 30.0
+#: And so is one that has not arrived as a whole by then.
+BODY_SECONDS = 120.0
+
+_TOO_MUCH = "Busy: too much is half received by all clients together; try again later"
 
 
 class HttpError(Exception):
@@ -43,32 +47,44 @@ def headers_of(scope: Scope) -> dict[str, str]:
     """Headers by name in lower case. Of a name that comes twice the values are joined by ", " (RFC 9110, 5.3)."""
     found: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
-        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1").strip()
+        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1").strip(" \t")
         found[name] = f"{found[name]}, {value}" if name in found else value
     return found
 
 
-async def read_body(headers: Mapping[str, str], receive: Receive, limit: int) -> bytes:
-    """The body. Raises HttpError 413 as soon as it is known to be larger than `limit` bytes."""
+class Account(Protocol):
+    """What a message holds of the store that all connections share; `transport.shares.Message`."""
+
+    def grow(self, size: int) -> bool: ...
+
+
+async def read_body(headers: Mapping[str, str], receive: Receive, limit: int, account: Account) -> bytearray:
+    """The body, which `account` holds from its first byte; whoever gave it closes it.
+
+    Raises HttpError: 413 as soon as the body is known to be larger than `limit` bytes, 503 where all that is half
+    received has become too much, 408 for one that does not arrive in time.
+    """
     too_large = HttpError(413, f"The message is larger than {limit} bytes")
     declared = headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limit:
         raise too_large
-    chunks, size = [], 0
+    body, until = bytearray(), asyncio.get_running_loop().time() + BODY_SECONDS
     while True:
         try:
-            async with asyncio.timeout(BODY_STALL_SECONDS):
+            async with asyncio.timeout_at(min(until, asyncio.get_running_loop().time() + BODY_STALL_SECONDS)):
                 event = await receive()
         except TimeoutError:
-            raise HttpError(408, "The body did not arrive") from None
+            raise HttpError(408, "The body did not arrive", headers={"connection": "close"}) from None
         if event["type"] == "http.disconnect":
             raise HttpError(400, "The body ended early")
-        chunks.append(event.get("body", b""))
-        size += len(chunks[-1])
-        if size > limit:
+        piece = event.get("body", b"")
+        if len(body) + len(piece) > limit:
             raise too_large
+        if not account.grow(len(piece)):
+            raise HttpError(503, _TOO_MUCH, headers={"retry-after": "1"}, code=SERVER_BUSY)
+        body += piece
         if not event.get("more_body"):
-            return b"".join(chunks)
+            return body
 
 
 async def respond(

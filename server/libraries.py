@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from importlib import metadata
 
-from ..errors import ExternalServiceError
+from ..base.errors import ExternalServiceError
 
 __all__ = ("check",)
 
@@ -23,6 +23,7 @@ _FITTING: Mapping[str, frozenset[int]] = {
     "h11": frozenset({0}),
     "prometheus_client": frozenset({0}),
     "RestrictedPython": frozenset({9}),
+    "ruamel.yaml": frozenset({0}),
     "uvicorn": frozenset({0}),
     "websockets": frozenset({17}),
 }

@@ -15,7 +15,7 @@ _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 1
 
 
 class Metrics:
-    """The figures of one running server. `queue_depth`, `connections` and `processes` are asked when somebody looks."""
+    """The figures of one running server. The functions are asked when somebody looks."""
 
     def __init__(
         self,
@@ -23,6 +23,7 @@ class Metrics:
         queue_depth: Callable[[], float],
         connections: Callable[[], float],
         processes: Callable[[], Mapping[str, int]] = dict,
+        spans: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._registry = CollectorRegistry()
         self._calls = Counter(
@@ -55,14 +56,13 @@ class Metrics:
         depth.set_function(queue_depth)
         open_now = Gauge("mcp_bridge_connections", "Open connections", registry=self._registry)
         open_now.set_function(connections)
-        confined = Gauge(
-            "mcp_bridge_processes",
-            "Confined processes, by what became of them",
-            ("what",),
-            registry=self._registry,
-        )
-        for what in processes():
-            confined.labels(what).set_function(partial(_count, processes, what))
+        for name, about, counts in (
+            ("processes", "Confined processes, by what became of them", processes),
+            ("spans", "Spans of traces, by what became of them", spans),
+        ):
+            gauge = Gauge(f"mcp_bridge_{name}", about, ("what",), registry=self._registry)
+            for what in counts():
+                gauge.labels(what).set_function(partial(_count, counts, what))
 
     def tool_called(self, tool: str, seconds: float, *, failed: bool) -> None:
         """Count one finished call; `tool` must be the name of a tool that exists."""

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
+
+from .transport.shares import FREE_BYTES, Unread
 
 #: Characters that may wait for one client, besides a single larger message.
 MAX_WAITING = 16 * 1024 * 1024
@@ -18,7 +21,7 @@ class Outbox:
     """Texts for one WebSocket, written in order: at once, or by a task while the client reads slower than we write.
 
     `write_now` writes unless that has to be waited for, and says whether it did. `abort` drops the connection; it is
-    called for a client that doesn't read.
+    called for a client that doesn't read. `caught_up` is called when nothing waits any more.
     """
 
     def __init__(
@@ -26,12 +29,15 @@ class Outbox:
         write_now: Callable[[str], bool],
         write: Callable[[str], Awaitable[None]],
         abort: Callable[[], None],
+        caught_up: Callable[[], object] = lambda: None,
     ) -> None:
         self._write_now = write_now
         self._write = write
         self._abort = abort
-        self._waiting: list[str] = []
-        self._size = 0
+        self._caught_up = caught_up
+        self._waiting: deque[str] = deque()
+        #: Characters that wait.
+        self.size = 0
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -39,56 +45,72 @@ class Outbox:
         """Write a text, or queue it."""
         if self._closed or (self._writer is None and self._write_now(text)):
             return
-        if self._waiting and self._size + len(text) > MAX_WAITING:
+        if self._waiting and self.size + len(text) > MAX_WAITING:
             self._give_up()
             return
         self._waiting.append(text)
-        self._size += len(text)
+        self.size += len(text)
         if self._writer is None:
             self._writer = asyncio.get_running_loop().create_task(self._drain())
 
+    @property
+    def behind(self) -> bool:
+        """Whether the client has to read before more can be written."""
+        return self._writer is not None
+
     def close(self) -> None:
         """The connection has ended."""
-        self._closed = True
-        self._waiting.clear()
+        self._forget()
         if self._writer:
             self._writer.cancel()
 
     async def _drain(self) -> None:
         try:
             while self._waiting:
-                batch, self._waiting, self._size = self._waiting, [], 0
-                for text in batch:
-                    async with asyncio.timeout(STALL_SECONDS):
-                        await self._write(text)
+                async with asyncio.timeout(STALL_SECONDS):
+                    await self._write(self._waiting[0])
+                if self._waiting:  # it may have been given up meanwhile
+                    self.size -= len(self._waiting.popleft())
         except TimeoutError:
             self._give_up()
         except OSError:  # the client is gone, which the reading side learns as well
-            self._closed = True
+            self._forget()
         finally:
             self._writer = None
+        self._caught_up()
 
     def _give_up(self) -> None:
+        self._forget()
+        self._abort()
+
+    def _forget(self) -> None:
         self._closed = True
         self._waiting.clear()
-        self._abort()
+        self.size = 0
 
 
 class Stream:
     """The messages of one request over HTTP, in order: read as they come, and again by a client that lost them.
 
     `name` makes the ids of its events. `released` says that its HTTP response was let go on purpose. A stream that
-    is not kept is broken by messages that nobody reads; `on_break` is called then.
+    is not kept is broken by messages that nobody reads; `on_break` is called then. `watched` is told to look when it
+    has grown: at what waits for all clients together.
     """
 
     def __init__(
-        self, name: str = "", *, keep: bool = False, on_break: Callable[[], None] | None = None
+        self,
+        name: str = "",
+        *,
+        keep: bool = False,
+        on_break: Callable[[], None] | None = None,
+        watched: Unread | None = None,
     ) -> None:
         self.name = name
         self.done = False
         self.released = False
         self.broken = False
         self._on_break = on_break
+        self._watched = watched
         self.size = 0
         #: The position up to which somebody has read.
         self.read_to = 0
@@ -115,6 +137,21 @@ class Stream:
                 break
             self._drop_first()
         self._changed.set()
+        if self._watched and self.size > FREE_BYTES:
+            self._watched.look()
+
+    @property
+    def unread(self) -> int:
+        """Characters that are held."""
+        return self.size
+
+    def lose(self) -> None:
+        """Give up what is held: there is no room for it."""
+        if not self._keep:
+            self._break()
+            return
+        while self._texts:
+            self._drop_first()
 
     def release(self) -> None:
         """Let go of the HTTP response."""
@@ -154,6 +191,7 @@ class Stream:
     def _break(self) -> None:
         self.broken = True
         self._texts.clear()
+        self.size = 0
         if self._on_break:
             self._on_break()
 

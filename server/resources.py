@@ -18,16 +18,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from .. import jobs, journal, main_thread
-from ..errors import InvalidParamsError
-from ..sandbox import review
-from ..sandbox.review.request import Entry, State
+from .. import approvals
+from ..approvals.request import Entry, State
+from ..base import jobs, journal, main_thread
+from ..base.errors import InvalidParamsError
+from ..files.client_files import store
 from ..scene import datablocks, describe, events, history
-from .client_files import store
 from .mcp import content, wire
 from .mcp.content import Json
 from .mcp.context import RequestContext
 from .mcp.features import Completer, Features, Resource, ResourceTemplate
+from .tools import job_tools
 
 __all__ = ("RENDER", "completers", "install", "remember_render", "unwatch", "watch")
 
@@ -144,7 +145,7 @@ class _Watcher:
             history.listen(self._note_event),
             jobs.registry.listen(self._note),
         ]
-        desk = review.current()
+        desk = approvals.current()
         if desk is not None:
             self._unlisten.append(desk.listen(self._note))
 
@@ -333,33 +334,23 @@ async def _request(ctx: RequestContext, uri: str, variables: Mapping[str, str]) 
 
 
 def _own_entry(request_id: str, client_id: str) -> Entry | None:
-    desk = review.current()
+    desk = approvals.current()
     entries = desk.entries() if desk is not None else ()
     return next((e for e in entries if e.id == request_id and e.request.client_id == client_id), None)
 
 
 def _about_job(job: jobs.Job) -> Json:
-    return {
-        "id": job.id,
-        "kind": job.kind,
-        "title": job.title,
-        "state": job.state,
-        "progress": job.progress,
-        "total": job.total,
-        "message": job.message,
-        "error": job.error,
-        "result": job.result,
-    }
+    return {**job_tools.about(job), "result": job.result if job.state == "completed" else None}
 
 
 def _about_request(entry: Entry) -> Json:
-    """A request as its client may see it; `state` in the words of jobs, `request` in those of the review."""
+    """A request as its client may see it; `state` in the words of jobs, `request` in those of the approvals."""
     return {
         "id": entry.id,
         "kind": "request",
         "title": entry.title,
         "state": _JOB_STATES.get(entry.state, "working"),
-        "error": entry.reason if entry.ended and entry.reason else None,
+        "message": entry.reason if entry.ended else "",
         "result": entry.record.live_result,
         "request": {
             "state": "running" if entry.running else entry.state,

@@ -9,12 +9,17 @@ leaves in the user's run-time folder, or by BLENDER_HOST and BLENDER_PORT, and s
 else the record's) only to a port that answers GET /health as that bridge. It never exits by itself: without a
 Blender it answers from `offline.json`, what a bridge answered when it was recorded, and connects when one appears.
 
+With several Blenders it has two tools of its own, `list_instances` and `use_instance`, so that an assistant can tell
+them apart and work in another one.
+
 Two threads: the main one reads the client, the other keeps the connection and reads Blender. A request that was
 under way when the connection broke is sent again only if it cannot have changed the scene.
 
 Time: BLENDER_SOCKET_TIMEOUT (10 s) bounds connecting and silence while nothing is under way, never a call.
-BLENDER_CONNECT_ATTEMPTS (3) and BLENDER_RETRY_BACKOFF (0.5 s, doubled each time) say how long a request waits for
-a connection, BLENDER_COMMAND_ATTEMPTS (3) how often one that is safe to repeat is sent.
+BLENDER_CONNECT_ATTEMPTS (3) says how often it is tried to connect for a request before that is answered with the
+failure, BLENDER_RETRY_BACKOFF (0.5 s) how long the first pause between two tries is; each further one is twice as
+long, up to 30 s. Where there is nothing to connect to, a request is answered at once. BLENDER_COMMAND_ATTEMPTS (3)
+says how often a request that is safe to repeat is sent.
 """
 
 from __future__ import annotations
@@ -48,10 +53,37 @@ _ENVELOPE = "io.modelcontextprotocol/protocolVersion"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LISTS = ("tools", "resources", "prompts")
 _REPLAYED = {"logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
-_LONGEST_PAUSE_S = 2.0
+#: The longest pause between two tries for a request, and how often it looks for Blender while nobody waits.
+_LONGEST_PAUSE_S, _LOOK_EVERY_S = 30.0, 2.0
 _LAST_ANSWERS_S = 1.0
 _WHAT_TO_DO = (
     "Open Blender, go to the MCP tab in the sidebar of the 3D view (key N) and press Start; then try again."
+)
+#: The shim's own tools, listed while there are several Blenders.
+_OWN_TOOLS: tuple[Json, ...] = (
+    {
+        "name": "list_instances",
+        "title": "List Blenders",
+        "description": "The Blenders that run now: file, version, port, and which one you work in.",
+        "inputSchema": {"type": "object", "properties": {}},
+        "annotations": {"readOnlyHint": True, "openWorldHint": False},
+    },
+    {
+        "name": "use_instance",
+        "title": "Use Another Blender",
+        "description": "Work in another one of the running Blenders from now on.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "instance": {
+                    "type": "string",
+                    "description": "Its port, process id or part of its file's name.",
+                }
+            },
+            "required": ["instance"],
+        },
+        "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
+    },
 )
 _MAYBE_APPLIED = (
     "Blender closed, or the connection to it broke, while this was under way. It may or may not have been applied: "
@@ -101,6 +133,29 @@ def read_instances(folders: list[Path]) -> list[Instance]:
                 record = json.loads(path.read_bytes())
                 found.append(Instance(**{key: record[key] for key in Instance._fields if key in record}))
     return sorted(found, key=lambda instance: instance.started, reverse=True)
+
+
+def running_instances(folders: list[Path]) -> list[Instance]:
+    """Those whose process lives, as far as that can be told without a library."""
+    return [instance for instance in read_instances(folders) if _lives(instance.pid)]
+
+
+def _lives(pid: int) -> bool:
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def describe(instance: Instance) -> str:
+    """An instance in a few words."""
+    file = os.path.basename(instance.blend_file.replace("\\", "/")) or "unsaved"
+    return f"{file} (Blender {instance.blender_version or 'of unknown version'}, port {instance.port})"
 
 
 def matches(instance: Instance, wanted: str) -> bool:
@@ -286,17 +341,31 @@ class Offline:
             reply["result"] = {}
         elif method.endswith("/list") and not method.startswith("tasks/"):
             key = "resourceTemplates" if "templates" in method else method.split("/")[0]
-            reply["result"] = {key: self._tools if key == "tools" else [], **_era_fields(message)}
+            tools = [*self._tools, *_OWN_TOOLS] if several() else self._tools
+            reply["result"] = {key: tools if key == "tools" else [], **_era_fields(message)}
         else:
             reply["error"] = {"code": -32603, "message": reason}
         return reply
+
+
+def several() -> bool:
+    """Whether an assistant has a choice."""
+    return len(running_instances(instance_folders())) > 1
+
+
+def tool_result(message: Json, text: str, facts: Json) -> Json:
+    """The result of one of the shim's own tools, fitting the revision that the request speaks."""
+    fields = _era_fields(message)
+    era = {"resultType": fields["resultType"]} if fields else {}
+    return {"content": [{"type": "text", "text": text}], "structuredContent": facts, **era}
 
 
 def tool_error(message: Json, text: str) -> Json:
     """A tool result that tells the assistant what is wrong, fitting the revision that the request speaks."""
     fields = _era_fields(message)
     era = {"resultType": fields["resultType"]} if fields else {}
-    return {"content": [{"type": "text", "text": text}], "isError": True, **era}
+    failure = {"status": "error", "error": "ExternalServiceError", "message": text}
+    return {"content": [{"type": "text", "text": text}], "structuredContent": failure, "isError": True, **era}
 
 
 def _era_fields(message: Json) -> Json:
@@ -326,7 +395,7 @@ class Options(NamedTuple):
 
     @classmethod
     def read(cls, arguments: list[str], environ: Mapping[str, str]) -> Options:
-        """Raises `ValueError` that names the variable whose value is no number."""
+        """Raises `ValueError` that names a variable, its value and what to use instead."""
         import argparse
 
         parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -336,24 +405,39 @@ class Options(NamedTuple):
         return cls(
             instance=instance,
             host=environ.get("BLENDER_HOST") or cls._field_defaults["host"],
-            port=0 if instance else int(_number(environ, "BLENDER_PORT", port)),
+            port=0 if instance else _whole(environ, "BLENDER_PORT", port, 1024, 65535),
             token=environ.get("BLENDER_MCP_TOKEN", ""),
-            timeout=_number(environ, "BLENDER_SOCKET_TIMEOUT", 10.0),
-            connect_attempts=int(_number(environ, "BLENDER_CONNECT_ATTEMPTS", 3)),
-            command_attempts=int(_number(environ, "BLENDER_COMMAND_ATTEMPTS", 3)),
-            backoff=_number(environ, "BLENDER_RETRY_BACKOFF", 0.5),
+            timeout=_seconds(environ, "BLENDER_SOCKET_TIMEOUT", 10.0, 0.1, 3600),
+            connect_attempts=_whole(environ, "BLENDER_CONNECT_ATTEMPTS", 3, 1, 100),
+            command_attempts=_whole(environ, "BLENDER_COMMAND_ATTEMPTS", 3, 1, 100),
+            backoff=_seconds(environ, "BLENDER_RETRY_BACKOFF", 0.5, 0.01, 30),
         )
 
 
-def _number(environ: Mapping[str, str], name: str, default: float) -> float:
-    try:
-        return float(environ.get(name) or default)
-    except ValueError:
-        raise ValueError(f"{name} must be a number, not {environ[name]!r}") from None
+def _whole(environ: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
+    text = environ.get(name, "").strip()
+    with contextlib.suppress(ValueError):
+        number = int(text) if text else default
+        if not text or low <= number <= high:
+            return number
+    raise ValueError(f"{name} is {text!r}: use a whole number from {low} to {high}")
+
+
+def _seconds(environ: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
+    text = environ.get(name, "").strip()
+    with contextlib.suppress(ValueError):
+        number = float(text) if text else default
+        if low <= number <= high:  # which no NaN is
+            return number
+    raise ValueError(f"{name} is {text!r}: use a number of seconds from {low:g} to {high:g}")
 
 
 class Request:
-    """A request of the client that waits for its answer. `link` is the connection that it was sent on."""
+    """A request of the client that waits for its answer.
+
+    `link` is the connection that it was sent on, `sent` how often it was, `tries` how often it was tried in vain to
+    connect for it.
+    """
 
     def __init__(self, message: Json, line: bytes) -> None:
         self.message = message
@@ -362,6 +446,7 @@ class Request:
         self.params = _params(message)
         self.link: WebSocket | None = None
         self.sent = 0
+        self.tries = 0
 
 
 class Shim:
@@ -376,6 +461,8 @@ class Shim:
         self._wake = threading.Event()
         self._link: WebSocket | None = None
         self._instance_id = ""
+        self._wanted: Instance | None = None  # the one that the assistant chose
+        self._several = False  # whether the client was last told that there are several
         self._links = 0
         self._said = ""
         self._waiting: dict[str, Request] = {}
@@ -406,6 +493,8 @@ class Shim:
             return
         if not isinstance(method, str):
             self._answer_blender(message)
+        elif method == "tools/call" and _params(message).get("name") in _OWN_NAMES and "id" in message:
+            self._to_client({"jsonrpc": "2.0", "id": message["id"], "result": self._call_own(message)})
         elif "id" in message:
             request = Request(message, line)
             with self._lock:
@@ -418,6 +507,52 @@ class Shim:
                 with self._lock:
                     self._waiting.pop(json.dumps(_params(message).get("requestId")), None)
             self._to_blender(line)
+
+    def _call_own(self, message: Json) -> Json:
+        """The result of one of the shim's own tools."""
+        found = running_instances(instance_folders())
+        if _params(message)["name"] == "list_instances":
+            facts = [
+                {
+                    "port": each.port,
+                    "pid": each.pid,
+                    "file": each.blend_file,
+                    "blender_version": each.blender_version,
+                    "in_use": each.instance_id == self._instance_id and self._link is not None,
+                }
+                for each in found
+            ]
+            return tool_result(
+                message, json.dumps({"instances": facts}, ensure_ascii=False), {"instances": facts}
+            )
+        wanted = (_params(message).get("arguments") or {}).get("instance")
+        if not isinstance(wanted, (str, int)) or not str(wanted).strip():
+            return tool_error(
+                message, "instance: give a port, a process id or part of a file's name, as a string"
+            )
+        if self._options.port or self._options.instance:
+            return tool_error(
+                message, "This client's configuration names the Blender that it works in: change it there."
+            )
+        fitting = [each for each in found if matches(each, str(wanted).strip())]
+        if len(fitting) != 1:
+            there = "; ".join(map(describe, found)) or "none"
+            what = "No Blender matches" if not fitting else "Several Blenders match"
+            return tool_error(message, f"{what} {wanted!r}. Running: {there}.")
+        self._change_to(fitting[0])
+        return tool_result(
+            message,
+            f"From now on you work in {describe(fitting[0])}. Look at its scene first.",
+            {"status": "success"},
+        )
+
+    def _change_to(self, instance: Instance) -> None:
+        with self._lock:
+            link, same = self._link, instance.instance_id == self._instance_id
+            self._wanted = instance
+        if link is not None and not same:
+            link.close()  # which the other thread notices, and connects anew
+        self._wake.set()
 
     def _pass_on(self, request: Request) -> None:
         with self._lock:
@@ -459,24 +594,36 @@ class Shim:
             os._exit(70)
 
     def _keep_connected(self) -> None:
-        failures = 0
         while True:
+            waiting = list(self._waiting.values())
             try:
                 link = self._connect()
             except OSError as error:
-                failures += 1
                 self._say(str(error))
-                if failures >= self._options.connect_attempts or isinstance(error, Unreachable):
-                    self._answer_waiting(str(error))
-                self._wake.wait(min(self._options.backoff * 2 ** min(failures - 1, 9), _LONGEST_PAUSE_S))
-                self._wake.clear()
+                self._pause(self._count_try(waiting, error))
                 continue
-            failures = 0
             try:
                 self._serve(link)
             except (OSError, ValueError) as error:
                 self._say(f"the connection broke: {error}")
                 self._lost(link)
+
+    def _count_try(self, waiting: list[Request], error: OSError) -> int:
+        """Answer those of the requests that have waited long enough; gives how often it was tried for the others."""
+        for request in waiting:
+            request.tries += 1
+        hopeless = isinstance(error, Unreachable)
+        given_up = [one for one in waiting if hopeless or one.tries >= self._options.connect_attempts]
+        self._answer_waiting(given_up, str(error))
+        return max((one.tries for one in waiting if one not in given_up), default=0)
+
+    def _pause(self, tries: int) -> None:
+        """Wait before the next try: the whole back-off while requests wait, else until one comes or for a while."""
+        if tries:
+            time.sleep(min(self._options.backoff * 2 ** min(tries - 1, 20), _LONGEST_PAUSE_S))
+        else:
+            self._wake.wait(max(_LOOK_EVERY_S, self._options.backoff))
+        self._wake.clear()
 
     def _connect(self) -> WebSocket:
         failure: OSError | None = None
@@ -502,13 +649,25 @@ class Shim:
             chosen = here or [Instance(0, options.host, options.port, "", "", 0.0)]
         else:
             chosen = [item for item in found if matches(item, options.instance)]
+        if self._wanted is not None:
+            chosen = self._chosen(self._wanted, found)
         if not found and not chosen:
             raise Unreachable(f"Blender is not running, or MCP Bridge is not started in it. {_WHAT_TO_DO}")
         if not chosen:
-            there = ", ".join(f"{os.path.basename(i.blend_file) or 'unsaved'} (port {i.port})" for i in found)
+            there = "; ".join(map(describe, found))
+            if self._wanted is not None:
+                raise Unreachable(
+                    f"The Blender that you chose is gone: {describe(self._wanted)}. Running: {there}. "
+                    "Choose another by use_instance."
+                )
             raise Unreachable(f"No Blender with MCP Bridge matches {options.instance!r}. Running: {there}.")
         chosen.sort(key=lambda item: item.instance_id != self._instance_id)
         return [item._replace(token=options.token or item.token) for item in chosen]
+
+    def _chosen(self, wanted: Instance, found: list[Instance]) -> list[Instance]:
+        """The one that the assistant chose, or the one that has its file open since it was started anew."""
+        same = [item for item in found if item.instance_id == wanted.instance_id]
+        return same or [item for item in found if item.blend_file and item.blend_file == wanted.blend_file]
 
     def _serve(self, link: WebSocket) -> None:
         """Pass messages until the connection breaks, with an `OSError`."""
@@ -529,7 +688,14 @@ class Shim:
                 if pinged and not any(request.link is link for request in list(self._waiting.values())):
                     raise Closed("Blender has stopped answering")
                 link.ping()
+                self._tell_of_several()
             pinged = data is None
+
+    def _tell_of_several(self) -> None:
+        """The client's list of tools depends on whether there are several Blenders."""
+        if self._initialize is not None and several() != self._several:
+            self._several = not self._several
+            self._to_client({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
 
     def _introduce(self, link: WebSocket) -> list[str]:
         """Shake hands in the client's name if it did before; returns the lists that may have changed for it."""
@@ -562,6 +728,11 @@ class Shim:
             request = self._waiting.pop(json.dumps(key), None)
         if request and "result" in message:
             self._remember(request)
+            if request.method == "tools/list" and not message["result"].get("nextCursor"):
+                self._several = several()
+                if self._several:
+                    message["result"]["tools"].extend(_OWN_TOOLS)
+                    line = _encode(message)
         if request or key is None:  # an answer to what was cancelled or asked by ourselves goes no further
             self._write(line)
 
@@ -598,7 +769,7 @@ class Shim:
             gone = {"requestId": own, "reason": "Blender is gone"}
             self._to_client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": gone})
         for request in broken:
-            request.link = None
+            request.link, request.tries = None, 0
             if request.sent > 0 and not self._repeatable(request):
                 self._respond(request, self._offline.answer(request.message, _MAYBE_APPLIED))
 
@@ -608,8 +779,8 @@ class Shim:
         harmless = request.method != "tools/call" or request.params.get("name") in self._offline.read_only
         return harmless and request.sent < self._options.command_attempts
 
-    def _answer_waiting(self, reason: str) -> None:
-        for request in list(self._waiting.values()):
+    def _answer_waiting(self, requests: list[Request], reason: str) -> None:
+        for request in requests:
             if request.method != "subscriptions/listen":  # stays open until there is something to tell
                 answer = self._offline.answer(request.message, reason)
                 if "result" in answer:
@@ -640,6 +811,9 @@ class Shim:
         if text != self._said:
             self._said = text
             print(f"MCP Bridge: {text}", file=sys.stderr, flush=True)
+
+
+_OWN_NAMES = frozenset(tool["name"] for tool in _OWN_TOOLS)
 
 
 def _own_request(method: str, about: str, params: Json) -> Json:

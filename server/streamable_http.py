@@ -24,6 +24,7 @@ from .websocket import encoded
 if TYPE_CHECKING:
     from .dispatch import Connection, Dispatcher
     from .mcp.context import Call, Principal
+    from .transport.shares import Held, Unread
 
 JSON, SSE = "application/json", "text/event-stream"
 
@@ -41,10 +42,15 @@ _SSE_HEADERS = {"content-type": SSE, "cache-control": "no-store", "x-accel-buffe
 
 
 class StreamableHttp:
-    """The endpoint. `abort` arguments drop the TCP connection of a client that doesn't read."""
+    """The endpoint. `abort` arguments drop the TCP connection of a client that doesn't read.
 
-    def __init__(self, dispatcher: Dispatcher, *, max_bytes: int) -> None:
+    held: bytes of half-received messages, unread: answers that wait, of all connections.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, held: Held, unread: Unread, *, max_bytes: int) -> None:
         self._dispatcher = dispatcher
+        self._held = held
+        self._unread = unread
         self._max_bytes = max_bytes
         self._sessions: dict[str, Session] = {}
 
@@ -61,12 +67,7 @@ class StreamableHttp:
             raise HttpError(415, f"Content-Type must be {JSON}")
         if not http_messages.accepts(headers.get("accept"), (JSON, SSE)):
             raise HttpError(406, f"Accept must admit both {JSON} and {SSE}")
-        body = await http_messages.read_body(headers, receive, self._max_bytes)
-        try:
-            message = wire.decode_bytes(body)
-        except wire.WireError as error:
-            raise HttpError(400, f"Parse error: {error}", code=PARSE_ERROR) from None
-        del body
+        message = await self._message(headers, receive)
         exchange = Exchange(receive, send, abort)
         if http_headers.is_stateless(headers, message):
             await self._stateless(client, headers, message, exchange)
@@ -105,10 +106,26 @@ class StreamableHttp:
         self._end(self._session(client, headers))
         await http_messages.respond_empty(send, 204)
 
+    def drop(self, client_id: str) -> None:
+        """End the sessions of a client that may be here no more."""
+        for session in list(self._sessions.values()):
+            if session.client.id == client_id:
+                self._end(session)
+
     def close(self) -> None:
         """The server stops."""
         for session in list(self._sessions.values()):
             self._end(session)
+
+    async def _message(self, headers: Mapping[str, str], receive: Receive) -> object:
+        account = self._held.message()
+        try:
+            body = await http_messages.read_body(headers, receive, self._max_bytes, account)
+            return wire.decode_bytes(body)
+        except wire.WireError as error:
+            raise HttpError(400, f"Parse error: {error}", code=PARSE_ERROR) from None
+        finally:
+            account.close()
 
     async def _stateless(
         self, client: Principal, headers: Mapping[str, str], message: object, exchange: Exchange
@@ -119,7 +136,8 @@ class StreamableHttp:
                 found = jsonrpc.error(jsonrpc.usable_id(message), problem)
                 await http_messages.respond_json(exchange.send, found, 400)
                 return
-        stream = Stream(on_break=exchange.abort)
+        stream = Stream(on_break=exchange.abort, watched=self._unread)
+        self._unread.add(stream, stream.lose)
         outlet = _StreamOutlet(stream, exchange)
         connection = self._dispatcher.connect(client, outlet)
         try:
@@ -131,17 +149,18 @@ class StreamableHttp:
         finally:
             connection.close()
             stream.finish()
+            self._unread.remove(stream)
 
     async def _initialize(self, client: Principal, message: object, exchange: Exchange) -> None:
         self._make_room()
-        session = Session(self._dispatcher, client)
+        session = Session(self._dispatcher, client, self._unread)
         stream = session.feed(message, exchange)
         headers = {}
         if session.connection.peer.session:
             self._sessions[session.id] = session
             headers["mcp-session-id"] = session.id
         else:
-            session.connection.close()
+            session.end()
         await exchange.answer(stream, headers=headers)
 
     async def _in_session(
@@ -194,7 +213,9 @@ class StreamableHttp:
 class Session:
     """A handshake session: one peer, a stream for each request, and one for what belongs to none."""
 
-    def __init__(self, dispatcher: Dispatcher, client: Principal) -> None:
+    def __init__(self, dispatcher: Dispatcher, client: Principal, watched: Unread) -> None:
+        self._watched = watched
+        watched.add(self, self._lose)
         self.id = secrets.token_urlsafe(24)
         self.client = client
         self.connection: Connection = dispatcher.connect(client, self)
@@ -203,7 +224,7 @@ class Session:
         self._count = 0
         self._streams: dict[str | int, Stream] = {}
         self._by_name: dict[str, Stream] = {}
-        self._alone = Stream("0", keep=True)
+        self._alone = Stream("0", keep=True, watched=watched)
         self._alone_reader: asyncio.Task[None] | None = None
         self._feeding: tuple[Stream, Exchange] | None = None
 
@@ -221,7 +242,7 @@ class Session:
     def feed(self, message: object, exchange: Exchange) -> Stream:
         """Take a message; what answers it comes on the stream that is given back."""
         self._count += 1
-        stream = Stream(str(self._count), keep=True)
+        stream = Stream(str(self._count), keep=True, watched=self._watched)
         if isinstance(message, dict) and "method" in message and jsonrpc.is_id(message.get("id")):
             self._streams.setdefault(message["id"], stream)
             self._by_name[stream.name] = stream
@@ -278,9 +299,19 @@ class Session:
 
     def end(self) -> None:
         """The session is over."""
+        self._watched.remove(self)
         self.connection.close()
         for stream in (*self._by_name.values(), self._alone):
             stream.finish()
+
+    @property
+    def unread(self) -> int:
+        """Characters of all its streams, read ones among them that are kept."""
+        return sum(stream.size for stream in (*self._by_name.values(), self._alone))
+
+    def _lose(self) -> None:
+        for stream in (*self._by_name.values(), self._alone):
+            stream.lose()
 
     def _forget_old(self) -> None:
         kept = [stream for stream in self._by_name.values() if stream.done]
@@ -347,10 +378,10 @@ class Exchange:
             await self.send({"type": "http.response.body", "body": b""})
 
     async def _whole(self, stream: Stream, headers: Mapping[str, str] | None) -> None:
-        ((_, text),) = stream.take(0)
-        await http_messages.respond(
-            self.send, text.encode("utf-8", "surrogatepass"), self.status, JSON, headers
-        )
+        found = stream.take(0)
+        if not found:
+            raise HttpError(503, "Busy: too many answers wait to be read; try again later", code=SERVER_BUSY)
+        await http_messages.respond(self.send, found[0][1].encode(), self.status, JSON, headers)
 
     async def _events(self, stream: Stream, priming: bool, position: int) -> None:
         try:
@@ -377,7 +408,7 @@ class Exchange:
                 await self._write(": still here\n\n")
 
     async def _write(self, text: str) -> None:
-        body = text.encode("utf-8", "surrogatepass")
+        body = text.encode()
         async with asyncio.timeout(STALL_SECONDS):
             await self.send({"type": "http.response.body", "body": body, "more_body": True})
 

@@ -10,6 +10,7 @@ from .http_messages import HttpError, Receive, Scope, Send
 from .mcp import actions, jsonrpc, wire
 from .mcp.errors import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, RpcError
 from .outbox import Outbox
+from .transport.shares import FREE_BYTES, Unread
 
 if TYPE_CHECKING:
     from .dispatch import Dispatcher
@@ -20,31 +21,31 @@ SUBPROTOCOL = "mcp"
 
 
 class Channel(Protocol):
-    """The way past ASGI's queue and its `send`, which cost each message a turn of the loop. It is the loop's.
+    """The way past ASGI's queue and its `send`; `transport.websocket_protocol` has it. It is the loop's."""
 
-    There is none where the server in between is one that nobody knows from inside.
-    """
-
-    #: Given each message from the socket instead of `receive`, while none is left there; None for a binary one.
+    #: Given each message; None for a binary one. Nothing is read before it is set.
     on_message: Callable[[str | None], None] | None
+    #: Whether answers wait that the client has to read first: nothing is read meanwhile.
+    behind: Callable[[], bool]
 
-    def write_now(self, text: str) -> bool:
-        """Send a text, unless the client is behind with reading or gone: then `send` waits or raises."""
+    @property
+    def unread(self) -> int: ...
+    def go_on(self) -> None: ...
+    def write_now(self, text: str) -> bool: ...
+    async def write(self, text: str) -> None: ...
 
 
 async def serve(
-    dispatcher: Dispatcher, client: Principal, scope: Scope, receive: Receive, send: Send
+    dispatcher: Dispatcher, client: Principal, scope: Scope, receive: Receive, send: Send, unread: Unread
 ) -> None:
-    """Serve one accepted connection until it ends."""
+    """Serve one accepted connection until it ends. `unread`: the answers that wait, of all connections."""
     offered = scope.get("subprotocols", ())
     await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL if SUBPROTOCOL in offered else None})
 
-    async def write(text: str) -> None:
-        await send({"type": "websocket.send", "text": text})
-
-    channel: Channel | None = scope["state"].get("channel")
-    write_now = channel.write_now if channel else lambda _text: False
-    outlet = _Outlet(Outbox(write_now, write, scope["state"]["abort"]))
+    state = scope["state"]
+    channel: Channel = state["channel"]
+    outbox = Outbox(channel.write_now, channel.write, state["abort"], channel.go_on)
+    outlet = _Outlet(outbox, channel, unread)
     connection = dispatcher.connect(client, outlet, allow_plain=True)
 
     def take(text: str | None) -> None:
@@ -58,16 +59,16 @@ async def serve(
         else:
             connection.feed(message)
 
-    if channel:
-        channel.on_message = take
+    unread.add(outlet, state["abort"])
+    channel.on_message, channel.behind = take, lambda: outbox.behind
+    channel.go_on()
     try:
-        while (event := await receive())["type"] == "websocket.receive":
-            take(event.get("text"))
+        await receive()  # nothing but the end comes this way
     finally:
-        if channel:
-            channel.on_message = None
+        channel.on_message = None
+        unread.remove(outlet)
         connection.close()
-        outlet.outbox.close()
+        outbox.close()
 
 
 async def refuse(error: HttpError, send: Send) -> None:
@@ -82,17 +83,28 @@ async def refuse(error: HttpError, send: Send) -> None:
 class _Outlet:
     """All messages go to the one socket."""
 
-    def __init__(self, outbox: Outbox) -> None:
-        self.outbox = outbox
+    def __init__(self, outbox: Outbox, channel: Channel, unread_of_all: Unread) -> None:
+        self._outbox = outbox
+        self._channel = channel
+        self._unread_of_all = unread_of_all
+
+    @property
+    def unread(self) -> int:
+        return self._outbox.size + self._channel.unread
 
     def deliver(self, send: actions.Send) -> None:
-        self.outbox.put(encoded(send.message))
+        self._put(encoded(send.message))
 
     def release(self, call: Call) -> None:
         """A WebSocket has no stream for one request."""
 
     def refuse(self, error: RpcError) -> None:
-        self.outbox.put(wire.encode(jsonrpc.error(None, error)))
+        self._put(wire.encode(jsonrpc.error(None, error)))
+
+    def _put(self, text: str) -> None:
+        self._outbox.put(text)
+        if self.unread > FREE_BYTES:
+            self._unread_of_all.look()
 
 
 def encoded(message: Json, encode: Callable[[object], str] = wire.encode) -> str:

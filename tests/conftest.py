@@ -8,7 +8,8 @@ extension is enabled. Tests import from `bl_ext.user_default.mcp_bridge`, and sh
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,18 @@ settings.register_profile("search", derandomize=False, print_blob=True)
 settings.load_profile("suite")
 
 
+def _of_worker(user: Path, worker: str) -> Path:
+    """Return the user folder of one of the processes that share the tests: a copy of `user`, made anew.
+
+    Tests write into it: preferences, journals, caches.
+    """
+    own = user.with_name(f"{user.name}-{worker}")
+    shutil.rmtree(own, ignore_errors=True)
+    shutil.copytree(user, own, symlinks=True)
+    os.environ["BLENDER_USER_RESOURCES"] = str(own)
+    return own
+
+
 def _enable_extension() -> None:
     """Bring up Blender with the installed extension.
 
@@ -34,6 +47,9 @@ def _enable_extension() -> None:
     user = Path(os.environ.setdefault("BLENDER_USER_RESOURCES", str(_ROOT / "build" / "user")))
     if not (user / "installed").exists():
         raise pytest.UsageError(f"the extension is not installed in {user}: run the tests by `make test`")
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker:
+        user = _of_worker(user, worker)
     # Brought up on one processor, Blender's task pool gets no workers: a fork taken while one of them holds a lock
     # waits for it for ever, and tests fork this Blender thousands of times (support/fork.py).
     processors = os.sched_getaffinity(0)
@@ -54,6 +70,23 @@ def _enable_extension() -> None:
 
 
 _enable_extension()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, object, object]:
+    """What the processes that share the tests tell one another is UTF-8: half a pair of UTF-16 is written out."""
+    return _encodable((yield))
+
+
+def _encodable(value: object) -> object:
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode("utf-8")
+        case dict():
+            return {_encodable(key): _encodable(each) for key, each in value.items()}
+        case list() | tuple():
+            return type(value)(map(_encodable, value))
+    return value
 
 
 def extension_warnings() -> dict[str, list[str]]:

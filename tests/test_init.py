@@ -22,7 +22,7 @@ def test_comes_up_again_after_it_was_disabled() -> None:
 
 
 def test_disabling_stops_the_server() -> None:
-    from bl_ext.user_default.mcp_bridge import settings
+    from bl_ext.user_default.mcp_bridge.base import settings
     from bl_ext.user_default.mcp_bridge.server import bridge
 
     port = bridge.start(settings.load(environ={})).port

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
+import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import preferences, settings
+from bl_ext.user_default.mcp_bridge import preferences
+from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.operators import state
 
 
@@ -41,6 +43,13 @@ def test_every_preference_is_a_setting_with_the_same_default(chosen: Any) -> Non
 def test_what_was_never_touched_is_not_passed_on(chosen: Any) -> None:
     assert preferences.chosen(chosen) == {}
     assert settings.current().confirm is None
+
+
+def test_a_number_saved_when_less_was_allowed_counts_as_the_least(chosen: Any) -> None:
+    # Where Blender keeps what the user set; up to 4.5 together with custom properties.
+    stored = chosen.bl_system_properties_get(do_create=True) if bpy.app.version >= (5, 0) else chosen
+    stored["journal_days"] = 3
+    assert preferences.chosen(chosen) == {"journal_days": 30}
 
 
 def test_a_change_counts_at_once(chosen: Any) -> None:

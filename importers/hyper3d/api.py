@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Literal, Protocol, get_args
 
-from ...errors import ExternalServiceError, InvalidParamsError, PolicyError
+from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from .. import download
 from ..download import Answer, Flag, HttpError, RemoteFile, Site
 

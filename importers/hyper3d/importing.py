@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from ... import folders, settings
-from ...errors import ExternalServiceError, InvalidParamsError, PolicyError
+from ...base import folders, settings
+from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from .. import download, foreign, keys
 from ..credit import Credit
 from ..download import Flag, RemoteFile, Site

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import ExternalServiceError, InvalidParamsError
+from ...base.errors import ExternalServiceError, InvalidParamsError
 from .api import Ticket
 
 __all__ = ("Orders", "Placed")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import binascii
 
-from ...errors import InvalidParamsError
+from ...base.errors import InvalidParamsError
 from .api import Picture
 
 __all__ = ("decode", "recognise")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import bpy
 
-from ...errors import InvalidParamsError
-from ...names import did_you_mean
+from ...base.errors import InvalidParamsError
+from ...base.names import did_you_mean
 from .api import Picture
 from .pictures import recognise
 

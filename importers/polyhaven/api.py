@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 from urllib.parse import urlencode
 
-from ...errors import ExternalServiceError, InvalidParamsError
-from ...names import did_you_mean
+from ...base.errors import ExternalServiceError, InvalidParamsError
+from ...base.names import did_you_mean
 from .. import download
 from ..cache import Cache
 from ..credit import Credit

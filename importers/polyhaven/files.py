@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from ...errors import ExternalServiceError, InvalidParamsError
+from ...base.errors import ExternalServiceError, InvalidParamsError
+from ...base.paths import inside
 from ..download import RemoteFile
-from ..paths import inside
 from .api import SITE
 
 __all__ = (

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import bpy
 
-from ...errors import ExternalServiceError, InvalidParamsError
+from ...base.errors import ExternalServiceError, InvalidParamsError
 from .. import blend_header, catalogues, foreign, place
 from ..download import RemoteFile
 from ..place import Imported

@@ -10,8 +10,8 @@ from typing import Any
 
 import bpy
 
-from ...errors import InvalidParamsError
-from ...names import did_you_mean
+from ...base.errors import InvalidParamsError
+from ...base.names import did_you_mean
 from .. import credit as credits_room
 from ..credit import PROPERTY
 from ..place import Imported, one_step, stamp

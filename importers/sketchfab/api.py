@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
-from ...errors import ExternalServiceError, InvalidParamsError, PolicyError
+from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from .. import download, keys
 from ..credit import Credit
 from ..download import Flag, HttpError, RemoteFile, Site

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ... import settings
-from ...errors import PolicyError
+from ...base import settings
+from ...base.errors import PolicyError
 from .. import download, foreign
 from ..download import HttpError
 from ..place import Imported, append, timed

@@ -16,10 +16,15 @@ import tempfile
 import time
 from array import array
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from ...errors import BridgeError, HandlerError
-from ..supervisor.probe import EVERYTHING, in_force
+from ...base.errors import BridgeError, LimitExceeded, failure_of
+from ...base.resident_memory import resident_bytes
+from ..confinement.answering import Say
+from ..confinement.probe import EVERYTHING, in_force
+from ..guard.measured import Measured
+from ..run.wall import Armed
+from ..run.watchdog import ScriptStopped
 from .protocol import PICTURE_SIZE, Request
 
 __all__ = ("main",)
@@ -30,23 +35,27 @@ _WARM_UP = "import bpy\nbpy.context.scene.frame_end = 10\n"
 _MOST_RESULT = 200_000
 
 
-def main(facts: dict[str, Any]) -> None:
+def main(facts: dict[str, Any], say: Say) -> None:
     """Never returns."""
-    answers = _own_answers()
     _no_more_programs()
     _settle()
     if facts["warm_up"]:
         _warm_up()
     canary = facts["canary"]
-    _say(answers, {"ready": True, "blender": _version(), "in_force": in_force(canary)})
+    say({"ready": True, "blender": _version(), "in_force": in_force(canary)})
     line = sys.stdin.buffer.readline()
     if not line:
         os._exit(0)  # the parent has no use for it, or is gone
     held = in_force(canary)
     if set(held) != set(EVERYTHING):
         os._exit(4)
-    answer = rehearse(json.loads(line))
-    _say(answers, {**answer, "in_force": held})
+    try:
+        with Armed(_keep_on, trusted=(rehearse,)):
+            answer = rehearse(json.loads(line))
+    except ScriptStopped as stop:  # by what a script has left behind
+        answer = _failed(stop.error, [], 0.0) | {"peak_memory_mb": _peak_memory_mb()}
+        answer["seconds"] |= {"open": 0.0, "total": 0.0}
+    say({**answer, "in_force": held})
     os._exit(0)
 
 
@@ -64,11 +73,12 @@ def rehearse(request: Request) -> dict[str, Any]:
 def run(request: Request, warnings: list[str]) -> dict[str, Any]:
     """Run the script in what is open now, between two marks and two pictures."""
     from ...scene import difference
-    from .. import execute
+    from ..run import execute
 
     scratch = Path(tempfile.gettempdir()) / "mark.blend"
     before = difference.mark(scratch)
     pictures = {"before": _picture()} if request["pictures"] and _small(before.totals) else {}
+    growth, resident = Measured(rehearses=True), resident_bytes()
     began = time.perf_counter()
     try:
         done = execute.run(
@@ -77,18 +87,11 @@ def run(request: Request, warnings: list[str]) -> dict[str, Any]:
             title=request["title"],
             requester="rehearsal",
             level=request["level"],
+            growth=growth,
         )
+        _check_memory(request, growth, resident)
     except BridgeError as error:
-        return {
-            "outcome": "error",
-            "error": _error(error),
-            "result": None,
-            "stdout": "",
-            "warnings": warnings,
-            "seconds": {"script": round(time.perf_counter() - began, 4)},
-            "difference": None,
-            "pictures": {},
-        }
+        return _failed(error, warnings, time.perf_counter() - began)
     seconds = round(time.perf_counter() - began, 4)
     after = difference.mark(scratch)
     if pictures and _small(after.totals):
@@ -101,47 +104,67 @@ def run(request: Request, warnings: list[str]) -> dict[str, Any]:
         "seconds": {"script": seconds},
         "difference": difference.compare(before, after, _go_back),
         "pictures": {when: picture for when, picture in pictures.items() if picture},
+        "growth": growth.told(),
     }
+
+
+def _check_memory(request: Request, growth: Measured, resident_before: int) -> None:
+    """Refuse what takes more memory than a script may use in the open scene, of what estimates would not let through.
+
+    Raises LimitExceeded.
+    """
+    if growth.estimates and sys.platform != "win32":  # there the parent's limit decides
+        used, limit = _peak_memory_mb() - resident_before / 2**20, request["live_memory_limit_mb"]
+        if used > limit:
+            raise LimitExceeded(
+                f"what it makes takes {used:,.0f} MiB of memory, more than the {limit:,} MiB that a script may use",
+                limit="memory",
+            )
+
+
+def _failed(error: BridgeError, warnings: list[str], seconds: float) -> dict[str, Any]:
+    return {
+        "outcome": "error",
+        "error": _error(error),
+        "result": None,
+        "stdout": "",
+        "warnings": warnings,
+        "seconds": {"script": round(seconds, 4)},
+        "difference": None,
+        "pictures": {},
+    }
+
+
+def _keep_on(_error: BridgeError) -> None:
+    """What was not swallowed ends the rehearsal by itself, and what was is raised when the wall comes down."""
 
 
 def _error(error: BridgeError) -> dict[str, Any]:
-    original = error.original if isinstance(error, HandlerError) else None
+    told = failure_of(error)
     return {
-        "type": type(error).__name__,
-        "cause": None if original is None else f"{type(original).__name__}: {original}"[:2000],
-        "message": str(error)[:2000],
-        "line": getattr(error, "line", None),
+        "type": told["error"],
+        "cause": told.get("cause"),
+        "message": told["message"][:2000],
+        "line": told.get("line"),
     }
-
-
-def _own_answers() -> BinaryIO:
-    """Keep standard output for answers; whatever else is printed goes to standard error."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return answers
-
-
-def _say(answers: BinaryIO, message: dict[str, Any]) -> None:
-    answers.write(json.dumps(message, allow_nan=False).encode() + b"\n")
-    answers.flush()
 
 
 def _no_more_programs() -> None:
     if sys.platform == "linux":
-        from ..supervisor.linux import seccomp
+        from ..confinement.linux import seccomp
 
         seccomp.deny_exec()
 
 
 def _settle() -> None:
     """Settings and journal of its own, which die with it."""
-    from ... import journal
+    from ...base import journal
 
     journal.configure(Path(tempfile.gettempdir()) / "journal")
 
 
 def _set_limits(request: Request) -> None:
-    from ... import settings
+    from ...base import settings
 
     names = ("level", "time_limit_s", "memory_limit_mb", "output_limit_kb")
     settings.set_arguments({name: request[name] for name in names})  # type: ignore[literal-required]
@@ -158,6 +181,7 @@ def _warm_up() -> None:
         time_limit_s=60.0,
         memory_limit_mb=1024,
         output_limit_kb=64,
+        live_memory_limit_mb=1024,
         pictures=True,
     )
     _set_limits(request)
@@ -190,7 +214,7 @@ def _small(totals: dict[str, int]) -> bool:
 def _picture() -> dict[str, Any] | None:
     """The scene as pixels, or None where it cannot be rendered."""
 
-    from ...errors import ExternalServiceError
+    from ...base.errors import ExternalServiceError
     from ...scene import picture
 
     try:
@@ -223,7 +247,7 @@ def _go_back() -> None:
     """To before the script, whose run is one undo step."""
     import bpy
 
-    from ..undo import Modes, forget_witness
+    from ..run.undo import Modes, forget_witness
 
     Modes.leave()
     bpy.ops.ed.undo()

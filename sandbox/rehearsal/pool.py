@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ... import threads
-from ...errors import BridgeError, ExternalServiceError
-from ..supervisor import ProcessHandle, ProcessStatus, Spec, Supervisor
-from ..supervisor.probe import EVERYTHING
+from ...base import threads
+from ...base.errors import BridgeError, Cancelled, ExternalServiceError
+from ..confinement import ProcessHandle, ProcessStatus, Spec, Supervisor
+from ..confinement.probe import EVERYTHING
 from .program import Program
 from .protocol import Garbled, Request, check_ready
 
-__all__ = ("Child", "ChildFailed", "Needs", "Pool", "RehearsalCancelled")
+__all__ = ("Child", "ChildFailed", "Needs", "Pool")
 
 _log = logging.getLogger(__name__)
 
@@ -29,10 +29,6 @@ _POLL_S = 0.1
 
 class ChildFailed(ExternalServiceError):
     """A child did not do what it is there for; the message says what became of it."""
-
-
-class RehearsalCancelled(BridgeError):
-    """Somebody cancelled the rehearsal: there is no report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +118,7 @@ class Child:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             if cancelled():
-                raise RehearsalCancelled("The rehearsal was cancelled.")
+                raise Cancelled("The rehearsal was cancelled.")
             try:
                 line = self._supervisor.receive(self.handle, _POLL_S)
             except TimeoutError:
@@ -134,25 +130,27 @@ class Child:
         raise ChildFailed(self._what_became_of_it())
 
     def _what_became_of_it(self) -> str:
-        status = self.status()
         _log.warning(
             "A confined Blender failed. The end of its output:\n%s", self._supervisor.chatter(self.handle)
         )
-        if status.state == "running":
-            return "the confined Blender did not answer in time"
-        how = {
-            "timed out": "took too long and was stopped",
-            "out of memory": "needed more memory than it may have and was stopped",
-            "disk full": "wrote more than it may and was stopped",
-            "too many threads": "started threads without end and was stopped",
-            "flooded": "printed without end and was stopped",
-            "not confined": "could not be confined",
-            "not started": f"could not be started: {status.detail}",
-            "killed by signal": f"crashed (signal {status.signal})",
-            "stopped": "was stopped",
-            None: f"ended without an answer (exit code {status.exit_code})",
-        }[status.reason]
-        return f"the confined Blender {how}"
+        return f"the confined Blender {_ended(self.status())}{self._supervisor.last_words(self.handle)}"
+
+
+def _ended(status: ProcessStatus) -> str:
+    if status.state == "running":
+        return "did not answer in time"
+    return {
+        "timed out": "took too long and was stopped",
+        "out of memory": "needed more memory than it may have and was stopped",
+        "disk full": "wrote more than it may and was stopped",
+        "too many threads": "started threads without end and was stopped",
+        "flooded": "answered without end and was stopped",
+        "not confined": "could not be confined",
+        "not started": f"could not be started: {status.detail}",
+        "killed by signal": f"crashed (signal {status.signal})",
+        "stopped": "was stopped",
+        None: f"ended without an answer (exit code {status.exit_code})",
+    }[status.reason]
 
 
 class Pool:
@@ -160,6 +158,8 @@ class Pool:
 
     def __init__(self, supervisor: Supervisor, *, at_once: int = 2) -> None:
         self.supervisor = supervisor
+        #: Why the last rehearsal could not be held, or not to its end; empty where it was.
+        self.failure = ""
         self._slots = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
         self._warm: Child | None = None

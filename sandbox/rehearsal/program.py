@@ -9,15 +9,17 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import ExternalServiceError
+from ...base.errors import ExternalServiceError
 
 __all__ = ("Program", "find")
 
-#: Runs `child.main` as part of a package of its own, from the extension's files, without enabling it.
+#: Runs the module `facts['main']` as part of a package of its own, from the extension's files, without enabling it.
 _BOOT = (
     "import importlib, json, sys, types; facts = json.loads(sys.argv[-1]); sys.path += facts['libraries']; "
     "package = types.ModuleType('mcp_bridge'); package.__path__ = [facts['extension']]; "
-    "sys.modules['mcp_bridge'] = package; importlib.import_module(facts['main']).main(facts)"
+    "sys.modules['mcp_bridge'] = package; "
+    "say = importlib.import_module('mcp_bridge.sandbox.confinement.answering').opened(); "
+    "importlib.import_module(facts['main']).main(facts, say)"
 )
 _MAIN = "mcp_bridge.sandbox.rehearsal.child"
 

@@ -17,9 +17,11 @@ import zlib
 from collections.abc import Callable
 from typing import Any, NotRequired, TypedDict
 
-from ..supervisor.probe import EVERYTHING
+from ...base.errors import CANONICAL
+from ..confinement.probe import EVERYTHING
+from ..guard.measured import MOST, MOST_SUBJECTS
 
-__all__ = ("PICTURE_SIZE", "Answer", "Garbled", "Request", "check_answer", "check_ready", "png")
+__all__ = ("PICTURE_SIZE", "Answer", "Failed", "Garbled", "Request", "check_answer", "check_ready", "png")
 
 #: The longer side of a picture, in pixels.
 PICTURE_SIZE = 256
@@ -41,14 +43,25 @@ class Request(TypedDict):
     time_limit_s: float
     memory_limit_mb: int
     output_limit_kb: int
+    #: What the script may use of it in the open scene, where it makes more than estimates allow.
+    live_memory_limit_mb: int
     pictures: bool
+
+
+class Failed(TypedDict):
+    """Why the script did not end well: `type` is the name of one of `errors.CANONICAL`, `cause` a finer class."""
+
+    type: str
+    cause: str | None
+    message: str
+    line: NotRequired[int | None]
 
 
 class Answer(TypedDict):
     """The child's answer, once checked."""
 
     outcome: str
-    error: NotRequired[dict[str, Any]]
+    error: NotRequired[Failed]
     result: Any
     stdout: str
     warnings: list[str]
@@ -57,6 +70,8 @@ class Answer(TypedDict):
     peak_memory_mb: float
     difference: dict[str, Any] | None
     pictures: dict[str, dict[str, Any]]
+    #: What was estimated above the limit -> its `estimate`, and how much it `made`.
+    growth: NotRequired[dict[str, dict[str, float]]]
     in_force: list[str]
 
 
@@ -79,6 +94,7 @@ def _list(items: dict[str, Any], most: int = _MOST) -> dict[str, Any]:
 
 _TEXT = {"type": "string", "maxLength": 2000}
 _NUMBER = {"type": "number", "minimum": 0, "maximum": 1e9}
+_AMOUNT = {"type": "number", "minimum": 0, "maximum": MOST}
 _COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
 _CHANGE = _object({"property": _TEXT}, {"before": {}, "after": {}, "note": _TEXT})
 _BLOCK = _object({"kind": _TEXT, "name": _TEXT}, {"detail": _TEXT})
@@ -116,9 +132,18 @@ _ANSWER = _object(
     },
     {
         "error": _object(
-            {"type": _TEXT, "cause": {"type": ["string", "null"], "maxLength": 2000}, "message": _TEXT},
+            {
+                "type": {"enum": [kind.__name__ for kind in CANONICAL]},
+                "cause": {"type": ["string", "null"], "maxLength": 2000},
+                "message": _TEXT,
+            },
             {"line": {"type": ["integer", "null"], "minimum": 0, "maximum": 2**31}},
-        )
+        ),
+        "growth": {
+            "type": "object",
+            "maxProperties": MOST_SUBJECTS,
+            "additionalProperties": _object({"estimate": _AMOUNT}, {"made": _AMOUNT}),
+        },
     },
 )
 _READY = _object({"ready": {"const": True}, "blender": _TEXT, "in_force": _list({"enum": list(EVERYTHING)})})

@@ -6,19 +6,23 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ... import settings
-from .. import supervisor
-from ..supervisor.config import Sandbox
+from ...base import settings, tracing
+from ...base.errors import BridgeError, ExternalServiceError, LimitExceeded, PolicyError
+from .. import confinement as supervisor
+from ..confinement.config import Sandbox
+from ..confinement.process import LIMITS, ProcessStatus
+from ..run import execute
 from . import snapshot
 from .pool import ChildFailed, Needs, Pool
 from .program import find
 from .protocol import Garbled, Request, check_answer
 from .report import Confinement, Held, Report, failed, from_answer, pictures_of
 
-__all__ = ("Prepared", "Rehearsed", "prepare", "rehearse", "shutdown")
+__all__ = ("Prepared", "Rehearsed", "last_failure", "prepare", "rehearse", "shutdown")
 
 #: What a script may use in a rehearsal, and what opening and comparing may take besides, by size of the scene.
 TIME_LIMIT_S = 30.0
@@ -57,11 +61,13 @@ def prepare() -> Prepared:
     Raises Unconfined where nothing confines a child, ExternalServiceError where there is none to start.
     """
     pool = _pool()
-    pool.supervisor.means()
-    copy = snapshot.take(pool.supervisor.shared_folder())
-    return Prepared(copy, _needs(copy, pool.supervisor.config.sandbox), pool)
+    with _failure_noted(pool):
+        pool.supervisor.means()
+        copy = snapshot.take(pool.supervisor.shared_folder())
+        return Prepared(copy, _needs(copy, pool.supervisor.config.sandbox), pool)
 
 
+@tracing.span("rehearse")
 def rehearse(
     prepared: Prepared,
     script: str,
@@ -73,42 +79,82 @@ def rehearse(
 ) -> Rehearsed:
     """Run `script` in a confined Blender on the copy, once. Not on the main thread: from 0.3 s to a minute.
 
-    Raises ExternalServiceError where no child could be started, RehearsalCancelled once `cancelled` says so;
-    whatever becomes of the script is in the report.
+    Raises what `execute.check` does where no script may run, or not this one, and PolicyError in a dry run;
+    ExternalServiceError where no child could be started, Cancelled once `cancelled` says so. Whatever becomes of the
+    script is in the report.
     """
     begin = time.perf_counter()
-    copy = prepared.copy
-    request = _request(prepared, script, title, level, pictures)
+    copy, pool = prepared.copy, prepared.pool
     seconds = TIME_LIMIT_S + _OVERHEAD_S + _OVERHEAD_S_PER_MB * copy.size / _MB
     try:
-        with prepared.pool.child(prepared.needs, cancelled) as child:
+        request = _request(prepared, script, title, _level(script, level), pictures)
+        with _failure_noted(pool), pool.child(prepared.needs, cancelled) as child:
             try:
-                answer, why = check_answer(child.ask(request, seconds, cancelled)), ""
+                answer, broken = check_answer(child.ask(request, seconds, cancelled)), None
                 found = pictures_of(answer)
             except (ChildFailed, Garbled) as error:
-                answer, found, why = None, {}, str(error)
+                answer, broken, found = None, error, {}
             status = child.status()
             total = copy.seconds + time.perf_counter() - begin
     finally:
         prepared.release()
     confinement = Confinement(means=status.confinement.means, in_force=list(status.confinement.in_force))
     held = Held(confinement, copy.seconds, total, status.peak_memory_mb, copy.warnings)
+    pool.failure = ""
     if answer is None:
-        return Rehearsed(failed(f"The rehearsal was broken off: {why}.", held), {})
+        why = _why_broken_off(broken, status)
+        if not isinstance(why, LimitExceeded):  # a limit that a script passes is a rehearsal's result
+            pool.failure = f"The last rehearsal could not be held to its end: {broken}."
+        return Rehearsed(failed(why, held), {})
     return Rehearsed(from_answer(answer, held), found)
 
 
-def _request(prepared: Prepared, script: str, title: str, level: str | None, pictures: bool) -> Request:
+def last_failure() -> str:
+    """Why the last rehearsal could not be held, or not to its end, as a sentence; "" where it was.
+
+    Never waits, so that a panel can ask.
+    """
+    return "" if _the_pool is None else _the_pool.failure
+
+
+@contextmanager
+def _failure_noted(pool: Pool) -> Iterator[None]:
+    try:
+        yield
+    except ExternalServiceError as error:
+        pool.failure = f"The last rehearsal could not be held: {str(error).rstrip('.')}."
+        raise
+
+
+def _why_broken_off(error: ChildFailed | Garbled | None, status: ProcessStatus) -> BridgeError:
+    """A limit stopped the child, or it has failed: one that still runs has not answered in its time."""
+    why = f"The rehearsal was broken off: {error}."
+    if status.reason in LIMITS:
+        return LimitExceeded(why, limit=status.reason)
+    if isinstance(error, ChildFailed) and status.state == "running":
+        return LimitExceeded(why, limit="time")
+    return ExternalServiceError(why)
+
+
+def _level(script: str, asked: str | None) -> str:
+    """The level that the script gets: a rehearsal runs it, so whatever keeps it from running keeps it from that."""
+    if settings.current().dry_run:
+        raise PolicyError("a rehearsal runs the script, and the settings ask for a dry run", code="dry_run")
+    return execute.check(script, asked)
+
+
+def _request(prepared: Prepared, script: str, title: str, level: str, pictures: bool) -> Request:
     now, copy = settings.current(), prepared.copy
     return Request(
         scene=str(copy.path),
         pixels={name: str(path) for name, path in copy.pixels.items()},
         script=script,
         title=title,
-        level=level or now.level,
+        level=level,
         time_limit_s=TIME_LIMIT_S,
         memory_limit_mb=prepared.needs.memory_mb,
         output_limit_kb=now.output_limit_kb,
+        live_memory_limit_mb=now.memory_limit_mb,
         pictures=pictures,
     )
 

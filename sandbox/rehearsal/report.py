@@ -8,9 +8,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, TypedDict
 
-from .protocol import Answer, png
+from ...base.errors import BridgeError, failure_of
+from .protocol import Answer, Failed, png
 
-__all__ = ("Confinement", "Report", "as_text", "failed", "from_answer", "out_of_reach", "pictures_of")
+__all__ = (
+    "Confinement",
+    "Report",
+    "as_result",
+    "as_text",
+    "failed",
+    "from_answer",
+    "out_of_reach",
+    "pictures_of",
+)
 
 Outcome = Literal["success", "error", "rejected"]
 
@@ -30,13 +40,15 @@ class Report(TypedDict):
 
     outcome: Outcome
     message: str
-    error: NotRequired[dict[str, Any]]
+    error: NotRequired[Failed]
     result: Any
     stdout: str
     warnings: list[str]
     seconds: dict[str, float]
     peak_memory_mb: float
     difference: NotRequired[dict[str, Any]]
+    #: What was estimated above the limit -> its `estimate`, and how much it `made`.
+    growth: NotRequired[dict[str, dict[str, float]]]
     confinement: Confinement
 
 
@@ -59,21 +71,33 @@ def from_answer(answer: Answer, held: Held) -> Report:
     report["seconds"] |= {"open": answer["seconds"]["open"], "script": answer["seconds"]["script"]}
     report["peak_memory_mb"] = max(held.peak_memory_mb, answer["peak_memory_mb"])
     if "error" in answer:
-        report["error"] = answer["error"]
-        line = answer["error"].get("line")
-        where = f" (line {line})" if line else ""
-        report["message"] = f"The rehearsal stopped{where}: {answer['error']['message']}"
+        error = report["error"] = answer["error"]
+        where = f" (line {error['line']})" if error.get("line") else ""
+        report["message"] = f"The rehearsal stopped{where}: {error['message']}"
     else:
         report["difference"] = answer["difference"] or {}
+        if growth := answer.get("growth"):
+            report["growth"] = growth
         report["message"] = "The rehearsal went well."
     return report
 
 
-def failed(why: str, held: Held) -> Report:
+def failed(error: BridgeError, held: Held) -> Report:
     """The report of a script that did not come to an end: it may not run live."""
     report = _begin("rejected", held)
-    report["message"] = why
+    report["message"] = str(error)
+    report["error"] = Failed(type=failure_of(error)["error"], cause=None, message=str(error))
     return report
+
+
+def as_result(report: Report) -> dict[str, Any]:
+    """The report as a tool's structured result, with `error`, `cause` and `line` as every error has them."""
+    found: dict[str, Any] = {**report, "status": "success" if report["outcome"] == "success" else "error"}
+    if "error" in report:
+        error = report["error"]
+        told = {"error": error["type"], "cause": error.get("cause"), "line": error.get("line")}
+        found |= {name: value for name, value in told.items() if value is not None}
+    return found
 
 
 def _begin(outcome: Outcome, held: Held) -> Report:
@@ -108,6 +132,8 @@ def as_text(report: Report) -> str:
     difference = report.get("difference")
     if difference is not None:
         lines += _difference(difference) or ["Nothing in the scene would change."]
+    if growth := report.get("growth"):
+        lines += ["", "Measured, since estimates are above the limit:", *_indented(_growth(growth))]
     if report["stdout"].strip():
         lines += ["", "It printed:", *_indented(report["stdout"].strip().splitlines()[:20])]
     if report["result"] is not None:
@@ -115,6 +141,15 @@ def as_text(report: Report) -> str:
     if report["warnings"]:
         lines += ["", "Take note:", *_indented(report["warnings"][:20], "! ")]
     return "\n".join(map(_visible, [*lines, "", _cost(report)]))
+
+
+def _growth(growth: dict[str, dict[str, float]]) -> list[str]:
+    """How much there was in the end of what was estimated."""
+    shown = [
+        f"{subject}: {told['made']:,.0f}" if "made" in told else subject
+        for subject, told in list(growth.items())[:_MOST_OF_A_KIND]
+    ]
+    return [*shown, f"… and {len(growth) - len(shown)} more"] if len(growth) > len(shown) else shown
 
 
 def _visible(line: str) -> str:

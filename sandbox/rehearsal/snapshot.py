@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...errors import ExternalServiceError
+from ...base.errors import ExternalServiceError
 
 __all__ = ("Snapshot", "copy_into", "release", "take")
 

@@ -11,9 +11,13 @@ _ACTIONS = ("accept", "decline", "cancel")
 
 
 def checked(key: str, request: Json, answer: object) -> Json:
-    """The client's answer to one of our requests. Raises RpcError (invalid params) if it doesn't fit."""
+    """The client's answer to one of our requests, with the defaults that a form declares for what was left out.
+
+    Raises RpcError (invalid params) if it doesn't fit.
+    """
     if not isinstance(answer, dict):
         raise invalid_params(f"{key}: the answer must be an object")
+    answer = _filled(request, answer)
     problem = _PROBLEMS[request["method"]](request, answer)
     if problem:
         raise invalid_params(f"{key}: {problem}")
@@ -24,6 +28,19 @@ def refused(error: object) -> RpcError:
     """The client answered our request with an error."""
     message = error.get("message") if isinstance(error, dict) else None
     return RpcError(-32603, f"The client could not answer: {message or 'no reason given'}")
+
+
+def _filled(request: Json, answer: Json) -> Json:
+    """The answer to a form that was accepted: some clients send a form back without what nobody touched."""
+    form = request.get("params", {}).get("requestedSchema")
+    content = answer.get("content") or {}
+    if form is None or answer.get("action") != "accept" or not isinstance(content, dict):
+        return answer
+    fields = form.get("properties", {}).items()
+    return {
+        **answer,
+        "content": {name: each["default"] for name, each in fields if "default" in each} | content,
+    }
 
 
 def _elicitation(request: Json, answer: Json) -> str | None:

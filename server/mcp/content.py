@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...base.errors import failure_of
+from . import wire
+
 #: A JSON object. Content blocks, contents of resources and messages of prompts are such objects.
 Json = dict[str, Any]
 
@@ -71,6 +74,33 @@ class ToolResult:
     meta: Mapping[str, Any] | None = None
 
 
-def error_result(message: str, **structured: Any) -> ToolResult:
-    """A tool result that reports a failure in words; `structured` adds what a program wants to read."""
-    return ToolResult([text(message)], structured or None, is_error=True)
+#: In a result's `_meta`: programs read its structure, so that it stays beside pictures.
+FOR_PROGRAMS = "mcp_bridge/for_programs"
+#: Beginnings of the names of clients that show a model nothing besides `structuredContent` where there is any.
+_STRUCTURE_ALONE = ("codex",)
+
+
+def for_client(result: Json, client_info: Mapping[str, Any] | None) -> Json:
+    """A `CallToolResult` as this client should have it, so that no picture gets lost on the way to its model.
+
+    Some clients show a model either the structure of a result or its content. So what has pictures comes without
+    structure, whose facts then are a text; what programs read keeps it, but for clients that are known to be such.
+    """
+    structured = result.get("structuredContent")
+    blocks: list[Json] = result["content"]
+    if structured is None or not any(block["type"] in ("image", "audio") for block in blocks):
+        return result
+    name = str((client_info or {}).get("name", "")).lower()
+    if FOR_PROGRAMS in result.get("_meta", {}) and not name.startswith(_STRUCTURE_ALONE):
+        return result
+    facts = text(wire.encode(structured))
+    left = {key: value for key, value in result.items() if key != "structuredContent"}
+    return {**left, "content": blocks if facts in blocks else [*blocks, facts]}
+
+
+def failed(error: BaseException) -> ToolResult:
+    """The result that tells an assistant why a call failed, in words and as `errors.failure_of` has it."""
+    facts = failure_of(error)
+    where = f" (line {facts['line']})" if "line" in facts else ""
+    words = getattr(error, "text", "") or f"{facts['error']}{where}: {facts['message']}"
+    return ToolResult([text(words)], facts, is_error=True)

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from .content import Json
+from .content import Json, ToolResult
 from .errors import MissingCapability
+from .revisions import TASKS_EXTENSION
 
 if TYPE_CHECKING:
-    from ...jobs import JobHandle
+    from ...base.jobs import JobHandle
     from .request_state import Rounds
 
 LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
@@ -102,7 +103,8 @@ class Link(Protocol):
         self, kind: str, title: str, job_id: str | None, wait_seconds: float, pending: Json
     ) -> JobHandle: ...
     async def release_stream(self) -> None: ...
-    def list_tools(self, names: Iterable[str]) -> None: ...
+    async def list_tools(self, names: Iterable[str]) -> None: ...
+    async def use_tool(self, context: RequestContext, name: str, arguments: Json) -> ToolResult: ...
 
 
 class RequestContext:
@@ -150,6 +152,11 @@ class RequestContext:
     def client_capabilities(self) -> Mapping[str, Any]:
         """What the client says it can do (`ClientCapabilities`)."""
         return self._call.client_capabilities
+
+    @property
+    def takes_tasks(self) -> bool:
+        """Whether the client declared the tasks extension: it is answered with a task where work takes long."""
+        return self.supports("extensions", TASKS_EXTENSION)
 
     @property
     def cancelled(self) -> threading.Event:
@@ -240,9 +247,16 @@ class RequestContext:
         """
         await self._link.release_stream()
 
-    def list_tools(self, names: Iterable[str]) -> None:
-        """Have these tools in the client's list from now on: many clients call no tool that is not in it."""
-        self._link.list_tools(names)
+    async def list_tools(self, names: Iterable[str]) -> None:
+        """Have these tools in the client's list from now on: many clients call no tool that is not in it.
+
+        A client that is told waits for the answer meanwhile: this returns when it has listed again, or after a while.
+        """
+        await self._link.list_tools(names)
+
+    async def use_tool(self, name: str, arguments: Json) -> ToolResult:
+        """Call another tool, as if the client had: checked, asked about and recorded as that. Raises BridgeError."""
+        return await self._link.use_tool(self, name, arguments)
 
     def _require(self, request: Json) -> None:
         """Refuse to ask for what the client did not declare."""

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ...jobs import Jobs
+from ...base.errors import BridgeError
+from ...base.jobs import Jobs
 from .content import Json
+from .context import Principal
 from .features import Features, Tool
 from .request_state import RequestStates
 from .revisions import TASKS_EXTENSION
@@ -19,7 +23,7 @@ from .validation import Check, compile_check
 class Core:
     """`info` is the server's `Implementation` object: name, title, version. `icons` are shown with it where a client
     asks who the server is; elsewhere they would come with every answer. `whole_list` tells by a client's id
-    whether it wants every tool in its list.
+    whether it wants every tool in its list. `refused` is told of each tool call that ended in an error.
     """
 
     features: Features
@@ -29,8 +33,10 @@ class Core:
     instructions: str = ""
     icons: Sequence[Json] = ()
     whole_list: Callable[[str], bool] = lambda _client_id: False
+    refused: Callable[[Tool, Principal, Json, BridgeError], None] = lambda *_: None
     inputs: TaskInputs = field(default_factory=TaskInputs)
     _found: dict[str, set[str]] = field(default_factory=dict)
+    _listings: dict[str, asyncio.Event] = field(default_factory=dict)
     _checks: dict[str, tuple[Tool, Check]] = field(default_factory=dict)
 
     @property
@@ -41,13 +47,30 @@ class Core:
     def tools_for(self, client_id: str) -> list[Tool]:
         """The tools that stand in a client's list."""
         every, found = self.whole_list(client_id), self._found.get(client_id, ())
-        return [tool for tool in self.features.tools.values() if tool.listed or every or tool.name in found]
+        return [
+            tool
+            for tool in self.features.tools.values()
+            if every or tool.name in found or (tool.listed and tool.name not in self.features.out_of_use)
+        ]
 
     def list_tools(self, client_id: str, names: Iterable[str]) -> bool:
         """Have these tools in a client's list from now on; gives whether that changed it."""
         before = self.tools_for(client_id)
         self._found.setdefault(client_id, set()).update(names)
         return self.tools_for(client_id) != before
+
+    def was_listed(self, client_id: str) -> None:
+        """The client has asked for its list of tools."""
+        event = self._listings.pop(client_id, None)
+        if event is not None:
+            event.set()
+
+    async def next_listing(self, client_id: str, seconds: float) -> None:
+        """Return once the client asks for its list of tools, or after `seconds`."""
+        event = self._listings.setdefault(client_id, asyncio.Event())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await event.wait()
 
     def check(self, tool: Tool) -> Check:
         """The compiled input schema of a tool; compiled at its first call."""

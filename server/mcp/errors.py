@@ -6,6 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...approvals.caller import CannotBeAsked
+from ...base.errors import BridgeError, ExternalServiceError, InvalidParamsError, LimitExceeded, PolicyError
+
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
@@ -42,6 +45,18 @@ class RpcError(Exception):
         return error
 
 
+def as_bridge_error(error: RpcError) -> BridgeError:
+    """The same error for a client that reads the bridge's errors and not JSON-RPC's."""
+    match error.code:
+        case code if code in (PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS):
+            return InvalidParamsError(error.message)
+        case code if code == SERVER_BUSY:
+            return LimitExceeded(error.message, limit="requests")
+        case code if code == MISSING_CLIENT_CAPABILITY:
+            return PolicyError(error.message, code="capability")
+    return ExternalServiceError(error.message)
+
+
 def invalid_params(message: str) -> RpcError:
     """The request's parameters don't fit; the message names the parameter."""
     return RpcError(INVALID_PARAMS, message)
@@ -58,7 +73,7 @@ def unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
     return RpcError(UNSUPPORTED_VERSION, message, {"supported": list(supported), "requested": requested})
 
 
-class MissingCapability(RpcError):
+class MissingCapability(RpcError, CannotBeAsked):
     """The client did not declare what the work needs, such as elicitation. `required` as in ClientCapabilities."""
 
     def __init__(self, required: Mapping[str, Any]) -> None:

@@ -9,11 +9,11 @@ thread, so a listener only hands the news over to its own loop.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from ...listeners import Listeners
+from ...base.signal import Signal
 from .content import Json, ToolResult
 from .uri_template import UriTemplate
 
@@ -51,11 +51,19 @@ class Tool:
     description: str = ""
     input_schema: Json
     handler: ToolHandler
+    #: The schema that the list shows, if that is another: what is taken may have more forms than what is shown.
+    listed_schema: Json | None = None
+    #: Parameters that the list names at the end of the description, and its schema lacks.
+    further: Collection[str] = ()
     output_schema: Json | None = None
     annotations: Mapping[str, Any] = field(default_factory=dict)
     icons: Sequence[Json] = ()
     meta: Mapping[str, Any] | None = None
     listed: bool = True
+    #: Further names of arguments, and what each stands for; they are taken and not listed.
+    other_names: Mapping[str, str] = field(default_factory=dict)
+    #: Whether it is a way to run a script: the journal has each call that was refused.
+    runs_scripts: bool = False
 
     def __post_init__(self) -> None:
         if not _TOOL_NAME.fullmatch(self.name):
@@ -132,8 +140,10 @@ class Features:
         self.resources: dict[str, Resource] = {}
         self.templates: dict[str, ResourceTemplate] = {}
         self.prompts: dict[str, Prompt] = {}
+        #: Names of tools that cannot do anything now, such as those of a service without a key: no list has them.
+        self.out_of_use: frozenset[str] = frozenset()
         self._matchers: dict[str, UriTemplate] = {}
-        self._listeners: Listeners[[Happening, str]] = Listeners()
+        self._listeners: Signal[[Happening, str]] = Signal()
 
     def add(self, *features: Tool | Resource | ResourceTemplate | Prompt) -> None:
         """Add or replace features by name (tools, prompts), URI or URI template; tells each changed list once."""
@@ -188,7 +198,7 @@ class Features:
         It is called in the thread where it happened, as listener("list_changed", kind), listener("updated", uri), or
         listener("updated_below", prefix).
         """
-        return self._listeners.add(listener)
+        return self._listeners.connect(listener)
 
     def list_changed(self, kind: Kind) -> None:
         """Say that clients are shown another list than before. Any thread."""
@@ -196,12 +206,12 @@ class Features:
 
     def resource_updated(self, uri: str) -> None:
         """Say that a resource has new contents. Any thread; the caller debounces."""
-        self._listeners.tell("updated", uri)
+        self._listeners.emit("updated", uri)
 
     def resources_updated(self, prefix: str) -> None:
         """Say that all resources whose URI begins so may have new contents. Any thread."""
-        self._listeners.tell("updated_below", prefix)
+        self._listeners.emit("updated_below", prefix)
 
     def _tell(self, kinds: set[Kind]) -> None:
         for kind in sorted(kinds):
-            self._listeners.tell("list_changed", kind)
+            self._listeners.emit("list_changed", kind)

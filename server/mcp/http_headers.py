@@ -12,13 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .content import Json
-from .errors import (
-    HEADER_MISMATCH,
-    INTERNAL_ERROR,
-    METHOD_NOT_FOUND,
-    SERVER_BUSY,
-    RpcError,
-)
+from .errors import HEADER_MISMATCH, INTERNAL_ERROR, METHOD_NOT_FOUND, SERVER_BUSY, RpcError
 from .features import Features
 from .revisions import PROTOCOL_VERSION, STATELESS
 

@@ -10,17 +10,21 @@ from .features import Prompt, PromptArgument, Resource, ResourceTemplate, Tool
 
 
 def tool(feature: Tool) -> Json:
-    """A `Tool` of the schema."""
+    """A `Tool` of the schema. Without output schemas: they are half of the list, and what comes back shows itself."""
     return _set(
         name=feature.name,
         title=feature.title,
-        description=feature.description,
-        inputSchema=feature.input_schema,
-        outputSchema=feature.output_schema,
+        description=feature.description + _further(feature),
+        inputSchema=feature.listed_schema or feature.input_schema,
         annotations=dict(feature.annotations),
         icons=list(feature.icons),
         _meta=feature.meta and dict(feature.meta),
     )
+
+
+def _further(feature: Tool) -> str:
+    names = ", ".join(feature.further)
+    return f" Also takes {names}: find_tools explains them." if names else ""
 
 
 def resource(feature: Resource) -> Json:

@@ -11,17 +11,24 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
-from ...errors import BridgeError
-from ...jobs import Job
+from ...base.errors import BridgeError, HandlerError, InvalidParamsError
+from ...base.jobs import Job
 from . import asking, content, listing, tasks, wire
 from .content import Json, ToolResult
 from .context import Call, Era, RequestContext
 from .core import STATELESS_CAPABILITIES, Core
-from .errors import INVALID_PARAMS, RESOURCE_NOT_FOUND, MissingCapability, RpcError, invalid_params
+from .errors import (
+    INVALID_PARAMS,
+    RESOURCE_NOT_FOUND,
+    MissingCapability,
+    RpcError,
+    as_bridge_error,
+    invalid_params,
+)
 from .features import Completer, Tool
 from .pagination import page
 from .revisions import STATELESS
-from .validation import without_nulls
+from .validation import from_texts, without_nulls
 
 Run = Callable[[RequestContext], Awaitable[Json]]
 Method = Callable[[Core, Call], Json | Run]
@@ -42,6 +49,7 @@ def discover(core: Core, _call: Call) -> Json:
 
 def tools_list(core: Core, call: Call) -> Json:
     """tools/list"""
+    core.was_listed(call.client.id)
     return _listed(call, "tools", "tools", core.tools_for(call.client.id), listing.tool)
 
 
@@ -61,21 +69,36 @@ def prompts_list(core: Core, call: Call) -> Json:
     return _listed(call, "prompts", "prompts", core.features.prompts.values(), listing.prompt)
 
 
-def tools_call(core: Core, call: Call) -> Json | Run:
+def tools_call(core: Core, call: Call) -> Run:
     """tools/call"""
     name = _string(call.params, "name")
     tool = core.features.tools.get(name)
     if tool is None:
         raise invalid_params(f"Unknown tool: {name}")
-    arguments = without_nulls(tool.input_schema, _object(call.params, "arguments"))
-    problem = core.check(tool)(arguments)
-    if problem:
-        return tool_result(content.error_result(f"Invalid arguments for {name}: {problem}"))
+    arguments = _object(call.params, "arguments")
 
     async def run(ctx: RequestContext) -> Json:
-        return tool_result(await _perform(tool, ctx, call, arguments))
+        try:
+            result = await call_tool(core, tool, ctx, call, arguments)
+        except BridgeError as error:
+            result = content.failed(error)
+        return tool_result(result)
 
     return run
+
+
+async def call_tool(core: Core, tool: Tool, ctx: RequestContext, call: Call, arguments: Json) -> ToolResult:
+    """Check the arguments and call a tool. Whatever fails is a BridgeError, which `core.refused` was told of."""
+    named = without_nulls(tool.input_schema, _by_listed_names(tool, arguments))
+    named = from_texts(tool.input_schema, named)
+    problem = core.check(tool)(named)
+    try:
+        if problem:
+            raise InvalidParamsError(f"Invalid arguments for {tool.name}: {problem}")
+        return await _perform(tool, ctx, call, named)
+    except BridgeError as error:
+        core.refused(tool, call.client, named, error)
+        raise
 
 
 def resources_read(core: Core, call: Call) -> Json | Run:
@@ -204,21 +227,25 @@ def resource_not_found(call: Call, uri: str) -> RpcError:
     return RpcError(code, f"Resource not found: {uri}", {"uri": uri})
 
 
+def _by_listed_names(tool: Tool, arguments: Json) -> Json:
+    """The arguments by the names that the schema has. What came by both its names is left for the check to refuse."""
+    listed = {name: tool.other_names.get(name, name) for name in arguments}
+    return {name if listed[name] in arguments else listed[name]: value for name, value in arguments.items()}
+
+
 async def _perform(tool: Tool, ctx: RequestContext, call: Call, arguments: Json) -> ToolResult:
-    """Run a tool; its failures become results, because the assistant can only act on what it reads."""
+    """Run a tool; whatever fails is a BridgeError, because the assistant can only act on what it reads."""
     try:
         return await tool.handler(ctx, arguments)
     except MissingCapability as error:
         if call.era is Era.STATELESS:
             raise
-        return content.error_result(str(error))
-    except RpcError:
+        raise as_bridge_error(error) from error
+    except (RpcError, BridgeError):
         raise
-    except BridgeError as error:
-        return content.error_result(str(error))
     except Exception as error:
         _log.exception("tool %s failed", tool.name)
-        return content.error_result(f"{tool.name} failed: {type(error).__name__}: {error}")
+        raise HandlerError(tool.name, error) from error
 
 
 def _reading(call: Call, uri: str, read: Callable[[RequestContext], Awaitable[list[Json]]]) -> Run:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import asking, jsonrpc, methods, plain, tasks
+from . import asking, content, jsonrpc, methods, plain, tasks
 from .actions import Action, Answered, Send, Start, Stop
 from .content import Json
 from .context import LOG_LEVELS, Call, Era, Principal
@@ -227,7 +227,7 @@ class Peer:
             if len(self._plain) >= MAX_PLAIN:
                 raise RpcError(SERVER_BUSY, f"Busy: {MAX_PLAIN} commands are waiting")
         except RpcError as error:
-            return [Send(plain.failure(error.message), final=True)]
+            return [Send(plain.failure(error), final=True)]
         self._plain.append(Start(call, run))
         return [self._plain[0]] if len(self._plain) == 1 else []
 
@@ -302,7 +302,7 @@ class Peer:
     def fail(self, call: Call, error: RpcError) -> list[Action]:
         """The handler of `call` failed."""
         plainly = call.era is Era.PLAIN
-        answer = plain.failure(error.message) if plainly else jsonrpc.error(call.request_id, error)
+        answer = plain.failure(error) if plainly else jsonrpc.error(call.request_id, error)
         return self._end(call, Send(answer, call, final=True))
 
     def require_input(self, call: Call, requests: Mapping[str, Json]) -> list[Action]:
@@ -456,6 +456,8 @@ class Peer:
     def _answer(self, call: Call, result: Json) -> Send:
         if call.era is Era.PLAIN:
             return Send(plain.success(result), call, final=True)
+        if call.method == "tools/call" and "content" in result:
+            result = content.for_client(result, call.client_info)
         if call.era is Era.STATELESS:
             result = self._dressed(call, result)
         return Send({"jsonrpc": "2.0", "id": call.request_id, "result": result}, call, final=True)

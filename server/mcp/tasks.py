@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from ...jobs import KEEP_S, Job
+from ...base.jobs import KEEP_S, Job
 from . import content, wire
 from .content import Json
-from .errors import INTERNAL_ERROR, MissingCapability
+from .errors import INTERNAL_ERROR, MissingCapability, RpcError
 from .revisions import TASKS_EXTENSION
 
 #: How often a client may look, in milliseconds.
@@ -50,7 +50,7 @@ def detailed(job: Job, inputs: TaskInputs) -> Json:
         case "completed":
             task["result"] = _result(job.result)
         case "failed":
-            task["error"] = _error(job)
+            task["error"] = failure(job).as_json()
     return task
 
 
@@ -124,10 +124,11 @@ def _result(result: Any) -> Json:
     return {"content": [content.text(wire.encode(result))], "structuredContent": result}
 
 
-def _error(job: Job) -> Json:
+def failure(job: Job) -> RpcError:
+    """Why a job has failed."""
     if isinstance(job.result, dict) and "code" in job.result:
-        return job.result
-    return {"code": INTERNAL_ERROR, "message": job.error or "The work failed"}
+        return RpcError(**job.result)
+    return RpcError(INTERNAL_ERROR, job.error or "The work failed")
 
 
 def _iso(seconds: float) -> str:

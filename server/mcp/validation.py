@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
-from ...names import did_you_mean, quoted
+from ...base.names import did_you_mean, quoted
 from .content import Json
 
 #: Says what doesn't fit, or None. Never changes the value.
@@ -44,6 +45,22 @@ def without_nulls(schema: Json, arguments: Json) -> Json:
         for name, value in arguments.items()
         if value is not None or name not in known or name in required or _admits_null(known[name])
     }
+
+
+def from_texts(schema: Json, value: Any) -> Any:
+    """The value with objects for texts of JSON, wherever the schema has an object and no text."""
+    if isinstance(value, str) and schema.get("type") == "object":
+        try:
+            found = json.loads(value)
+        except (ValueError, RecursionError):
+            return value  # which the check refuses
+        return from_texts(schema, found) if isinstance(found, dict) else value
+    if isinstance(value, dict):
+        known = schema.get("properties", {})
+        return {name: from_texts(known.get(name, {}), each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [from_texts(schema.get("items", {}), each) for each in value]
+    return value
 
 
 def _admits_null(schema: Json) -> bool:

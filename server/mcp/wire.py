@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """JSON in and out, strictly.
 
-Python's `json` takes more than JSON: NaN and Infinity, and the last of several equal keys. What two readers
-of one message understand differently is a way around a check, so both are refused, as are numbers
-that overflow to infinity.
+Python's `json` takes more than JSON: NaN and Infinity, the last of several equal keys, and half a pair of UTF-16
+(`\\ud800` without its partner), which is no character and has no form in UTF-8 (RFC 8259, 8.2; RFC 7493, 2.1). What two
+readers of one message understand differently is a way around a check, so all of these are refused, as are numbers that
+overflow to infinity.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def decode(text: str) -> Any:
         raise WireError(f"not JSON: {error}") from None
     if _deeper_than(value, MAX_DEPTH):
         raise WireError(_TOO_DEEP)
+    if "\\ud" in text or "\\uD" in text:  # a text that came in UTF-8 can have surrogates only so
+        _require_characters(value)
     return value
 
 
@@ -45,15 +48,17 @@ def decode_bytes(data: bytes | bytearray) -> Any:
 
 
 def encode(value: Any) -> str:
-    """Encode as compact JSON in one line.
+    """Encode as compact JSON in one line, which has a form in UTF-8.
 
-    Numbers that JSON has no form for become null, as in JavaScript: a scene may hold a NaN, and reading it must not
-    fail for that. Raises TypeError for a value that is not JSON at all.
+    Numbers that JSON has no form for become null, as in JavaScript, and half a pair of UTF-16 becomes U+FFFD: a scene
+    may hold a NaN and a file name may be no text, and reading them must not fail for that. Raises TypeError for a value
+    that is not JSON at all.
     """
     try:
-        return _encode(value)
+        text = _encode(value)
     except ValueError:
-        return _encode(_finite(value))
+        text = _encode(_finite(value))
+    return text if text.isascii() else _well_formed(text)
 
 
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
@@ -93,6 +98,23 @@ def _deeper_than(value: Any, levels: int) -> bool:
             if isinstance(child, (dict, list))
         ]
     return False
+
+
+def _require_characters(value: Any) -> None:
+    try:
+        _encode(value).encode()
+    except UnicodeEncodeError as error:
+        half = ord(error.object[error.start])
+        raise WireError(f"\\u{half:04x} is half a pair of UTF-16 and no character") from None
+
+
+def _well_formed(text: str) -> str:
+    """The text with U+FFFD for what is no character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 def _finite(value: Any) -> Any:

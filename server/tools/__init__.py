@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The tools, one module per family. A new tool is a marked function and its name in `FURTHER`.
 
-A model pays for every word of the list that it is given, so that has only the tools of `CORE`; `find_tools` finds
-the others.
+A model pays for every word of the list that it is given, so that has only the tools of `CORE`, and of those no tools
+of a service that cannot be used now; `find_tools` finds the others, and `use_tool` calls them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from ...base import settings
+from ...base.settings import AssetService
+from ...importers import identity
 from ..mcp.features import Tool
 from . import (
     assets,
@@ -36,7 +39,7 @@ from . import (
 )
 from .registry import make
 
-__all__ = ("CORE", "FURTHER", "all_tools")
+__all__ = ("CORE", "FURTHER", "SERVICES", "all_tools", "out_of_use")
 
 CORE = (
     scene.get_scene_info,
@@ -52,28 +55,30 @@ CORE = (
     job_tools.cancel_job,
     job_tools.list_jobs,
     polyhaven.search_polyhaven_assets,
-    polyhaven.get_polyhaven_categories,
     polyhaven.download_polyhaven_asset,
-    polyhaven.set_texture,
     sketchfab.search_sketchfab_models,
     sketchfab.download_sketchfab_model,
     rodin.create_rodin_job,
+    looking.look,
+    batch.batch,
+    files.export_file,
+    history_tools.undo_request,
+    finding.find_tools,
+    finding.use_tool,
+)
+#: Told of by `find_tools`, and in the list of clients that want all.
+FURTHER: tuple[Callable[..., Any], ...] = (
+    polyhaven.get_polyhaven_categories,
+    polyhaven.set_texture,
     rodin.poll_rodin_job_status,
     rodin.import_generated_asset,
     rodin.check_rodin_balance,
     assets.get_asset_credits,
-    finding.find_tools,
-)
-#: Told of by `find_tools`, and in the list of clients that want all.
-FURTHER: tuple[Callable[..., Any], ...] = (
-    batch.batch,
-    files.export_file,
     files.save_file,
     files.save_copy,
     files.open_file,
     render_tools.render_animation,
     history_tools.list_changes,
-    history_tools.undo_request,
     history_tools.wait_for_event,
     knowledge.search_api_docs,
     knowledge.get_api_docs,
@@ -83,7 +88,6 @@ FURTHER: tuple[Callable[..., Any], ...] = (
     timeline.get_animation,
     timeline.set_frame,
     timeline.set_keyframes,
-    looking.look,
     looking.compare_views,
     scene.get_file_info,
     transfer.upload_file,
@@ -92,6 +96,37 @@ FURTHER: tuple[Callable[..., Any], ...] = (
     transfer.list_files,
     transfer.remove_file,
 )
+
+
+#: The tools of each asset service.
+SERVICES: Mapping[AssetService, tuple[Callable[..., Any], ...]] = {
+    "polyhaven": (
+        polyhaven.search_polyhaven_assets,
+        polyhaven.get_polyhaven_categories,
+        polyhaven.download_polyhaven_asset,
+        polyhaven.set_texture,
+    ),
+    "sketchfab": (sketchfab.search_sketchfab_models, sketchfab.download_sketchfab_model),
+    "hyper3d": (
+        rodin.create_rodin_job,
+        rodin.poll_rodin_job_status,
+        rodin.import_generated_asset,
+        rodin.check_rodin_balance,
+    ),
+}
+
+
+def out_of_use() -> frozenset[str]:
+    """Names of the tools of services that cannot be reached now, or not without a key that is missing."""
+    now = settings.current()
+    keys = {"sketchfab": now.sketchfab_token, "hyper3d": now.hyper3d_key or now.fal_key}
+    barred = identity.current().barred
+    return frozenset(
+        function.__name__
+        for service, functions in SERVICES.items()
+        if barred(service) or not keys.get(service, "none is needed")
+        for function in functions
+    )
 
 
 @cache

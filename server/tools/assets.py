@@ -7,13 +7,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, TypeVar
 
-from ... import settings
+from ...approvals import consent
+from ...base import settings
 from ...importers import local, place
 from ...importers.credit import Credit
 from ...importers.download import megabytes
 from ...importers.place import Imported
 from ...importers.work import Work
-from .. import confirming
 from ..mcp.context import RequestContext
 from .registry import tool
 from .schema import Bounds
@@ -136,4 +136,4 @@ async def check_size(context: RequestContext, title: str, size: int) -> None:
 
 async def ask_user(context: RequestContext, key: str, question: str, *, title: str, otherwise: str) -> None:
     """Raise PolicyError unless the user says yes; `otherwise` is what it says where the user can't be asked."""
-    await confirming.confirm(context, key, question, title=title, otherwise=otherwise)
+    await consent.confirm(context, key, question, title=title, otherwise=otherwise)

@@ -15,16 +15,18 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from ... import settings
-from ...errors import BridgeError
-from ...names import did_you_mean
-from ...sandbox import undo
-from ..mcp.content import ToolResult, error_result, text
+from ...base import settings
+from ...base.errors import BridgeError, Cancelled, HandlerError, InvalidParamsError, LimitExceeded
+from ...base.names import did_you_mean
+from ...sandbox.run import undo
+from .. import attempts
+from ..mcp.content import ToolResult, failed, text
 from ..mcp.context import RequestContext
 from ..mcp.validation import Check, compile_check, without_nulls
 from ..mcp.wire import encode
+from .finding import served
 from .registry import result_of, tidy, tool, whole_numbers
-from .schema import Bounds, input_schema
+from .schema import Bounds, Shown, input_schema
 
 __all__ = ("batch",)
 
@@ -34,7 +36,7 @@ _MOST_CHARACTERS = 8 << 20
 
 class BatchCall(TypedDict):
     tool: str
-    arguments: NotRequired[dict[str, Any]]
+    arguments: NotRequired[Annotated[dict[str, Any], Shown(str)]]
 
 
 class CallResult(TypedDict):
@@ -78,7 +80,7 @@ def batch(
     """Make up to 100 calls of quick tools at once and as one undo step, each with its own result. Tools that ask the
     user, run scripts or take long cannot be part.
 
-    calls: each as {"tool": name, "arguments": {…}}.
+    calls: each with the tool's name and its arguments as a JSON object.
     stop_on_error: stop at the first call that fails and take back what those before it changed; false goes on.
     title: a few words for the undo history.
     """
@@ -102,20 +104,33 @@ def _perform(
     *,
     stop_on_error: bool,
 ) -> None:
-    limit_s = settings.current().time_limit_s
+    limit_s = settings.current().time_limit(rehearsed=False)
     until = time.monotonic() + limit_s
     for call in calls:
         if context.cancelled.is_set():
-            result = error_result("Not begun: the batch was cancelled.")
+            result = failed(Cancelled("Not begun: the batch was cancelled."))
         elif time.monotonic() > until:
-            result = error_result(
+            words = (
                 f"Not begun: the batch has held Blender up for {limit_s:g} s, its limit. Send the rest again."
             )
+            result = failed(LimitExceeded(words, limit="time"))
         else:
-            result = _call(context, call["tool"], call.get("arguments", {}), parts)
+            result = _outcome(context, call["tool"], call.get("arguments", {}), parts)
         done.append((call["tool"], result))
         if result.is_error and stop_on_error:
             raise _Stopped
+
+
+def _outcome(
+    context: RequestContext, name: str, arguments: dict[str, Any], parts: Mapping[str, _Part]
+) -> ToolResult:
+    """What a call gave; its failure is a result like any other."""
+    try:
+        return _call(context, name, arguments, parts)
+    except BridgeError as error:
+        return failed(error)
+    except Exception as error:
+        return failed(HandlerError(name, error))
 
 
 def _call(
@@ -123,25 +138,25 @@ def _call(
 ) -> ToolResult:
     part = parts.get(name)
     if part is None:
-        return error_result(_no_part(name, parts))
+        raise _no_part(context, name, arguments, parts)
     given = without_nulls(dict(part.schema), arguments)
     problem = part.check(given)
     if problem:
-        return error_result(f"Invalid arguments for {name}: {problem}")
-    try:
-        return result_of(part.function(context, **tidy(given, part.integers)))
-    except BridgeError as error:
-        return error_result(str(error))
-    except Exception as error:
-        return error_result(f"{name} failed: {type(error).__name__}: {error}")
+        raise InvalidParamsError(f"Invalid arguments for {name}: {problem}")
+    return result_of(part.function(context, **tidy(given, part.integers)))
 
 
-def _no_part(name: str, parts: Mapping[str, _Part]) -> str:
-    from . import CORE, FURTHER
-
-    if name in {function.__name__ for function in (*CORE, *FURTHER)}:
-        return f"{name} cannot be part of a batch: call it by itself. Tools that can: {', '.join(sorted(parts))}."
-    return f"Unknown tool: {name}.{did_you_mean(name, parts)}"
+def _no_part(
+    context: RequestContext, name: str, arguments: dict[str, Any], parts: Mapping[str, _Part]
+) -> InvalidParamsError:
+    found = next((one for one in served() if one.name == name), None)
+    if found is None:
+        return InvalidParamsError(f"Unknown tool: {name}.{did_you_mean(name, parts)}")
+    error = InvalidParamsError(
+        f"{name} cannot be part of a batch: call it by itself. Tools that can: {', '.join(sorted(parts))}."
+    )
+    attempts.refused(found, context.client, arguments, error)
+    return error
 
 
 @cache
@@ -157,7 +172,7 @@ def _parts() -> Mapping[str, _Part]:
 
 def _part(function: Callable[..., Any]) -> _Part:
     schema = input_schema(function)
-    changes = not function.__tool__["annotations"]["readOnlyHint"]  # type: ignore[attr-defined]
+    changes = "readOnlyHint" not in function.__tool__["annotations"]  # type: ignore[attr-defined]
     return _Part(function, schema, compile_check(schema), whole_numbers(function), changes)
 
 

@@ -3,18 +3,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import wraps
 from typing import Any, Literal, NotRequired, TypedDict
 
-from ... import settings
-from ...errors import BridgeError, HandlerError
-from ...sandbox import arithmetic, rna
-from ...sandbox.policy import policy
-from ...settings import Level
-from .. import reviewing
-from ..mcp import content
+from ...approvals import pipeline
+from ...base import settings
+from ...base.settings import Level
+from ...sandbox.facts.policy import policy
+from ...sandbox.language import arithmetic
+from ...sandbox.reference import rna
+from ...sandbox.run import execute
 from ..mcp.content import ToolResult
 from ..mcp.context import WAIT_SECONDS, RequestContext
 from .registry import tool
+
+RunsScripts = Callable[..., Awaitable[ToolResult]]
 
 
 class CodeResult(TypedDict):
@@ -37,26 +41,23 @@ class CodeResult(TypedDict):
     warnings: NotRequired[list[str]]
 
 
-def failure(error: BridgeError) -> ToolResult:
-    """The result that tells an assistant why its code did not run, or where it failed."""
-    facts: dict[str, Any] = {"status": "error", "error": type(error).__name__, "message": str(error)}
-    if isinstance(error, HandlerError):
-        facts["cause"] = type(error.original).__name__
-    if getattr(error, "line", None) is not None:
-        facts["line"] = error.line  # type: ignore[attr-defined]
-    text = ""
-    if isinstance(error, reviewing.Refused):
-        facts |= error.facts
-        text = error.text
-    return ToolResult([content.text(text or _sentence(facts))], facts, is_error=True)
+def runs_scripts(function: RunsScripts) -> RunsScripts:
+    """Mark a tool that runs scripts, in the open scene or in a rehearsal: where none may run it does nothing at all.
 
+    The journal has each of its calls that was refused.
+    """
 
-def _sentence(facts: dict[str, Any]) -> str:
-    where = f" (line {facts['line']})" if "line" in facts else ""
-    return f"{facts['error']}{where}: {facts['message']}"
+    @wraps(function)
+    async def gated(context: RequestContext, *arguments: Any, **named: Any) -> ToolResult:
+        execute.check("")
+        return await function(context, *arguments, **named)
+
+    gated.__runs_scripts__ = True  # type: ignore[attr-defined]
+    return gated
 
 
 @tool(title="Execute Blender Code", destructive=True, output=CodeResult)
+@runs_scripts
 async def execute_blender_code(
     context: RequestContext, code: str, title: str = "", level: Level | None = None
 ) -> ToolResult:
@@ -67,18 +68,16 @@ async def execute_blender_code(
     title: a few words for the user, who sees them when asked and in the undo history.
     level: ask for less than allowed: math (no bpy) or arithmetic.
     """
-    try:
-        if settings.current().dry_run:
-            return ToolResult(structured=await reviewing.dry_run(context, code, title, level))
-        entry = reviewing.request_for(context, "execute_blender_code", code, title=title, level=level)
-        with reviewing.working_on(entry) as mine:
-            if not mine:
-                return ToolResult(structured=reviewing.pending(entry))
-            if entry.state == "received":
-                entry = reviewing.script_of(entry, code)
-            return ToolResult(structured=await reviewing.run(context, entry, wait_seconds=WAIT_SECONDS))
-    except BridgeError as error:
-        return failure(error)
+    script = execute.text_of("code", code)
+    if settings.current().dry_run:
+        return ToolResult(structured=await pipeline.dry_run(context, script, title, level))
+    entry = pipeline.request_for(context, "execute_blender_code", script, title=title, level=level)
+    with pipeline.working_on(entry) as mine:
+        if not mine:
+            return ToolResult(structured=pipeline.pending(entry))
+        if entry.state == "received":
+            entry = pipeline.script_of(entry, script)
+        return ToolResult(structured=await pipeline.run(context, entry, wait_seconds=WAIT_SECONDS))
 
 
 class Calculated(TypedDict):
@@ -98,10 +97,8 @@ async def calculate(context: RequestContext, code: str) -> ToolResult:
 
     code: such as `r = 2.5` and `area = 3.14159 * r ** 2`, one on a line.
     """
-    try:
-        return ToolResult(structured={"status": "success", "result": arithmetic.calculate(code)})
-    except BridgeError as error:
-        return failure(error)
+    result = arithmetic.calculate(execute.text_of("code", code))
+    return ToolResult(structured={"status": "success", "result": result})
 
 
 @tool(title="Inspect Tool", read_only=True, output=dict)
@@ -112,6 +109,4 @@ def inspect_tool(context: RequestContext, tool_name: str) -> ToolResult:
     tool_name: such as bpy.ops.mesh.primitive_cube_add, bpy.types.Object or bpy.types.Object.location.
     """
     found = rna.inspect(tool_name, rna.current(), policy(settings.current().level))
-    if found["kind"] == "unknown":
-        return ToolResult([content.text(found["error"])], found, is_error=True)
     return ToolResult(structured=found)

@@ -12,13 +12,15 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict, TypeVar
 
 import bpy
 
-from ... import journal, main_thread, settings
-from ...errors import ExternalServiceError, InvalidParamsError, PolicyError
+from ...approvals import consent
+from ...base import journal, main_thread, settings
+from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
+from ...files import allowed_folders, exporting, file_kinds
+from ...files.client_files import ClientFile, Sent, store, told
 from ...importers import foreign
-from ...sandbox import supervisor
+from ...sandbox import confinement
 from ...scene import events
-from .. import confirming, exporting, file_kinds, places
-from ..client_files import ClientFile, Sent, link, store, told
+from ..file_links import link
 from ..mcp import content, wire
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
@@ -97,7 +99,7 @@ async def export_file(
     if download:
         return await _exported_for_client(context, path, choice)
     to = await target(context, path, exporting.SUFFIXES)
-    with places.staging(to.parent) as folder:
+    with allowed_folders.staging(to.parent) as folder:
         count = await on_main_thread(context, partial(_export, folder / to.name, **choice))
         made = sorted(found for found in folder.rglob("*") if found.is_file())
         goes_to = {source: to.parent / source.relative_to(folder) for source in made}
@@ -105,8 +107,8 @@ async def export_file(
         note("file_exported", context, to)
         size = sum(source.stat().st_size for source in made)
         for source, place in goes_to.items():
-            places.folder_below(to.parent, place.parent)
-            places.move(source, place, overwrite=place in agreed)
+            allowed_folders.folder_below(to.parent, place.parent)
+            allowed_folders.move(source, place, overwrite=place in agreed)
             store.note_written(context.client.id, place)
     files = sorted(map(str, goes_to.values()), key=lambda name: (name != str(to), name))
     facts = {"status": "success", "path": str(to), "files": files, "bytes": size, "objects": count}
@@ -118,7 +120,7 @@ async def _exported_for_client(context: RequestContext, path: str, choice: dict[
     name = file_kinds.clean_name(path)
     if Path(name).suffix.lower() not in exporting.SUFFIXES:
         raise InvalidParamsError(f"{name!r}: the name has to end in {', '.join(sorted(exporting.SUFFIXES))}.")
-    with foreign.scratch(supervisor.current()) as folder:
+    with foreign.scratch(confinement.current()) as folder:
         count = await on_main_thread(context, partial(_export, folder / name, **choice))
 
         def take() -> list[ClientFile]:
@@ -165,7 +167,7 @@ async def open_file(context: RequestContext, path: FilePath) -> Opened:
 
     path: absolute, or relative to the first of those folders.
     """
-    source = places.existing(path, _folders(), _BLEND)
+    source = allowed_folders.existing(path, _folders(), _BLEND)
     while True:
         open_now, unsaved, number = await on_main_thread(context, _what_is_open)
         lost = (
@@ -173,7 +175,7 @@ async def open_file(context: RequestContext, path: FilePath) -> Opened:
             if unsaved
             else f"This closes {open_now}, which has no unsaved changes."
         )
-        await confirming.confirm(
+        await consent.confirm(
             context,
             question_key("open", str(source), open_now, unsaved, number),
             f"Open {source}? {lost}",
@@ -200,15 +202,19 @@ async def _saved(context: RequestContext, path: str, *, copy: bool) -> Written:
 
 
 async def agreed_to_overwrite(context: RequestContext, files: Collection[Path]) -> frozenset[Path]:
-    """Those of the files that are there, once the user has agreed to lose them. Raises PolicyError."""
+    """Those of the files that are there, once the user has agreed to lose them. Raises PolicyError.
+
+    Nobody is asked about those that this client wrote and that are still as it left them.
+    """
     there = frozenset(file for file in files if file.exists() or file.is_symlink())
-    if there:
-        names = _named(there)
-        await confirming.confirm(
+    lost = {file for file in there if not store.wrote(context.client.id, file)}
+    if lost:
+        names = _named(lost)
+        await consent.confirm(
             context,
-            question_key("overwrite", *sorted(map(str, there))),
+            question_key("overwrite", *sorted(map(str, lost))),
             f"Overwrite {names}?",
-            title=f"Overwrite {min(there).name}",
+            title=f"Overwrite {min(lost).name}",
             otherwise=f"{names}: there already, and overwriting needs the user's yes, which this client can't ask "
             "for. Choose another name.",
         )
@@ -232,7 +238,7 @@ def _folders() -> Sequence[Path]:
 
 async def target(context: RequestContext, path: str, suffixes: Collection[str]) -> Path:
     """The file that `path` names, for writing. Raises as `places.target`."""
-    to = places.target(path, _folders(), suffixes)
+    to = allowed_folders.target(path, _folders(), suffixes)
     own = await on_main_thread(context, lambda: Path(bpy.utils.resource_path("USER")))
     if to.is_relative_to(own.resolve()):
         raise PolicyError(

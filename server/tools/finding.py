@@ -3,34 +3,46 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypedDict
 
+from ...base.errors import InvalidParamsError
+from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
 from ..mcp.features import Tool
 from .registry import tool
-from .schema import Bounds
+from .schema import Bounds, Shown
 
-__all__ = ("find_tools", "ranked")
+__all__ = ("find_tools", "parameters_of", "ranked", "served", "use_tool")
 
 #: What a word counts by where it stands.
 _NAME, _TITLE, _DESCRIPTION, _PARAMETERS = 6.0, 3.0, 2.0, 1.0
 _FILLERS = frozenset(
-    "a an and as at by for from how i in into is it of on or that the this to want with".split()
+    "a all an and any as at be by can do for from get how i in into is it make me my of on or please some that the "
+    "their this to tool use want what who with you".split()
 )
+#: What part of a query, its rare words counting more, a tool must have to be found.
+_LEAST_PART = 0.5
 
 
 class FoundTool(TypedDict):
     name: str
     description: str
-    input_schema: dict[str, Any]
+    #: Each as `name: type`, with `= default` where it may be left out, and what it means.
+    parameters: list[str]
 
 
 class FoundTools(TypedDict):
     tools: list[FoundTool]
+    how: str
+
+
+_HOW = "Call one with use_tool: name, and its parameters as arguments."
+_NONE_FOUND = "No tool does that. Try execute_blender_code, or other words."
 
 
 @tool(title="Find Tools", read_only=True)
@@ -39,33 +51,85 @@ async def find_tools(
     query: Annotated[str, Bounds(shortest=1, longest=200)],
     limit: Annotated[int, Bounds(1, 50)] = 5,
 ) -> FoundTools:
-    """Find further tools, best first, by what they do: batches, exporting, opening and saving files, animation,
-    node trees, views, API documentation, history, events. Call them by name.
+    """Find further tools, best first, by what they do: opening and saving files, animation, node trees, API
+    documentation, history, events, assets. Call them with use_tool.
     """
-    from . import all_tools  # which has this one too
+    found = ranked(query, served())[:limit]
+    await context.list_tools([one.name for one in found])
+    tools: list[FoundTool] = [
+        {"name": one.name, "description": one.description, "parameters": parameters_of(one)} for one in found
+    ]
+    return {"tools": tools, "how": _HOW if found else _NONE_FOUND}
 
-    found = ranked(query, all_tools())[:limit]
-    context.list_tools(one.name for one in found)
-    return {
-        "tools": [
-            {"name": one.name, "description": one.description, "input_schema": one.input_schema}
-            for one in found
-        ]
-    }
+
+@tool(title="Use Tool", destructive=True, open_world=True)
+async def use_tool(
+    context: RequestContext, name: str, arguments: Annotated[dict[str, Any], Shown(str)] | None = None
+) -> ToolResult:
+    """Call any tool by its name: one that find_tools found and that is not among yours. It is checked, asked about and
+    answered as if you had called it directly.
+
+    arguments: its parameters as a JSON object, such as {"path": "chair.glb"}.
+    """
+    if name == use_tool.__name__:
+        raise InvalidParamsError("use_tool calls other tools: name one of them")
+    return await context.use_tool(name, arguments or {})
+
+
+def parameters_of(one: Tool) -> list[str]:
+    """A tool's parameters as a model reads them best: a line each."""
+    required = one.input_schema.get("required", ())
+    return [
+        f"{name}: {_type_of(schema)}"
+        + (
+            ""
+            if name in required
+            else f" = {json.dumps(schema['default'])}"
+            if "default" in schema
+            else ", optional"
+        )
+        + (f" – {schema['description']}" if "description" in schema else "")
+        for name, schema in one.input_schema.get("properties", {}).items()
+    ]
+
+
+def _type_of(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return " | ".join(json.dumps(value) for value in schema["enum"])
+    if "anyOf" in schema:
+        return " | ".join(map(_type_of, schema["anyOf"]))
+    kind = str(schema.get("type", "any"))
+    if kind == "array" and schema.get("items"):
+        return f"list of {_type_of(schema['items'])}"
+    if kind == "object" and schema.get("properties"):
+        return "{" + ", ".join(f"{name}: {_type_of(of)}" for name, of in schema["properties"].items()) + "}"
+    return kind
+
+
+def served() -> Sequence[Tool]:
+    """Every tool that clients can call now, those of other extensions too."""
+    from .. import bridge  # which has the tools
+    from . import all_tools
+
+    running = bridge.current()
+    return all_tools() if running is None else tuple(running.features.tools.values())
 
 
 def ranked(query: str, tools: Sequence[Tool]) -> list[Tool]:
-    """The tools that have any word of `query`, best first: rare words count more, and words of a name most."""
+    """The tools that `query` is about, best first: rare words count more, and words of a name most.
+
+    One that has only the lesser part of what is asked for is left out: nothing is better than something else.
+    """
     weights = {one.name: _weights(one) for one in tools}
     spread = Counter(word for words in weights.values() for word in words)
-
-    def score(one: Tool) -> float:
-        return sum(
-            _best(word, weights[one.name]) * math.log(1 + len(tools) / max(1, spread[word]))
-            for word in _words(query)
-        ) + (100.0 if one.name == query.strip() else 0.0)
-
-    scores = {one.name: score(one) for one in tools}
+    asked = {word: math.log(1 + len(tools) / max(1, spread[word])) for word in _words(query)}
+    scores = {one.name: 0.0 for one in tools}
+    for one in tools:
+        found = {word: best for word in asked if (best := _best(word, weights[one.name]))}
+        if sum(asked[word] for word in found) >= _LEAST_PART * sum(asked.values()):
+            scores[one.name] = sum(best * asked[word] for word, best in found.items())
+        if one.name == query.strip():
+            scores[one.name] += 100.0
     return sorted((one for one in tools if scores[one.name] > 0), key=lambda one: -scores[one.name])
 
 

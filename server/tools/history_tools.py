@@ -10,13 +10,13 @@ from collections.abc import Collection
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from ... import main_thread
-from ...errors import InvalidParamsError, PolicyError
-from ...sandbox import undo
+from ...approvals import consent
+from ...base import main_thread
+from ...base.errors import InvalidParamsError, PolicyError
+from ...base.until import until
+from ...sandbox.run import undo
 from ...scene import events, history
-from .. import confirming
 from ..mcp.context import WAIT_SECONDS, RequestContext
-from ..waiting import until
 from .registry import tool
 from .schema import Bounds
 
@@ -118,15 +118,15 @@ async def undo_request(context: RequestContext, request_id: str) -> Undone:
 
     request_id: from the answer of execute_blender_code or inject_bpy_script.
     """
-    desk = confirming.desk()
+    desk = consent.desk()
     entry = desk.get(request_id)
     if entry.request.client_id != context.client.id:
         raise InvalidParamsError(f"there is no request {request_id!r} of yours")
     if entry.state != "applied" or entry.undone:
         said = "is undone already" if entry.undone else f"is {entry.state}"
         raise InvalidParamsError(f"Request {request_id} {said}: there is nothing to undo.")
-    if confirming.require_somebody(context, "execute_blender_code") != "nobody":
-        await confirming.confirm(
+    if consent.require_somebody(context, "execute_blender_code") != "nobody":
+        await consent.confirm(
             context,
             f"undo-{request_id}",
             f"Undo “{entry.title}”?",
@@ -139,7 +139,7 @@ async def undo_request(context: RequestContext, request_id: str) -> Undone:
 
 
 def _undo(request_id: str) -> None:
-    desk = confirming.desk()
+    desk = consent.desk()
     if desk.get(request_id).applied_revision != events.settled():
         raise PolicyError(
             "The scene has changed since this script ran, so its run alone cannot be undone: the user can, by "

@@ -7,18 +7,20 @@ import asyncio
 from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from ... import folders, settings
-from ...errors import BridgeError
-from ...sandbox.extract import NoScript, extract
-from ...sandbox.review.desk import OutOfTurn
-from ...sandbox.review.request import Entry, Mode
-from .. import prompt_files, reviewing
+from ...approvals import pipeline
+from ...approvals.desk import OutOfTurn
+from ...approvals.extract import NoScript, extract
+from ...approvals.request import Entry, Mode
+from ...base import folders, settings
+from ...sandbox.language.compile import ScriptRefused
+from ...sandbox.run import execute
+from .. import prompt_files
 from ..mcp import wire
 from ..mcp.content import ToolResult
 from ..mcp.context import WAIT_SECONDS, RequestContext
-from .code import CodeResult, failure
+from .code import CodeResult, runs_scripts
 from .registry import tool
-from .schema import Bounds
+from .schema import Bounds, Shown
 
 _PROMPTS = Path(__file__).parent.parent / "prompts"
 _MOST_TOKENS = 8000
@@ -33,10 +35,17 @@ class Attachment(TypedDict):
     blob: NotRequired[str]
 
 
-@tool(title="Inject BPY Script", destructive=True, output=CodeResult)
+@tool(
+    title="Inject BPY Script",
+    destructive=True,
+    output=CodeResult,
+    other_names={"script_or_text": "script"},
+    seldom=("wait_seconds",),
+)
+@runs_scripts
 async def inject_bpy_script(
     context: RequestContext,
-    script: str | Attachment,
+    script: Annotated[str | Attachment, Shown(str)],
     mode: Mode = "format-to-bpy",
     title: str = "",
     request_id: str | None = None,
@@ -45,25 +54,24 @@ async def inject_bpy_script(
     """Put a whole Blender script before the user. It is checked, rehearsed on a copy of the scene, shown with what
     it would change, and runs in the open scene only after the user's explicit yes; a denial comes with the reason.
 
-    script: the answer that holds the script (fenced or plain), or an attachment.
+    script: the answer that holds the script, fenced or plain.
     mode: format-to-bpy takes the script out of an answer; contextual takes the text as it is.
     title: a few words on what the script does, for the user.
     request_id: of a request whose text was not valid, to send a better one.
     wait_seconds: how long to wait before answering pending; get_job has the outcome then.
     """
-    try:
-        if settings.current().dry_run:
-            code = script if mode == "contextual" and isinstance(script, str) else extract(script).script
-            return ToolResult(structured=await reviewing.dry_run(context, code, title))
-        entry = _entry(context, script, mode, title, request_id)
-        with reviewing.working_on(entry) as mine:
-            if not mine:
-                return ToolResult(structured=reviewing.pending(entry))
-            if entry.state in ("received", "extracted"):
-                entry = await _valid(context, entry, script)
-            return ToolResult(structured=await reviewing.run(context, entry, wait_seconds=wait_seconds))
-    except BridgeError as error:
-        return failure(error)
+    if isinstance(script, str):
+        execute.text_of("script", script)
+    if settings.current().dry_run:
+        code = script if mode == "contextual" and isinstance(script, str) else extract(script).script
+        return ToolResult(structured=await pipeline.dry_run(context, code, title))
+    entry = _entry(context, script, mode, title, request_id)
+    with pipeline.working_on(entry) as mine:
+        if not mine:
+            return ToolResult(structured=pipeline.pending(entry))
+        if entry.state in ("received", "extracted"):
+            entry = await _valid(context, entry, script)
+        return ToolResult(structured=await pipeline.run(context, entry, wait_seconds=wait_seconds))
 
 
 def _entry(
@@ -71,8 +79,8 @@ def _entry(
 ) -> Entry:
     raw = script if isinstance(script, str) else wire.encode(script)
     if request_id is None:
-        return reviewing.request_for(context, "inject_bpy_script", raw, title=title, mode=mode)
-    desk = reviewing.desk()
+        return pipeline.request_for(context, "inject_bpy_script", raw, title=title, mode=mode)
+    desk = pipeline.desk()
     entry = desk.get(request_id)
     if entry.request.script_raw == raw and entry.request.client_id == context.client.id and not entry.ended:
         return entry
@@ -83,16 +91,16 @@ def _entry(
 
 async def _valid(context: RequestContext, entry: Entry, answer: Any) -> Entry:
     """The request with a script that may be tried; the client's model mends it, where the client offers that."""
-    problem: NoScript | reviewing.Refused
+    problem: NoScript | ScriptRefused
     for attempt in range(1, entry.attempts_left + 1):
         try:
-            return await reviewing.check(reviewing.script_of(entry, answer))
-        except (NoScript, reviewing.Refused) as error:
+            return await pipeline.check(pipeline.script_of(entry, answer))
+        except (NoScript, ScriptRefused) as error:
             problem = error
         if attempt == entry.attempts_left or not context.supports("sampling"):
             break
         answer = await _ask_model(context, f"reformat-{attempt}", answer, problem)
-    entry = reviewing.desk().invalid(entry.id, str(problem), attempts=attempt)
+    entry = pipeline.desk().invalid(entry.id, str(problem), attempts=attempt)
     raise await _once_more(entry, problem) from problem
 
 
@@ -105,9 +113,8 @@ async def _ask_model(context: RequestContext, key: str, answer: Any, problem: Ex
     return "\n".join(str(block.get("text", "")) for block in blocks if isinstance(block, dict))
 
 
-async def _once_more(entry: Entry, problem: NoScript | reviewing.Refused) -> reviewing.Refused:
+async def _once_more(entry: Entry, problem: NoScript | ScriptRefused) -> pipeline.Refused:
     """The error that an assistant can act on: what is wrong, the strict template, and how many attempts are left."""
-    facts = dict(problem.facts) if isinstance(problem, reviewing.Refused) else {}
     line = getattr(problem, "line", None)
     if entry.ended:
         message = f"{problem}\n\nNo attempts are left: tell the user what is wrong."
@@ -117,13 +124,13 @@ async def _once_more(entry: Entry, problem: NoScript | reviewing.Refused) -> rev
             f"{problem}\n\nSend a better script with request_id {entry.id!r}; that can be done {times} more.\n\n"
             f"{await _template()}"
         )
-    return reviewing.Refused(
+    return pipeline.Refused(
         message,
         code=getattr(problem, "code", "no_script"),
         line=line,
         request_id=entry.id,
         attempts_left=entry.attempts_left,
-        **facts,
+        **problem.facts,
     )
 
 

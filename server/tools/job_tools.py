@@ -7,11 +7,13 @@ import asyncio
 import contextlib
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from ... import jobs
-from ..mcp import wire
+from ...base import jobs
+from ...base.errors import failure_of
+from ...base.until import until
+from ..mcp import tasks, wire
 from ..mcp.content import ToolResult, text
 from ..mcp.context import WAIT_SECONDS, RequestContext
-from ..waiting import until
+from ..mcp.errors import as_bridge_error
 from .registry import tool
 from .schema import Bounds
 
@@ -19,7 +21,7 @@ from .schema import Bounds
 class JobInfo(TypedDict):
     """A job as it is now; `state` is working, input_required, completed, failed or cancelled."""
 
-    id: str
+    job_id: str
     kind: str
     title: str
     state: str
@@ -47,7 +49,7 @@ async def get_job(
     if wait_seconds:
         await _ended(job_id, context.client.id, wait_seconds)
     job = jobs.registry.get(job_id, context.client.id)
-    info = _info(job)
+    info = about(job)
     pictures: list[dict[str, Any]] = []
     if job.state == "completed" and _is_tool_result(job.result):
         pictures = [block for block in job.result["content"] if block["type"] != "text"]
@@ -60,13 +62,13 @@ async def get_job(
 @tool(title="Cancel Job", idempotent=True)
 async def cancel_job(context: RequestContext, job_id: str) -> JobInfo:
     """Stop a job. One that has ended stays as it is."""
-    return _info(jobs.registry.cancel(job_id, context.client.id))
+    return about(jobs.registry.cancel(job_id, context.client.id))
 
 
 @tool(title="List Jobs", read_only=True)
 async def list_jobs(context: RequestContext) -> JobList:
     """Your jobs, the newest first: requests, rehearsals, renders, downloads."""
-    return {"jobs": [_info(job) for job in jobs.registry.list(context.client.id)]}
+    return {"jobs": [about(job) for job in jobs.registry.list(context.client.id)]}
 
 
 async def _ended(job_id: str, owner: str, seconds: float) -> None:
@@ -76,9 +78,10 @@ async def _ended(job_id: str, owner: str, seconds: float) -> None:
             await until(jobs.registry.listen, lambda: jobs.registry.get(job_id, owner).ended)
 
 
-def _info(job: jobs.Job) -> JobInfo:
+def about(job: jobs.Job) -> JobInfo:
+    """What a client is told of a job, but for its result."""
     info: JobInfo = {
-        "id": job.id,
+        "job_id": job.id,
         "kind": job.kind,
         "title": job.title,
         "state": job.state,
@@ -86,8 +89,9 @@ def _info(job: jobs.Job) -> JobInfo:
         "total": job.total,
         "message": job.message,
     }
-    if job.error:
-        info["error"] = job.error
+    if job.state == "failed":
+        told = failure_of(as_bridge_error(tasks.failure(job)))
+        info["error"], info["message"] = told["error"], told["message"]
     return info
 
 

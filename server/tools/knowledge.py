@@ -6,12 +6,12 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from ... import main_thread, settings
-from ...errors import InvalidParamsError
-from ...sandbox import api_docs, rna
-from ...sandbox.api_search import Kind
-from ...sandbox.policy import policy
-from ...sandbox.rna import RnaIndex
+from ...base import main_thread, settings
+from ...base.errors import InvalidParamsError
+from ...sandbox.facts.policy import policy
+from ...sandbox.reference import api_docs, rna
+from ...sandbox.reference.api_search import Kind
+from ...sandbox.reference.rna import RnaIndex
 from ..mcp import content
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext

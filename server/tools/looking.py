@@ -7,12 +7,14 @@ import secrets
 from collections import OrderedDict
 from typing import Annotated, Any
 
-from ...errors import InvalidParamsError
+from ...base.errors import InvalidParamsError
 from ...scene import sheet
+from ...scene.picture import Format
 from ...scene.sheet import Shading, Sheet, View
 from ..mcp import content
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
+from .pictures import picture_block
 from .registry import tool
 from .schema import Bounds
 
@@ -21,7 +23,7 @@ _MOST_KEPT = 8
 _kept: OrderedDict[str, tuple[str, dict[str, Any], Sheet]] = OrderedDict()
 
 
-@tool(title="Look", read_only=True)
+@tool(title="Look", read_only=True, seldom=("turntable", "frames", "format"))
 def look(
     context: RequestContext,
     objects: Annotated[list[str], Bounds(longest=100)] | None = None,
@@ -30,6 +32,7 @@ def look(
     frames: Annotated[list[int], Bounds(longest=16)] | None = None,
     shading: Shading = "solid",
     max_size: Annotated[int, Bounds(128, 2048)] = 640,
+    format: Format = "jpeg",  # noqa: A002 - the parameter's name is the tool's interface
 ) -> ToolResult:
     """See objects from several sides as one picture: front, right, top and perspective, or other views, or a turntable,
     or frames of an animation. Each is named; views along an axis have a scale bar in Blender units.
@@ -54,11 +57,15 @@ def look(
     while len(_kept) > _MOST_KEPT:
         _kept.popitem(last=False)
     note = f"{made.note}. view_id {view_id}: compare_views shows what has changed since."
-    return ToolResult([content.image(made.encoded()), content.text(note)])
+    return ToolResult([picture_block(context, made.encoded(format), format), content.text(note)])
 
 
 @tool(title="Compare Views", read_only=True)
-def compare_views(context: RequestContext, view_id: Annotated[str, Bounds(longest=32)]) -> ToolResult:
+def compare_views(
+    context: RequestContext,
+    view_id: Annotated[str, Bounds(longest=32)],
+    format: Format = "jpeg",  # noqa: A002 - the parameter's name is the tool's interface
+) -> ToolResult:
     """Look again as an earlier `look` did: before, after, and what differs, side by side.
 
     view_id: from the answer of look; the last few are kept.
@@ -70,4 +77,4 @@ def compare_views(context: RequestContext, view_id: Annotated[str, Bounds(longes
         )
     both, share = sheet.difference(before, sheet.make(**asked))
     note = f"Left before, middle after, right what differs: {100 * share:.1f} % of the pixels."
-    return ToolResult([content.image(both.encoded()), content.text(note)])
+    return ToolResult([picture_block(context, both.encoded(format), format), content.text(note)])

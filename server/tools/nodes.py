@@ -8,16 +8,15 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from ... import main_thread
-from ...errors import BridgeError
+from ...base import main_thread
 from ...scene import node_plan, node_tree
 from ...scene.node_tree import Kind
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
 from . import scripts
-from .code import CodeResult, execute_blender_code, failure
+from .code import CodeResult, execute_blender_code, runs_scripts
 from .registry import tool
-from .schema import Bounds
+from .schema import Bounds, Shown
 
 _BUILDER = Path(__file__).parent.parent.parent / "scene" / "scripts" / "build_node_tree.py"
 Name = Annotated[str, Bounds(shortest=1, longest=255)]
@@ -42,28 +41,30 @@ async def get_node_tree(context: RequestContext, kind: Kind, name: Name) -> dict
 
 
 @tool(title="Set Node Tree", destructive=True, idempotent=True, output=CodeResult)
+@runs_scripts
 async def set_node_tree(
-    context: RequestContext, kind: Kind, name: Name, tree: dict[str, Any], new: bool = False
+    context: RequestContext,
+    kind: Kind,
+    name: Name,
+    tree: Annotated[dict[str, Any], Shown(str)],
+    new: bool = False,
 ) -> ToolResult:
     """Make the nodes exactly what `tree` says, as one undo step: nodes that it does not name go away. All is checked
     first, and a failure leaves everything as it was. The user may be asked, as for a script.
 
     name: of the material, scene, group, …
-    tree: as get_node_tree gives it: nodes with name, type, location, parent, properties, items, inputs, outputs;
-        links as [from node, output, to node, input]; interface of a group. With "use_nodes": false they are built
-        and not used.
+    tree: a JSON object as get_node_tree gives it: nodes with name, type, location, parent, properties, items, inputs,
+        outputs; links as [from node, output, to node, input]; interface of a group. With "use_nodes": false they are
+        built and not used.
     new: make the material, world, light, line style, texture or node group.
     """
-    try:
-        work = main_thread.run(
-            partial(node_plan.plan, kind, name, tree, new=new),
-            changes=True,
-            cancelled=context.cancelled,
-            label="set_node_tree",
-        )
-        plan = await asyncio.wrap_future(work)
-    except BridgeError as error:
-        return failure(error)
+    work = main_thread.run(
+        partial(node_plan.plan, kind, name, tree, new=new),
+        changes=True,
+        cancelled=context.cancelled,
+        label="set_node_tree",
+    )
+    plan = await asyncio.wrap_future(work)
     return await execute_blender_code(
         context, scripts.with_data(_builder(), "PLAN", plan, "build"), f"Nodes of {name}"
     )

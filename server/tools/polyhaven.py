@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from ... import main_thread
+from ...base import main_thread
 from ...importers.polyhaven import importing, scene
 from ...importers.polyhaven.api import SITE, Asset, Category, Kind, PolyHaven, Resolution
 from ...importers.work import Work
@@ -103,7 +103,11 @@ async def get_polyhaven_categories(
     return await in_thread(context, read)
 
 
-@tool(title="Download Poly Haven Asset", open_world=True)
+@tool(
+    title="Download Poly Haven Asset",
+    open_world=True,
+    seldom=("asset_type", "file_format", "lod", "ambient_occlusion", "switch_resolution", "mark_asset"),
+)
 async def download_polyhaven_asset(
     context: RequestContext,
     asset_id: AssetId,

@@ -2,26 +2,26 @@
 """From a typed Python function to an MCP tool.
 
 A plain function runs on Blender's main thread, an `async` one on the server's event loop. The first parameter is
-the call's context. A dict that comes back is the structured result; an error of the bridge becomes a tool
-result that the assistant reads.
+the call's context. A dict that comes back is the structured result; an error that it raises becomes a result that the
+assistant reads (`mcp.methods`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any, get_type_hints
 
-from ... import main_thread
-from ...errors import BridgeError
-from ..mcp.content import ToolResult, error_result
+from ...base import main_thread
+from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
 from ..mcp.features import Tool
 from .schema import describe, input_schema, of_type
 
-__all__ = ("make", "result_of", "tidy", "tool", "whole_numbers")
+__all__ = ("hints", "make", "result_of", "tidy", "tool", "whole_numbers")
 
 Function = Callable[..., Any]
 Call = Callable[[RequestContext, dict[str, Any]], Awaitable[Any]]
@@ -36,11 +36,17 @@ def tool(
     open_world: bool = False,
     output: Any = None,
     disturbs: Callable[[Mapping[str, Any]], bool] | None = None,
+    other_names: Mapping[str, str] = MappingProxyType({}),
+    seldom: Collection[str] = (),
 ) -> Callable[[Function], Function]:
     """Mark a function as a tool. The flags become MCP's annotations.
 
     `disturbs`: whether a read-only tool, with these arguments, changes something in Blender for a moment, and so has
     to wait while the user is in the middle of something.
+
+    `other_names`: further names of parameters, which are taken and not listed.
+
+    `seldom`: parameters that the list only names at the end of the description; `find_tools` explains them.
 
     `output`: the type of the structured result where the function's return type (a ToolResult) does not say it.
     """
@@ -48,33 +54,44 @@ def tool(
     def mark(function: Function) -> Function:
         function.__tool__ = {  # type: ignore[attr-defined]
             "title": title,
-            "annotations": {
-                "readOnlyHint": read_only,
-                # What changes nothing needs no word on how it changes things; the list is read by a model.
-                **({} if read_only else {"destructiveHint": destructive, "idempotentHint": idempotent}),
-                "openWorldHint": open_world,
-            },
+            "annotations": hints(read_only, destructive, idempotent, open_world),
             "output": output,
             "disturbs": disturbs,
+            "other_names": other_names,
+            "seldom": seldom,
         }
         return function
 
     return mark
 
 
+def hints(read_only: bool, destructive: bool, idempotent: bool, open_world: bool) -> dict[str, bool]:
+    """MCP's hints, those that differ from what a client assumes without them; the list is read by a model."""
+    given = {
+        "readOnlyHint": (read_only, False),
+        "destructiveHint": (destructive or read_only, True),
+        "idempotentHint": (idempotent and not read_only, False),
+        "openWorldHint": (open_world, True),
+    }
+    return {name: value for name, (value, assumed) in given.items() if value is not assumed}
+
+
 def make(function: Function, *, listed: bool = True) -> Tool:
     """The tool that a function marked with `tool` stands for; `listed` as in `Tool`."""
     facts = dict(function.__tool__)  # type: ignore[attr-defined]
-    disturbs = facts.pop("disturbs")
+    disturbs, seldom = facts.pop("disturbs"), facts.pop("seldom")
     output = facts.pop("output") or get_type_hints(function).get("return")
-    changes = not facts["annotations"]["readOnlyHint"]
+    changes = "readOnlyHint" not in facts["annotations"]
     return Tool(
         name=function.__name__,
         description=describe(function)[0],
         input_schema=input_schema(function),
+        listed_schema=input_schema(function, shown=True, but=seldom),
+        further=seldom,
         output_schema=None if output in (None, ToolResult) else of_type(output),
         handler=_handler(_caller(function, changes, disturbs), whole_numbers(function)),
         listed=listed,
+        runs_scripts=getattr(function, "__runs_scripts__", False),
         **facts,
     )
 
@@ -97,10 +114,7 @@ def _caller(function: Function, changes: bool, disturbs: Callable[[Mapping[str, 
 
 def _handler(call: Call, integers: frozenset[str]) -> Callable[..., Awaitable[ToolResult]]:
     async def handle(context: RequestContext, arguments: dict[str, Any]) -> ToolResult:
-        try:
-            return result_of(await call(context, tidy(arguments, integers)))
-        except BridgeError as error:
-            return error_result(str(error))
+        return result_of(await call(context, tidy(arguments, integers)))
 
     return handle
 
@@ -118,11 +132,11 @@ def tidy(arguments: dict[str, Any], integers: frozenset[str]) -> dict[str, Any]:
     }
 
 
-def whole_numbers(function: Function) -> frozenset[str]:
-    """The parameters of a tool that are integers."""
+def whole_numbers(function: Function, *, context: bool = True) -> frozenset[str]:
+    """The parameters of a tool that are integers; `context` as in `input_schema`."""
     return frozenset(
         name
-        for name, schema in input_schema(function)["properties"].items()
+        for name, schema in input_schema(function, context=context)["properties"].items()
         if "integer" in schema.get("type", ())
         or any(p.get("type") == "integer" for p in schema.get("anyOf", ()))
     )

@@ -7,15 +7,17 @@ import asyncio
 from functools import partial
 from typing import Any, Literal, NotRequired, TypedDict
 
-from ... import main_thread
-from ...errors import BridgeError
+from ...approvals import pipeline
+from ...base import main_thread, settings
+from ...base.settings import Level
 from ...sandbox.rehearsal import rehearse
-from ...sandbox.rehearsal.report import Confinement, as_text
-from ...settings import Level
+from ...sandbox.rehearsal.report import Confinement, as_result, as_text
+from ...sandbox.run import execute
+from .. import attempts
 from ..mcp import content
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
-from .code import failure
+from .code import runs_scripts
 from .registry import tool
 
 
@@ -26,7 +28,11 @@ class RehearsalResult(TypedDict):
     outcome: NotRequired[Literal["success", "error", "rejected"]]
     message: NotRequired[str]
     job_id: NotRequired[str]
-    error: NotRequired[Any]
+    dry_run: NotRequired[bool]
+    #: What validation found in a dry run, each with line, column and what to do.
+    errors: NotRequired[list[dict[str, Any]]]
+    error: NotRequired[str]
+    cause: NotRequired[str]
     line: NotRequired[int | None]
     result: NotRequired[Any]
     stdout: NotRequired[str]
@@ -34,10 +40,15 @@ class RehearsalResult(TypedDict):
     seconds: NotRequired[dict[str, float]]
     peak_memory_mb: NotRequired[float]
     difference: NotRequired[dict[str, Any]]
+    #: What was estimated above the limit: its estimate, and how much it made.
+    growth: NotRequired[dict[str, dict[str, float]]]
+    #: What the pictures show that follow, in their order: before, after.
+    pictures: NotRequired[list[str]]
     confinement: NotRequired[Confinement]
 
 
 @tool(title="Rehearse Script", read_only=True, output=RehearsalResult)
+@runs_scripts
 async def rehearse_script(
     context: RequestContext, code: str, title: str = "", level: Level | None = None
 ) -> ToolResult:
@@ -47,22 +58,24 @@ async def rehearse_script(
     title: a few words on what the script does.
     level: ask for less than allowed: math (no bpy) or arithmetic.
     """
+    script = execute.text_of("code", code)
+    if settings.current().dry_run:
+        return ToolResult(structured=await pipeline.dry_run(context, script, title, level))
+    execute.check(script, level)
     await context.background("rehearsal", title or "Rehearsal")
     cancelled = context.cancelled
-    try:
-        prepared = await asyncio.wrap_future(
-            main_thread.run(rehearse.prepare, changes=False, cancelled=cancelled, label="rehearse_script")
-        )
-        await context.progress(1, 2, "Copied the scene; running the script on the copy")
-        rehearsed = await asyncio.to_thread(
-            partial(rehearse.rehearse, prepared, code, title=title, level=level, cancelled=cancelled.is_set)
-        )
-    except BridgeError as error:
-        return failure(error)
+    prepared = await asyncio.wrap_future(
+        main_thread.run(rehearse.prepare, changes=False, cancelled=cancelled, label="rehearse_script")
+    )
+    await context.progress(1, 2, "Copied the scene; running the script on the copy")
+    rehearsed = await asyncio.to_thread(
+        partial(rehearse.rehearse, prepared, script, title=title, level=level, cancelled=cancelled.is_set)
+    )
     report = rehearsed.report
-    succeeded = report["outcome"] == "success"
+    attempts.rehearsed(context, script, title, report)
     blocks = [content.text(as_text(report))]
     for when, picture in rehearsed.pictures.items():
         blocks += [content.text(f"{when.title()}:"), content.image(picture)]
-    structured = {"status": "success" if succeeded else "error", **report}
-    return ToolResult(blocks, structured, is_error=not succeeded)
+    structured = {**as_result(report), "pictures": list(rehearsed.pictures)}
+    meta = {content.FOR_PROGRAMS: True}
+    return ToolResult(blocks, structured, is_error=structured["status"] == "error", meta=meta)

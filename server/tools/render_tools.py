@@ -12,20 +12,20 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import bpy
 
-from ... import folders, main_thread
-from ...errors import LimitExceeded
+from ...base import folders, main_thread
+from ...base.errors import LimitExceeded
+from ...files.client_files import store
+from ...rendering import animation, image
 from ...sandbox.rehearsal import program
-from .. import animation, render, resources
-from ..client_files import link, store
+from ...scene.picture import Format
+from .. import resources
 from ..mcp import content
 from ..mcp.content import ToolResult
 from ..mcp.context import WAIT_SECONDS, RequestContext
 from . import files
+from .pictures import picture_block
 from .registry import tool
 from .schema import Bounds
-
-#: Larger pictures (bytes) come as a link: clients refuse large answers, and a model pays for every pixel.
-_MOST_BYTES = 1024 * 1024
 
 Side = Annotated[int, Bounds(4, 16384)]
 
@@ -43,14 +43,15 @@ class RenderResult(TypedDict):
     message: NotRequired[str]
 
 
-@tool(title="Render Image", read_only=True, output=RenderResult)
+@tool(title="Render Image", read_only=True, output=RenderResult, seldom=("format", "wait_seconds"))
 async def render_image(
     context: RequestContext,
     camera: str | None = None,
-    engine: render.Engine = "CYCLES",
+    engine: image.Engine = "CYCLES",
     resolution: tuple[Side, Side] | None = None,
     samples: Annotated[int, Bounds(1, 65536)] | None = None,
     frame: int | None = None,
+    format: Format | None = None,  # noqa: A002 - the parameter's name is the tool's interface
     wait_seconds: Annotated[float, Bounds(0, WAIT_SECONDS)] = WAIT_SECONDS,
 ) -> ToolResult:
     """Render the scene beside the open Blender, which stays usable. Large pictures come as a link.
@@ -58,17 +59,19 @@ async def render_image(
     camera: another camera than the scene's.
     engine: CYCLES works everywhere; the others need a graphics card.
     resolution: width and height in pixels; default as the scene has it.
+    format: without it jpeg, or png where the background is transparent.
     wait_seconds: answer with a job after this long; get_job then has the picture.
     """
     plan = await asyncio.wrap_future(
         main_thread.run(
             partial(
-                render.prepare,
+                image.prepare,
                 camera=camera,
                 engine=engine,
                 resolution=resolution,
                 samples=samples,
                 frame=frame,
+                picture_format=format,
             ),
             changes=False,
             cancelled=context.cancelled,
@@ -77,25 +80,25 @@ async def render_image(
     )
     job = await context.background("render", plan.title, wait_seconds=wait_seconds)
     try:
-        picture = await asyncio.to_thread(render.run, plan, context.report_progress, job.cancelled)
-    except render.Cancelled:
+        picture = await asyncio.to_thread(image.run, plan, context.report_progress, job.cancelled)
+    except image.Cancelled:
         raise asyncio.CancelledError from None
-    resources.remember_render(picture.data, "image/png")
-    if len(picture.data) <= _MOST_BYTES:
-        return _result(picture, content.image(picture.data), resources.RENDER)
-    shown = await asyncio.to_thread(_kept, context.client.id, picture.data)
-    return _result(picture, shown, shown["uri"])
+    kind = plan.facts["format"]
+    resources.remember_render(picture.data, f"image/{kind}")
+    shown = await asyncio.to_thread(_shown, context, picture.data, kind)
+    return _result(picture, shown, shown.get("uri", resources.RENDER))
 
 
-def _kept(owner: str, picture: bytes) -> dict[str, Any]:
-    """A link to the client's own copy: another render may be the last one by the time that it is read."""
+def _shown(context: RequestContext, picture: bytes, kind: Format) -> dict[str, Any]:
+    """The picture, or a link to the client's own copy: another render may be the last one by the time it is read."""
     try:
-        return link(store.keep(owner, "render.png", picture))
+        return picture_block(context, picture, kind, name="render")
     except LimitExceeded:
-        return content.resource_link(resources.RENDER, "last-render", mimeType="image/png", size=len(picture))
+        mime_type = f"image/{kind}"
+        return content.resource_link(resources.RENDER, "last-render", mimeType=mime_type, size=len(picture))
 
 
-def _result(picture: render.Picture, shown: dict[str, Any], uri: str) -> ToolResult:
+def _result(picture: image.Picture, shown: dict[str, Any], uri: str) -> ToolResult:
     facts: RenderResult = {
         "status": "success",
         "uri": uri,
@@ -134,7 +137,7 @@ async def render_animation(
     end: Annotated[int, Bounds(0, 1_048_574)] | None = None,
     step: Annotated[int, Bounds(1, 10_000)] = 1,
     camera: str | None = None,
-    engine: render.Engine = "CYCLES",
+    engine: image.Engine = "CYCLES",
     resolution: tuple[Side, Side] | None = None,
     samples: Annotated[int, Bounds(1, 65536)] | None = None,
     resume: str | None = None,
@@ -164,7 +167,7 @@ async def render_animation(
         done, note = await asyncio.to_thread(
             animation.run, _home(), ordered, blender, context.report_progress, job.cancelled
         )
-    except render.Cancelled:
+    except image.Cancelled:
         raise asyncio.CancelledError from None
     await asyncio.to_thread(_note_written, context.client.id, done)
     facts: AnimationResult = {

@@ -7,11 +7,11 @@ import asyncio
 from functools import partial
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from ... import main_thread, settings
+from ...approvals import consent
+from ...base import main_thread, settings
 from ...importers.hyper3d import importing, scene
 from ...importers.hyper3d.api import Order, Picture, ProviderName, Tier
 from ...importers.hyper3d.pictures import decode
-from .. import confirming
 from ..mcp.context import RequestContext
 from .assets import ImportResult, Location, ask_user, in_background, in_thread, result_of
 from .registry import tool
@@ -43,7 +43,14 @@ class Balance(TypedDict):
     message: NotRequired[str]
 
 
-@tool(title="Create Rodin Job", open_world=True)
+@tool(
+    title="Create Rodin Job",
+    open_world=True,
+    seldom=(
+        *("images_base64", "quality", "material", "mesh_mode", "condition_mode", "bounding_box", "seed"),
+        *("t_pose", "high_pack", "provider"),
+    ),
+)
 async def create_rodin_job(
     context: RequestContext,
     prompt: Annotated[str, Bounds(longest=2000)] = "",
@@ -98,7 +105,8 @@ async def create_rodin_job(
         await _ask_for_cost(context, chosen, order, agreed=confirm_cost)
     # Shielded: whether an order that is broken off was taken, nobody knows.
     ticket = await asyncio.shield(asyncio.to_thread(importing.place_order, chosen, order))
-    message = "Ordered. Ask poll_rodin_job_status with this order_id every 10 seconds."
+    await context.list_tools((poll_rodin_job_status.__name__, import_generated_asset.__name__))
+    message = "Ordered. Ask poll_rodin_job_status (by use_tool) with this order_id every 10 seconds."
     return {"status": "success", "order_id": ticket.id, "message": message}
 
 
@@ -164,7 +172,7 @@ async def _ask_for_cost(
     context: RequestContext, provider: ProviderName, order: Order, *, agreed: bool
 ) -> None:
     """Show the cost and ask; where nobody can be asked, `agreed` counts. Raises PolicyError."""
-    if agreed and not confirming.somebody(context):
+    if agreed and not consent.somebody(context):
         return
     left = await in_thread(context, lambda work: importing.balance(provider, work.cancelled))
     has = f" The account has {left}." if left is not None else ""

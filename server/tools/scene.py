@@ -31,7 +31,7 @@ def _more(wanted: Sequence[Aspect] | None) -> More | None:
     return partial(aspects.told, wanted) if wanted else None
 
 
-@tool(title="Get Scene Info", read_only=True, disturbs=_makes_nodes)
+@tool(title="Get Scene Info", read_only=True, disturbs=_makes_nodes, seldom=("scene", "collection"))
 def get_scene_info(
     context: RequestContext,
     scene: str | None = None,

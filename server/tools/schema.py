@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import (
     Annotated,
@@ -25,7 +25,7 @@ from typing import (
     is_typeddict,
 )
 
-__all__ = ("Bounds", "describe", "input_schema", "of_type")
+__all__ = ("Bounds", "Shown", "describe", "input_schema", "of_type")
 
 Schema = dict[str, Any]
 
@@ -65,33 +65,53 @@ class Bounds:
         return {key: value for key, value in pairs.items() if value is not None}
 
 
-def of_type(hint: Any) -> Schema:
-    """The schema of one type. Raises TypeError for a type that has none."""
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Another type that the list of tools shows for a parameter: what models of every provider can fill in.
+
+    OpenAI's strict mode and Gemini know no alternatives, no untyped items and no objects without properties. An object
+    that is shown as a text is taken as JSON; what is not shown is taken all the same.
+    """
+
+    hint: Any
+
+
+def of_type(hint: Any, *, shown: bool = False) -> Schema:
+    """The schema of one type, as it is taken or, with `shown`, as the list of tools has it.
+
+    Raises TypeError for a type that has none.
+    """
+    if get_origin(hint) is Annotated and shown:
+        for note in get_args(hint)[1:]:
+            if isinstance(note, Shown):
+                return of_type(note.hint, shown=True)
     if hint in _PLAIN:
         return dict(_PLAIN[hint])
     if is_typeddict(hint):
-        return _of_typed_dict(hint)
+        return _of_typed_dict(hint, shown)
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _of_annotated(args)
+        return _of_annotated(args, shown)
     if origin in (NotRequired, Required):
-        return of_type(args[0])
+        return of_type(args[0], shown=shown)
     if origin is Literal:
         return {"enum": list(args)} | ({"type": "string"} if all(isinstance(a, str) for a in args) else {})
     if origin in (Union, types.UnionType):
-        return _of_union(args)
+        # Never a list of types: not every client that passes a schema on to a model knows that form.
+        return {"anyOf": [of_type(arg, shown=shown) for arg in args]}
     if origin is list:
-        return {"type": "array", "items": of_type(args[0])}
+        return {"type": "array", "items": of_type(args[0], shown=shown)}
     if origin is tuple and args[-1] is not Ellipsis and len(set(args)) == 1:
-        return {"type": "array", "items": of_type(args[0]), "minItems": len(args), "maxItems": len(args)}
+        items = of_type(args[0], shown=shown)
+        return {"type": "array", "items": items, "minItems": len(args), "maxItems": len(args)}
     if origin is dict and args[0] is str:
-        values = of_type(args[1])
+        values = of_type(args[1], shown=shown)
         return {"type": "object", "additionalProperties": values} if values else {"type": "object"}
     raise TypeError(f"no JSON Schema for {hint!r}")
 
 
-def _of_annotated(args: tuple[Any, ...]) -> Schema:
-    schema = of_type(args[0])
+def _of_annotated(args: tuple[Any, ...], shown: bool) -> Schema:
+    schema = of_type(args[0], shown=shown)
     for note in args[1:]:
         if isinstance(note, Bounds):
             # In `T | None` the limits hold for T.
@@ -100,14 +120,10 @@ def _of_annotated(args: tuple[Any, ...]) -> Schema:
     return schema
 
 
-def _of_union(args: tuple[Any, ...]) -> Schema:
-    # Never a list of types: not every client that passes a schema on to a model knows that form.
-    return {"anyOf": [of_type(arg) for arg in args]}
-
-
-def _of_typed_dict(hint: Any) -> Schema:
+def _of_typed_dict(hint: Any, shown: bool) -> Schema:
     hints = get_type_hints(hint, include_extras=True)
-    schema: Schema = {"type": "object", "properties": {name: of_type(value) for name, value in hints.items()}}
+    properties = {name: of_type(value, shown=shown) for name, value in hints.items()}
+    schema: Schema = {"type": "object", "properties": properties}
     required = [name for name, value in hints.items() if _is_required(hint, name, value)]
     if required:
         schema["required"] = required
@@ -138,14 +154,24 @@ def describe(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     return re.sub(r"\s*\n\s*", " ", "\n".join(summary)).strip(), parameters
 
 
-def input_schema(function: Callable[..., Any]) -> Schema:
-    """The schema of a tool's arguments: every parameter but the first, which is the call's context."""
+def input_schema(
+    function: Callable[..., Any], *, context: bool = True, shown: bool = False, but: Collection[str] = ()
+) -> Schema:
+    """The schema of a tool's arguments; with `context` the function's first parameter is the call's, and none of them.
+
+    `shown` as in `of_type`; then it has only what helps a model, and the server checks the rest. `but` names parameters
+    that are left out. Raises TypeError for a parameter without a type, or of a type that has no schema.
+    """
     hints = get_type_hints(function, include_extras=True)
     _, texts = describe(function)
     properties: dict[str, Schema] = {}
     required: list[str] = []
-    for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
-        schema = of_type(hints[name])
+    for name, parameter in list(inspect.signature(function).parameters.items())[int(context) :]:
+        if name in but:
+            continue
+        if name not in hints or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise TypeError(f"{function.__name__}() has a parameter {name!r} without a type")
+        schema = of_type(hints[name], shown=shown)
         if parameter.default is inspect.Parameter.empty:
             required.append(name)
         elif parameter.default is None:
@@ -155,10 +181,25 @@ def input_schema(function: Callable[..., Any]) -> Schema:
         if name in texts:
             schema["description"] = texts[name]
         properties[name] = schema
-    result: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    result: Schema = {"type": "object", "properties": properties}
     if required:
         result["required"] = required
-    return result
+    return _without(result, _NOT_SHOWN) if shown else {**result, "additionalProperties": False}
+
+
+#: What the list of tools goes without: a model hardly minds them, and not every provider knows them.
+_NOT_SHOWN = frozenset({"minLength", "maxLength", "pattern", "maxItems"})
+
+
+def _without(schema: Schema, keywords: frozenset[str]) -> Schema:
+    """The schema without these keywords, also within; a vector keeps its length."""
+    vector = "minItems" in schema and schema.get("minItems") == schema.get("maxItems")
+    left: Schema = {name: value for name, value in schema.items() if name not in keywords or vector}
+    if "properties" in left:
+        left["properties"] = {name: _without(each, keywords) for name, each in left["properties"].items()}
+    if "items" in left:
+        left["items"] = _without(left["items"], keywords)
+    return left
 
 
 def _without_null(schema: Schema) -> Schema:

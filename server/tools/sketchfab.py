@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, NotRequired, TypedDict
 
-from ... import settings
+from ...base import settings
 from ...importers.sketchfab import importing
 from ...importers.sketchfab.api import SITE, Filters, Licence, Model, Sketchfab, Sort
 from ...importers.work import Work
@@ -40,7 +40,12 @@ class FoundModels(TypedDict):
     next_cursor: NotRequired[str]
 
 
-@tool(title="Search Sketchfab Models", read_only=True, open_world=True)
+@tool(
+    title="Search Sketchfab Models",
+    read_only=True,
+    open_world=True,
+    seldom=("tags", "user", "rigged", "staff_picked", "min_faces", "sort"),
+)
 async def search_sketchfab_models(
     context: RequestContext,
     query: Annotated[str, Bounds(longest=200)] = "",
@@ -87,7 +92,7 @@ async def search_sketchfab_models(
     return await in_thread(context, search)
 
 
-@tool(title="Download Sketchfab Model", open_world=True)
+@tool(title="Download Sketchfab Model", open_world=True, seldom=("location", "password"))
 async def download_sketchfab_model(
     context: RequestContext,
     uid: Annotated[str, Bounds(shortest=1, longest=64, pattern="^[A-Za-z0-9_-]+$")],

@@ -8,16 +8,16 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from ... import main_thread
-from ...errors import BridgeError, InvalidParamsError
+from ...base import main_thread
+from ...base.errors import InvalidParamsError
 from ...scene import animation
 from ...scene.animation import Kind
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
 from . import scripts
-from .code import CodeResult, execute_blender_code, failure
+from .code import CodeResult, execute_blender_code, runs_scripts
 from .registry import tool
-from .schema import Bounds
+from .schema import Bounds, Shown
 
 _SCRIPT = Path(__file__).parent.parent.parent / "scene" / "scripts" / "set_timeline.py"
 Name = Annotated[str, Bounds(shortest=1, longest=255)]
@@ -42,6 +42,7 @@ def get_animation(
 
 
 @tool(title="Set Frame", idempotent=True, output=CodeResult)
+@runs_scripts
 async def set_frame(
     context: RequestContext,
     frame: Frame | None = None,
@@ -57,7 +58,7 @@ async def set_frame(
     rate: frames per second.
     """
     if start is not None and end is not None and start > end:
-        return failure(InvalidParamsError(f"the range begins at {start}, after its end at {end}"))
+        raise InvalidParamsError(f"the range begins at {start}, after its end at {end}")
     plan = {"frame": frame, "start": start, "end": end, "rate": rate}
     return await execute_blender_code(
         context, scripts.with_data(_script(), "PLAN", plan, "set_frame"), "Frame and range"
@@ -65,12 +66,13 @@ async def set_frame(
 
 
 @tool(title="Set Keyframes", output=CodeResult)
+@runs_scripts
 async def set_keyframes(
     context: RequestContext,
     kind: Kind,
     name: Name,
     data_path: Annotated[str, Bounds(shortest=1, longest=500)],
-    keys: Annotated[list[list[Any]], Bounds(shortest=1, longest=2000)],
+    keys: Annotated[list[list[Any]], Bounds(shortest=1, longest=2000), Shown(list[list[float]])],
     interpolation: Interpolation = "BEZIER",
 ) -> ToolResult:
     """Animate a property: set keys on it, as one undo step. The user may be asked, as for a script.
@@ -78,21 +80,19 @@ async def set_keyframes(
     name: of the object, material, …
     data_path: such as location, location[2], data.energy, modifiers["Wave"].height, ["custom"],
         node_tree.nodes["Mix"].inputs[0].default_value, data.shape_keys.key_blocks["Smile"].value.
-    keys: each [frame, value]; a value of several numbers is a list.
+    keys: each [frame, value], or [frame, x, y, z] where the value has several numbers.
     """
-    try:
-        wrong = next((key for key in keys if not _is_key(key)), None)
-        if wrong is not None:
-            raise InvalidParamsError(f"a key is [frame, value], not {str(wrong)[:80]!r}")
-        work = main_thread.run(
-            partial(animation.target, kind, name, data_path),
-            changes=False,
-            cancelled=context.cancelled,
-            label="set_keyframes",
-        )
-        found = await asyncio.wrap_future(work)
-    except BridgeError as error:
-        return failure(error)
+    keys = [[key[0], key[1:]] if len(key) > 2 else key for key in keys]
+    wrong = next((key for key in keys if not _is_key(key)), None)
+    if wrong is not None:
+        raise InvalidParamsError(f"a key is [frame, value], not {str(wrong)[:80]!r}")
+    work = main_thread.run(
+        partial(animation.target, kind, name, data_path),
+        changes=False,
+        cancelled=context.cancelled,
+        label="set_keyframes",
+    )
+    found = await asyncio.wrap_future(work)
     plan = {
         "collection": animation.KINDS[kind],
         "name": name,

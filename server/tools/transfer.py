@@ -9,13 +9,15 @@ import binascii
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from ... import journal, settings
-from ...errors import ExternalServiceError, InvalidParamsError
+from ...approvals import consent
+from ...base import journal, settings
+from ...base.errors import ExternalServiceError, InvalidParamsError
+from ...files import allowed_folders, client_files, file_kinds
+from ...files.client_files import ClientFile, Sent, store, told
 from ...importers import sent
 from ...importers.credit import Credit
 from ...importers.download import megabytes
-from .. import client_files, confirming, file_kinds, places
-from ..client_files import ClientFile, Sent, link, store, told
+from ..file_links import link
 from ..mcp import content, wire
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
@@ -203,14 +205,14 @@ def _decoded(data: str) -> bytes:
 async def _from_folder(context: RequestContext, path: str) -> ClientFile:
     """A copy of a file in the named folders; the user is asked unless this client wrote it."""
     folders = settings.current().file_folders or ()
-    source = await asyncio.to_thread(places.existing, path, folders, file_kinds.SENT)
+    source = await asyncio.to_thread(allowed_folders.existing, path, folders, file_kinds.SENT)
     owner = context.client.id
     if not store.wrote(owner, source):
         try:
             facts = source.stat()
         except OSError as error:  # somebody has removed it just now
             raise ExternalServiceError(f"{source} cannot be read: {error.strerror or error}.") from None
-        await confirming.confirm(
+        await consent.confirm(
             context,
             files.question_key("send", str(source), facts.st_size, facts.st_mtime_ns),
             f"Send {source} ({megabytes(facts.st_size)}) to {context.client.name}?",

@@ -9,6 +9,7 @@ from ...scene import picture
 from ..mcp import content
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
+from .pictures import picture_block
 from .registry import tool
 from .schema import Bounds
 
@@ -17,7 +18,7 @@ from .schema import Bounds
 def get_viewport_screenshot(
     context: RequestContext,
     max_size: Annotated[int, Bounds(64, 4096)] = 800,
-    format: picture.Format = "png",  # noqa: A002 - the parameter's name is the tool's interface
+    format: picture.Format = "jpeg",  # noqa: A002 - the parameter's name is the tool's interface
     area: Annotated[str, Bounds(longest=40)] = "",
 ) -> ToolResult:
     """The 3D viewport as the user sees it; without a window, a quick render through the camera.
@@ -30,4 +31,4 @@ def get_viewport_screenshot(
     else:
         shot = picture.viewport(max_size=max_size, picture_format=format)
     note = f"{shot.width} × {shot.height} pixels, made by a {shot.source}."
-    return ToolResult([content.image(shot.data, shot.mime_type), content.text(note)])
+    return ToolResult([picture_block(context, shot.data, format), content.text(note)])

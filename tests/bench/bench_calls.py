@@ -23,7 +23,7 @@ from support.raw_client import RawClient
 
 _SERVE = """
 import os
-from bl_ext.user_default.mcp_bridge import main_thread
+from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.server import bridge
 from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
 from bl_ext.user_default.mcp_bridge.server.mcp.features import Tool

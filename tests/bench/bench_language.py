@@ -7,10 +7,10 @@ import math
 import time
 from collections.abc import Callable, Iterator
 
-from bl_ext.user_default.mcp_bridge.sandbox.compile import compile_script
-from bl_ext.user_default.mcp_bridge.sandbox.guards import build_namespace
-from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
-from bl_ext.user_default.mcp_bridge.sandbox.watchdog import Limits, Watchdog
+from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
+from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_script
+from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_namespace
+from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, Watchdog
 
 from support.bench import Row
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import bpy
-from bl_ext.user_default.mcp_bridge.sandbox import supervisor
+from bl_ext.user_default.mcp_bridge.sandbox import confinement
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
 
 from support.bench import Row
@@ -38,7 +38,7 @@ def rows() -> Iterator[Row]:
 
 def _cold(held_up: list[float]) -> float:
     rehearse.shutdown()
-    supervisor.current().means()  # what confines is tried once, by the panel
+    confinement.current().means()  # what confines is tried once, by the panel
     return _rehearsal(held_up)
 
 

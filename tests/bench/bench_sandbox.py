@@ -10,11 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 
 import bpy
-from bl_ext.user_default.mcp_bridge import settings
-from bl_ext.user_default.mcp_bridge.sandbox import collector, execute, rna, validate
-from bl_ext.user_default.mcp_bridge.sandbox.compile import compile_script
-from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
-from bl_ext.user_default.mcp_bridge.sandbox.watchdog import Limits, Watchdog
+from bl_ext.user_default.mcp_bridge.base import collector, settings
+from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
+from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_script
+from bl_ext.user_default.mcp_bridge.sandbox.reference import rna
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute, validate
+from bl_ext.user_default.mcp_bridge.sandbox.run.wall import Armed
+from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, Watchdog
 
 from support import fork, sandbox_cases
 from support.bench import Row, percentile, samples
@@ -86,7 +88,7 @@ def _guarded(code: str) -> Prepare:
         namespace, running = execute.prepare(compiled, policy("blender"), meter)
 
         def run() -> None:
-            with running:
+            with Armed(meter.trip), running:
                 exec(compiled.code, namespace)
 
         return run

@@ -11,6 +11,7 @@ import base64
 import json
 from typing import Any
 
+from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.server.mcp import content
 from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
 from bl_ext.user_default.mcp_bridge.server.mcp.context import RequestContext
@@ -75,7 +76,7 @@ async def multiple_content_types(_ctx: RequestContext, _arguments: Json) -> Tool
 
 
 async def error_handling(_ctx: RequestContext, _arguments: Json) -> ToolResult:
-    return content.error_result("This tool intentionally returns an error for testing")
+    return content.failed(ExternalServiceError("This tool intentionally returns an error for testing"))
 
 
 async def with_logging(ctx: RequestContext, _arguments: Json) -> ToolResult:
@@ -220,7 +221,7 @@ async def failing_job(ctx: RequestContext, _arguments: Json) -> ToolResult:
         raise MissingCapability({"extensions": {TASKS_EXTENSION: {}}})
     await ctx.background("fail", "Failing job")
     await asyncio.sleep(1)
-    return content.error_result("The job failed, as it should")
+    return content.failed(ExternalServiceError("The job failed, as it should"))
 
 
 async def protocol_error_job(ctx: RequestContext, _arguments: Json) -> ToolResult:

@@ -18,6 +18,7 @@ from typing import Any
 from bl_ext.user_default.mcp_bridge.server import http_messages
 from bl_ext.user_default.mcp_bridge.server.mcp import http_headers, jsonrpc
 from bl_ext.user_default.mcp_bridge.server.mcp.features import Features
+from bl_ext.user_default.mcp_bridge.server.transport.shares import Held
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -87,7 +88,9 @@ class Proxy:
             await http_messages.respond(send, response.body or b"", response.status_code, "application/json")
 
     async def _post(self, headers: dict[str, str], receive: Any, send: Any) -> None:
-        message = json.loads(await http_messages.read_body(headers, receive, 64 << 20))
+        message = json.loads(
+            await http_messages.read_body(headers, receive, 64 << 20, Held(1 << 30).message())
+        )
         if http_headers.is_stateless(headers, message):
             await self._stateless(headers, message, receive, send)
         elif message.get("method") == "initialize":

@@ -12,7 +12,7 @@ import sys
 import threading
 
 import uvicorn
-from bl_ext.user_default.mcp_bridge import main_thread
+from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.server import bridge
 
 from conformance import door, pack

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import main_thread
-from bl_ext.user_default.mcp_bridge.importers import child, confined, download
+from bl_ext.user_default.mcp_bridge.importers import confined, download
 from bl_ext.user_default.mcp_bridge.importers.cache import Cache
 from bl_ext.user_default.mcp_bridge.importers.download import Site
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
-from support import fork
+from support.opening import in_fork
 from support.web import Web
 
 
@@ -56,13 +55,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def _quick_child(monkeypatch: pytest.MonkeyPatch) -> None:
     """Foreign files are opened in a fork instead of a confined process, which tests/importers/test_foreign.py tries."""
-
-    def run(_here: object, _program: str, folder: Path, cancelled: download.Flag | None) -> None:
-        main_thread.run(lambda: fork.run(child.main, folder)).result()
-        if cancelled is not None and cancelled.is_set():
-            raise download.Cancelled("Cancelled.")
-
-    monkeypatch.setattr(confined, "run", run)
+    monkeypatch.setattr(confined, "run", in_fork)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
+from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers.cache import IN_USE_S, STALE_PART_S, Cache
 from bl_ext.user_default.mcp_bridge.importers.download import Cancelled, HttpError, RemoteFile, Site
 

@@ -25,8 +25,7 @@ def convert(folder: Path, files: Path, **changes: Any) -> dict[str, Any]:
     target = folder / "child"
     shutil.copytree(files, target / "files")
     (target / "job.json").write_text(json.dumps(job(**changes)))
-    fork.run(child.main, target)
-    report = json.loads((target / "report.json").read_text())
+    report = dict(fork.run(child.main, target))
     if "error" not in report:
         report["found"] = fork.run(_contents, target / "asset.blend", report["collection"])
     return report

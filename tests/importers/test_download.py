@@ -13,7 +13,7 @@ from pathlib import Path
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
+from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers import download, transport
 from bl_ext.user_default.mcp_bridge.importers.download import Cancelled, HttpError, RemoteFile, Site
 

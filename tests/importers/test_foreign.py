@@ -10,11 +10,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
+from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers import confined, foreign, local
 from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.work import Work
-from bl_ext.user_default.mcp_bridge.sandbox import supervisor
+from bl_ext.user_default.mcp_bridge.sandbox import confinement
 
 from support import assets
 from support.traces import work_folders
@@ -74,18 +74,18 @@ def test_cancel_ends_the_process(made: Path, runs: Path, monkeypatch: pytest.Mon
         foreign.opened(work(cancelled), job(), files(assets.gltf(made).parent)),
     ):
         pass
-    assert supervisor.counts().running == 0
+    assert confinement.counts().running == 0
 
 
 def test_an_import_that_is_late_brings_up_no_supervisor_anew(made: Path) -> None:
     late = work()
-    supervisor.shutdown()
+    confinement.shutdown()
     with (
         pytest.raises(ExternalServiceError, match="The supervisor is closed: no process can be started"),
         foreign.opened(late, job(), files(assets.gltf(made).parent)),
     ):
         pass
-    assert supervisor._current is None
+    assert confinement._current is None
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,7 @@ def test_an_import_that_is_late_brings_up_no_supervisor_anew(made: Path) -> None
     [
         ("raise SystemExit(3)", "ended by exit code 3", 60.0),
         ("import os; os.abort()", "ended by killed by signal", 60.0),
+        ("raise SystemExit('no such layer')", "exit code 1; it printed last: “.*no such layer”", 60.0),
         ("import time; time.sleep(60)", "longer than 300 s", 1.0),
         ("data = b'x' * (1 << 34)", "ended by|more memory", 60.0),
     ],
@@ -101,10 +102,10 @@ def test_a_program_that_fails_is_told(
     runs: Path, code: str, text: str, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(confined, "_TIME_S", seconds)
-    folder = supervisor.current().new_folder()
+    folder = confinement.current().new_folder()
     (folder / "child.py").write_text(code)
     with pytest.raises(ExternalServiceError, match=text):
-        confined.run(supervisor.current(), "child.py", folder, None)
+        confined.run(confinement.current(), "child.py", folder, None)
     shutil.rmtree(folder)
 
 
@@ -119,11 +120,9 @@ def test_what_the_child_says_is_looked_at(tmp_path: Path) -> None:
         '{"collection": "x", "roots": 3}',
         '{"error": "no"}',
     ):
-        (tmp_path / "report.json").write_text(report)
         with pytest.raises(ExternalServiceError, match="“Thing” can't be opened"):
-            foreign._read(tmp_path, "Thing")
+            foreign._read(report.encode(), tmp_path, "Thing")
     good = '{"collection": "x", "roots": [], "dimensions": [], "removed": {}}'
-    (tmp_path / "report.json").write_text(good)
     (tmp_path / "asset.blend").symlink_to("/etc/passwd")
     with pytest.raises(ExternalServiceError, match="wrote nothing"):
-        foreign._read(tmp_path, "Thing")
+        foreign._read(good.encode(), tmp_path, "Thing")

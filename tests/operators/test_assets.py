@@ -10,7 +10,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import main_thread, settings
+from bl_ext.user_default.mcp_bridge.base import main_thread, settings
 from bl_ext.user_default.mcp_bridge.importers import confined, local
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing as hyper3d
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
@@ -19,6 +19,7 @@ from bl_ext.user_default.mcp_bridge.operators.assets import PREFIX
 from bl_ext.user_default.mcp_bridge.panels.assets import MCP_BRIDGE_PT_assets
 
 from support.layout import Drawn, draw
+from support.opening import in_fork
 from support.polyhaven import SKY, PolyHavenServer
 from support.rodin import KEY, RodinServer
 from support.sketchfab import TOKEN, UID, SketchfabServer, record
@@ -272,7 +273,7 @@ def test_a_protected_model_of_sketchfab_comes_in_marked_and_its_password_is_not_
 ) -> None:
     files = tmp_path_factory.getbasetemp() / "sketchfab-panel"
     files.mkdir(exist_ok=True)
-    monkeypatch.setattr(confined, "run", _run_in_fork)
+    monkeypatch.setattr(confined, "run", in_fork)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "scene.blend"))
     with SketchfabServer(files) as server:
         monkeypatch.setenv("BLENDER_MCP_SKETCHFAB_API", server.base)
@@ -307,7 +308,7 @@ def test_generating(
     files = tmp_path_factory.getbasetemp() / "rodin-panel"
     files.mkdir(exist_ok=True)
     monkeypatch.setattr(hyper3d, "orders", lambda: Orders(tmp_path / "rodin"))
-    monkeypatch.setattr(confined, "run", _run_in_fork)
+    monkeypatch.setattr(confined, "run", in_fork)
     with RodinServer(files) as server:
         monkeypatch.setenv("BLENDER_MCP_HYPER3D_API", server.url)
         monkeypatch.setenv("BLENDER_MCP_HYPER3D_KEY", KEY)
@@ -328,11 +329,3 @@ def test_generating(
         bpy.ops.mcp_bridge.test_key(service="fal")
         settle()
         assert asset_view.view.key_said == "Accepted: 24.5 USD left"
-
-
-def _run_in_fork(_here: object, _program: str, folder: Path, _cancelled: Any) -> None:
-    from bl_ext.user_default.mcp_bridge.importers import child
-
-    from support import fork
-
-    main_thread.run(lambda: fork.run(child.main, folder)).result()

@@ -13,7 +13,8 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.operators import clients, state
-from bl_ext.user_default.mcp_bridge.server import bridge, client_config, discovery, tools
+from bl_ext.user_default.mcp_bridge.server import bridge, discovery, tools
+from bl_ext.user_default.mcp_bridge.server.clients.config import table
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -60,7 +61,16 @@ def _asks(token: str) -> int:
 
 
 def test_the_operators_are_there() -> None:
-    for name in ("copy_configuration", "hide_hint", "revoke_client", "forget_client", "start", "stop"):
+    for name in (
+        "connect_client",
+        "take_out_client",
+        "copy_configuration",
+        "hide_hint",
+        "revoke_client",
+        "forget_client",
+        "start",
+        "stop",
+    ):
         assert getattr(bpy.ops.mcp_bridge, name).get_rna_type()
 
 
@@ -137,12 +147,76 @@ def test_a_client_is_shown_every_tool_and_told_of_it(store: Any, copy: Any) -> N
         connection.send(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}))
         connection.recv(timeout=30)
         connection.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
-        assert names() == {function.__name__ for function in tools.CORE}
+        assert names() == {function.__name__ for function in tools.CORE} - tools.out_of_use()
         bpy.ops.mcp_bridge.list_every_tool(client_id=entry.id, every=True)
         assert told == [("list_changed", "tools")]
         assert names() == {tool.name for tool in tools.all_tools()}
         bpy.ops.mcp_bridge.list_every_tool(client_id=entry.id, every=False)
-        assert names() == {function.__name__ for function in tools.CORE}
+        assert names() == {function.__name__ for function in tools.CORE} - tools.out_of_use()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own: nobody's files are written."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_a_client_is_connected_by_its_own_file_and_taken_out_again(store: Any, home: Path) -> None:
+    path = home / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    before = '{\n  // mine\n  "mcpServers": {"other": {"command": "x"}}\n}\n'
+    path.write_text(before)
+    bpy.ops.mcp_bridge.start()
+    assert bpy.ops.mcp_bridge.connect_client(client="cursor") == {"FINISHED"}
+    written = path.read_text()
+    server = json.loads(written.replace("// mine", ""))["mcpServers"]
+    assert server["other"] == {"command": "x"}
+    token = server["blender"]["env"]["BLENDER_MCP_TOKEN"]
+    assert _asks(token) == 200
+    [entry] = state.view.clients
+    assert (entry.name, entry.copied["file"]) == ("Cursor", str(path))
+    # Once more: the file has room for one, so the first token goes.
+    bpy.ops.mcp_bridge.connect_client(client="cursor")
+    [again] = state.view.clients
+    assert again.id != entry.id
+    assert _asks(token) == 401
+    assert bpy.ops.mcp_bridge.take_out_client(client_id=again.id) == {"FINISHED"}
+    assert path.read_text() == before
+    assert state.view.clients == ()
+
+
+def test_a_file_that_cannot_be_edited_is_left_and_no_token_is_kept(store: Any, home: Path) -> None:
+    path = home / ".codex" / "config.toml"
+    path.parent.mkdir()
+    path.write_text("mcp_servers = {}\n")
+    with pytest.raises(RuntimeError, match="is left as it is"):
+        bpy.ops.mcp_bridge.connect_client(client="codex")
+    assert path.read_text() == "mcp_servers = {}\n"
+    assert store.entries() == ()
+
+
+def test_taking_out_where_the_user_has_done_so_already(store: Any, home: Path) -> None:
+    bpy.ops.mcp_bridge.connect_client(client="gemini")
+    (home / ".gemini" / "settings.json").unlink()
+    [entry] = state.view.clients
+    assert bpy.ops.mcp_bridge.take_out_client(client_id=entry.id) == {"FINISHED"}
+    assert state.view.clients == ()
+    with pytest.raises(RuntimeError, match="was not written by Blender"):
+        bpy.ops.mcp_bridge.take_out_client(client_id=entry.id)
+
+
+def test_programs_are_found_by_what_they_left_in_the_home(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(home))
+    monkeypatch.setattr(state, "_looked", None)
+    (home / ".cursor").mkdir()
+    (home / "codex").write_text("#!/bin/sh\n")
+    (home / "codex").chmod(0o700)
+    state.refresh()
+    assert [kind.id for kind in state.view.installed] == ["cursor", "codex"]
+    monkeypatch.setattr(state, "_looked", None)
 
 
 def test_a_revoked_client_can_be_removed_from_the_list(store: Any, copy: Any) -> None:
@@ -165,7 +239,7 @@ def test_an_unusable_list_is_reported(store: Any, copy: Any) -> None:
 
 
 def test_every_entry_of_the_menu_says_where_its_configuration_goes() -> None:
-    for kind in client_config.CLIENTS:
+    for kind in table.CLIENTS:
         properties = SimpleNamespace(client=kind.id)
         text = clients.MCP_BRIDGE_OT_copy_configuration.description(bpy.context, properties)
         assert text.startswith(f"Copy what connects {kind.label} to Blender. It goes into ")

@@ -10,16 +10,17 @@ from types import SimpleNamespace
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import journal
-from bl_ext.user_default.mcp_bridge.errors import BridgeError
+from bl_ext.user_default.mcp_bridge import approvals
+from bl_ext.user_default.mcp_bridge.approvals.desk import Desk
+from bl_ext.user_default.mcp_bridge.approvals.request import Entry, InjectScriptRequest, Tool
+from bl_ext.user_default.mcp_bridge.approvals.store import Store
+from bl_ext.user_default.mcp_bridge.base import journal
+from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.operators import request_lists, room, state
 from bl_ext.user_default.mcp_bridge.operators import requests as operators_requests
 from bl_ext.user_default.mcp_bridge.operators.request_lists import ROWS
 from bl_ext.user_default.mcp_bridge.panels import requests
-from bl_ext.user_default.mcp_bridge.sandbox import review, undo
-from bl_ext.user_default.mcp_bridge.sandbox.review.desk import Desk
-from bl_ext.user_default.mcp_bridge.sandbox.review.request import Entry, InjectScriptRequest, Tool
-from bl_ext.user_default.mcp_bridge.sandbox.review.store import Store
+from bl_ext.user_default.mcp_bridge.sandbox.run import undo
 from bl_ext.user_default.mcp_bridge.scene import events
 
 from support.layout import draw, layout
@@ -28,9 +29,9 @@ from support.layout import draw, layout
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     monkeypatch.setattr(journal, "_current", journal.Journal(tmp_path / "audit"))
-    review.close()
-    yield review.open_desk(Store(tmp_path / "requests", lambda pid: False))
-    review.close()
+    approvals.close()
+    yield approvals.open_desk(Store(tmp_path / "requests", lambda pid: False))
+    approvals.close()
     state.refresh()
 
 
@@ -133,6 +134,34 @@ def test_an_alert_is_shown_until_it_is_noted_and_the_journal_keeps_it(desk: Desk
     assert json.loads(line)["message"] == "the script tries to use os, outside of Blender"
 
 
+def test_an_attempt_to_break_out_is_a_red_alert_of_its_own(desk: Desk) -> None:
+    """Noting what a script tries to reach does not note that it broke out."""
+    desk.submit(
+        InjectScriptRequest("r2", "Cursor", "contextual", "import os", 0.0, "c1", title="A chair"),
+        asks="panel",
+    )
+    desk.extracted("r2", "import os")
+    state.refresh()
+    bpy.ops.mcp_bridge.note_alert(request_id="r2")
+    reason = "attempt to break out of the sandbox: the script tried to open a file (audit event open), and was stopped"
+    report = {
+        "message": f"The rehearsal stopped: {reason}",
+        "error": {"type": "PolicyError", "cause": "Breakout"},
+    }
+    desk.validated("r2", {})
+    desk.failed_in_rehearsal("r2", report)
+    state.refresh()
+    drawn = draw(requests.MCP_BRIDGE_PT_requests)
+    assert "Attempt to break out" in drawn.text
+    assert f"“A chair” of Cursor was stopped. The rehearsal stopped: {reason}" in drawn.text
+    bpy.ops.mcp_bridge.note_alert(request_id="r2")
+    assert not state.view.alerts
+    alerts = [
+        line for line in journal.current().path.read_text("utf-8").splitlines() if '"event":"alert"' in line
+    ]
+    assert json.loads(alerts[-1])["message"].endswith(reason)
+
+
 def test_a_script_that_was_opened_to_be_read_is_gone_once_it_is_decided_about(desk: Desk) -> None:
     waiting(desk)
     bpy.ops.mcp_bridge.open_script(request_id="r1")
@@ -156,7 +185,7 @@ def test_the_dialog_shows_script_pictures_summary_and_a_no(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting(desk)
-    kept = review.store()
+    kept = approvals.store()
     assert kept is not None
     bpy.data.images.new("p", 4, 4).save(filepath=str(kept.picture_path("r1", "before")))
     request_lists._load_pictures("r1")
@@ -246,7 +275,7 @@ def test_what_waits_is_still_listed_after_another_file_was_opened(desk: Desk) ->
 
 def test_closing_the_bridge_while_a_dialog_is_open_leaves_nothing_to_confirm(desk: Desk) -> None:
     entry = waiting(desk)
-    review.close()
+    approvals.close()
     shown = {"request_id": "r1", "sha256": entry.sha256, "revision": 7}
     assert bpy.ops.mcp_bridge.review_request(**shown) == {"CANCELLED"}
     assert desk.get("r1").state == "expired"

@@ -9,6 +9,7 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.operators import state
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
 from bl_ext.user_default.mcp_bridge.server import bridge, discovery
 
 from support.ports import free_port
@@ -61,6 +62,12 @@ def test_a_wrong_setting_is_an_error_in_the_panel_not_an_exception(monkeypatch: 
     monkeypatch.setenv("BLENDER_PORT", "99")
     state.refresh()
     assert "BLENDER_PORT is '99' in the environment" in state.view.error
+
+
+def test_why_the_last_rehearsal_was_not_held_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearse, "last_failure", lambda: "The last rehearsal could not be held.")
+    state.refresh()
+    assert state.view.rehearsal_failure == "The last rehearsal could not be held."
 
 
 def test_the_timer_goes_on_after_an_error(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:

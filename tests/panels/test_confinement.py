@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.panels import view3d
-from bl_ext.user_default.mcp_bridge.sandbox.supervisor.process import Confinement
+from bl_ext.user_default.mcp_bridge.sandbox.confinement.process import Confinement
 
 from support.layout import Drawn, draw
 
@@ -45,6 +45,17 @@ def test_only_what_was_proved_is_shown(show: Show) -> None:
     assert show(confinement=Confinement("hope", ("network",))).text.endswith(
         "out of their reach: the network."
     )
+
+
+def test_a_rehearsal_that_was_not_held_takes_the_tick_away_and_is_told_at_the_top(show: Show) -> None:
+    proved = Confinement("Landlock and seccomp", ("read", "write", "network", "process"))
+    why = "The last rehearsal could not be held: the confined Blender did not answer in time."
+    assert show(confinement=proved, rehearsal_failure=why).labels == []
+    drawn = draw(view3d.MCP_BRIDGE_PT_server)
+    assert why in drawn.text
+    assert "ERROR" in drawn.icons
+    show(confinement=proved)
+    assert "rehearsal" not in draw(view3d.MCP_BRIDGE_PT_server).text
 
 
 def test_where_nothing_confines_the_user_is_told_why(show: Show) -> None:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The menus behind Copy Client Configuration."""
+"""The menus behind Connect and Copy Client Configuration."""
 
 from __future__ import annotations
 
+import pytest
+from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.panels import menus
-from bl_ext.user_default.mcp_bridge.server import client_config
+from bl_ext.user_default.mcp_bridge.server.access import Entry
+from bl_ext.user_default.mcp_bridge.server.clients.config import table
 
 from support.layout import draw
 
@@ -12,7 +15,7 @@ from support.layout import draw
 def test_every_client_is_offered_in_the_form_that_is_best_for_it() -> None:
     drawn = draw(menus.MCP_BRIDGE_MT_copy_configuration)
     assert [(button.client, button.form) for _, button in drawn.buttons] == [
-        (kind.id, kind.forms[0]) for kind in client_config.CLIENTS
+        (kind.id, kind.forms[0]) for kind in table.CLIENTS
     ]
     assert drawn.menus == ["MCP_BRIDGE_MT_copy_address"]
 
@@ -23,3 +26,23 @@ def test_addresses_are_offered_to_those_that_can_use_them() -> None:
     assert ("claude_code", "http") in found
     assert "claude_desktop" not in {client for client, _ in found}
     assert {form for _, form in found} == {"http", "ws"}
+
+
+def test_programs_on_this_computer_are_offered_and_those_that_were_written_can_be_taken_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(state, "view", state.View())
+    assert draw(menus.MCP_BRIDGE_MT_connect).labels == ["No program was found that can be connected"]
+    written = Entry("1", "Cursor", "", "", copied={"client": "cursor", "file": "/home/ada/.cursor/mcp.json"})
+    copied = Entry("2", "Zed", "", "", copied={"client": "zed"})
+    gone = Entry("3", "Codex", "", "", revoked="2026-11-21", copied={"client": "codex", "file": "/x"})
+    programs = (table.find("codex"), table.find("cursor"))
+    monkeypatch.setattr(state, "view", state.View(installed=programs, clients=(written, copied, gone)))
+    drawn = draw(menus.MCP_BRIDGE_MT_connect)
+    assert drawn.operators() == [
+        "mcp_bridge.connect_client",
+        "mcp_bridge.connect_client",
+        "mcp_bridge.take_out_client",
+    ]
+    assert [button.client for _, button in drawn.buttons[:2]] == ["codex", "cursor"]
+    assert drawn.buttons[2][1].client_id == "1"

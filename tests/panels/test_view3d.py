@@ -8,11 +8,11 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
+from bl_ext.user_default.mcp_bridge.base.settings import Settings
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.panels import view3d
 from bl_ext.user_default.mcp_bridge.server.access import Entry
-from bl_ext.user_default.mcp_bridge.server.client_config import Notice
-from bl_ext.user_default.mcp_bridge.settings import Settings
+from bl_ext.user_default.mcp_bridge.server.clients.config.snippets import Notice
 
 from support.layout import Drawn, draw, layout
 
@@ -37,7 +37,7 @@ def test_stopped(show: Any) -> None:
     drawn = show()
     assert drawn.operators() == ["mcp_bridge.start"]
     assert drawn.labels == []
-    assert drawn.menus == ["MCP_BRIDGE_MT_copy_configuration"]
+    assert drawn.menus == ["MCP_BRIDGE_MT_connect", "MCP_BRIDGE_MT_copy_configuration"]
     assert drawn.properties == ["execute_enabled", "confirm", "rehearse", "level", "dry_run", *LIMITS]
 
 

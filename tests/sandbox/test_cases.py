@@ -7,14 +7,16 @@ from collections.abc import Iterator
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import settings
-from bl_ext.user_default.mcp_bridge.sandbox import execute, guarded_bpy, guards
-from bl_ext.user_default.mcp_bridge.sandbox.guarded_bpy import parts
+from bl_ext.user_default.mcp_bridge.base import settings
+from bl_ext.user_default.mcp_bridge.sandbox.blender import host
+from bl_ext.user_default.mcp_bridge.sandbox.guard import guards
+from bl_ext.user_default.mcp_bridge.sandbox.lifetime import parts
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 from support import sandbox_cases
 from support.sandbox_cases import Attack, Honest, plain, run_attack, run_honest
 
-_WARM = (execute, guarded_bpy, guards)  # imported before the fork, so that each child starts quickly
+_WARM = (execute, host, guards)  # imported before the fork, so that each child starts quickly
 
 
 _QUICK = {"time_limit_s": 1.5}

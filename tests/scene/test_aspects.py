@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import main_thread
+from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.scene import aspects, node_bench, node_tree
 
 from support.tool_calls import ToolError, Tools

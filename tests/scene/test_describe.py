@@ -5,7 +5,7 @@ import json
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import InvalidParamsError
+from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
 from bl_ext.user_default.mcp_bridge.scene import describe
 
 

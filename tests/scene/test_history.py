@@ -8,8 +8,8 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import jobs, main_thread
-from bl_ext.user_default.mcp_bridge.sandbox import undo
+from bl_ext.user_default.mcp_bridge.base import jobs, main_thread
+from bl_ext.user_default.mcp_bridge.sandbox.run import undo
 from bl_ext.user_default.mcp_bridge.scene import events, history
 
 

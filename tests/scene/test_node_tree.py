@@ -8,8 +8,8 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import BridgeError, InvalidParamsError
-from bl_ext.user_default.mcp_bridge.sandbox import execute
+from bl_ext.user_default.mcp_bridge.base.errors import BridgeError, InvalidParamsError
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.scene import events, node_plan, node_tree
 from bl_ext.user_default.mcp_bridge.server.tools import nodes, scripts
 

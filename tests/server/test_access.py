@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tokens, Host, Origin and the rate limit, on real files."""
+"""Tokens, and the door with Host, Origin and token, on real files."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import stat
 import threading
 
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import SettingsError
+from bl_ext.user_default.mcp_bridge.base.errors import SettingsError
 from bl_ext.user_default.mcp_bridge.server import access
 
 PORT = 9876
@@ -239,32 +239,30 @@ def test_a_file_that_others_can_write_is_not_trusted(store, door):
     assert door.authorize(bearer(token)).status == 503
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:9876", "localhost:9876", "LOCALHOST:9876", "[::1]:9876"])
-def test_loopback_names_are_ours(host):
-    assert access.check_host([host], PORT) is None
-
-
 @pytest.mark.parametrize(
     "host",
     [
         "127.0.0.1",
         "localhost",
         "127.0.0.1:9877",
+        "127.0.0.1:9876:80",
+        "\xa0127.0.0.1:9876",
         "evil.example:9876",
         "127.0.0.1.evil.example:9876",
         "",
         "[::1]",
     ],
 )
-def test_other_hosts_are_refused_with_the_way_out(host):
-    refusal = access.check_host([host], PORT)
+def test_other_hosts_are_refused_with_the_way_out(door, host):
+    refusal = door.check_source([(b"host", host.encode("latin-1"))])
     assert refusal.status == 403
     assert "Use 127.0.0.1:9876, or add the name to BLENDER_MCP_ALLOWED_HOSTS." in refusal.message
 
 
-def test_exactly_one_host_is_needed():
-    assert access.check_host([], PORT).status == 400
-    assert access.check_host(["localhost:9876", "evil.example"], PORT).status == 400
+def test_exactly_one_host_is_needed(door):
+    assert door.check_source([]).status == 400
+    assert door.check_source([HOST, (b"host", b"evil.example")]).status == 400
+    assert door.check_source([HOST, HOST]).status == 400
 
 
 @pytest.mark.parametrize(
@@ -277,8 +275,9 @@ def test_exactly_one_host_is_needed():
         ("[fe80::1]", "[fe80::1]:9876", True),
     ],
 )
-def test_allowed_names_with_and_without_a_port(allowed, host, good):
-    assert (access.check_host([host], PORT, [allowed]) is None) is good
+def test_allowed_names_with_and_without_a_port(store, allowed, host, good):
+    door = access.Access(store, port=PORT, allowed_hosts=[allowed])
+    assert (door.check_source([(b"host", host.encode())]) is None) is good
 
 
 def test_a_bound_address_is_ours_a_wildcard_has_no_name(store):
@@ -291,8 +290,14 @@ def test_a_bound_address_is_ours_a_wildcard_has_no_name(store):
 
 
 @pytest.mark.parametrize("origin", ["http://localhost:9876", "http://127.0.0.1:9876", "https://[::1]:9876"])
-def test_our_own_origin_is_good(origin):
-    assert access.check_origin([origin], PORT) is None
+def test_our_own_origin_is_good(door, origin):
+    assert door.check_source([HOST, (b"origin", origin.encode())]) is None
+
+
+def test_only_one_origin_is_good(door):
+    own = (b"origin", b"http://localhost:9876")
+    assert door.check_source([HOST, own]) is None
+    assert door.check_source([HOST, own, own]).status == 403
 
 
 @pytest.mark.parametrize(
@@ -315,26 +320,9 @@ def test_a_foreign_origin_is_refused_even_with_a_good_token(store, door, origin)
     assert "web pages may not control Blender" in refusal.message
 
 
-def test_no_origin_at_all_is_good():
-    assert access.check_origin([], PORT) is None
-
-
-def test_an_origin_at_the_default_port_matches_an_allowed_name():
-    assert access.check_origin(["https://studio.example"], PORT, ["studio.example:443"]) is None
-
-
-def test_the_rate_limit_slides():
-    limiter = access.RateLimiter(2, 60.0)
-    assert limiter.admit("a", 0.0) == 0.0
-    assert limiter.admit("a", 10.0) == 0.0
-    assert limiter.admit("a", 20.0) == 40.0
-    assert limiter.admit("b", 20.0) == 0.0
-    assert limiter.admit("a", 60.0) == 0.0
-    assert limiter.admit("a", 61.0) == pytest.approx(9.0)
-
-
-def test_a_limit_of_nothing_admits_nothing():
-    assert access.RateLimiter(0, 60.0).admit("a", 0.0) == 60.0
+def test_an_origin_at_the_default_port_matches_an_allowed_name(store):
+    door = access.Access(store, port=PORT, allowed_hosts=["studio.example:443"])
+    assert door.check_source([HOST, (b"origin", b"https://studio.example")]) is None
 
 
 def test_a_client_can_have_the_whole_list_of_tools(store):

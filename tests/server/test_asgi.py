@@ -5,20 +5,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import mcp
 import pytest
+from bl_ext.user_default.mcp_bridge.server.access import TokenStore
 from mcp_types import CreateMessageResult, ElicitResult, TextContent
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from support import foreign
 from support.live import OTHER, TOKEN, Live, http_transport, until, websocket_transport
-from support.protocol import request, stateless
+from support.protocol import handshake, request, stateless
 
 Json = dict[str, Any]
 
@@ -40,6 +40,8 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         ({"Authorization": "Basic x"}, 401, "must be 'Bearer <token>'"),
         ({"Authorization": f"Bearer {TOKEN}", "Origin": "https://evil.example"}, 403, "web pages may not"),
         ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 403, "is not allowed"),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "127.0.0.1:1:80"}, 403, "is not allowed"),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "\xa0http://localhost:1"}, 403, "web pages may not"),
     ],
 )
 def test_the_door_is_the_same_for_both_transports(live: Live, headers: Json, status: int, says: str) -> None:
@@ -48,16 +50,14 @@ def test_the_door_is_the_same_for_both_transports(live: Live, headers: Json, sta
         found, answered, body = live.request(method, "/mcp", b"not even json", token=None, **fields)
         assert (found, says in body) == (status, True)
         assert answered.get("www-authenticate") == ("Bearer" if status == 401 else None)
-    host = headers.get("Host", f"127.0.0.1:{live.port}")
-    more = {name: value for name, value in headers.items() if name != "Host"}
-    raw = socket.create_connection(("127.0.0.1", live.port))
-    with (
-        pytest.raises(InvalidStatus) as refused,
-        connect(f"ws://{host}/mcp", sock=raw, additional_headers=more),
-    ):
-        pass
-    assert refused.value.response.status_code == status
-    assert says.encode() in refused.value.response.body
+    upgrade = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec_WebSocket_Version": "13",
+        "Sec_WebSocket_Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    }
+    found, _, body = live.request("GET", "/mcp", token=None, **upgrade, **fields)
+    assert (found, says in body) == (status, True)
 
 
 def test_a_refused_body_is_not_read(live: Live) -> None:
@@ -97,6 +97,24 @@ def test_metrics_need_a_token(live: Live) -> None:
     assert headers["content-type"].startswith("text/plain; version=0.0.4")
 
 
+def test_a_revoked_client_is_told_so_in_the_answer_to_its_request(tmp_path: Path) -> None:
+    """Not by a 401, of whose text clients show nothing."""
+    store = TokenStore(tmp_path / "clients.json")
+    entry, token = store.mint("Cursor")
+    store.revoke(entry.id)
+    first = json.dumps(handshake(7)).encode()
+    with Live(tmp_path) as live:
+        status, _, body = live.request("POST", "/mcp", first, token=token)
+        answer = json.loads(body)
+        assert (status, answer["id"]) == (200, 7)
+        assert "The token of 'Cursor' was revoked in Blender." in answer["error"]["message"]
+        notification = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode()
+        for refused in (b"", b"[]", b"{", notification, json.dumps(request(1, "x" * 70_000)).encode()):
+            assert live.request("POST", "/mcp", refused, token=token)[0] == 401
+        assert live.request("GET", "/mcp", token=token)[0] == 401
+        assert live.request("POST", "/mcp", first, token="unknown")[0] == 401
+
+
 def test_elsewhere_is_nothing(live: Live) -> None:
     assert live.request("GET", "/")[0] == 404
     assert live.request("PUT", "/mcp", b"")[:1] == (405,)
@@ -106,12 +124,19 @@ def test_elsewhere_is_nothing(live: Live) -> None:
 
 
 def test_connections_are_bounded(tmp_path: Path) -> None:
-    with Live(tmp_path, max_connections=2) as live, live.websocket(), live.websocket() as second:
+    """One client may have half of what the others leave: whoever comes next finds a place."""
+    with Live(tmp_path, max_connections=4) as live, live.websocket(), live.websocket() as second:
         with pytest.raises(InvalidStatus) as refused, live.websocket():
             pass
         assert refused.value.response.status_code == 503
-        assert live.post(request(1, "ping"))[0] == 503
+        status, headers, body = live.post(request(1, "ping"))
+        assert (status, headers["retry-after"]) == (503, "1")
+        assert "Busy: this client has 2 of 4 connections open, which is its share" in body
         assert live.request("GET", "/health")[0] == 200
+        with connect(f"ws://127.0.0.1:{live.port}/mcp?token={OTHER}"):
+            until(lambda: live.app.connections == 3)
+            assert live.post(request(1, "ping"), token=OTHER)[0] == 503
+        until(lambda: live.app.connections == 2)
         second.close()
         until(lambda: live.app.connections == 1)
         with live.websocket() as third:

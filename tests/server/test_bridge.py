@@ -13,8 +13,8 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import main_thread, settings, threads
-from bl_ext.user_default.mcp_bridge.errors import BridgeError
+from bl_ext.user_default.mcp_bridge.base import main_thread, settings, threads
+from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.server import bridge, discovery
 
 from support.ports import free_port
@@ -82,7 +82,10 @@ def test_a_tool_call_reaches_blender_and_its_answer_comes_back() -> None:
     assert result["structuredContent"]["mesh"]["vertices"] == 8
     result = _call(running, "get_object_info", name="Cub")
     assert result["isError"] is True
-    assert result["content"][0]["text"] == "There is no object 'Cub' in this file. Did you mean 'Cube'?"
+    assert (
+        result["structuredContent"]["message"]
+        == "There is no object 'Cub' in this file. Did you mean 'Cube'?"
+    )
     result = _call(running, "get_object_info", nam="Cube")
     assert result["isError"] is True
     assert "nam" in result["content"][0]["text"]

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from bl_ext.user_default.mcp_bridge.server.clients.config import table
 
 from support import blender
 from support.ports import free_port, is_open
@@ -62,6 +63,9 @@ def test_signal_stops_it_cleanly(tmp_path: Path, number: signal.Signals) -> None
     assert f"ws://127.0.0.1:{port}/mcp" in printed
     snippet = json.loads(re.search(r"^\{.*^\}", printed, re.DOTALL | re.MULTILINE)[0])
     assert snippet["mcpServers"]["blender"]["headers"]["Authorization"] == "Bearer a-token-of-the-test"
+    for kind in table.CLIENTS:
+        assert kind.label in printed
+    assert 'type: "streamable_http"' in printed  # Goose's own way of writing it
     assert printed.endswith("MCP Bridge has stopped.\n")
     assert not is_open(port)
     assert list((tmp_path / "run").rglob("instances/*.json")) == []
@@ -79,7 +83,7 @@ def test_the_journal_is_verified_and_the_exit_code_says_how_it_is(tmp_path: Path
     code = f"""
 import sys
 from pathlib import Path
-from {blender.EXTENSION} import journal
+from {blender.EXTENSION}.base import journal
 from {blender.EXTENSION}.server import command_line
 kept = journal.configure(Path({str(tmp_path / "audit")!r}))
 for number in range(3):

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
+from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.server import discovery
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the folders of Linux")
@@ -113,11 +113,6 @@ def test_a_folder_that_others_can_write_is_not_used(runtime):
     runtime.mkdir(parents=True)
     runtime.chmod(0o777)
     assert discovery.announce(instance()).is_relative_to(runtime.parents[2] / "state")
-
-
-def test_process_lives(dead_pid):
-    assert discovery.process_lives(os.getpid())
-    assert not discovery.process_lives(dead_pid)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from bl_ext.user_default.mcp_bridge.server import dispatch
 from bl_ext.user_default.mcp_bridge.server.dispatch import Connection, Dispatcher
 from bl_ext.user_default.mcp_bridge.server.mcp.actions import Send
 from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult, text
@@ -114,7 +115,7 @@ def test_a_client_that_cannot_be_asked_gets_a_result_that_says_so() -> None:
         client.connection.feed(handshake(0))
         result = (await client.call(1, "ask"))["result"]
         assert result["isError"]
-        assert result["content"][0]["text"] == "This needs a client that offers: elicitation"
+        assert result["structuredContent"]["message"] == "This needs a client that offers: elicitation"
         client.connection.feed({"type": "ask"})
         plain = await client.find(lambda message: message.get("status") == "error")
         assert plain["message"] == "This needs a client that offers: elicitation"
@@ -233,7 +234,7 @@ def test_cancelling_the_job_of_a_client_that_waits_answers_it(make: Any) -> None
         (job,) = dispatcher.core.jobs.list(ALICE.id)
         threading.Thread(target=dispatcher.core.jobs.cancel, args=(job.id, ALICE.id)).start()
         result = (await client.answer(1))["result"]
-        assert (result["isError"], result["content"][0]["text"]) == (True, "Cancelled")
+        assert (result["isError"], result["structuredContent"]["cause"]) == (True, "Cancelled")
 
     run(work)
 
@@ -392,7 +393,7 @@ async def _nothing(_ctx: RequestContext, _arguments: Json) -> ToolResult:
 def test_a_tool_that_is_not_listed_is_called_by_name_and_listed_once_it_was_found() -> None:
     async def work(dispatcher: Dispatcher) -> None:
         async def find(ctx: RequestContext, _arguments: Json) -> ToolResult:
-            ctx.list_tools(["rare", "echo"])
+            await ctx.list_tools(["rare", "echo"])
             return ToolResult([text("found")])
 
         rare = Tool(name="rare", input_schema={"type": "object"}, handler=_nothing, listed=False)
@@ -417,5 +418,55 @@ def test_a_tool_that_is_not_listed_is_called_by_name_and_listed_once_it_was_foun
         assert not [m for m in bob.sent if m.get("method") == "notifications/tools/list_changed"]
         dispatcher.core.whole_list = lambda client_id: client_id == BOB.id
         assert "rare" in await names(bob, 7)
+
+    run(work)
+
+
+def _finder(dispatcher: Dispatcher) -> None:
+    async def find(ctx: RequestContext, _arguments: Json) -> ToolResult:
+        await ctx.list_tools(["rare"])
+        return ToolResult([text("found")])
+
+    rare = Tool(name="rare", input_schema={"type": "object"}, handler=_nothing, listed=False)
+    dispatcher.core.features.add(rare, Tool(name="find", input_schema={"type": "object"}, handler=find))
+
+
+def test_a_client_that_lists_again_is_answered_once_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "LIST_AGAIN_S", 3600.0)
+
+    async def work(dispatcher: Dispatcher) -> None:
+        _finder(dispatcher)
+        client = Client(dispatcher)
+        client.connection.feed(handshake(0))
+        client.connection.feed(request(1, "tools/call", name="find"))
+        await until(lambda: any("list_changed" in m.get("method", "") for m in client.sent))
+        assert not [m for m in client.sent if m.get("id") == 1]
+        client.connection.feed(request(2, "tools/list"))
+        assert "rare" in [tool["name"] for tool in (await client.answer(2))["result"]["tools"]]
+        assert (await client.answer(1))["result"]["content"][0]["text"] == "found"
+
+    run(work)
+
+
+def test_a_client_that_never_lists_again_is_answered_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "LIST_AGAIN_S", 0.05)
+
+    async def work(dispatcher: Dispatcher) -> None:
+        _finder(dispatcher)
+        client = Client(dispatcher)
+        client.connection.feed(handshake(0))
+        assert (await client.call(1, "find"))["result"]["content"][0]["text"] == "found"
+
+    run(work)
+
+
+def test_a_client_that_cannot_be_told_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "LIST_AGAIN_S", 3600.0)
+
+    async def work(dispatcher: Dispatcher) -> None:
+        _finder(dispatcher)
+        client = Client(dispatcher)
+        client.connection.feed(stateless(1, "tools/call", name="find"))
+        assert (await client.answer(1))["result"]["content"][0]["text"] == "found"
 
     run(work)

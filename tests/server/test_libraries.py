@@ -6,7 +6,7 @@ from importlib import metadata
 from types import SimpleNamespace
 
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
+from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.server import libraries
 
 

@@ -10,9 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import BridgeError
+from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.server import listener
 from bl_ext.user_default.mcp_bridge.server.listener import PortBusy, bind
+from bl_ext.user_default.mcp_bridge.server.transport import http_protocol
 
 from support.live import TOKEN, Live, until
 from support.ports import is_open
@@ -78,7 +79,7 @@ def test_a_head_that_never_comes_has_an_end(tmp_path: Path, monkeypatch: pytest.
     with Live(tmp_path) as live:
         for sent in (b"", b"POST /mcp HT"):
             with monkeypatch.context() as patch:
-                patch.setattr(listener, "HEAD_SECONDS", 0.1)
+                patch.setattr(http_protocol, "HEAD_SECONDS", 0.1)
                 with socket.create_connection(("127.0.0.1", live.port), timeout=30) as idle:
                     idle.sendall(sent)
                     with pytest.raises(ConnectionResetError):

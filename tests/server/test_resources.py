@@ -13,9 +13,9 @@ from typing import Any
 import bpy
 import mcp
 import pytest
-from bl_ext.user_default.mcp_bridge import jobs, journal, main_thread, settings
-from bl_ext.user_default.mcp_bridge.sandbox import review
-from bl_ext.user_default.mcp_bridge.sandbox.review.request import InjectScriptRequest
+from bl_ext.user_default.mcp_bridge import approvals
+from bl_ext.user_default.mcp_bridge.approvals.request import InjectScriptRequest
+from bl_ext.user_default.mcp_bridge.base import jobs, journal, main_thread, settings
 from bl_ext.user_default.mcp_bridge.server import bridge, resources
 
 from support.live import websocket_transport
@@ -142,7 +142,7 @@ def test_requests_are_read_by_their_owner_alone(use: Any) -> None:
 
 
 def test_a_request_on_the_desk_is_told_step_by_step(use: Any) -> None:
-    desk = review.current()
+    desk = approvals.current()
     assert desk is not None
     for name, owner in (("mine1", "local"), ("other1", "somebody else")):
         desk.submit(
@@ -166,7 +166,7 @@ def test_a_request_on_the_desk_is_told_step_by_step(use: Any) -> None:
             desk.deny("mine1", "no chairs")
             await news.__anext__()
         denied = await read(client, uri)
-        assert (denied["state"], denied["error"], denied["title"]) == ("failed", "no chairs", "A chair")
+        assert (denied["state"], denied["message"], denied["title"]) == ("failed", "no chairs", "A chair")
         assert denied["request"]["user_confirmed"] is False
         with pytest.raises(mcp.MCPError, match="Resource not found"):
             await client.read_resource("blender://request/other1")

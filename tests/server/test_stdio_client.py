@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import main_thread, settings
+from bl_ext.user_default.mcp_bridge.base import main_thread, settings
 from bl_ext.user_default.mcp_bridge.operators import state
-from bl_ext.user_default.mcp_bridge.server import bridge, client_config, discovery
+from bl_ext.user_default.mcp_bridge.server import bridge, discovery
+from bl_ext.user_default.mcp_bridge.server.clients.config import snippets, table
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
@@ -98,9 +99,9 @@ class Session:
 
 def _parameters() -> StdioServerParameters:
     """What *Copy Client Configuration* gives, as a client would start it."""
-    kind = client_config.find("claude_desktop")
+    kind = table.find("claude_desktop")
     _, token = state.store().mint(kind.label)
-    server = json.loads(client_config.snippet(kind, "stdio", state.here(), token))["mcpServers"]["blender"]
+    server = json.loads(snippets.snippet(kind, "stdio", state.here(), token))["mcpServers"]["blender"]
     own = {"XDG_RUNTIME_DIR": os.environ["XDG_RUNTIME_DIR"], "BLENDER_RETRY_BACKOFF": "0.05"}
     return StdioServerParameters(command=server["command"], args=server["args"], env={**server["env"], **own})
 
@@ -130,7 +131,8 @@ def test_a_client_lists_the_tools_and_reads_the_scene(driver: Driver, mode: str)
     running = _start()
     bpy.ops.mesh.primitive_cube_add()
     session = Session(driver, mode)
-    assert session.tools() == {tool.name for tool in running.features.tools.values() if tool.listed}
+    listed = {tool.name for tool in running.features.tools.values() if tool.listed}
+    assert session.tools() == listed - running.features.out_of_use
     result = session.call("get_object_info", name="Cube")
     assert result.structured_content["name"] == "Cube"
     assert bridge.status().clients == ("Claude Desktop",)

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The stdio shim as a real process, alone in a folder, between a real client's pipe and a bridge that we script."""
 
+import contextlib
 import json
+import os
 import shutil
 import socket
+import struct
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from bl_ext.user_default.mcp_bridge.server import stdio_shim
 
+from support.live import until
 from support.scripted_bridge import ScriptedBridge, ShimClient
 
 OFFLINE = {
@@ -517,15 +522,100 @@ def test_an_instance_that_is_not_there_is_named_with_those_that_are(start, folde
     client = start("--instance", "chair")
     call(client, 1, "get_scene_info")
     assert client.next()["result"]["content"][0]["text"] == (
-        f"No Blender with MCP Bridge matches 'chair'. Running: table.blend (port {bridge.port})."
+        f"No Blender with MCP Bridge matches 'chair'. "
+        f"Running: table.blend (Blender of unknown version, port {bridge.port})."
     )
 
 
-def test_a_variable_that_is_no_number_is_named(start):
-    client = start(BLENDER_PORT="blender")
-    code, log = client.finish()
+WHOLE = "a whole number from 1 to 100"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "instead"),
+    [
+        ("BLENDER_PORT", "blender", "a whole number from 1024 to 65535"),
+        ("BLENDER_PORT", "80", "a whole number from 1024 to 65535"),
+        ("BLENDER_PORT", "9876.5", "a whole number from 1024 to 65535"),
+        *(
+            (f"BLENDER_{what}_ATTEMPTS", value, WHOLE)
+            for what in ("CONNECT", "COMMAND")
+            for value in ("0", "-1", "2.5", "inf")
+        ),
+        *(
+            ("BLENDER_SOCKET_TIMEOUT", value, "a number of seconds from 0.1 to 3600")
+            for value in ("0", "-3", "nan")
+        ),
+        *(
+            ("BLENDER_RETRY_BACKOFF", value, "a number of seconds from 0.01 to 30")
+            for value in ("0", "nan", "1e9", "soon")
+        ),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused_with_what_to_use(start, name, value, instead):
+    code, log = start(**{name: value}).finish()
     assert code == 2
-    assert log == "MCP Bridge: BLENDER_PORT must be a number, not 'blender'\n"
+    assert log == f"MCP Bridge: {name} is {value!r}: use {instead}\n"
+
+
+class Refusing:
+    """A port that hangs up on whoever connects; `times` has when that was."""
+
+    def __init__(self):
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listening.getsockname()[1]
+        self.times = []
+        threading.Thread(target=self._refuse, daemon=True).start()
+
+    def _refuse(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self.listening.accept()
+                self.times.append(time.monotonic())
+                # a reset, as of a Blender that crashes; an orderly end would be another program's
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                connection.close()
+
+
+@pytest.fixture
+def refusing():
+    found = Refusing()
+    yield found
+    found.listening.close()
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 4])
+def test_each_request_has_as_many_tries_to_connect_as_set_with_longer_and_longer_pauses(
+    start, refusing, attempts
+):
+    client = start(
+        BLENDER_PORT=str(refusing.port), BLENDER_CONNECT_ATTEMPTS=str(attempts), BLENDER_RETRY_BACKOFF="0.2"
+    )
+    until(lambda: refusing.times)  # once by itself; then it looks every two seconds
+    for key in (1, 2):
+        time.sleep(0.1)
+        before = len(refusing.times)
+        call(client, key, "get_scene_info")
+        answer = client.next()["result"]
+        assert answer["isError"] is True
+        assert answer["structuredContent"]["error"] == "ExternalServiceError"
+        own = refusing.times[before:]
+        assert len(own) == attempts
+        pauses = [later - earlier for earlier, later in pairwise(own)]
+        assert all(pause >= 0.2 * 2**index for index, pause in enumerate(pauses)), pauses
+
+
+def test_a_request_that_comes_meanwhile_does_not_shorten_the_pause_of_another(start, refusing):
+    client = start(BLENDER_PORT=str(refusing.port), BLENDER_RETRY_BACKOFF="0.4")
+    until(lambda: refusing.times)
+    time.sleep(0.1)
+    before = len(refusing.times)
+    call(client, 1, "get_scene_info")
+    until(lambda: len(refusing.times) > before)
+    call(client, 2, "get_scene_info")
+    answers = [client.next()["id"] for _ in range(2)]
+    first, second, third, *more = refusing.times[before:]
+    assert (second - first, third - second) >= (0.4, 0.8)
+    assert (answers, len(more)) == ([1, 2], 1)
 
 
 def test_it_needs_nothing_but_itself_its_list_and_the_standard_library(shim):
@@ -539,3 +629,120 @@ def test_no_module_beside_the_shim_hides_one_of_the_standard_library() -> None:
         path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
     }
     assert beside & sys.stdlib_module_names == set()
+
+
+# --- several Blenders ---
+
+
+@pytest.fixture
+def two(folder):
+    """A chair and a table, each in a Blender of its own; the table's was started last."""
+    with ScriptedBridge() as chair, ScriptedBridge(instance_id="second") as table:
+        chair.announce(folder, blend_file="/home/ada/chair.blend", blender_version="4.2.1")
+        table.announce(folder, blend_file="/home/ada/table.blend", blender_version="5.2.0", started=2.0)
+        yield chair, table
+
+
+def listed(client, bridge, key=1):
+    """The names that a client is given right after the handshake, of which the bridge knows one."""
+    assert bridge.next_request("initialize")
+    client.request(key, "tools/list")
+    bridge.answer(bridge.next_request("tools/list"), {"tools": [{"name": "get_scene_info"}]})
+    return [tool["name"] for tool in client.next()["result"]["tools"]]
+
+
+def test_one_blender_leaves_nothing_to_choose(start, bridge):
+    client = start()
+    client.initialize()
+    assert listed(client, bridge) == ["get_scene_info"]
+
+
+def test_an_assistant_tells_blenders_apart_and_works_in_another(start, two):
+    chair, table = two
+    client = start()
+    client.initialize()
+    assert listed(client, table) == ["get_scene_info", "list_instances", "use_instance"]
+    call(client, 2, "list_instances")
+    found = client.next()["result"]
+    assert json.loads(found["content"][0]["text"]) == found["structuredContent"]
+    assert found["structuredContent"]["instances"] == [
+        {
+            "port": each.port,
+            "pid": os.getpid(),
+            "file": f"/home/ada/{name}.blend",
+            "blender_version": version,
+            "in_use": each is table,
+        }
+        for each, name, version in ((table, "table", "5.2.0"), (chair, "chair", "4.2.1"))
+    ]
+    call(client, 3, "use_instance", instance="chair")
+    answer = client.next()
+    assert answer["id"] == 3
+    assert answer["result"]["content"][0]["text"].startswith(
+        "From now on you work in chair.blend (Blender 4.2.1, port"
+    )
+    call(client, 4, "get_scene_info")
+    assert chair.next_request("initialize")
+    request = chair.next_request("tools/call")
+    chair.answer(request, {"content": []})
+    while client.next().get("id") != 4:
+        pass  # news of lists
+
+
+def test_a_choice_outlives_its_blender_by_its_file(start, two, folder):
+    chair, _ = two
+    client = start()
+    client.initialize()
+    call(client, 1, "use_instance", instance=str(chair.port))
+    assert "chair.blend" in client.next()["result"]["content"][0]["text"]
+    assert chair.next_request("initialize")
+    (folder / "mcp_bridge" / "instances" / "first.json").unlink()
+    chair.drop()
+    call(client, 2, "get_scene_info")
+    while (answer := client.next()).get("id") != 2:
+        pass
+    text = answer["result"]["content"][0]["text"]
+    assert text.startswith("The Blender that you chose is gone: chair.blend (Blender 4.2.1, port")
+    assert text.endswith("Choose another by use_instance.")
+    with ScriptedBridge(instance_id="third") as again:
+        again.announce(folder, blend_file="/home/ada/chair.blend", blender_version="4.2.1", started=3.0)
+        call(client, 3, "get_scene_info")
+        assert again.next_request("initialize")
+        assert again.next_request("tools/call")["id"] == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"instance": "lamp"}, "No Blender matches 'lamp'. Running: table.blend (Blender 5.2.0, port"),
+        ({"instance": ".blend"}, "Several Blenders match '.blend'. Running: table.blend"),
+        ({"instance": " "}, "instance: give a port, a process id or part of a file's name"),
+        ({}, "instance: give a port, a process id or part of a file's name"),
+    ],
+)
+def test_what_names_no_blender_or_several_is_told(start, two, given, says):
+    client = start()
+    client.initialize()
+    call(client, 1, "use_instance", **given)
+    result = client.next()["result"]
+    assert result["isError"]
+    assert result["content"][0]["text"].startswith(says)
+
+
+def test_a_client_that_was_given_its_blender_keeps_it(start, two):
+    chair, _ = two
+    client = start("--instance", "chair")
+    client.initialize()
+    assert chair.next_request("initialize")
+    call(client, 1, "use_instance", instance="table")
+    assert "configuration names the Blender" in client.next()["result"]["content"][0]["text"]
+
+
+def test_the_choice_is_there_while_nothing_answers(start, two):
+    for each in two:
+        each.stop()
+    client = start()
+    client.initialize()
+    client.request(1, "tools/list")
+    names = [tool["name"] for tool in client.next()["result"]["tools"]]
+    assert names[-2:] == ["list_instances", "use_instance"]

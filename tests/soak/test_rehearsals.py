@@ -12,7 +12,7 @@ from pathlib import Path
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox import supervisor
+from bl_ext.user_default.mcp_bridge.sandbox import confinement
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
 
 from support import sandbox_cases
@@ -56,11 +56,11 @@ def test_many_rehearsals_leave_nothing(base: Path) -> None:
     grown, files = _resident_mb() - settled[0], _open_files() - settled[1]
     print(
         f"\n{REHEARSALS} rehearsals back to back: median {statistics.median(seconds):.2f} s, "
-        f"{grown:+.1f} MB, {files:+d} open files, {supervisor.counts()}"
+        f"{grown:+.1f} MB, {files:+d} open files, {confinement.counts()}"
     )
     assert len(folders) <= 2, "the warm child's folder, and perhaps one that is just being removed"
     assert len(copies) <= 1
-    assert supervisor.counts().running <= 2
+    assert confinement.counts().running <= 2
     assert grown < 16
     assert files <= 12
 

@@ -119,7 +119,7 @@ def test_tells_the_story(client: Callable[[Served, list[Any], Any], Report], fac
     }
     assert info["structuredContent"]["children"] == [f"Table Leg {number}" for number in (1, 2, 3, 4)]
     image = next(block for block in picture["content"] if block["type"] == "image")
-    assert base64.b64decode(image["data"]).startswith(b"\x89PNG")
+    assert base64.b64decode(image["data"]).startswith(b"\xff\xd8\xff")
     assert refused["isError"] is True
     assert refused["structuredContent"]["error"] == "PolicyError"
     assert "os" in refused["structuredContent"]["message"]

@@ -16,7 +16,7 @@ __all__ = ("run_confined",)
 
 def run_confined(attack: Attack) -> list[str]:
     """Run an attack by plain `exec` in a rehearsal, and tell what it read, changed or reached outside."""
-    with sandbox_cases._surroundings() as places, sandbox_cases._listener() as contacted:
+    with sandbox_cases.surroundings() as places, sandbox_cases.listener() as contacted:
         folder = Path(places["@DIR@"]).parent
         for path in (
             folder,
@@ -27,7 +27,7 @@ def run_confined(attack: Attack) -> list[str]:
         before = _state(folder)
         os.environ["SBX_TOKEN"] = SECRET
         try:
-            report = report_of(sandbox_cases._fill(attack.code, places))
+            report = report_of(sandbox_cases.fill(attack.code, places))
         finally:
             del os.environ["SBX_TOKEN"]
         after = _state(folder)

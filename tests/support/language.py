@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bl_ext.user_default.mcp_bridge.errors import BridgeError
-from bl_ext.user_default.mcp_bridge.sandbox.compile import Compiled, compile_script
-from bl_ext.user_default.mcp_bridge.sandbox.guards import build_namespace
-from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
-from bl_ext.user_default.mcp_bridge.sandbox.watchdog import Limits, ScriptStopped, Watchdog
+from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
+from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
+from bl_ext.user_default.mcp_bridge.sandbox.language.compile import Compiled, compile_script
+from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_namespace
+from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped, Watchdog
 
 __all__ = ("Ran", "refusal", "run")
 
@@ -22,6 +22,7 @@ class Ran:
     names: dict[str, Any]
     output: str
     error: BaseException | None
+    warnings: list[str]
     compiled: Compiled
 
     def __getitem__(self, name: str) -> Any:
@@ -42,7 +43,7 @@ def run(source: str, *, limits: Limits | None = None, level: str = "math", stopp
         if not stopped:
             raise stop.error from None
         error = stop
-    return Ran(namespace, meter.output(), error, compiled)
+    return Ran(namespace, meter.output(), error, meter.warnings, compiled)
 
 
 def refusal(source: str, *, limits: Limits | None = None) -> BridgeError:

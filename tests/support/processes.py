@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-__all__ = ("alive", "descendants", "with_last_argument")
+__all__ = ("alive", "descendants", "resident", "with_last_argument")
 
 
 def alive(pid: int) -> bool:
@@ -22,6 +23,11 @@ def descendants(pid: int) -> list[int]:
     """What a process has started, and what that has."""
     children = [child for child in _all() if _state_and_parent(child)[1] == str(pid)]
     return children + [below for child in children for below in descendants(child)]
+
+
+def resident(pid: int) -> int:
+    """How much memory a process has, in bytes."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _all() -> list[int]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bl_ext.user_default.mcp_bridge.jobs import Jobs
+from bl_ext.user_default.mcp_bridge.base.jobs import Jobs
 from bl_ext.user_default.mcp_bridge.server.mcp import content
 from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
 from bl_ext.user_default.mcp_bridge.server.mcp.context import RequestContext

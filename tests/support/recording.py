@@ -7,7 +7,7 @@ import json
 import threading
 from typing import Any
 
-from bl_ext.user_default.mcp_bridge import main_thread, settings
+from bl_ext.user_default.mcp_bridge.base import main_thread, settings
 from bl_ext.user_default.mcp_bridge.server import bridge
 from websockets.sync.client import connect
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bl_ext.user_default.mcp_bridge.sandbox.policy import policy
+from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 
 __all__ = ("GATHER", "names")
 

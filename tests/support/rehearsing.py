@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bl_ext.user_default.mcp_bridge.sandbox import supervisor
+from bl_ext.user_default.mcp_bridge.sandbox import confinement
+from bl_ext.user_default.mcp_bridge.sandbox.confinement.config import Config, Sandbox
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import program, rehearse
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.report import Report
-from bl_ext.user_default.mcp_bridge.sandbox.supervisor.config import Config, Sandbox
 
 __all__ = ("bare_program", "rehearsals", "report_of")
 
@@ -24,12 +24,12 @@ def rehearsals(folder: Path, **sandbox: Any) -> Iterator[Path]:
     for above in (folder, *folder.parents[:2]):
         above.chmod(above.stat().st_mode | 0o011)  # root's processes become nobody, who has to get there
     base = folder / "runs"
-    supervisor.configure(Config(Sandbox(workdir_base=base, **sandbox)))
+    confinement.configure(Config(Sandbox(workdir_base=base, **sandbox)))
     try:
         yield base
     finally:
         rehearse.shutdown()
-        supervisor.configure(Config())
+        confinement.configure(Config())
         assert not base.exists() or not list(base.iterdir()), "a rehearsal left something behind"
 
 
@@ -40,11 +40,14 @@ def report_of(script: str, **more: Any) -> Report:
     ).report
 
 
-def bare_program(named: Path | None = None) -> program.Program:
-    """The program of a child that runs scripts by plain `exec`; patch `rehearse.find` with it."""
+def bare_program(named: Path | None = None, *, child: str = "bare_child") -> program.Program:
+    """The program of a child that runs scripts by plain `exec`; patch `rehearse.find` with it.
+
+    `child` may be `walled_child`, which has the audit wall.
+    """
     support = Path(__file__).parent
     found = program.find(named)
     facts = dict(found.facts)
     libraries = [*facts["libraries"], str(support)]
-    changed = {**facts, "libraries": libraries, "main": "bare_child"}
+    changed = {**facts, "libraries": libraries, "main": child}
     return replace(found, facts=tuple(changed.items()), readable=(*found.readable, support))

@@ -29,7 +29,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ("Attack", "Honest", "Outcome", "attacks", "guarded", "honest", "plain", "run_attack", "run_honest")
+__all__ = (
+    "Attack",
+    "Honest",
+    "Outcome",
+    "attacks",
+    "enter",
+    "fill",
+    "guarded",
+    "honest",
+    "in_child",
+    "listener",
+    "plain",
+    "run_attack",
+    "run_honest",
+    "surroundings",
+    "undone",
+)
 
 CASES = Path(__file__).resolve().parent.parent / "sandbox" / "cases"
 SECRET = "SBX-SECRET-7f3a"
@@ -69,9 +85,22 @@ class Outcome:
     details: dict[str, Any] = field(default_factory=dict)
 
 
+UNDONE = frozenset(("ss-homefile", "ss-orphans-purge"))
+"""Shared attacks that are ordinary scripts by now: all that they change is within their undo step."""
+
+
+def undone() -> list[Attack]:
+    """The shared attacks that one undo step takes back."""
+    return [attack for attack in _shared() if attack.id in UNDONE]
+
+
+def _shared() -> list[Attack]:
+    return [Attack(**case) for case in json.loads((CASES / "attacks.json").read_text("utf-8"))]
+
+
 def attacks() -> list[Attack]:
-    """The shared attacks and our own."""
-    found = [Attack(**case) for case in json.loads((CASES / "attacks.json").read_text("utf-8"))]
+    """The shared attacks, but those of `undone`, and our own."""
+    found = [attack for attack in _shared() if attack.id not in UNDONE]
     own = CASES / "attacks_own.txt"
     if own.exists():
         for part in own.read_text("utf-8").split("\n### ")[1:]:
@@ -105,9 +134,10 @@ def plain(code: str, namespace: Namespace) -> str:
 
 def guarded(code: str, namespace: Namespace) -> str:
     """The extension's own entry point; the script's namespace is caught on its way."""
-    from bl_ext.user_default.mcp_bridge.sandbox import execute, guards
+    from bl_ext.user_default.mcp_bridge.sandbox.run import execute
+    from bl_ext.user_default.mcp_bridge.sandbox.run import namespace as building
 
-    build = guards.build_namespace
+    build = building.build_namespace
 
     def catch(*args: Any, **kwargs: Any) -> Any:
         made = build(*args, **kwargs)
@@ -115,12 +145,12 @@ def guarded(code: str, namespace: Namespace) -> str:
         return made
 
     namespaces: list[Namespace] = []
-    guards.build_namespace = catch
+    building.build_namespace = catch
     execute._rate.clear()
     try:
         return str(execute.execute_blender_code({"code": code}).get("stdout", ""))
     finally:
-        guards.build_namespace = build
+        building.build_namespace = build
         for made in namespaces:
             namespace.update({k: v for k, v in made.items() if not k.startswith("<")})
 
@@ -130,31 +160,31 @@ def guarded(code: str, namespace: Namespace) -> str:
 
 def run_attack(attack: Attack, runner: Runner = guarded) -> Outcome:
     """Run an attack in a child and say whether it was stopped."""
-    with _surroundings() as places, _listener() as contacted:
+    with surroundings() as places, listener() as contacted:
         places["@PORT@"] = str(contacted.port)
-        code, detect = _fill(attack.code, places), _fill(attack.detect, places)
-        answer, status, seconds, peak_mb = _in_child(_attack_child, code, detect, places, runner)
+        code, detect = fill(attack.code, places), fill(attack.detect, places)
+        answer, status, seconds, peak_mb = in_child(_attack_child, code, detect, places, runner)
         harm = _harmed(detect, answer, status, seconds, peak_mb, contacted)
     return Outcome(not harm, harm, seconds, (answer or {}).get("error", ""), answer or {})
 
 
 def run_honest(case: Honest, runner: Runner = guarded) -> Outcome:
     """Run an honest script in a child and evaluate its check there."""
-    with _surroundings() as places:
-        answer, status, seconds, _peak = _in_child(_honest_child, case.code, case.check, places, runner)
+    with surroundings() as places:
+        answer, status, seconds, _peak = in_child(_honest_child, case.code, case.check, places, runner)
     if answer is None:
         return Outcome(False, f"the child ended with status {status}", seconds)
     return Outcome(answer["ok"], answer["note"], seconds, answer["error"])
 
 
-def _fill(text: str, places: dict[str, str]) -> str:
+def fill(text: str, places: dict[str, str]) -> str:
     for mark, value in places.items():
         text = text.replace(mark, value)
     return text
 
 
 def _attack_child(code: str, detect: str, places: dict[str, str], runner: Runner) -> dict[str, Any]:
-    _enter(places)
+    enter(places)
     namespace: Namespace = {}
     answer: dict[str, Any] = {"out": "", "error": "", "escaped": "", "memory": False, "refused": False}
     try:
@@ -194,7 +224,7 @@ def _evaluate(wanted: str, namespace: Namespace, *, later: bool) -> bool:
 
 
 def _honest_child(code: str, check: str, places: dict[str, str], runner: Runner) -> dict[str, Any]:
-    _enter(places)
+    enter(places)
     import bpy
 
     namespace: Namespace = {}
@@ -264,7 +294,7 @@ def _harmed(
 
 
 @contextlib.contextmanager
-def _surroundings() -> Iterator[dict[str, str]]:
+def surroundings() -> Iterator[dict[str, str]]:
     folder = Path(tempfile.mkdtemp(prefix="sandbox-"))
     try:
         work = folder / "work"
@@ -351,7 +381,7 @@ def _write_blend(target: Path, payload: str) -> None:
     bpy.data.materials.remove(material)
 
 
-def _enter(places: dict[str, str]) -> None:
+def enter(places: dict[str, str]) -> None:
     os.environ["SBX_TOKEN"] = SECRET
     os.environ["HOME"] = places["@HOME@"]
     os.environ["PATH"] = places["@PATH@"] + os.pathsep + os.environ.get("PATH", "")
@@ -374,7 +404,7 @@ class _Listener:
 
 
 @contextlib.contextmanager
-def _listener() -> Iterator[_Listener]:
+def listener() -> Iterator[_Listener]:
     listener = _Listener()
     try:
         yield listener
@@ -385,7 +415,7 @@ def _listener() -> Iterator[_Listener]:
 # --- the child ----------------------------------------------------------------------------------------------------
 
 
-def _in_child(
+def in_child(
     function: Callable[..., dict[str, Any]], *args: Any
 ) -> tuple[dict[str, Any] | None, int, float, float]:
     """Run in a fork; returns its answer (None: it gave none), wait status, seconds and peak memory in MB."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bl_ext.user_default.mcp_bridge.sandbox import execute
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 __all__ = ("result",)
 

@@ -13,7 +13,7 @@ from support import blender, ports
 def test_fresh_blender_has_the_extension_and_folders_of_its_own(tmp_path: Path) -> None:
     code = f"""
 import os
-from {blender.EXTENSION} import errors
+from {blender.EXTENSION}.base import errors
 print(errors.BridgeError.__name__, os.environ["HOME"], bpy.utils.resource_path("USER"), os.environ["BLENDER_PORT"])
 """
     printed = blender.run(code, blender.environment(tmp_path, BLENDER_PORT="12345"))

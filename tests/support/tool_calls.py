@@ -6,20 +6,38 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import Any, TypeVar
 
 import fastjsonschema
-from bl_ext.user_default.mcp_bridge import main_thread, settings
+from bl_ext.user_default.mcp_bridge.base import main_thread, settings
+from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.server import bridge
+from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult, failed
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 
-__all__ = ("ToolError", "Tools", "on_worker")
+__all__ = ("ToolError", "Tools", "on_worker", "outcome")
 
 T = TypeVar("T")
 
 VERSION = "2026-07-28"
+
+
+async def outcome(call: Awaitable[ToolResult]) -> ToolResult:
+    """What a client is given for this call of a tool's function: a failure is a result."""
+    try:
+        return await call
+    except BridgeError as error:
+        return failed(error)
+
+
+def facts_of(result: dict[str, Any]) -> Any:
+    """A result's facts: its structure, or beside pictures the text of them."""
+    if "structuredContent" in result or not any(block["type"] == "image" for block in result["content"]):
+        return result.get("structuredContent")
+    texts = [block["text"] for block in result["content"] if block.get("text", "").startswith("{")]
+    return json.loads(texts[-1]) if texts else None
 
 
 class ToolError(Exception):
@@ -52,6 +70,8 @@ def on_worker(do: Callable[[], T]) -> T:
 def _fits(tool: str) -> Callable[[Any], Any]:
     """A check of a tool's structured results. Raises JsonSchemaException."""
     [schema] = [one.output_schema for one in all_tools() if one.name == tool]
+    if schema is None:
+        return lambda _result: None
     return fastjsonschema.compile(schema or {}, use_formats=False)
 
 
@@ -73,7 +93,7 @@ class Tools:
         result = self.raw(tool, arguments)
         if result.get("isError"):
             raise ToolError(result["content"][0]["text"])
-        return result["structuredContent"]
+        return facts_of(result)
 
     def raw(self, tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
         """The whole result of `tools/call`, which has to be as the tool's output schema says."""
@@ -81,7 +101,7 @@ class Tools:
         assert "result" in answer, answer
         result = answer["result"]
         if result.get("resultType") != "input_required" and not result.get("isError"):
-            _fits(tool)(result.get("structuredContent"))
+            _fits(tool)(facts_of(result))
         return result
 
     def read(self, uri: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from bl_ext.user_default.mcp_bridge.importers import scrub
-from bl_ext.user_default.mcp_bridge.sandbox import supervisor
+from bl_ext.user_default.mcp_bridge.sandbox import confinement
 
 __all__ = ("traces", "work_folders")
 
@@ -23,7 +23,7 @@ def traces() -> dict[str, list[str]]:
 
 def work_folders() -> Path:
     """Where imports and the confined processes have their folders, besides what the supervisor keeps for itself."""
-    supervisor.current().means()  # tried once, which leaves a file behind
-    folder = supervisor.current().new_folder()
+    confinement.current().means()  # tried once, which leaves a file behind
+    folder = confinement.current().new_folder()
     folder.rmdir()
     return folder.parent

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A real Blender with its window, on a virtual screen in the Debian 13 root, driven as a user drives it.
+"""A real Blender with its window, on a virtual screen in a Debian root, driven as a user drives it.
 
 `start` gives a `Window`: `run` reads and prepares state inside that Blender, `click`, `move` and `press` are
-the user's hands, `picture` is what the user sees.
+the user's hands, `picture` is what the user sees. Which suite's Blender it is, the variable MCP_BRIDGE_SUITE says:
+`tools/window.py` runs the tests with each.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import time
@@ -21,15 +23,35 @@ import blenders
 import debian_root
 import extension
 from blenders import BUILD, ROOT
+from support import reading
 from support.blender import EXTENSION
+from support.reading import Rectangle
 
-__all__ = ("HEIGHT", "PICTURES", "SESSION", "WIDTH", "Screen", "Window", "program", "start")
+__all__ = (
+    "FOLDER",
+    "HEIGHT",
+    "SESSION",
+    "SUITE",
+    "WIDTH",
+    "Screen",
+    "Window",
+    "picture_path",
+    "program",
+    "root",
+    "start",
+)
 
 WIDTH, HEIGHT = 1280, 800
-PICTURES = BUILD / "pictures"
+SUITE = os.environ.get("MCP_BRIDGE_SUITE", debian_root.SUITES[0])
+PICTURES = BUILD / "pictures" / SUITE
+#: Has a folder for each Blender that a test starts.
+FOLDER = BUILD / "window" / SUITE
 
-_FOLDER = BUILD / "window"
 _AGENT = ROOT / "tests" / "support" / "window_agent.py"
+
+WHOLE = Rectangle(0, 0, WIDTH, HEIGHT)
+#: How wide the strip of tabs at the right of a sidebar is, at a scale of 1.
+_TABS = 32
 
 #: A shell's text that starts the screen on the first free display, then the command that follows it.
 SESSION = f"""
@@ -41,6 +63,12 @@ wait $!
 """
 
 
+def picture_path(name: str) -> Path:
+    """Return build/pictures/SUITE/NAME.png, in a folder that is there."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    return PICTURES / f"{name}.png"
+
+
 class Window:
     """A running Blender with a window. Coordinates are in pixels from the screen's top left corner."""
 
@@ -50,6 +78,8 @@ class Window:
         self._mailbox = mailbox
         self._numbers = itertools.count()
         self.screen = Screen(process)
+        #: Seconds spent on reading the screen, which a user does at a glance.
+        self.read_s = 0.0
 
     def run(self, code: str, *, timeout: float = 60.0) -> Any:
         """Run Python text on Blender's main thread, from a timer, and return what it assigned to `result`.
@@ -92,9 +122,8 @@ result = [running.url, running.token]
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     def picture(self, name: str) -> Path:
-        """Take a picture of the screen, keep it as build/pictures/NAME.png, and return its path."""
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        path = PICTURES / f"{name}.png"
+        """Take a picture of the screen, keep it as build/pictures/SUITE/NAME.png, and return its path."""
+        path = picture_path(name)
         self.screen.run("import", "-window", "root", path)
         return path
 
@@ -105,8 +134,74 @@ result = [running.url, running.token]
     def click(self, x: int, y: int, *, button: int = 1) -> None:
         """Move the mouse there and click; `button` is 1 for left, 2 for middle, 3 for right."""
         self.move(x, y)
-        time.sleep(0.1)  # Blender highlights what is under the mouse first, and only that takes the click
+        self.settle(0.1)  # Blender highlights what is under the mouse first, and only that takes the click
         self.screen.run("xdotool", "click", str(button))
+
+    def find(
+        self,
+        text: str,
+        within: Rectangle = WHOLE,
+        *,
+        which: int = 0,
+        turned: bool = False,
+        timeout: float = 45.0,
+    ) -> Rectangle:
+        """Wait until a text can be read on the screen, and return where it stands.
+
+        Args:
+            within: the part of the screen to look at; the smaller, the sooner it is read.
+            which: which one it is where the text stands in several places, from the top; -1 is the lowest.
+            turned: whether the text runs downwards, as on tabs.
+
+        Raises:
+            AssertionError: it did not appear in `timeout` seconds; the message has what could be read.
+        """
+        until = time.monotonic() + timeout
+        for way in itertools.cycle(reading.WAYS):
+            began = time.monotonic()
+            words = reading.words(self.screen.run, within, way, turned=turned)
+            self.read_s += time.monotonic() - began
+            if places := reading.find(words, text):
+                return places[which]
+            if time.monotonic() > until:
+                read = " ".join(word.text for word in words)
+                raise AssertionError(f"{text!r} is not in {self.picture('not-found')}, but: {read}")
+        raise AssertionError("unreachable")
+
+    def find_at_rest(self, text: str, within: Rectangle = WHOLE, *, which: int = 0) -> Rectangle:
+        """Find a text that is there and does not move: panels do while others above them come and go."""
+        before, place = None, self.find(text, within, which=which)
+        while place != before:
+            self.settle(1.0)  # what the panels show is gathered once a second
+            before, place = place, self.find(text, within, which=which)
+        return place
+
+    def press_on(self, text: str, within: Rectangle = WHOLE, *, which: int = 0) -> None:
+        """Click on a text, once it is there and rests."""
+        self.click(*self.find_at_rest(text, within, which=which).middle)
+
+    def region(self, kind: str = "UI", area: str = "VIEW_3D") -> Rectangle:
+        """Return where a region of an editor is; of the sidebar of the 3D view where none is named."""
+        found = self.run(
+            f"area = next(a for a in bpy.context.window_manager.windows[0].screen.areas if a.type == {area!r})\n"
+            f"region = next(r for r in area.regions if r.type == {kind!r})\n"
+            "result = [region.x, region.y, region.width, region.height]"
+        )
+        x, y, width, height = found
+        return Rectangle(x, HEIGHT - y - height, width, height)
+
+    def open_tab(self, name: str = "MCP") -> Rectangle:
+        """Open the sidebar of the 3D view and this tab in it, and return where its panels are."""
+        self.run(
+            "next(a for a in bpy.context.window_manager.windows[0].screen.areas if a.type == 'VIEW_3D')"
+            ".spaces[0].show_region_ui = True"
+        )
+        self.settle(1.0)
+        sidebar = self.region()
+        tabs = Rectangle(sidebar.x + sidebar.width - _TABS, sidebar.y, _TABS, sidebar.height)
+        self.click(*self.find(name, tabs, turned=True).middle)
+        self.settle()
+        return Rectangle(sidebar.x, sidebar.y, sidebar.width - _TABS, sidebar.height)
 
     def press(self, *keys: str) -> None:
         """Press keys one after another, named as X names them: "n", "ctrl+z", "Escape"."""
@@ -143,15 +238,21 @@ def _child(process: subprocess.Popen[Any]) -> int:
     until = time.monotonic() + 10
     while not children.read_text():
         if time.monotonic() > until:
-            raise TimeoutError("the Debian 13 root did not come up")
+            raise TimeoutError("the root did not come up")
         time.sleep(0.01)
     return int(children.read_text().split()[0])
 
 
-def _install(root: Path) -> Path:
-    """Install the extension for the root's Blender, and return the user folder: a template, to be copied."""
-    user = _FOLDER / "user"
-    blender = debian_root.command(root, ["blender", "-b", "--python"])
+def root() -> Path:
+    """Return the root whose Blender is tested, made first where there is none."""
+    with blenders.cache_lock():
+        return debian_root.ensure(SUITE)
+
+
+def _install(folder: Path) -> Path:
+    """Install the extension for the Blender of a root, and return the user folder: a template, to be copied."""
+    user = FOLDER / "user"
+    blender = debian_root.command(folder, ["blender", "-b", "--python"])
     extension.install(extension.build(), user, blender=blender)
     return user
 
@@ -171,18 +272,18 @@ def _environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
 
 
 def _prepare(name: str) -> tuple[Path, Path]:
-    """Return the root, and an empty folder build/window/NAME with a Blender user folder in it."""
-    with blenders.cache_lock():
-        root = debian_root.ensure()
-    home = _FOLDER / name
+    """Return the root, and an empty folder FOLDER/NAME with a Blender user folder in it."""
+    folder, home = root(), FOLDER / name
     shutil.rmtree(home, ignore_errors=True)
-    shutil.copytree(_install(root), home / "blender")
-    return root, home
+    shutil.copytree(_install(folder), home / "blender")
+    return folder, home
 
 
-def _spawn(root: Path, home: Path, arguments: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any]:
+def _spawn(
+    folder: Path, home: Path, arguments: Sequence[str | Path], **options: Any
+) -> subprocess.Popen[Any]:
     """Start Blender on a screen in the root; killing the process ends all that runs in there."""
-    command = debian_root.command(root, ["sh", "-c", SESSION, "sh", "blender", *arguments])
+    command = debian_root.command(folder, ["sh", "-c", SESSION, "sh", "blender", *arguments])
     return subprocess.Popen(command, stderr=subprocess.STDOUT, **options)
 
 
@@ -191,15 +292,15 @@ def start(name: str, *arguments: str | Path, env: Mapping[str, str] | None = Non
     """Start Blender with a window and the extension enabled; end it when the context is left.
 
     Args:
-        name: of its folder under build/window/, which is emptied first; Blender's output is `log.txt` there.
+        name: of its folder under FOLDER, which is emptied first; Blender's output is `log.txt` there.
         arguments: for Blender's command line. Of this machine's files the root sees those of the checkout alone.
         env: variables to add, such as BLENDER_PORT.
     """
-    root, home = _prepare(name)
+    folder, home = _prepare(name)
     log = home / "log.txt"
     command = ["--window-geometry", "0", "0", str(WIDTH), str(HEIGHT), "--python", _AGENT, *arguments]
     with log.open("wb") as output:
-        process = _spawn(root, home, command, env=_environment(home, env or {}), stdout=output)
+        process = _spawn(folder, home, command, env=_environment(home, env or {}), stdout=output)
     try:
         window = Window(process, log, home / "mailbox")
         window.settle()  # the first picture takes seconds: shaders are compiled
@@ -214,9 +315,9 @@ def program(
     name: str, *arguments: str | Path, env: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
     """Start Blender without a window (`blender -b …`); arguments as for `start`. Its output is the pipe `stdout`."""
-    root, home = _prepare(name)
+    folder, home = _prepare(name)
     environment = _environment(home, env or {})
-    process = _spawn(root, home, ["-b", *arguments], env=environment, stdout=subprocess.PIPE, text=True)
+    process = _spawn(folder, home, ["-b", *arguments], env=environment, stdout=subprocess.PIPE, text=True)
     try:
         yield process
     finally:

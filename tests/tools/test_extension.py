@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import tomllib
 import zipfile
 from pathlib import Path
 
 import extension
 import libraries
+from blenders import ROOT
 from support.blender import installed_folder
 
 
@@ -19,6 +21,7 @@ def test_zip_holds_the_extension_and_nothing_of_the_workshop(tmp_path: Path) -> 
     assert wheels == {f"wheels/{name}" for name in libraries.present(libraries.WHEELS)}
     assert {"blender_manifest.toml", "__init__.py", "LICENSE"} <= names
     assert [name for name in names if name.startswith("docs/")] == ["docs/security.md"]
+    assert [name for name in names if name.endswith((".md", ".yml")) and "/" not in name] == ["README.md"]
     assert not [name for name in names if name.startswith(("tests/", "tools/", "build/", "."))]
 
 
@@ -36,7 +39,8 @@ def test_digest_is_of_contents_not_of_times(tmp_path: Path) -> None:
 
 def test_installed_files_are_those_of_the_zip() -> None:
     """A second install really replaces the first: tests never see old code."""
-    (package,) = extension.DIST.glob("*.zip")
+    version = tomllib.loads((ROOT / "blender_manifest.toml").read_text("utf-8"))["version"]
+    package = extension.DIST / f"mcp_bridge-{version}.zip"  # other tests may build others there meanwhile
     with zipfile.ZipFile(package) as archive:
         modules = {name: archive.read(name) for name in archive.namelist() if name.endswith(".py")}
     installed = {str(path.relative_to(installed_folder())) for path in installed_folder().rglob("*.py")}

@@ -9,6 +9,14 @@ import pytest
 
 from support import window as window_support
 
+#: Seconds that a test may take, starting Blender included: these wait for what a screen shows, and machines differ.
+_LONGEST_S = 300
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        item.add_marker(pytest.mark.timeout(_LONGEST_S))
+
 
 @pytest.fixture(scope="session")
 def window() -> Iterator[window_support.Window]:

@@ -25,9 +25,6 @@ COLOURS = {
     SKY: (0.3, 0.6, 0.9),
     "chair": (0.6, 0.4, 0.2),
 }
-#: The tab, and the panel's header once it is alone and the area fills the window.
-TAB = (1267, 245)
-HEADER = (1050, 412)
 
 
 class Assets:
@@ -38,7 +35,6 @@ class Assets:
         self.run("bpy.context.preferences.system.use_online_access = True")
         self.run(
             "area = next(a for a in bpy.context.window.screen.areas if a.type == 'VIEW_3D')\n"
-            "area.spaces[0].show_region_ui = True\n"
             "with bpy.context.temp_override(area=area, region=area.regions[-1]):\n"
             "    bpy.ops.screen.screen_full_area()\n"
         )
@@ -92,11 +88,10 @@ def _thumbnail(path: Path, colour: tuple[float, float, float]) -> bytes:
 
 
 def test_every_state_of_the_panel(assets: Assets, server: PolyHavenServer) -> None:
-    assets.window.click(*TAB)
-    assets.window.settle(1.0)
+    tab = assets.window.open_tab()
     assets.window.picture("assets-tab")
     assets.run(_COUNT_DRAWING)
-    assets.window.click(*HEADER)
+    assets.window.press_on("Assets", tab)
     assets.window.settle(1.0)
     assets.window.picture("assets-rest")
     assert assets.run("result = bpy.app.driver_namespace['assets_drawn']"), "the panel is not open"
@@ -191,7 +186,7 @@ def test_a_large_download_leaves_the_window_the_calls_and_the_memory_alone(
     assets.choose(kind="textures")
     assets.until("len(view.entries) == 2")
     assets.run(_WATCH)
-    _calls(client, 1.0)
+    calls_at_rest = _calls(client, 1.0)
     assets.run(_BUSY)
     time.sleep(2.0)
     resting, memory = assets.run(_SEEN)
@@ -213,14 +208,14 @@ def test_a_large_download_leaves_the_window_the_calls_and_the_memory_alone(
     client.close()
     told = (
         f"500 MB in {took:.1f} s; frame p50 {_ms(frames)} (at rest {_ms(resting)}), longest {max(frames) * 1e3:.0f} ms;"
-        f" call p50 {_ms(calls)}, longest {max(calls) * 1e3:.0f} ms of {len(calls)};"
+        f" call p50 {_ms(calls)} (at rest {_ms(calls_at_rest)}), longest {max(calls) * 1e3:.0f} ms of {len(calls)};"
         f" memory {max(memory) - rest:+.0f} MB"
     )
     with capsys.disabled():
         print(f"\n{told}")
     assert max(memory) - rest < 100, told
     assert statistics.median(frames) < 0.1 + 10 * statistics.median(resting), told
-    assert statistics.median(calls) < 0.1, told
+    assert statistics.median(calls) < 0.1 + 10 * statistics.median(calls_at_rest), told
     assert max(*frames, *calls) < 5, told
 
 

@@ -8,13 +8,12 @@ import shutil
 import pytest
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 
-from blenders import BUILD
 from support import every_tool
 from support import window as window_support
 from support.ports import free_port
 from support.serving import TOKEN, Served
 
-_FOLDER = BUILD / "window" / "every-tool-files"
+_FOLDER = window_support.FOLDER / "every-tool-files"
 
 
 def test_the_official_client_calls_every_tool(tmp_path_factory: pytest.TempPathFactory) -> None:

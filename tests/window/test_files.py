@@ -7,7 +7,6 @@ import http.client
 import json
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ running = bridge.start()
 result = [running.port, running.token]
 """
 _VERSION = "2026-07-28"
-_FOLDER = Path(__file__).resolve().parents[2] / "build" / "window" / "exports"
+_FOLDER = window_support.FOLDER / "exports"
 
 
 @pytest.fixture(scope="module")

@@ -11,20 +11,15 @@ from typing import Any
 
 import pytest
 
-from blenders import BUILD, ROOT
+from blenders import ROOT
 from support import window as window_support
 from support.blender import EXTENSION
 from support.ports import free_port
 from support.scripted_bridge import ShimClient
 from support.window import Window
 
-#: Where things are in the factory start-up file's window at a scale of 1, with the sidebar open.
-TAB = (1043, 245)
-START = (900, 130)
-STOP = (992, 128)
-EXECUTE = (817, 249)
-COPY = (900, 217)
-FIRST_CLIENT = (857, 241)
+#: How far left of the title of *Execute Endpoint* the middle of its checkbox is.
+CHECKBOX = 12
 
 PORT = free_port()
 ADDRESS = f"127.0.0.1:{PORT}"
@@ -38,12 +33,7 @@ class Panel:
     def __init__(self, window: Window) -> None:
         self.window = window
         self.run("import_module(f'{name}.operators.state').store().path.unlink(missing_ok=True)")
-        self.run(
-            "next(a for a in bpy.context.window.screen.areas if a.type == 'VIEW_3D').spaces[0].show_region_ui = True"
-        )
-        window.settle(1.0)
-        window.click(*TAB)
-        window.settle(1.0)
+        self.tab = window.open_tab()
 
     def run(self, code: str) -> Any:
         return self.window.run(f"from importlib import import_module\nname = {EXTENSION!r}\n{code}")
@@ -61,9 +51,8 @@ class Panel:
             time.sleep(0.1)
         return True
 
-    def press(self, place: tuple[int, int]) -> None:
-        self.window.click(*place)
-        self.window.settle(1.5)
+    def press(self, text: str) -> None:
+        self.window.press_on(text, self.tab)
 
     def picture(self, name: str) -> None:
         self.window.settle(1.0)
@@ -78,12 +67,12 @@ def panel() -> Iterator[Panel]:
 
 def test_start_and_stop_are_pressed(panel: Panel) -> None:
     panel.picture("stopped")
-    panel.press(START)
+    panel.press("Start")
     assert panel.shows("address", ADDRESS)
     panel.picture("running")
-    panel.press(STOP)
+    panel.press("Stop")
     assert panel.shows("address", "")
-    panel.press(START)
+    panel.press("Start")
     assert panel.shows("address", ADDRESS)
 
 
@@ -98,18 +87,46 @@ def test_what_holds_rehearsals_is_shown_once_it_was_tried(panel: Panel) -> None:
     panel.picture("held")
 
 
+def test_a_rehearsal_that_cannot_be_held_is_told_at_the_top_of_the_tab(panel: Panel) -> None:
+    panel.run(_REHEARSE.format(program="/usr/bin/false"))
+    assert panel.shows("rehearsal_failure != ''", True)
+    assert "could not be held: the confined Blender ended" in panel.view("rehearsal_failure")
+    panel.window.find("The last rehearsal could not be", panel.tab)
+    panel.picture("not-held")
+    panel.run(_REHEARSE.format(program=""))
+    assert panel.shows("rehearsal_failure", "")
+
+
+#: Rehearses a script in the program that the preferences name; an empty one stands for this Blender's own.
+_REHEARSE = """
+import contextlib, threading
+errors = import_module(f'{{name}}.base.errors')
+rehearse = import_module(f'{{name}}.sandbox.rehearsal.rehearse')
+import_module(f'{{name}}.preferences').get().rehearsal_blender = {program!r}
+prepared = rehearse.prepare()
+def run():
+    with contextlib.suppress(errors.ExternalServiceError):
+        rehearse.rehearse(prepared, 'result = 1', pictures=False)
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+"""
+
+
 def test_the_execute_endpoint_is_switched_off_and_on(panel: Panel) -> None:
-    panel.press(EXECUTE)
+    title = panel.window.find_at_rest("Execute Endpoint", panel.tab)
+    checkbox = title.x - CHECKBOX, title.middle[1]
+    panel.window.click(*checkbox)
     assert panel.shows("settings.execute_enabled", False)
     panel.picture("execute-off")
-    panel.press(EXECUTE)
+    panel.window.click(*checkbox)
     assert panel.shows("settings.execute_enabled", True)
 
 
 def test_a_configuration_is_copied_from_the_menu(panel: Panel) -> None:
-    panel.press(COPY)
+    panel.press("Copy Client Configuration")
     panel.picture("menu")
-    panel.press(FIRST_CLIENT)
+    panel.press("Claude Desktop")
     assert panel.shows("pasted.label", "Claude Desktop")
     panel.picture("copied")
     panel.run("bpy.ops.mcp_bridge.hide_hint()")
@@ -118,7 +135,7 @@ def test_a_configuration_is_copied_from_the_menu(panel: Panel) -> None:
 def test_what_was_copied_connects_and_its_name_appears(panel: Panel) -> None:
     server = json.loads(panel.run("result = bpy.context.window_manager.clipboard"))["mcpServers"]["blender"]
     assert server["args"][-1].endswith("stdio_shim.py")
-    environ = {**server["env"], "XDG_RUNTIME_DIR": str(BUILD / "window" / "panel" / "run")}
+    environ = {**server["env"], "XDG_RUNTIME_DIR": str(window_support.FOLDER / "panel" / "run")}
     with ShimClient(ROOT / "server" / "stdio_shim.py", environ=environ) as client:
         assert client.initialize()["serverInfo"]["title"] == "MCP Bridge"
         assert panel.shows("connected", ["Claude Desktop"])

@@ -14,16 +14,14 @@ import urllib.request
 import blenders
 import debian_root
 from support.ports import free_port, is_open
-from support.window import SESSION, Screen
+from support.window import FOLDER, SESSION, Screen, root
 
 
 def test_named_blender_serves_with_its_window_until_a_signal() -> None:
-    folder = blenders.BUILD / "window" / "run"
+    folder = FOLDER / "run"
     folder.mkdir(parents=True, exist_ok=True)
-    with blenders.cache_lock():
-        root = debian_root.ensure()
     blender = folder / "blender"
-    in_root = debian_root.command(root, ["sh", "-c", SESSION, "sh", "blender"])
+    in_root = debian_root.command(root(), ["sh", "-c", SESSION, "sh", "blender"])
     blender.write_text(f'#!/bin/sh\nexec {shlex.join(map(str, in_root))} "$@"\n', encoding="utf-8")
     blender.chmod(0o755)
     port = free_port()

@@ -5,7 +5,7 @@ import base64
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError, InvalidParamsError, PolicyError
+from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.api import (
     MAIN,

@@ -9,12 +9,8 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import main_thread
-from bl_ext.user_default.mcp_bridge.errors import (
-    ExternalServiceError,
-    InvalidParamsError,
-    PolicyError,
-)
+from bl_ext.user_default.mcp_bridge.base import main_thread
+from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing, scene
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.api import Order

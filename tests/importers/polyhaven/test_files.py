@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError, InvalidParamsError
+from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, InvalidParamsError
 from bl_ext.user_default.mcp_bridge.importers.polyhaven import files
 
 FILE = {"url": "https://dl.polyhaven.org/a.jpg", "md5": "0" * 32, "size": 10}

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError, InvalidParamsError, PolicyError
+from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from bl_ext.user_default.mcp_bridge.importers.sketchfab.api import Filters, Sketchfab
 
 from support.sketchfab import TOKEN, UID, SketchfabServer, record

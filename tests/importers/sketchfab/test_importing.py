@@ -11,14 +11,14 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError, PolicyError
+from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, PolicyError
 from bl_ext.user_default.mcp_bridge.importers import place
 from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.place import Imported
 from bl_ext.user_default.mcp_bridge.importers.sketchfab import importing
 from bl_ext.user_default.mcp_bridge.importers.sketchfab.api import Sketchfab
 from bl_ext.user_default.mcp_bridge.importers.work import Work
-from bl_ext.user_default.mcp_bridge.sandbox.supervisor.folder import RunFolder
+from bl_ext.user_default.mcp_bridge.sandbox.confinement.folder import RunFolder
 
 from support import blender
 from support.sketchfab import TOKEN, UID, SketchfabServer, record

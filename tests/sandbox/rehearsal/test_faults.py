@@ -11,11 +11,12 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox import supervisor
+from bl_ext.user_default.mcp_bridge.sandbox import confinement
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.pool import Pool
 
@@ -72,9 +73,10 @@ def _rejected(script: str) -> str:
 
 class TestFaults:
     def test_a_crash(self) -> None:
-        assert _rejected("import os; os.abort()") == (
-            f"The rehearsal was broken off: the confined Blender crashed (signal {int(signal.SIGABRT)})."
-        )
+        said = _rejected("import os; os.write(2, b'a bad thing\\n'); os.abort()")
+        began = f"The rehearsal was broken off: the confined Blender crashed (signal {int(signal.SIGABRT)}); "
+        assert said.startswith(began + "it printed last: “")
+        assert said.endswith(" a bad thing”.")
 
     def test_a_segmentation_fault(self) -> None:
         said = _rejected("import ctypes; ctypes.string_at(1)")
@@ -108,7 +110,7 @@ class TestFaults:
         assert "took too long" in _rejected("import os\nwhile True: os.write(1, b'x' * 65536)")
 
     def test_a_flood_of_answers(self) -> None:
-        assert "printed without end" in _rejected(ANSWERS + "\n    while True: say(b'x' * 65536)")
+        assert "answered without end" in _rejected(ANSWERS + "\n    while True: say(b'x' * 65536)")
 
     @pytest.mark.parametrize("said", ["garbage", "[" * 100_000], ids=["text", "nested"])
     def test_a_garbled_answer(self, said: str) -> None:
@@ -117,9 +119,9 @@ class TestFaults:
 
     def test_a_forged_answer_is_as_good_as_any_other_but_bounded(self) -> None:
         """What a script says of itself can be a lie; that is why the live run keeps every wall."""
-        big = '{"outcome": "success", "stdout": "' + "x" * 2_000_000 + '"}'
+        big = """'{"outcome": "success", "stdout": "' + 'x' * 2_000_000 + '"}'"""
         assert "cannot be understood" in _rejected(
-            ANSWERS + f"\n    say({big!r}.encode() + b'\\n')\n    os._exit(0)"
+            ANSWERS + f"\n    say(({big}).encode() + b'\\n')\n    os._exit(0)"
         )
 
     def test_a_fork_a_thread_and_a_program(self) -> None:
@@ -142,7 +144,7 @@ class TestFaults:
 
         def kill() -> None:
             while not over.wait(0.02):
-                for running in list(supervisor.current()._processes.values()):
+                for running in list(confinement.current()._processes.values()):
                     if running.deadline is not None and running.status.state == "running":
                         with contextlib.suppress(ProcessLookupError):  # it was killed just now
                             os.kill(running.status.pid, signal.SIGKILL)
@@ -162,13 +164,13 @@ def test_a_killed_blender_takes_its_warm_child_along(tmp_path: Path) -> None:
     code = f"""
 import sys, threading, time
 from pathlib import Path
-from {blender.EXTENSION}.sandbox import supervisor
+from {blender.EXTENSION}.sandbox import confinement
 from {blender.EXTENSION}.sandbox.rehearsal import rehearse
-from {blender.EXTENSION}.sandbox.supervisor.config import Config, Sandbox
-supervisor.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
+from {blender.EXTENSION}.sandbox.confinement.config import Config, Sandbox
+confinement.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
 rehearse.rehearse(rehearse.prepare(), "result = 1", pictures=False)
 while rehearse._pool()._warm is None: time.sleep(0.01)
-print("WARM", supervisor.current().status(rehearse._pool()._warm.handle).pid, flush=True)
+print("WARM", confinement.current().status(rehearse._pool()._warm.handle).pid, flush=True)
 time.sleep(60)
 """
     parent = subprocess.Popen(
@@ -191,12 +193,12 @@ def test_a_blender_that_is_closed_meanwhile_leaves_nothing(tmp_path: Path, after
     code = f"""
 import time
 from pathlib import Path
-from {blender.EXTENSION} import threads
-from {blender.EXTENSION}.errors import BridgeError
-from {blender.EXTENSION}.sandbox import supervisor
+from {blender.EXTENSION}.base import threads
+from {blender.EXTENSION}.base.errors import BridgeError
+from {blender.EXTENSION}.sandbox import confinement
 from {blender.EXTENSION}.sandbox.rehearsal import rehearse
-from {blender.EXTENSION}.sandbox.supervisor.config import Config, Sandbox
-supervisor.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
+from {blender.EXTENSION}.sandbox.confinement.config import Config, Sandbox
+confinement.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
 def busy(prepared):
     try:
         rehearse.rehearse(prepared, "while True: pass", pictures=False)
@@ -205,7 +207,7 @@ def busy(prepared):
 for _ in range(3):
     threads.start(busy, rehearse.prepare(), name="busy")
 time.sleep({after})
-for running in supervisor.current()._all():
+for running in confinement.current()._all():
     print("STARTED", running.status.pid, flush=True)
 """
     printed = blender.run(code, blender.environment(tmp_path))
@@ -230,12 +232,12 @@ def test_a_disk_on_which_the_copy_does_not_fit(tmp_path: Path, scene: str, most:
 import resource, signal
 import bpy
 from pathlib import Path
-from {blender.EXTENSION}.errors import ExternalServiceError
-from {blender.EXTENSION}.sandbox import supervisor
+from {blender.EXTENSION}.base.errors import ExternalServiceError
+from {blender.EXTENSION}.sandbox import confinement
 from {blender.EXTENSION}.sandbox.rehearsal import rehearse
-from {blender.EXTENSION}.sandbox.supervisor.config import Config, Sandbox
-supervisor.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
-supervisor.current().means()
+from {blender.EXTENSION}.sandbox.confinement.config import Config, Sandbox
+confinement.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
+confinement.current().means()
 {scene}
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))
@@ -243,7 +245,7 @@ try:
     rehearse.prepare()
 except ExternalServiceError as error:
     print("SAID", error)
-print("LEFT", list(supervisor.current().shared_folder().iterdir()))
+print("LEFT", list(confinement.current().shared_folder().iterdir()))
 """
     printed = blender.run(code, blender.environment(tmp_path))
     assert "SAID Blender could not copy the scene for a rehearsal: " in printed
@@ -277,6 +279,35 @@ def test_the_childs_environment_holds_no_secret(monkeypatch: pytest.MonkeyPatch)
     report = report_of("import os\nRESULT = sorted(os.environ)")
     assert "SBX" not in report["result"]
     assert "BLENDER_MCP" not in report["result"]
+
+
+class TestAuditWall:
+    """The audit wall is up for all of a rehearsal: around the script, and around what it leaves behind."""
+
+    @pytest.fixture(autouse=True)
+    def _walled(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        rehearse.shutdown()
+        monkeypatch.setattr(rehearse, "find", partial(bare_program, child="walled_child"))
+
+    @pytest.mark.parametrize(
+        "script",
+        [
+            "open('/etc/passwd')",
+            "try:\n    open('/etc/passwd')\nexcept BaseException:\n    pass",
+            "import bpy\ndef later(*_):\n    open('/etc/passwd')\nbpy.app.handlers.undo_post.append(later)",
+        ],
+        ids=["raised", "swallowed", "left behind"],
+    )
+    def test_an_attempt_to_break_out_is_reported_as_one(self, script: str) -> None:
+        report = report_of(script)
+        assert report["outcome"] == "error"
+        assert (report["error"]["type"], report["error"]["cause"]) == ("PolicyError", "Breakout")
+        assert "attempt to break out of the sandbox: the script tried to open a file" in report["message"]
+
+    def test_an_honest_script_is_rehearsed_with_its_difference(self) -> None:
+        report = report_of("import bpy\nbpy.data.objects['Cube'].location.x = 3")
+        assert report["outcome"] == "success"
+        assert report["difference"]["changed"]
 
 
 def test_nobody_else_on_the_network_is_reached() -> None:

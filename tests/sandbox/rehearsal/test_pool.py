@@ -12,17 +12,16 @@ from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
+from bl_ext.user_default.mcp_bridge.base.errors import Cancelled, ExternalServiceError
+from bl_ext.user_default.mcp_bridge.sandbox.confinement.process import ProcessStatus, Reason
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import pool as pool_module
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.pool import (
     Child,
     ChildFailed,
     Needs,
     Pool,
-    RehearsalCancelled,
 )
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.program import Program
-from bl_ext.user_default.mcp_bridge.sandbox.supervisor.process import ProcessStatus, Reason
 
 NEEDS = Needs(Program(("blender",), (), ()), frozenset((Path("/a"),)), memory_mb=1000, disk_mb=100)
 
@@ -203,6 +202,9 @@ class _Supervisor:
     def chatter(self, _handle: str) -> str:
         return ""
 
+    def last_words(self, _handle: str) -> str:
+        return "; it printed last: “no”"
+
     def remove_folder(self, folder: Path) -> None:
         self.removed.append(folder)
 
@@ -241,7 +243,7 @@ class TestChild:
     @pytest.mark.parametrize("reason", [*get_args(Reason), None])
     def test_every_end_has_its_words(self, reason: Reason | None) -> None:
         child, _ = _child(reason, [None], exit_code=7, signal=11, detail="no such file")
-        with pytest.raises(ChildFailed, match=r"^the confined Blender .{10}"):
+        with pytest.raises(ChildFailed, match=r"^the confined Blender .{10}.*; it printed last: “no”$"):
             child.ask({}, 1.0, lambda: False)  # type: ignore[typeddict-item]
 
     def test_one_that_says_nothing_is_told_of(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,5 +253,5 @@ class TestChild:
 
     def test_waiting_can_be_cancelled(self) -> None:
         child, _ = _child(None, [], state="running")
-        with pytest.raises(RehearsalCancelled):
+        with pytest.raises(Cancelled):
             child.ready(lambda: True)

@@ -9,8 +9,8 @@ import zlib
 from typing import Any
 
 import pytest
+from bl_ext.user_default.mcp_bridge.sandbox.confinement.probe import EVERYTHING
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.protocol import Garbled, check_answer, check_ready, png
-from bl_ext.user_default.mcp_bridge.sandbox.supervisor.probe import EVERYTHING
 
 GOOD: dict[str, Any] = {
     "outcome": "success",
@@ -56,6 +56,9 @@ def test_a_good_answer_is_taken() -> None:
         {"pictures": {"before": {"width": 10_000, "height": 1, "rgb": ""}}},
         {"pictures": {"meanwhile": {"width": 1, "height": 1, "rgb": "AAAA"}}},
         {"error": "boom"},
+        {"growth": {"object Cube": 5.0}},
+        {"growth": {"object Cube": {"estimate": 1e30}}},
+        {"growth": {str(number): {"estimate": 1.0} for number in range(501)}},
         {"peak_memory_mb": 10**4000},
         {"seconds": {"open": 10**400, "script": 0, "total": 0}},
         {"error": {"type": "a", "cause": None, "message": "b", "line": 10**400}},

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 import threading
 import time
@@ -11,15 +12,14 @@ from pathlib import Path
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
-from bl_ext.user_default.mcp_bridge.sandbox import supervisor
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.pool import RehearsalCancelled
+from bl_ext.user_default.mcp_bridge.base.errors import Cancelled, ExternalServiceError
+from bl_ext.user_default.mcp_bridge.sandbox import confinement
+from bl_ext.user_default.mcp_bridge.sandbox.confinement.probe import EVERYTHING
+from bl_ext.user_default.mcp_bridge.sandbox.confinement.process import Counts
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import program, rehearse, snapshot
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.report import as_text
-from bl_ext.user_default.mcp_bridge.sandbox.supervisor.probe import EVERYTHING
-from bl_ext.user_default.mcp_bridge.sandbox.supervisor.process import Counts
 
-from support.rehearsing import rehearsals, report_of
+from support.rehearsing import bare_program, rehearsals, report_of
 
 ORDINARY = """
     import bpy
@@ -119,7 +119,7 @@ def test_what_the_sandbox_refuses_is_refused_in_a_rehearsal_too() -> None:
     assert (report["outcome"], report["error"]["type"], report["error"]["line"]) == (
         "error",
         "PolicyError",
-        1,
+        2,
     )
 
 
@@ -183,7 +183,7 @@ def test_a_rehearsal_can_be_cancelled() -> None:
     cancelled = threading.Event()
     threading.Timer(0.3, cancelled.set).start()
     begin = time.monotonic()
-    with pytest.raises(RehearsalCancelled, match="The rehearsal was cancelled"):
+    with pytest.raises(Cancelled, match="The rehearsal was cancelled"):
         report_of("while True: pass", cancelled=cancelled.is_set)
     assert time.monotonic() - begin < 25  # and not the 30 s that a script may take
 
@@ -195,8 +195,42 @@ def test_what_was_prepared_before_everything_was_shut_down_starts_nothing_any_mo
     with pytest.raises(ExternalServiceError, match="The supervisor is closed: no process can be started"):
         rehearse.rehearse(prepared, "result = 1")
     assert rehearse._the_pool is None
-    assert supervisor.counts() == Counts()
+    assert confinement.counts() == Counts()
     assert report_of("result = 1")["result"] == 1, "whoever asks anew gets a new one"
+
+
+def test_the_last_failure_is_known_until_a_rehearsal_comes_to_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failing_program(_named: object) -> program.Program:
+        return program.Program((sys.executable, "-c", "raise SystemExit('no such thing')"), (), ())
+
+    report_of("result = 1")
+    assert rehearse.last_failure() == ""
+    with monkeypatch.context() as patch:
+        patch.setattr(rehearse, "find", failing_program)
+        with pytest.raises(ExternalServiceError) as raised:
+            report_of("result = 1")
+    assert rehearse.last_failure() == f"The last rehearsal could not be held: {raised.value}."
+    assert "no such thing" in rehearse.last_failure()
+    monkeypatch.setattr(rehearse, "find", bare_program)
+    report_of("import os; os._exit(0)")
+    assert rehearse.last_failure().startswith(
+        "The last rehearsal could not be held to its end: the confined Blender ended"
+    )
+    report_of("1 / 0")
+    assert rehearse.last_failure() == "", "an error of the script is the rehearsal's result"
+    with monkeypatch.context() as patch:
+        patch.setattr(snapshot, "take", _no_copy)
+        with pytest.raises(ExternalServiceError):
+            rehearse.prepare()
+    assert rehearse.last_failure() == "The last rehearsal could not be held: the disk is full."
+    rehearse.shutdown()
+    assert rehearse.last_failure() == ""
+
+
+def _no_copy(_folder: Path) -> None:
+    raise ExternalServiceError("the disk is full")
 
 
 def test_a_copy_that_nobody_rehearses_on_goes() -> None:
@@ -217,4 +251,4 @@ def test_a_warm_child_waits_for_the_next_one() -> None:
     first = pool._warm
     report_of("result = 2")
     assert first is not pool._warm
-    assert supervisor.current().wait(first.handle, 30.0).state == "exited"
+    assert confinement.current().wait(first.handle, 30.0).state == "exited"

@@ -119,3 +119,12 @@ def test_warnings_and_output_are_shown() -> None:
 
 def test_the_higher_of_two_memory_figures_counts() -> None:
     assert any("300 MB at most" in line for line in _text(peak_memory_mb=300.0))
+
+
+def test_what_was_measured_above_an_estimate_is_shown() -> None:
+    growth = {"object Table": {"estimate": 7e12, "made": 35840.0}, "bpy.ops.mesh.bevel": {"estimate": 3e6}}
+    lines = _text(growth=growth)
+    at = lines.index("Measured, since estimates are above the limit:")
+    assert lines[at + 1 : at + 3] == ["  object Table: 35,840", "  bpy.ops.mesh.bevel"]
+    many = {f"object {number}": {"estimate": 3e6, "made": 1.0} for number in range(20)}
+    assert "  … and 8 more" in _text(growth=many)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
+from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import snapshot
 from bl_ext.user_default.mcp_bridge.scene import events
 

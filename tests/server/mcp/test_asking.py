@@ -31,7 +31,22 @@ ROOTS = {"method": "roots/list"}
     ],
 )
 def test_good_answers(request_: dict[str, Any], answer: dict[str, Any]) -> None:
-    assert asking.checked("k", request_, answer) is answer
+    assert asking.checked("k", request_, answer) == answer
+
+
+def test_what_a_form_leaves_out_is_what_it_declares() -> None:
+    """Clients that accept by themselves, or whose user touched nothing, send a form back without its content."""
+    tick = {"type": "boolean", "default": False}
+    form = {"type": "object", "properties": {"apply": tick, "why": {"type": "string"}}, "required": ["apply"]}
+    request = {"method": "elicitation/create", "params": {"requestedSchema": form}}
+    for content in (None, {}):
+        answer = {"action": "accept", "content": content}
+        assert asking.checked("k", request, answer)["content"] == {"apply": False}
+    assert asking.checked("k", request, {"action": "accept"})["content"] == {"apply": False}
+    filled = {"action": "accept", "content": {"apply": True, "why": "x"}}
+    assert asking.checked("k", request, filled) == filled
+    with pytest.raises(RpcError, match="k: apply: must be boolean"):
+        asking.checked("k", request, {"action": "accept", "content": {"apply": "yes"}})
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from bl_ext.user_default.mcp_bridge.base.errors import PolicyError
 from bl_ext.user_default.mcp_bridge.server.mcp import content
 from mcp_types import CallToolResult, PromptMessage
 
@@ -29,6 +30,7 @@ def test_blocks_are_read_by_the_sdk(block: dict[str, Any], kind: str) -> None:
 
 
 def test_error_results() -> None:
-    result = content.error_result("no", status="error")
-    assert (result.is_error, result.structured) == (True, {"status": "error"})
-    assert content.error_result("no").structured is None
+    result = content.failed(PolicyError("no", line=3))
+    assert result.is_error
+    assert result.structured == {"status": "error", "error": "PolicyError", "message": "no", "line": 3}
+    assert result.content == [content.text("PolicyError (line 3): no")]

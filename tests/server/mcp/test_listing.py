@@ -41,7 +41,6 @@ def test_tool() -> None:
         "title": "T",
         "description": "d",
         "inputSchema": schema,
-        "outputSchema": schema,
         "annotations": {"readOnlyHint": False},
         "icons": [{"src": "x"}],
         "_meta": {"m": 1},

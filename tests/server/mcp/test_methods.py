@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.errors import InvalidParamsError
+from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
 from bl_ext.user_default.mcp_bridge.server.mcp import content, methods
 from bl_ext.user_default.mcp_bridge.server.mcp.actions import Start
 from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
@@ -111,19 +111,21 @@ def test_calls_of_nothing_are_errors(peer: Peer, params: Json, says: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("raised", "says"),
+    ("raised", "kind", "message"),
     [
-        (InvalidParamsError("there is no Cube"), "there is no Cube"),
-        (ZeroDivisionError("x"), "new failed: ZeroDivisionError: x"),
+        (InvalidParamsError("there is no Cube"), "InvalidParamsError", "there is no Cube"),
+        (ZeroDivisionError("x"), "HandlerError", "new failed: ZeroDivisionError: x"),
     ],
 )
-def test_failures_of_a_tool_are_results(peer: Peer, raised: Exception, says: str) -> None:
+def test_failures_of_a_tool_are_results(peer: Peer, raised: Exception, kind: str, message: str) -> None:
     async def handler(_ctx: RequestContext, _arguments: Json) -> ToolResult:
         raise raised
 
     add_tool(peer, handler)
     result = answer(peer, request(1, "tools/call", name="new"))["result"]
-    assert result == {"content": [{"type": "text", "text": says}], "isError": True}
+    assert result["isError"] is True
+    assert result["content"] == [{"type": "text", "text": f"{kind}: {message}"}]
+    assert (result["structuredContent"]["error"], result["structuredContent"]["message"]) == (kind, message)
 
 
 def test_a_missing_capability_is_an_error_or_a_result_by_era(peer: Peer) -> None:
@@ -132,7 +134,7 @@ def test_a_missing_capability_is_an_error_or_a_result_by_era(peer: Peer) -> None
 
     add_tool(peer, handler)
     result = answer(peer, request(1, "tools/call", name="new"))["result"]
-    assert result["content"][0]["text"] == "This needs a client that offers: elicitation"
+    assert result["content"][0]["text"] == "PolicyError: This needs a client that offers: elicitation"
     error = answer(peer, stateless(1, "tools/call", name="new"))["error"]
     assert error["code"] == -32021
     assert error["data"] == {"requiredCapabilities": {"elicitation": {"form": {}}}}

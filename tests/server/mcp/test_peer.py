@@ -377,7 +377,7 @@ def test_plain_commands_run_one_after_the_other(peer: Peer) -> None:
     assert answer.message == {"status": "success", "result": {"text": "a"}, "message": None}
     assert isinstance(second, Start)
     (failed,) = messages(peer.fail(second.call, RpcError(-1, "broken")))
-    assert failed == {"status": "error", "result": None, "message": "broken"}
+    assert failed == {"status": "error", "error": "ExternalServiceError", "result": None, "message": "broken"}
 
 
 def test_plain_commands_are_for_websockets_only() -> None:

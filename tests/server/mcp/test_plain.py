@@ -37,7 +37,6 @@ def test_execute_code_is_another_name() -> None:
         ({"type": 5}, "type: must be the name of a command"),
         ({"type": "echo", "params": []}, "params: must be an object"),
         ({"type": "no"}, "Unknown tool: no"),
-        ({"type": "echo", "params": {}}, "'text' is missing"),
     ],
 )
 def test_what_is_wrong_is_named(message: dict[str, Any], says: str) -> None:
@@ -51,7 +50,45 @@ def test_answers() -> None:
     assert plain.success({"content": text, "structuredContent": {"a": 1}})["result"] == {"a": 1}
     assert plain.success({"content": text, "isError": True}) == {
         "status": "error",
+        "error": "HandlerError",
         "result": None,
         "message": "why",
     }
-    assert plain.failure("why") == {"status": "error", "result": None, "message": "why"}
+    assert plain.failure(RpcError(-32602, "why")) == {
+        "status": "error",
+        "error": "InvalidParamsError",
+        "result": None,
+        "message": "why",
+    }
+
+
+@pytest.mark.parametrize(
+    ("structured", "answer"),
+    [
+        (
+            {"status": "success", "result": 3, "stdout": "a"},
+            {"status": "success", "result": 3, "stdout": "a", "message": None},
+        ),
+        (
+            {"status": "success", "path": "a.blend"},
+            {"status": "success", "result": {"path": "a.blend"}, "message": None},
+        ),
+        (
+            {"status": "pending", "request_id": "r", "message": "wait"},
+            {"status": "pending", "result": {"request_id": "r"}, "message": "wait"},
+        ),
+        ({"status": "success"}, {"status": "success", "result": None, "message": None}),
+        (
+            {"id": "j", "result": 1},
+            {"status": "success", "result": {"id": "j", "result": 1}, "message": None},
+        ),
+    ],
+)
+def test_the_answer_has_one_status(structured: dict[str, Any], answer: dict[str, Any]) -> None:
+    assert plain.success({"content": [], "structuredContent": structured}) == answer
+
+
+def test_an_errors_kind_cause_and_line_stand_beside_its_message() -> None:
+    told = {"status": "error", "error": "HandlerError", "cause": "ValueError", "message": "no", "line": 2}
+    answer = plain.success({"content": [], "structuredContent": told, "isError": True})
+    assert answer == {**told, "result": None}

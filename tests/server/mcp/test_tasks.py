@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.jobs import Job, Jobs
+from bl_ext.user_default.mcp_bridge.base.jobs import Job, Jobs
 from bl_ext.user_default.mcp_bridge.server.mcp import tasks
 from bl_ext.user_default.mcp_bridge.server.mcp.tasks import TaskInputs
 

@@ -47,11 +47,36 @@ def test_no_text_raises_anything_but_a_wire_error(text: str) -> None:
         ('{"a"', "not JSON"),
         ("", "not JSON"),
         ("1" * 5000, "not JSON"),
+        (r'"\ud800"', r"\\ud800 is half a pair of UTF-16 and no character"),
+        (r'{"a": ["x\uDFFF"]}', r"\\udfff is half a pair"),
+        (r'{"\ud83d": 1}', r"\\ud83d is half a pair"),
+        (r'"\ude00\ud83d"', r"\\ude00 is half a pair"),
+        (r'"\ud83d\u0020\ude00"', r"\\ud83d is half a pair"),
     ],
 )
 def test_what_is_refused_is_named(text: str, why: str) -> None:
     with pytest.raises(wire.WireError, match=why):
         wire.decode(text)
+
+
+def test_a_whole_pair_and_a_text_about_one_are_read() -> None:
+    assert wire.decode(r'["\ud83d\ude00", "\\ud800", "\\\ud83d\ude00"]') == [
+        chr(0x1F600),
+        r"\ud800",
+        chr(92) + chr(0x1F600),
+    ]
+
+
+@given(
+    st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
+)
+def test_what_any_text_is_encoded_to_has_a_form_in_utf_8(value: object) -> None:
+    halved = json.loads(json.dumps(value).replace("\\ud8", "\\udf"))  # no pair is left whole
+    assert wire.decode_bytes(wire.encode(halved).encode()) is not None
+
+
+def test_half_a_pair_becomes_the_replacement_character() -> None:
+    assert wire.encode({"a\udc80": "\ud800b\ud83d\ude00"}) == '{"a\ufffd":"\ufffdb\U0001f600"}'
 
 
 def test_bytes_must_be_utf_8() -> None:

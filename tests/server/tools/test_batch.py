@@ -10,9 +10,9 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import settings
-from bl_ext.user_default.mcp_bridge.errors import InvalidParamsError
-from bl_ext.user_default.mcp_bridge.sandbox import undo
+from bl_ext.user_default.mcp_bridge.base import settings
+from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
+from bl_ext.user_default.mcp_bridge.sandbox.run import undo
 from bl_ext.user_default.mcp_bridge.server import tools as all_of
 from bl_ext.user_default.mcp_bridge.server.tools import batch
 from bl_ext.user_default.mcp_bridge.server.tools.registry import tool
@@ -72,7 +72,8 @@ def test_the_first_failure_takes_everything_back(tools: Tools) -> None:
     facts = answer["structuredContent"]
     assert facts["rolled_back"]
     assert [result["is_error"] for result in facts["results"]] == [False, True]
-    assert facts["results"][1]["text"] == "a bad name"
+    assert facts["results"][1]["text"] == "InvalidParamsError: a bad name"
+    assert facts["results"][1]["result"]["error"] == "InvalidParamsError"
     assert names() == before
 
 
@@ -81,7 +82,9 @@ def test_going_on_after_a_failure(tools: Tools) -> None:
     answer = tools("batch", calls=calls, stop_on_error=False)
     assert [result["is_error"] for result in answer["results"]] == [True, False, True]
     assert "nobody" in answer["results"][0]["text"]
-    assert answer["results"][2]["text"].startswith("Invalid arguments for add_empty: 'name' is missing")
+    wrong = answer["results"][2]["result"]
+    assert wrong["error"] == "InvalidParamsError"
+    assert wrong["message"].startswith("Invalid arguments for add_empty: 'name' is missing")
     assert "c" in names()
 
 

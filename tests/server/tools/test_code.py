@@ -11,13 +11,15 @@ from typing import Any
 import bpy
 import fastjsonschema
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox import execute, review
-from bl_ext.user_default.mcp_bridge.sandbox.review.store import Store
+from bl_ext.user_default.mcp_bridge import approvals
+from bl_ext.user_default.mcp_bridge.approvals.store import Store
+from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
 from bl_ext.user_default.mcp_bridge.server.tools import code
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 
-from support.tool_calls import on_worker
+from support.tool_calls import on_worker, outcome
 
 _FITS = fastjsonschema.compile(make(code.execute_blender_code).output_schema)
 
@@ -27,12 +29,13 @@ def _context() -> Any:
         client=SimpleNamespace(id="c", name="Cursor"),
         cancelled=threading.Event(),
         client_capabilities={},
+        client_info=None,
         supports=lambda *_: False,
     )
 
 
 def _execute(script: str, **more: Any) -> ToolResult:
-    result = on_worker(lambda: asyncio.run(code.execute_blender_code(_context(), script, **more)))
+    result = on_worker(lambda: asyncio.run(outcome(code.execute_blender_code(_context(), script, **more))))
     _FITS(result.structured)  # clients check every form against the schema, errors too
     return result
 
@@ -41,10 +44,10 @@ def _execute(script: str, **more: Any) -> ToolResult:
 def _unasked(monkeypatch: pytest.MonkeyPatch, empty_scene: None, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("BLENDER_MCP_CONFIRM", "auto")
     execute._rate.clear()
-    review.close()
-    review.open_desk(Store(tmp_path, lambda pid: False))
+    approvals.close()
+    approvals.open_desk(Store(tmp_path, lambda pid: False))
     yield
-    review.close()
+    approvals.close()
 
 
 def test_a_script_runs_and_gives_result_and_output() -> None:
@@ -75,7 +78,7 @@ def test_what_policy_refuses_never_runs() -> None:
     assert (result.is_error, result.structured["error"], result.structured["line"]) == (
         True,
         "PolicyError",
-        3,
+        4,
     )
     assert "os" in result.structured["message"]
     assert not bpy.data.objects
@@ -111,7 +114,7 @@ def test_where_nobody_can_be_asked_nothing_runs(
 
 def test_a_client_that_the_user_trusts_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLENDER_MCP_CONFIRM", "client")
-    desk = review.current()
+    desk = approvals.current()
     assert desk
     desk.trust("c", "Cursor")
     assert _execute("result = 1").structured["result"] == 1
@@ -135,7 +138,7 @@ def test_the_endpoint_can_be_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_calculate_gives_the_variables_and_refuses_the_rest() -> None:
     def calculate(script: str) -> ToolResult:
-        return asyncio.run(code.calculate(_context(), script))
+        return asyncio.run(outcome(code.calculate(_context(), script)))
 
     assert calculate("r = 2\narea = 3 * r ** 2").structured == {
         "status": "success",
@@ -156,6 +159,5 @@ def test_inspect_tool_knows_operators_types_and_what_is_near() -> None:
     size = next(parameter for parameter in cube["parameters"] if parameter["name"] == "size")
     assert (cube["allowed"], size["type"], size["default"]) == (True, "float", 2.0)
     assert code.inspect_tool(_context(), "bpy.types.Object.location").structured["unit"] == "length"
-    unknown = code.inspect_tool(_context(), "bpy.ops.mesh.primitive_cub_add")
-    assert unknown.is_error
-    assert "bpy.ops.mesh.primitive_cube_add" in unknown.content[0]["text"]
+    with pytest.raises(InvalidParamsError, match=r"bpy\.ops\.mesh\.primitive_cube_add"):
+        code.inspect_tool(_context(), "bpy.ops.mesh.primitive_cub_add")

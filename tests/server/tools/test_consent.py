@@ -12,12 +12,14 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import journal
-from bl_ext.user_default.mcp_bridge.sandbox import execute, review
-from bl_ext.user_default.mcp_bridge.sandbox.review.desk import Desk, OutOfTurn
-from bl_ext.user_default.mcp_bridge.sandbox.review.request import Entry
-from bl_ext.user_default.mcp_bridge.sandbox.review.store import Store
-from bl_ext.user_default.mcp_bridge.server import bridge, confirming
+from bl_ext.user_default.mcp_bridge import approvals
+from bl_ext.user_default.mcp_bridge.approvals import consent
+from bl_ext.user_default.mcp_bridge.approvals.desk import Desk, OutOfTurn
+from bl_ext.user_default.mcp_bridge.approvals.request import Entry
+from bl_ext.user_default.mcp_bridge.approvals.store import Store
+from bl_ext.user_default.mcp_bridge.base import journal
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
+from bl_ext.user_default.mcp_bridge.server import bridge
 
 from support.rehearsing import rehearsals
 from support.tool_calls import Tools, on_worker
@@ -82,11 +84,11 @@ def _rehearsals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture
 def desk(tmp_path: Path, empty_scene: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     monkeypatch.setattr(journal, "_current", journal.Journal(tmp_path / "audit"))
-    monkeypatch.setattr(confirming, "has_window", lambda: True)
+    monkeypatch.setattr(consent, "has_window", lambda: True)
     execute._rate.clear()
-    review.close()
-    yield review.open_desk(Store(tmp_path / "requests", lambda pid: False))
-    review.close()
+    approvals.close()
+    yield approvals.open_desk(Store(tmp_path / "requests", lambda pid: False))
+    approvals.close()
 
 
 @pytest.fixture

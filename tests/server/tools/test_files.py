@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,10 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import journal
-from bl_ext.user_default.mcp_bridge.sandbox import review
+from bl_ext.user_default.mcp_bridge import approvals
+from bl_ext.user_default.mcp_bridge.base import journal
+from bl_ext.user_default.mcp_bridge.files import exporting
 from bl_ext.user_default.mcp_bridge.scene import events
-from bl_ext.user_default.mcp_bridge.server import exporting
 from bl_ext.user_default.mcp_bridge.server.tools import files
 
 from support import fork
@@ -36,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def tools(folder: Path) -> Iterator[Tools]:
     bpy.ops.wm.read_homefile(use_factory_startup=True)
-    review.close()
+    approvals.close()
     started = Tools(elicitation={"form": {}})
     yield started
     started.stop()
@@ -188,6 +189,8 @@ def test_a_copy_leaves_the_open_file_what_it_is_and_saving_names_it(tools: Tools
         tools("save_file")
     saved = tools("save_file", path="mine.blend")
     assert bpy.data.filepath == saved["path"] == str(folder / "mine.blend")
+    assert tools("save_file")["bytes"] > 1000  # its own file, as it left it: nobody is asked
+    os.utime(folder / "mine.blend", (1, 1))  # somebody else had it
     question, answer = asked(tools, "save_file", YES)
     assert question == f"Overwrite {folder / 'mine.blend'}?"
     assert answer["structuredContent"]["bytes"] > 1000

@@ -9,8 +9,9 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import main_thread
-from bl_ext.user_default.mcp_bridge.sandbox import execute, review
+from bl_ext.user_default.mcp_bridge import approvals
+from bl_ext.user_default.mcp_bridge.base import main_thread
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 from support.tool_calls import ToolError, Tools
 
@@ -22,7 +23,7 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tools]:
     monkeypatch.setenv("BLENDER_MCP_CONFIRM", "auto")
     bpy.ops.wm.read_homefile(use_factory_startup=True)
     execute._rate.clear()
-    review.close()
+    approvals.close()
     started = Tools()
     yield started
     started.stop()
@@ -32,7 +33,7 @@ def run(tools: Tools, code: str, title: str = "") -> str:
     """Run a script; the id of its request."""
     answer = tools("execute_blender_code", code=code, title=title)
     assert answer["status"] == "success"
-    desk = review.current()
+    desk = approvals.current()
     assert desk is not None
     return desk.entries()[0].id
 

@@ -13,14 +13,17 @@ from typing import Any
 import bpy
 import fastjsonschema
 import pytest
-from bl_ext.user_default.mcp_bridge import journal
-from bl_ext.user_default.mcp_bridge.sandbox import execute, review, supervisor
-from bl_ext.user_default.mcp_bridge.sandbox.review.desk import Desk
-from bl_ext.user_default.mcp_bridge.sandbox.review.request import Entry
-from bl_ext.user_default.mcp_bridge.sandbox.review.store import Store
-from bl_ext.user_default.mcp_bridge.sandbox.supervisor.supervisor import Unconfined
+from bl_ext.user_default.mcp_bridge import approvals
+from bl_ext.user_default.mcp_bridge.approvals import consent
+from bl_ext.user_default.mcp_bridge.approvals.desk import Desk
+from bl_ext.user_default.mcp_bridge.approvals.request import Entry
+from bl_ext.user_default.mcp_bridge.approvals.store import Store
+from bl_ext.user_default.mcp_bridge.base import journal
+from bl_ext.user_default.mcp_bridge.sandbox import confinement
+from bl_ext.user_default.mcp_bridge.sandbox.confinement.supervisor import Unconfined
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.scene import events
-from bl_ext.user_default.mcp_bridge.server import bridge, confirming
+from bl_ext.user_default.mcp_bridge.server import bridge
 from bl_ext.user_default.mcp_bridge.server.tools import inject
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 from websockets.sync.client import connect
@@ -48,9 +51,9 @@ def _rehearsals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def desk(tmp_path: Path, empty_scene: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     monkeypatch.setattr(journal, "_current", journal.Journal(tmp_path / "audit"))
     execute._rate.clear()
-    review.close()
-    yield review.open_desk(Store(tmp_path / "requests", lambda pid: False))
-    review.close()
+    approvals.close()
+    yield approvals.open_desk(Store(tmp_path / "requests", lambda pid: False))
+    approvals.close()
 
 
 @pytest.fixture
@@ -68,9 +71,13 @@ def inject_script(tools: Tools, script: Any, **more: Any) -> dict[str, Any]:
     return answer
 
 
-def events_of(desk: Desk) -> list[str]:
+def records() -> list[dict[str, Any]]:
     lines = journal.current().path.read_text(encoding="utf-8").splitlines()
-    return [json.loads(line)["event"] for line in lines]
+    return [json.loads(line) for line in lines]
+
+
+def events_of(desk: Desk) -> list[str]:
+    return [record["event"] for record in records()]
 
 
 def the_key(asked: dict[str, Any]) -> str:
@@ -117,7 +124,7 @@ def test_a_chair_goes_through_to_a_confirmed_run(tools: Tools, desk: Desk) -> No
     "said",
     [
         {"action": "decline"},
-        {"action": "cancel"},
+        {"action": "accept"},
         {"action": "accept", "content": {"apply": False, "reason": "it has no back"}},
     ],
 )
@@ -127,10 +134,29 @@ def test_whatever_is_no_yes_is_a_no(tools: Tools, desk: Desk, said: dict[str, An
         tools, CHAIR, inputResponses={the_key(asked): said}, requestState=asked["requestState"]
     )
     assert answer["isError"]
-    if "content" in said:
-        assert answer["structuredContent"]["message"] == "The user denied it: it has no back"
+    why = said.get("content", {}).get("reason", "the form came back without a tick at Apply to Live")
+    denied = (
+        f"The user denied it: {why}"
+        if said["action"] == "accept"
+        else "The user denied it, without a reason."
+    )
+    assert answer["structuredContent"]["message"] == denied
     assert not bpy.data.objects
     assert desk.entries()[0].state == "denied"
+
+
+def test_a_question_that_the_client_cancels_was_put_to_nobody(tools: Tools, desk: Desk) -> None:
+    asked = inject_script(tools, CHAIR)
+    said = {"action": "cancel"}
+    answer = inject_script(
+        tools, CHAIR, inputResponses={the_key(asked): said}, requestState=asked["requestState"]
+    )
+    assert answer["isError"]
+    message = answer["structuredContent"]["message"]
+    assert message.startswith("Nobody could be asked: the client cancelled the question")
+    assert "BLENDER_MCP_CONFIRM=panel" in message
+    assert not bpy.data.objects
+    assert desk.entries()[0].state == "cancelled"
 
 
 def test_when_the_scene_changes_meanwhile_it_is_rehearsed_and_asked_again(tools: Tools, desk: Desk) -> None:
@@ -168,7 +194,7 @@ def test_prose_comes_back_with_the_template_twice(tools: Tools, desk: Desk) -> N
     assert "Answer with one Python file in one fenced code block" in first["message"]
     second = inject_script(tools, "import os\nos.remove('/important')", request_id=first["request_id"])
     found = second["structuredContent"]
-    assert (found["attempts_left"], found["line"], found["errors"][0]["line"]) == (1, 1, 1)
+    assert (found["attempts_left"], found["line"], found["errors"][0]["line"]) == (1, 2, 2)
     assert "os" in found["message"]
     last = inject_script(tools, PROSE, request_id=first["request_id"])["structuredContent"]
     assert last["attempts_left"] == 0
@@ -217,7 +243,45 @@ def test_what_fails_in_the_rehearsal_is_never_asked_about(tools: Tools, desk: De
     found = inject_script(tools, "import bpy\nbpy.data.objects['Nobody'].location.x = 1")
     assert found["isError"]
     assert (found["structuredContent"]["error"], found["structuredContent"]["line"]) == ("HandlerError", 2)
-    assert desk.entries()[0].state == "failed"
+    entry = desk.entries()[0]
+    assert entry.state == "failed"
+    assert entry.record.sandbox_result
+    assert entry.record.sandbox_result["error"]["cause"] == "KeyError"
+    [kept] = [one for one in records() if "rehearsal" in one]
+    assert (kept["event"], kept["rehearsal"]["outcome"]) == ("request_failed", "error")
+
+
+def test_a_rejected_script_leaves_its_validation(tools: Tools, desk: Desk) -> None:
+    inject_script(tools, "import os\nos.remove('/important')")
+    [kept] = [one for one in records() if "validation" in one]
+    assert kept["validation"]["errors"][0]["line"] == 2
+    assert desk.entries()[0].validation == kept["validation"]
+
+
+@pytest.mark.parametrize("mode", ["contextual", "format-to-bpy"])
+def test_the_specifications_name_of_the_script_is_taken(tools: Tools, mode: str) -> None:
+    script = "import bpy\nbpy.ops.mesh.primitive_cube_add()"
+    asked = tools.raw("inject_bpy_script", {"mode": mode, "script_or_text": script})
+    assert script in asked["inputRequests"][the_key(asked)]["params"]["message"]
+    both = tools.raw("inject_bpy_script", {"script": script, "script_or_text": script})
+    assert both["structuredContent"]["error"] == "InvalidParamsError"
+
+
+def test_a_question_about_what_was_not_rehearsed_says_what_will_happen(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLENDER_MCP_REHEARSE", "never")
+    script = "import bpy\nimport math\nbpy.ops.mesh.primitive_cube_add(size=math.pi)"
+    asked = tools.raw("execute_blender_code", {"code": script, "title": "A cube"})
+    question = asked["inputRequests"][the_key(asked)]["params"]["message"]
+    for part in (
+        "This was not rehearsed: the settings say so.",
+        "If you agree, it runs in the open scene at once, as one undo step and for at most 10 s.",
+        "If it fails or takes longer, everything is as before. What it changes is not known beforehand.",
+        "It calls bpy.ops.mesh.primitive_cube_add.",
+        "It imports bpy, math.",
+    ):
+        assert part in question
 
 
 def test_without_confinement_there_is_no_run_and_it_says_why(
@@ -226,7 +290,7 @@ def test_without_confinement_there_is_no_run_and_it_says_why(
     def none() -> None:
         raise Unconfined("no means of confinement works here")
 
-    monkeypatch.setattr(supervisor.current(), "means", none)
+    monkeypatch.setattr(confinement.current(), "means", none)
     found = inject_script(tools, CHAIR)["structuredContent"]
     assert found["message"] == (
         "the script cannot be rehearsed, so it may not run in the open scene: no means of confinement works here"
@@ -252,7 +316,7 @@ def test_a_setting_that_asks_nobody_still_asks_about_an_injected_script(
 def test_in_the_panel_the_assistant_waits_and_the_yes_runs_it(
     tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(confirming, "has_window", lambda: True)
+    monkeypatch.setattr(consent, "has_window", lambda: True)
     pending = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]
     assert pending["status"] == "pending"
     assert "decides in Blender's MCP panel under Requests" in pending["message"]
@@ -269,7 +333,7 @@ def test_in_the_panel_the_assistant_waits_and_the_yes_runs_it(
 def test_in_the_panel_a_no_and_its_reason_reach_the_assistant(
     tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(confirming, "has_window", lambda: True)
+    monkeypatch.setattr(consent, "has_window", lambda: True)
     request_id = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]["request_id"]
     pumped(lambda: desk.get(request_id).state == "waiting")
     desk.deny(request_id, "not today")
@@ -278,7 +342,7 @@ def test_in_the_panel_a_no_and_its_reason_reach_the_assistant(
 
 
 def test_a_client_takes_its_request_back(tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confirming, "has_window", lambda: True)
+    monkeypatch.setattr(consent, "has_window", lambda: True)
     request_id = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]["request_id"]
     pumped(lambda: desk.get(request_id).state == "waiting")
     assert tools("cancel_job", job_id=request_id)["state"] == "cancelled"
@@ -288,7 +352,7 @@ def test_a_client_takes_its_request_back(tools: Tools, desk: Desk, monkeypatch: 
 def test_stopping_the_bridge_expires_what_waits(
     tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(confirming, "has_window", lambda: True)
+    monkeypatch.setattr(consent, "has_window", lambda: True)
     request_id = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]["request_id"]
     pumped(lambda: desk.get(request_id).state == "waiting")
     bridge.stop()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge import jobs
+from bl_ext.user_default.mcp_bridge.base import jobs
 from bl_ext.user_default.mcp_bridge.server.mcp import methods
 from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult, image
 from bl_ext.user_default.mcp_bridge.server.mcp.validation import compile_check
@@ -19,6 +19,7 @@ from bl_ext.user_default.mcp_bridge.server.tools import job_tools
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 
 from support.protocol import ALICE, BOB, Client
+from support.tool_calls import outcome
 
 TOOLS = {
     tool.name: tool for tool in map(make, (job_tools.get_job, job_tools.cancel_job, job_tools.list_jobs))
@@ -40,7 +41,7 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> jobs.Jobs:
 
 
 def call(name: str, client: Client = ALICE, **arguments: Any) -> ToolResult:
-    result: ToolResult = asyncio.run(TOOLS[name].handler(Context(client), arguments))  # type: ignore[arg-type]
+    result: ToolResult = asyncio.run(outcome(TOOLS[name].handler(Context(client), arguments)))  # type: ignore[arg-type]
     if not result.is_error:
         schema = TOOLS[name].output_schema
         assert schema
@@ -53,7 +54,7 @@ def test_a_job_at_work(registry: jobs.Jobs) -> None:
     job.report(3, 10, "Sample 3")
     result = call("get_job", job_id=job.id)
     assert result.structured == {
-        "id": job.id,
+        "job_id": job.id,
         "kind": "render",
         "title": "Render",
         "state": "working",
@@ -85,7 +86,8 @@ def test_other_results(registry: jobs.Jobs, result: Any, shown: Any) -> None:
 def test_failures_are_told(registry: jobs.Jobs) -> None:
     job = registry.begin("k", "t", ALICE.id)
     job.fail("no camera")
-    assert call("get_job", job_id=job.id).structured["error"] == "no camera"
+    told = call("get_job", job_id=job.id).structured
+    assert (told["state"], told["error"], told["message"]) == ("failed", "ExternalServiceError", "no camera")
 
 
 def test_waiting_ends_with_the_job(registry: jobs.Jobs) -> None:
@@ -107,7 +109,7 @@ def test_cancelling_reaches_the_work(registry: jobs.Jobs) -> None:
 
 def test_jobs_are_their_owners_alone(registry: jobs.Jobs) -> None:
     first, second = (registry.begin("k", title, ALICE.id) for title in ("one", "two"))
-    assert [job["id"] for job in call("list_jobs").structured["jobs"]] == [second.id, first.id]
+    assert [job["job_id"] for job in call("list_jobs").structured["jobs"]] == [second.id, first.id]
     assert call("list_jobs", BOB).structured == {"jobs": []}
     for name in ("get_job", "cancel_job"):
         result = call(name, BOB, job_id=first.id)

@@ -13,6 +13,7 @@ import bpy
 import numpy as np
 import pytest
 from bl_ext.user_default.mcp_bridge.scene import events, history
+from bl_ext.user_default.mcp_bridge.server.tools import pictures
 
 from support.tool_calls import ToolError, Tools
 
@@ -119,3 +120,24 @@ def test_what_cannot_be_seen_is_told(tools: Tools, arguments: dict[str, Any], sa
 def test_an_unknown_view(tools: Tools) -> None:
     with pytest.raises(ToolError, match="there is no view 'ffff' any more"):
         tools("compare_views", view_id="ffff")
+
+
+def test_pictures_are_small_by_default_and_png_where_that_is_asked_for(tools: Tools) -> None:
+    for tool in ("look", "get_viewport_screenshot"):
+        sizes = {}
+        for kind, begin in (("jpeg", b"\xff\xd8\xff"), ("png", b"\x89PNG")):
+            [block, *_] = tools.raw(tool, {"max_size": 512, "format": kind})["content"]
+            data = base64.b64decode(block["data"])
+            assert (block["mimeType"], data.startswith(begin)) == (f"image/{kind}", True)
+            sizes[kind] = len(data)
+        assert sizes["jpeg"] * 2 < sizes["png"]
+        assert tools.raw(tool, {"max_size": 512})["content"][0]["mimeType"] == "image/jpeg"
+
+
+def test_a_picture_that_is_too_large_for_a_prompt_is_a_link(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pictures, "MOST_BYTES", 100)
+    [link, *_] = tools.raw("get_viewport_screenshot", {"max_size": 64})["content"]
+    assert (link["type"], link["mimeType"]) == ("resource_link", "image/jpeg")
+    assert base64.b64decode(tools.read(link["uri"])["blob"]).startswith(b"\xff\xd8\xff")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox import execute
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 from support.tool_calls import ToolError, Tools
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import settings
+from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.importers import local
 
 from support.polyhaven import BRICK, CHAIR, SKY, PolyHavenServer

@@ -9,11 +9,13 @@ from typing import Any, TypedDict
 
 import fastjsonschema
 import pytest
-from bl_ext.user_default.mcp_bridge import main_thread
-from bl_ext.user_default.mcp_bridge.errors import InvalidParamsError
+from bl_ext.user_default.mcp_bridge.base import main_thread
+from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
 from bl_ext.user_default.mcp_bridge.server import tools
 from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
-from bl_ext.user_default.mcp_bridge.server.tools.registry import make, tool
+from bl_ext.user_default.mcp_bridge.server.tools.registry import hints, make, tool
+
+from support.tool_calls import outcome
 
 
 class Count(TypedDict):
@@ -44,7 +46,9 @@ def _run(handler: Callable[..., Any], **arguments: Any) -> ToolResult:
     context = SimpleNamespace(cancelled=threading.Event())
     results: list[ToolResult] = []
     main_thread.start()
-    thread = threading.Thread(target=lambda: results.append(asyncio.run(handler(context, arguments))))
+    thread = threading.Thread(
+        target=lambda: results.append(asyncio.run(outcome(handler(context, arguments))))
+    )
     thread.start()
     main_thread.pump(thread.is_alive)
     main_thread.stop()
@@ -62,12 +66,25 @@ def test_a_function_becomes_a_tool() -> None:
         "required": ["count"],
     }
     assert made.annotations == {"readOnlyHint": True, "openWorldHint": False}
-    assert make(wait_a_moment).annotations == {
-        "readOnlyHint": False,
-        "destructiveHint": True,
-        "idempotentHint": False,
-        "openWorldHint": False,
-    }
+    assert make(wait_a_moment).annotations == {"openWorldHint": False}
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ((True, False, False, False), {"readOnlyHint": True, "openWorldHint": False}),
+        ((True, False, False, True), {"readOnlyHint": True}),
+        ((False, True, False, False), {"openWorldHint": False}),
+        ((False, True, True, True), {"idempotentHint": True}),
+        (
+            (False, False, True, False),
+            {"destructiveHint": False, "idempotentHint": True, "openWorldHint": False},
+        ),
+    ],
+)
+def test_only_what_a_client_would_not_assume_is_told(flags: Any, told: dict[str, bool]) -> None:
+    """What MCP has a client assume: not read-only, destructive, not idempotent, open to the world."""
+    assert hints(*flags) == told
 
 
 def test_a_plain_function_runs_on_the_main_thread_and_whole_numbers_may_come_as_floats() -> None:
@@ -79,9 +96,9 @@ def test_an_async_function_runs_on_the_event_loop() -> None:
     assert _run(make(wait_a_moment).handler).structured != {"count": threading.get_ident()}
 
 
-def test_an_error_of_the_bridge_is_a_result_that_the_assistant_reads() -> None:
+def test_an_error_of_the_function_reaches_whoever_called_the_tool() -> None:
     result = _run(make(count_up).handler, start=-1)
-    assert (result.is_error, result.content) == (True, [{"type": "text", "text": "start is below zero"}])
+    assert (result.is_error, result.structured["message"]) == (True, "start is below zero")
 
 
 @pytest.mark.parametrize("made", tools.all_tools(), ids=lambda made: made.name)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import bpy
 import fastjsonschema
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox.supervisor import supervisor as supervisor_module
+from bl_ext.user_default.mcp_bridge.sandbox.confinement import supervisor as supervisor_module
 from bl_ext.user_default.mcp_bridge.server.tools import rehearse
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 
@@ -46,7 +46,8 @@ def test_an_error_of_the_script_is_an_error_of_the_tool(tools: Tools) -> None:
     answer = tools.raw("rehearse_script", {"code": "1 / 0"})
     _FITS(answer["structuredContent"])
     assert answer["isError"]
-    assert answer["structuredContent"]["error"]["line"] == 1
+    told = answer["structuredContent"]
+    assert (told["error"], told["cause"], told["line"]) == ("HandlerError", "ZeroDivisionError", 1)
     assert answer["content"][0]["text"].startswith("The rehearsal stopped (line 1): ")
     assert "ZeroDivisionError" in answer["content"][0]["text"]
 
@@ -57,5 +58,6 @@ def test_without_any_way_to_confine_the_assistant_is_told(
     monkeypatch.setattr(supervisor_module, "candidates", lambda mode: [])
     answer = tools.raw("rehearse_script", {"code": "result = 1"})
     _FITS(answer["structuredContent"])
-    assert answer["structuredContent"]["error"] == "Unconfined"
+    told = answer["structuredContent"]
+    assert (told["error"], told["cause"]) == ("ExternalServiceError", "Unconfined")
     assert "Nothing on this system confines a process" in answer["content"][0]["text"]

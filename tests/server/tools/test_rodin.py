@@ -8,11 +8,11 @@ from pathlib import Path
 
 import bpy
 import pytest
+from bl_ext.user_default.mcp_bridge import approvals
+from bl_ext.user_default.mcp_bridge.approvals import consent
+from bl_ext.user_default.mcp_bridge.approvals.request import Entry
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
-from bl_ext.user_default.mcp_bridge.sandbox import review
-from bl_ext.user_default.mcp_bridge.sandbox.review.request import Entry
-from bl_ext.user_default.mcp_bridge.server import confirming
 
 from support.rodin import KEY, ORDER, RodinServer, form
 from support.tool_calls import ToolError, Tools
@@ -66,8 +66,8 @@ def test_a_client_that_can_ask_asks(tools: Tools, server: RodinServer) -> None:
 def test_with_a_window_the_cost_is_asked_about_in_the_panel(
     tools: Tools, server: RodinServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(confirming, "has_window", lambda: True)
-    desk = review.current()
+    monkeypatch.setattr(consent, "has_window", lambda: True)
+    desk = approvals.current()
     assert desk is not None
 
     def decide(entry: Entry) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox import execute
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 from support.tool_calls import ToolError, Tools
 

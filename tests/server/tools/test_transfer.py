@@ -18,15 +18,15 @@ from typing import Any
 import bpy
 import mcp
 import pytest
-from bl_ext.user_default.mcp_bridge import journal, main_thread
-from bl_ext.user_default.mcp_bridge.errors import ExternalServiceError
-from bl_ext.user_default.mcp_bridge.importers import child, confined
-from bl_ext.user_default.mcp_bridge.sandbox import review
-from bl_ext.user_default.mcp_bridge.server import bridge, client_files
-from bl_ext.user_default.mcp_bridge.server.client_files import store
+from bl_ext.user_default.mcp_bridge import approvals
+from bl_ext.user_default.mcp_bridge.base import journal
+from bl_ext.user_default.mcp_bridge.files import client_files
+from bl_ext.user_default.mcp_bridge.files.client_files import store
+from bl_ext.user_default.mcp_bridge.importers import confined
+from bl_ext.user_default.mcp_bridge.server import bridge
 
-from support import fork
 from support.live import websocket_transport
+from support.opening import in_fork
 from support.tool_calls import ToolError, Tools, on_worker
 
 OBJ = b"v 0 0 0\nv 2 0 0\nv 0 1 0\nf 1 2 3\n"
@@ -100,19 +100,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are opened in a fork; tests/importers/test_foreign.py tries that they are in a confined process."""
-
-    def run(_here: object, _program: str, folder: Path, _cancelled: Any) -> None:
-        try:
-            main_thread.run(lambda: fork.run(child.main, folder)).result()
-        except fork.Died:
-            raise ExternalServiceError("The file could not be opened: the process died.") from None
-
-    monkeypatch.setattr(confined, "run", run)
+    monkeypatch.setattr(confined, "run", in_fork)
 
 
 @pytest.fixture
 def tools(folder: Path, empty_scene: None) -> Iterator[Tools]:
-    review.close()
+    approvals.close()
     started = Tools(elicitation={"form": {}})
     yield started
     started.stop()

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Asking the user, in Blender's panel or through the client: the one way to a yes, for whatever needs one.
+
+`confirm` is for a single question: a large download, something paid, a file that would be overwritten. What runs
+a script asks by `answer`, once the script was rehearsed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import bpy
+
+from .. import approvals
+from ..base import main_thread, settings, tracing
+from ..base.errors import PolicyError
+from ..base.until import until
+from .caller import Caller, CannotBeAsked
+from .client_names import shown_name
+from .desk import WAIT_LIMIT_S, Desk, new_id
+from .request import Asks, Entry, InjectScriptRequest, Tool
+
+__all__ = (
+    "PENDING",
+    "answer",
+    "confirm",
+    "desk",
+    "has_window",
+    "is_unasked",
+    "require_somebody",
+    "somebody",
+    "submit",
+    "why_not",
+    "working_on",
+)
+
+PENDING = (
+    "Waiting for the user, who decides in Blender's MCP panel under Requests. Ask get_job with job_id {id!r} "
+    "(and wait_seconds) for the outcome; cancel_job takes the request back."
+)
+
+_CANNOT_ASK_CLIENT = (
+    "The user has to agree before a script runs, and this Blender asks through the client, which cannot ask: "
+    "it does not offer elicitation. Use a client that does, or a Blender with a window, which asks in its MCP panel "
+    "(BLENDER_MCP_CONFIRM=panel)."
+)
+_NOBODY_ANSWERED = (
+    "Nobody could be asked: the client cancelled the question, as clients do that run without a person. Nothing was "
+    "done. Don't repeat it here: the user can do this in an interactive session of the client, be asked in Blender's "
+    "MCP panel instead (BLENDER_MCP_CONFIRM=panel), or let execute_blender_code run unasked (BLENDER_MCP_CONFIRM=auto)."
+)
+_NOT_TICKED = "the form came back without a tick at Apply to Live"
+_CANNOT_ASK_HERE = (
+    "The user has to agree in Blender's MCP panel before a script runs (BLENDER_MCP_CONFIRM=panel), and this "
+    "Blender has no window. BLENDER_MCP_CONFIRM=client asks through the client."
+)
+_REASON = {"type": "string", "title": "If not, why", "description": "The assistant is told"}
+_APPLY: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "apply": {
+            "type": "boolean",
+            "title": "Apply to Live",
+            "description": "Run this script in the open scene",
+            "default": False,
+        },
+        "reason": _REASON,
+    },
+    "required": ["apply"],
+}
+_ALLOW: Mapping[str, Any] = {"type": "object", "properties": {}}
+
+
+def desk() -> Desk:
+    """The desk of this Blender. Raises PolicyError while there is none: the bridge makes it when it starts."""
+    found = approvals.current()
+    if found is None:
+        raise PolicyError("scripts can be asked for only while the bridge runs", code="confirm")
+    return found
+
+
+def has_window() -> bool:
+    """Whether there is a panel in which somebody could be asked."""
+    return not bpy.app.background
+
+
+async def confirm(context: Caller, key: str, question: str, *, title: str, otherwise: str) -> None:
+    """Return once the user has said yes to `question`; raises PolicyError for a no, and where nobody can be asked.
+
+    `key` names the question within this call; whatever the handler does before must be harmless to repeat, as with
+    `RequestContext.elicit`. `title` is what the panel's list shows. `otherwise` is said where nobody can be asked.
+    Waiting for the panel makes the call a job, so the tool's output has to admit
+    `{"status": "pending", "job_id", "message"}`.
+    """
+    asks = _asked_at(context, "question")
+    if not _can_be_asked(context, asks):
+        raise PolicyError(otherwise, code="not_confirmed")
+    entry = submit(context, "question", question, title=title, asks=asks)
+    now = desk()
+    with working_on(entry) as mine:
+        if not mine:
+            raise PolicyError("the user is being asked this already", code="not_confirmed")
+        if entry.state == "received":
+            now.extracted(entry.id, question)
+            now.validated(entry.id, {})
+            entry = now.ask(entry.id, revision=0, unrehearsed=question)
+        if entry.state == "waiting" and asks == "panel":
+            await context.background("request", title, job_id=entry.id, message=PENDING.format(id=entry.id))
+        entry = await answer(context, entry, question, key=key)
+        if entry.state == "cancelled":
+            raise PolicyError(why_not(entry), code="not_confirmed")
+        if entry.state != "confirmed":
+            reason = f": {entry.reason}" if entry.reason else ""
+            raise PolicyError(f"The user said no to this ({question}){reason}", code="not_confirmed")
+        now.take(entry.id, revision=0)
+        now.applied(entry.id, {"status": "success"})
+
+
+@contextmanager
+def working_on(entry: Entry) -> Iterator[bool]:
+    """Within this, the request is the caller's, unless another call works on it: then it gives False.
+
+    A call that is cancelled takes its request along; one that fails ends it, unless another text may still come.
+    """
+    now = desk()
+    mine = now.attach(entry.id)
+    try:
+        yield mine
+    except (asyncio.CancelledError, main_thread.Cancelled):
+        if mine:
+            now.cancel(entry.id)
+        raise
+    except Exception as error:
+        found = now.get(entry.id)
+        if mine and not (found.ended or found.running or found.state == "received"):
+            (now.reject if isinstance(error, PolicyError) else now.failed)(entry.id, str(error))
+        raise
+    finally:
+        if mine:
+            now.detach(entry.id)
+
+
+def submit(
+    context: Caller,
+    tool: Tool,
+    raw: str,
+    *,
+    title: str,
+    asks: Asks,
+    **more: Any,
+) -> Entry:
+    """Put a request on the desk, or find the same one there."""
+    now = desk()
+    now.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
+    client = context.client
+    request = InjectScriptRequest(
+        id=new_id(),
+        requester=shown_name(client, context.client_info),
+        mode=more.pop("mode", "contextual"),
+        script_raw=raw,
+        timestamp=time.time(),
+        client_id=client.id,
+        tool=tool,
+        title=title[:200],
+        **more,
+    )
+    return now.submit(request, asks=asks)
+
+
+def require_somebody(context: Caller, tool: Tool) -> Asks:
+    """Who is asked about such a request. Raises PolicyError where nobody can be asked who has to be."""
+    asks = _asked_at(context, tool)
+    if not _can_be_asked(context, asks):
+        raise PolicyError(_CANNOT_ASK_HERE if asks == "panel" else _CANNOT_ASK_CLIENT, code="confirm")
+    return asks
+
+
+def somebody(context: Caller) -> bool:
+    """Whether there is anybody who can be asked a question."""
+    return _can_be_asked(context, _asked_at(context, "question"))
+
+
+def is_unasked(context: Caller) -> bool:
+    """Whether nobody is asked about what this client does: the settings say so, or the user trusts it."""
+    return _asked_at(context, "execute_blender_code") == "nobody"
+
+
+async def answer(context: Caller, entry: Entry, question: str, *, key: str) -> Entry:
+    """The request, once somebody has decided about it, or it has ended otherwise. It has to be waiting."""
+    with tracing.span("ask the user", asks=entry.asks):
+        return await (
+            _by_panel(entry) if entry.asks == "panel" else _by_client(context, entry, question, key)
+        )
+
+
+def why_not(entry: Entry) -> str:
+    """Why there is no yes, for the assistant."""
+    if entry.state == "denied":
+        return (
+            f"The user denied it: {entry.reason}" if entry.reason else "The user denied it, without a reason."
+        )
+    if entry.reason == _NOBODY_ANSWERED:
+        return entry.reason
+    return f"The request is {entry.state}: {entry.reason}"
+
+
+# --- who is asked ---------------------------------------------------------------------------------------------
+
+
+def _asked_at(context: Caller, tool: Tool) -> Asks:
+    chosen = settings.current().confirm_with(window=has_window())
+    if tool == "execute_blender_code" and (chosen == "auto" or context.client.id in desk().trusted):
+        return "nobody"
+    if chosen == "auto":
+        return "panel" if has_window() else "client"
+    return chosen
+
+
+def _can_be_asked(context: Caller, asks: Asks) -> bool:
+    """Whether whoever has to be asked is there."""
+    if asks == "panel":
+        return has_window()
+    return asks == "nobody" or context.supports("elicitation", "form")
+
+
+# --- asking ---------------------------------------------------------------------------------------------------
+
+
+async def _by_panel(entry: Entry) -> Entry:
+    """Wait until somebody has decided in the panel, or the request has ended otherwise."""
+    now = desk()
+    await until(now.listen, lambda: now.get(entry.id).state != "waiting")
+    return now.get(entry.id)
+
+
+async def _by_client(context: Caller, entry: Entry, question: str, key: str) -> Entry:
+    """Ask by elicitation: a form whose box has to be ticked for a script, a plain yes for any other question."""
+    now, revision = desk(), entry.revision
+    assert revision is not None  # it is waiting
+    runs = entry.request.tool != "question"
+    try:
+        said = await context.elicit(key, question, dict(_APPLY if runs else _ALLOW))
+    except CannotBeAsked as error:
+        raise PolicyError(_CANNOT_ASK_CLIENT, code="confirm") from error
+    if said["action"] == "cancel":
+        return now.cancel(entry.id, _NOBODY_ANSWERED)
+    filled = said.get("content") or {}
+    if said["action"] == "accept" and (filled.get("apply") is True or not runs):
+        by = f"the user through {entry.request.requester}"
+        return now.confirm(entry.id, sha256=entry.sha256, revision=revision, by=by)
+    reason = str(filled.get("reason", ""))[:1000]
+    return now.deny(entry.id, reason or (_NOT_TICKED if said["action"] == "accept" else ""))

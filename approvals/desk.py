@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The desk that every request goes over: who may do which step when, and that a yes counts once.
+
+There is one way to a run: `take`, which hands a confirmed script out exactly once, and only if it is the script
+that was agreed to and the scene is as it was when somebody agreed. Safe to use from any thread.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..base.errors import Breakout, InvalidParamsError, PolicyError
+from ..base.signal import Signal
+from .alerts import outside
+from .request import ENDED_EARLY, NEXT, Asks, BPYExecutionRecord, Entry, InjectScriptRequest, State, Yes
+
+__all__ = ("KEEP_COUNT", "MOST_OPEN", "WAIT_LIMIT_S", "Desk", "OutOfTurn", "SceneChanged", "new_id")
+
+#: Nobody answered for this long (seconds): the request expires.
+WAIT_LIMIT_S = 3600.0
+#: So many ended requests are remembered.
+KEEP_COUNT = 100
+#: So many requests of one client may be open: a list that nobody can read protects nobody.
+MOST_OPEN = 32
+
+
+class OutOfTurn(PolicyError):
+    """The step does not fit the request's state; nothing was done."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, code="out_of_turn")
+
+
+class SceneChanged(PolicyError):
+    """The scene is not as it was when the user agreed: the yes is void, the request has to be rehearsed again."""
+
+    def __init__(self) -> None:
+        super().__init__("the scene changed after the script was rehearsed", code="scene_changed")
+
+
+def new_id() -> str:
+    """An id for one request; it stands in the journal and in answers, and names a folder."""
+    return secrets.token_hex(8)
+
+
+def _keep_nothing(_entry: Entry) -> None:
+    return
+
+
+class Desk:
+    """All requests of this Blender. `keep(entry)` is called before a change counts; what it raises prevents it."""
+
+    def __init__(
+        self, keep: Callable[[Entry], None] = _keep_nothing, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._keep = keep
+        self._clock = clock
+        self._entries: dict[str, Entry] = {}
+        self._attached: set[str] = set()
+        self._trusted: dict[str, str] = {}
+        self._revoked: set[str] = set()
+        self._listeners: Signal[[Entry]] = Signal()
+        self._lock = threading.RLock()
+
+    # --- looking ----------------------------------------------------------------------------------------------
+
+    def get(self, request_id: str) -> Entry:
+        """The request as it is now. Raises InvalidParamsError when there is none of this id."""
+        entry = self._entries.get(request_id)
+        if entry is None:
+            raise InvalidParamsError(
+                f"there is no request {request_id!r}: leave request_id out for a new one"
+            )
+        return entry
+
+    def entries(self) -> tuple[Entry, ...]:
+        """All requests that are remembered, the newest first."""
+        with self._lock:
+            return tuple(self._entries.values())[::-1]
+
+    def listen(self, listener: Callable[[Entry], None]) -> Callable[[], None]:
+        """Call `listener` after each change, on whichever thread made it. Gives the function that ends this."""
+        return self._listeners.connect(listener)
+
+    # --- trust ------------------------------------------------------------------------------------------------
+
+    def trust(self, client_id: str, name: str) -> None:
+        """Let `execute_blender_code` of this client run unasked until Blender closes; `inject_bpy_script` never."""
+        with self._lock:
+            self._trusted = {**self._trusted, client_id: name}
+
+    def distrust(self, client_id: str) -> None:
+        """Ask again from now on. Harmless for a client that is not trusted."""
+        with self._lock:
+            self._trusted = {known: name for known, name in self._trusted.items() if known != client_id}
+
+    @property
+    def trusted(self) -> Mapping[str, str]:
+        """Client id -> name of the clients that are trusted."""
+        return self._trusted
+
+    def revoke(self, client_id: str) -> None:
+        """The user has shut this client out: its trust ends, and so does each request that is not running yet."""
+        with self._lock:
+            self._revoked.add(client_id)
+            self.distrust(client_id)
+            for entry in tuple(self._entries.values()):
+                if entry.request.client_id == client_id:
+                    self.cancel(entry.id, "the client was revoked")
+
+    # --- an assistant's steps ---------------------------------------------------------------------------------
+
+    def submit(self, request: InjectScriptRequest, *, asks: Asks) -> Entry:
+        """Take a request in. A question that is there already, word for word, and still open is given back instead.
+
+        So a client that repeats a call, or is answered in rounds, does not put its question on the desk twice.
+        """
+        if asks == "nobody" and request.tool != "execute_blender_code":
+            raise PolicyError("an injected script is never applied without an explicit yes", code="confirm")
+        with self._lock:
+            self._admit(request.client_id)
+            for entry in self._entries.values() if asks != "nobody" else ():
+                if not entry.ended and entry.asks == asks and _same(entry.request, request):
+                    return entry
+            self._make_room(request.client_id)
+            self._forget()
+            record = BPYExecutionRecord(request.id)
+            return self._put(
+                Entry(request, record, asks, self._clock()), f"received from {request.requester}"
+            )
+
+    def resubmit(self, request_id: str, client_id: str, script_raw: str) -> Entry:
+        """Another text for a request that is still open: whatever was found or agreed to so far is void."""
+        with self._lock:
+            entry = self._open(request_id)
+            if entry.request.client_id != client_id:
+                raise InvalidParamsError(
+                    f"there is no request {request_id!r} of yours: leave request_id out for a new one"
+                )
+            if entry.running:
+                raise OutOfTurn(f"the script of request {request_id} is running: send another request")
+            return self._move(
+                entry,
+                "received",
+                "another text was sent",
+                request=replace(entry.request, script_raw=script_raw),
+                script="",
+                closer="",
+                **_VOID,
+            )
+
+    def extracted(self, request_id: str, script: str) -> Entry:
+        """The script was found in the text; what it tries to reach outside Blender is noted."""
+        with self._lock:
+            entry = self._open(request_id)
+            reached = ", ".join(outside(script)) if entry.request.tool != "question" else ""
+            log = f"script found; it tries to use {reached}" if reached else "script found"
+            return self._move(entry, "extracted", log, script=script, alert=reached or entry.alert)
+
+    def invalid(self, request_id: str, reason: str, *, attempts: int = 1) -> Entry:
+        """The text has no script, or none that may run, after so many attempts; while some are left it stays open."""
+        with self._lock:
+            entry = self._open(request_id)
+            left = max(0, entry.attempts_left - attempts)
+            return self._move(
+                entry,
+                "received" if left else "rejected",
+                f"not valid: {reason}",
+                attempts_left=left,
+                script="",
+                reason=reason,
+            )
+
+    def validated(self, request_id: str, validation: Mapping[str, Any]) -> Entry:
+        """The script was checked, and what was found is kept; it may be tried unless `is_valid` says no."""
+        if not validation.get("is_valid", True):
+            return self._step(request_id, "extracted", "checked, and not valid", validation=validation)
+        return self._step(request_id, "validated", "valid", validation=validation, reason="")
+
+    def rehearsed(self, request_id: str, result: Mapping[str, Any], summary: str, revision: int) -> Entry:
+        """The script went well on a copy of the scene, which was then at `revision`."""
+        with self._lock:
+            entry = self._open(request_id)
+            record = replace(entry.record, sandbox_result=result)
+            return self._move(
+                entry, "rehearsed", "rehearsed", record=record, summary=summary, revision=revision
+            )
+
+    def ask(self, request_id: str, *, revision: int, unrehearsed: str = "") -> Entry:
+        """Put the question to the user. `unrehearsed` says why there was no rehearsal, where none is obligatory."""
+        with self._lock:
+            entry = self._open(request_id)
+            if entry.state != "rehearsed" and (entry.closer or entry.request.tool == "inject_bpy_script"):
+                raise OutOfTurn(f"request {request_id} was not rehearsed, which is obligatory")
+            if entry.state == "rehearsed":
+                return self._move(entry, "waiting", "waiting for the user")
+            return self._move(
+                entry, "waiting", "waiting for the user", revision=revision, summary=unrehearsed
+            )
+
+    # --- decisions --------------------------------------------------------------------------------------------
+
+    def confirm(self, request_id: str, *, sha256: str, revision: int, by: str) -> Entry:
+        """The user's yes to the script with this digest at this revision, which are those that were shown."""
+        with self._lock:
+            entry = self._open(request_id)
+            if entry.state != "waiting":
+                raise OutOfTurn(f"request {request_id} does not wait for an answer: it is {entry.state}")
+            if (entry.sha256, entry.revision) != (sha256, revision):
+                raise OutOfTurn("the request has changed since it was shown: look at it again")
+            return self._agree(entry, Yes(sha256, revision, by))
+
+    def permit(self, request_id: str, *, revision: int) -> Entry:
+        """Nobody has to be asked: the settings or the user's trust allow it. Never for `inject_bpy_script`."""
+        with self._lock:
+            entry = self._open(request_id)
+            if entry.asks != "nobody":
+                raise OutOfTurn(f"request {request_id} may not run unasked")
+            if entry.closer and entry.state != "rehearsed":
+                raise OutOfTurn(
+                    f"request {request_id} was not rehearsed, which is obligatory: {entry.closer}"
+                )
+            # What was rehearsed first runs in the scene that it was rehearsed on.
+            at = revision if entry.revision is None else entry.revision
+            return self._agree(entry, Yes(entry.sha256, at, "policy"))
+
+    def deny(self, request_id: str, reason: str = "") -> Entry:
+        """The user's no; the assistant gets the reason."""
+        with self._lock:
+            entry = self._open(request_id)
+            record = replace(entry.record, user_confirmed=False)
+            told = f"denied: {reason}" if reason else "denied"
+            return self._move(entry, "denied", told, record=record, reason=reason)
+
+    # --- the run ----------------------------------------------------------------------------------------------
+
+    def take(self, request_id: str, *, revision: int) -> Entry:
+        """Hand the script out for its one run. Raises OutOfTurn without a yes to exactly this script.
+
+        Raises SceneChanged where the scene, at `revision` now, is not as it was: rehearse and ask again.
+        """
+        with self._lock:
+            entry = self._open(request_id)
+            yes = entry.yes
+            if entry.state != "confirmed" or entry.running or yes is None or yes.sha256 != entry.sha256:
+                raise OutOfTurn(f"request {request_id} may not run: nobody said yes to it")
+            if yes.revision != revision:
+                self.outdated(request_id)
+                raise SceneChanged
+            return self._move(entry, "confirmed", "running", yes=None, running=True)
+
+    def outdated(self, request_id: str) -> Entry:
+        """The scene has changed since the rehearsal: it has to be rehearsed, and the user asked, again."""
+        return self._step(request_id, "validated", "the scene has changed: once more", **_VOID)
+
+    def postponed(self, request_id: str, why: str) -> Entry:
+        """The run was stopped and rolled back, because what it makes has to be measured first: rehearse it.
+
+        Raises OutOfTurn where a rehearsal has measured it: then it makes more than that.
+        """
+        with self._lock:
+            entry = self._open(request_id)
+            if not entry.running or entry.record.sandbox_result is not None:
+                raise OutOfTurn(
+                    f"request {request_id} cannot be postponed: it was rehearsed, or does not run"
+                )
+            return self._move(
+                entry, "validated", f"has to be rehearsed: {why}", running=False, closer=why, **_VOID
+            )
+
+    def applied(self, request_id: str, result: Mapping[str, Any], *, revision: int | None = None) -> Entry:
+        """The run went well, and left the scene at `revision`."""
+        with self._lock:
+            entry = self._open(request_id)
+            if not entry.running:
+                raise OutOfTurn(f"request {request_id} was not running")
+            record = replace(entry.record, live_result=result)
+            return self._move(
+                entry, "applied", "applied", record=record, running=False, applied_revision=revision
+            )
+
+    def undone(self, request_id: str) -> Entry:
+        """The user has undone the run."""
+        with self._lock:
+            entry = self.get(request_id)
+            if entry.state != "applied" or entry.undone:
+                raise OutOfTurn(f"request {request_id} cannot be undone")
+            return self._put(replace(entry, undone=True, updated=self._clock()), "undone by the user")
+
+    def failed(self, request_id: str, reason: str, *, broke_out: bool = False) -> Entry:
+        """The run failed; the scene is as before. `broke_out`: the script tried to break out, which `reason` says."""
+        alert = {"broke_out": reason} if broke_out else {}
+        return self._step(
+            request_id, "failed", f"failed: {reason}", reason=reason, yes=None, running=False, **alert
+        )
+
+    def failed_in_rehearsal(self, request_id: str, result: Mapping[str, Any]) -> Entry:
+        """The script failed on a copy of the scene; the report is kept."""
+        with self._lock:
+            entry = self._open(request_id)
+            record, reason = replace(entry.record, sandbox_result=result), result["message"]
+            alert = {"broke_out": reason} if result.get("error", {}).get("cause") == Breakout.__name__ else {}
+            return self._move(
+                entry,
+                "failed",
+                f"failed in rehearsal: {reason}",
+                record=record,
+                reason=reason,
+                yes=None,
+                **alert,
+            )
+
+    # --- other ends -------------------------------------------------------------------------------------------
+
+    def reject(self, request_id: str, reason: str) -> Entry:
+        """Refused by policy, whatever the user would say."""
+        return self._step(request_id, "rejected", f"rejected: {reason}", reason=reason)
+
+    def cancel(self, request_id: str, reason: str = "cancelled by the client") -> Entry:
+        """Nobody wants it any more. One that has ended, or whose script is running, stays as it is."""
+        with self._lock:
+            entry = self.get(request_id)
+            if entry.ended or entry.running:
+                return entry
+            return self._move(entry, "cancelled", reason, reason=reason, yes=None)
+
+    def expire(self, reason: str, *, older_than_s: float = 0.0) -> None:
+        """End what still waits, or does not go on, and has done so for longer than this."""
+        with self._lock:
+            latest = self._clock() - older_than_s
+            for entry in tuple(self._entries.values()):
+                if not entry.ended and not entry.running and entry.updated <= latest:
+                    self._move(entry, "expired", reason, reason=reason, yes=None)
+
+    def recall(self, entries: Iterable[Entry], reason: str) -> None:
+        """Take over requests of an earlier Blender: those that were open have expired, and none of them runs."""
+        with self._lock:
+            for entry in entries:
+                if entry.id in self._entries:
+                    continue
+                # Revisions of an earlier Blender mean nothing in this one.
+                self._entries[entry.id] = entry = replace(entry, applied_revision=None)
+                if not entry.ended:
+                    self._move(entry, "expired", reason, reason=reason, yes=None, running=False)
+            self._forget()
+
+    # --- who works on it --------------------------------------------------------------------------------------
+
+    def attach(self, request_id: str) -> bool:
+        """Whether the caller is the one that works on the request now; False while another call does."""
+        with self._lock:
+            if request_id in self._attached:
+                return False
+            self._attached.add(request_id)
+            return True
+
+    def detach(self, request_id: str) -> None:
+        """The caller works on it no more."""
+        with self._lock:
+            self._attached.discard(request_id)
+
+    # --- within -----------------------------------------------------------------------------------------------
+
+    def _admit(self, client_id: str) -> None:
+        if client_id in self._revoked:
+            raise PolicyError("this client was revoked in Blender", code="revoked")
+
+    def _make_room(self, client_id: str) -> None:
+        """Where this client has too many open requests, let go of one that waits for a better text."""
+        of_client = [e for e in self._entries.values() if e.request.client_id == client_id and not e.ended]
+        if len(of_client) < MOST_OPEN:
+            return
+        for entry in of_client:
+            if entry.state == "received" and entry.id not in self._attached:
+                self._move(
+                    entry, "expired", "newer requests came instead", reason="newer requests came instead"
+                )
+                return
+        raise PolicyError(
+            f"{MOST_OPEN} requests of yours are open, which is the limit: wait until the user has decided about "
+            "some, or take some back with cancel_job",
+            code="too_many_requests",
+        )
+
+    def _agree(self, entry: Entry, yes: Yes) -> Entry:
+        record = replace(entry.record, user_confirmed=True if yes.by != "policy" else None)
+        return self._move(entry, "confirmed", f"confirmed by {yes.by}", record=record, yes=yes)
+
+    def _open(self, request_id: str) -> Entry:
+        entry = self.get(request_id)
+        if entry.ended:
+            raise OutOfTurn(f"request {request_id} has ended: it is {entry.state}")
+        return entry
+
+    def _step(self, request_id: str, state: State, log: str, **changes: Any) -> Entry:
+        with self._lock:
+            return self._move(self._open(request_id), state, log, **changes)
+
+    def _move(self, entry: Entry, state: State, log: str, **changes: Any) -> Entry:
+        if entry.running and changes.get("running") is not False:
+            raise OutOfTurn(f"the script of request {entry.id} is running: only its end can change that")
+        if state not in NEXT[entry.state] | ENDED_EARLY:
+            raise OutOfTurn(f"request {entry.id} is {entry.state}: it cannot become {state}")
+        return self._put(replace(entry, state=state, updated=self._clock(), **changes), log)
+
+    def _put(self, entry: Entry, log: str) -> Entry:
+        entry = replace(entry, record=replace(entry.record, logs=(*entry.record.logs, log)))
+        self._keep(entry)
+        self._entries[entry.id] = entry
+        self._listeners.emit(entry)
+        return entry
+
+    def _forget(self) -> None:
+        ended = [entry.id for entry in self._entries.values() if entry.ended]
+        for request_id in ended[: max(0, len(ended) - KEEP_COUNT)]:
+            del self._entries[request_id]
+
+
+_VOID: Mapping[str, Any] = {"yes": None, "revision": None, "summary": "", "reason": ""}
+
+
+def _same(one: InjectScriptRequest, other: InjectScriptRequest) -> bool:
+    """Whether two requests ask for the same, whatever their id and time."""
+    return replace(one, id="", timestamp=0.0) == replace(other, id="", timestamp=0.0)

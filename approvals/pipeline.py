@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The way of a request, step by step, on the event loop of its caller: check, rehearse, ask, run.
+
+What may follow what, and that a yes counts once, is for `approvals.desk` to say. Only preparing a rehearsal
+and the run itself take Blender's main thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+from .. import approvals
+from ..base import main_thread, settings
+from ..base.errors import (
+    Breakout,
+    BridgeError,
+    ExternalServiceError,
+    LimitExceeded,
+    NeedsRehearsal,
+    PolicyError,
+)
+from ..sandbox.facts.policy import policy
+from ..sandbox.guard.measured import Measured
+from ..sandbox.language.compile import Finding, ScriptRefused
+from ..sandbox.reference import rna
+from ..sandbox.rehearsal import rehearse
+from ..sandbox.rehearsal.report import as_result, as_text
+from ..sandbox.run import execute
+from ..sandbox.run.validate import validate
+from ..scene import events
+from .caller import Caller
+from .consent import PENDING, answer, desk, require_somebody, submit, why_not, working_on
+from .desk import SceneChanged, new_id
+from .extract import extract
+from .request import Entry, Mode, Tool
+
+__all__ = (
+    "Refused",
+    "check",
+    "desk",
+    "dry_run",
+    "pending",
+    "request_for",
+    "run",
+    "script_of",
+    "working_on",
+)
+
+T = TypeVar("T")
+
+_LONGEST_SCRIPT_SHOWN = 20_000
+#: Operators, modules and warnings that a question names.
+_MOST_NAMES = 12
+
+
+class Refused(PolicyError):
+    """The script goes no further; `facts` are added to the structured result, `text` is what an assistant reads."""
+
+    def __init__(
+        self, message: str, *, code: str, text: str = "", line: int | None = None, **facts: Any
+    ) -> None:
+        super().__init__(message, code=code, line=line)
+        self.text = text
+        self.facts = facts
+
+
+def request_for(
+    context: Caller,
+    tool: Tool,
+    raw: str,
+    *,
+    title: str,
+    mode: Mode = "contextual",
+    level: str | None = None,
+) -> Entry:
+    """Put a request on the desk. Raises PolicyError where nobody can be asked who has to be."""
+    asks = require_somebody(context, tool)
+    return submit(context, tool, raw, title=title, asks=asks, mode=mode, level=level)
+
+
+async def run(context: Caller, entry: Entry, *, wait_seconds: float) -> dict[str, Any]:
+    """Take a request whose script was extracted through to its run; what `execute.run` gives.
+
+    Raises what `execute.run` does, ScriptRefused where the script is not valid, and Refused where it fails in
+    rehearsal or is denied.
+    """
+    now = desk()
+    if _looked_at(entry):
+        await _in_background(context, entry, wait_seconds)
+        if entry.state == "extracted":
+            entry = await check(entry)
+    else:
+        entry = now.validated(entry.id, {})
+    while True:
+        if entry.asks != "nobody":
+            entry = await _agreed(context, entry)
+        elif _looked_at(entry):
+            entry = await _rehearsed(context, entry)
+        try:
+            result = await _on_main_thread(
+                partial(_run_live, entry.id, context.cancelled.is_set), context, changes=True
+            )
+        except SceneChanged:
+            entry = now.get(entry.id)
+            continue
+        except NeedsRehearsal:
+            entry = now.get(entry.id)
+            if entry.ended:
+                raise
+            continue
+        return result if entry.asks == "nobody" else {**result, "request_id": entry.id}
+
+
+def _looked_at(entry: Entry) -> bool:
+    """Whether it is checked and rehearsed before it runs.
+
+    That is what somebody is asked about, what makes more than an estimate allows, and all where the settings say so.
+    """
+    return entry.asks != "nobody" or bool(entry.closer) or settings.current().rehearse == "always"
+
+
+async def dry_run(context: Caller, script: str, title: str, level: str | None = None) -> dict[str, Any]:
+    """What `execute.run` says of a script without running it; nobody has to be asked for that.
+
+    Raises what it does, ScriptRefused with all that is wrong with the script among it.
+    """
+    check_only = partial(
+        execute.run,
+        script,
+        request_id=new_id(),
+        title=title,
+        requester=context.client.name,
+        client_id=context.client.id,
+        level=level,
+        dry_run=True,
+    )
+    return await _on_main_thread(check_only, context)
+
+
+# --- extract and validate -------------------------------------------------------------------------------------
+
+
+async def check(entry: Entry) -> Entry:
+    """Validate the script of a request. Raises ScriptRefused with the errors and their lines."""
+    chosen = execute.check(entry.script, entry.request.level)
+    if chosen == "arithmetic":
+        return desk().validated(entry.id, {})
+    index = await asyncio.wrap_future(main_thread.run(rna.current, changes=False, label="validation"))
+    found = await asyncio.to_thread(validate, entry.script, index, policy(chosen))
+    entry = desk().validated(entry.id, found.to_dict())
+    if not found.is_valid:
+        raise ScriptRefused(found.errors)
+    return entry
+
+
+def script_of(entry: Entry, answer: str | Mapping[str, Any]) -> Entry:
+    """Find the script in an answer, or take it as it is in the mode `contextual`. Raises NoScript."""
+    if entry.request.mode == "contextual" and isinstance(answer, str):
+        return desk().extracted(entry.id, answer)
+    return desk().extracted(entry.id, extract(answer).script)
+
+
+# --- rehearse and ask -----------------------------------------------------------------------------------------
+
+
+async def _agreed(context: Caller, entry: Entry) -> Entry:
+    """The request, once the user has said yes to what was rehearsed. Raises Refused for a no."""
+    if entry.state == "waiting" and entry.revision != await _on_main_thread(events.settled, context):
+        entry = desk().outdated(entry.id)
+    if entry.state == "validated":
+        entry = await _rehearsed(context, entry)
+    if entry.state == "waiting":
+        await context.progress(2, 3, "Waiting for the user's yes")
+        # The key has the revision: an answer of before the scene changed is no answer now.
+        entry = await answer(context, entry, _question(entry), key=f"apply-{entry.revision}")
+    if entry.state != "confirmed":
+        raise Refused(why_not(entry), code=entry.state)
+    return entry
+
+
+async def _rehearsed(context: Caller, entry: Entry) -> Entry:
+    """Rehearse, and put the question on the desk where there is one."""
+    now = desk()
+    obligatory = entry.request.tool == "inject_bpy_script" or entry.asks == "nobody" or bool(entry.closer)
+    if not obligatory and settings.current().rehearse == "never":
+        revision = await _on_main_thread(events.settled, context)
+        return now.ask(entry.id, revision=revision, unrehearsed=_unrehearsed(entry, "the settings say so."))
+    try:
+        revision, prepared = await _on_main_thread(_prepare, context)
+        await context.progress(1, 3, "Copied the scene; rehearsing the script on the copy")
+        done = await asyncio.to_thread(
+            partial(
+                rehearse.rehearse,
+                prepared,
+                entry.script,
+                title=entry.title,
+                level=entry.request.level,
+                pictures=entry.asks == "panel",
+                cancelled=context.cancelled.is_set,
+            )
+        )
+    except ExternalServiceError as error:
+        if obligatory:
+            now.reject(entry.id, f"it cannot be rehearsed: {error}")
+            if entry.closer:
+                raise LimitExceeded(
+                    f"{entry.closer}. It cannot be rehearsed: {error}", limit="geometry"
+                ) from error
+            raise Refused(
+                f"the script cannot be rehearsed, so it may not run in the open scene: {error}",
+                code="rehearsal",
+            ) from error
+        revision = await _on_main_thread(events.settled, context)
+        return now.ask(entry.id, revision=revision, unrehearsed=_unrehearsed(entry, str(error)))
+    report = done.report
+    if report["outcome"] != "success":
+        now.failed_in_rehearsal(entry.id, dict(report))
+        found = as_result(report)
+        told = {name: found[name] for name in ("error", "cause", "line") if name in found}
+        why = f"{entry.closer}. " if entry.closer else ""
+        if entry.closer and told.get("error") == ExternalServiceError.__name__:
+            # Blender did not survive making what was estimated: the estimate was right.
+            told |= {"error": LimitExceeded.__name__, "cause": LimitExceeded.__name__}
+        raise Refused(why + report["message"], code="rehearsal", text=why + as_text(report), **told)
+    for when, picture in done.pictures.items():
+        _keep_picture(entry.id, when, picture)
+    entry = now.rehearsed(entry.id, dict(report), as_text(report), revision)
+    return entry if entry.asks == "nobody" else now.ask(entry.id, revision=revision)
+
+
+def _keep_picture(request_id: str, when: str, picture: bytes) -> None:
+    kept = approvals.store()
+    if kept is not None:
+        kept.picture(request_id, when, picture)
+
+
+def _unrehearsed(entry: Entry, why: str) -> str:
+    """What the user is told of a script that was not tried: what will happen, and what its text says of it."""
+    found = entry.validation or {}
+    lines = [
+        f"This was not rehearsed: {why}",
+        "",
+        "If you agree, it runs in the open scene at once, as one undo step and for at most "
+        f"{settings.current().time_limit(rehearsed=False):g} s. If it fails or takes longer, everything is as before. "
+        "What it changes is not known beforehand.",
+    ]
+    operators = [f"bpy.ops.{name}" for name in found.get("operator_list", ())]
+    for what, names in (("It calls", operators), ("It imports", list(found.get("imports", ())))):
+        if names:
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            lines.append(f"{what} {', '.join(names[:_MOST_NAMES])}{more}.")
+    warnings = [Finding(**warning) for warning in found.get("warnings", ())[:_MOST_NAMES]]
+    return "\n".join(
+        [*lines, *(["", "Take note:"] if warnings else []), *(f"  ! {each}" for each in warnings)]
+    )
+
+
+def _question(entry: Entry) -> str:
+    script = entry.script
+    if len(script) > _LONGEST_SCRIPT_SHOWN:
+        script = f"{script[:_LONGEST_SCRIPT_SHOWN]}\n… ({len(script):,} characters in all)"
+    return (
+        f"{entry.request.requester} wants to run “{entry.title}” in the open scene.\n\n"
+        f"{entry.summary}\n\nThe script:\n{script}"
+    )
+
+
+async def _in_background(context: Caller, entry: Entry, wait_seconds: float) -> None:
+    """Answer `pending` after a while. A client that is itself asked must not be answered before it has asked."""
+    if entry.asks == "panel" or context.takes_tasks:
+        await context.background(
+            "request",
+            entry.title,
+            job_id=entry.id,
+            wait_seconds=wait_seconds,
+            request_id=entry.id,
+            message=PENDING.format(id=entry.id),
+        )
+
+
+def pending(entry: Entry) -> dict[str, Any]:
+    """The answer to a call that repeats one that is under way."""
+    message = PENDING.format(id=entry.id)
+    return {"status": "pending", "request_id": entry.id, "job_id": entry.id, "message": message}
+
+
+# --- on Blender's main thread ---------------------------------------------------------------------------------
+
+
+async def _on_main_thread(do: Callable[[], T], context: Caller, *, changes: bool = False) -> T:
+    work = main_thread.run(do, changes=changes, cancelled=context.cancelled, label="the request")
+    return await asyncio.wrap_future(work)
+
+
+def _prepare() -> tuple[int, rehearse.Prepared]:
+    events.settled()
+    prepared = rehearse.prepare()
+    return events.revision(), prepared
+
+
+def _run_live(request_id: str, cancelled: Callable[[], bool]) -> dict[str, Any]:
+    """The one run of a request; whatever becomes of it is on the desk, also when nobody waits for it any more."""
+    now = desk()
+    if now.get(request_id).asks == "nobody":
+        revision = events.settled() if now.get(request_id).revision is not None else events.revision()
+        now.permit(request_id, revision=revision)
+    else:
+        revision = events.settled()
+    entry = now.take(request_id, revision=revision)
+    try:
+        result = execute.run(
+            entry.script,
+            request_id=entry.id,
+            title=entry.title,
+            requester=entry.request.requester,
+            client_id=entry.request.client_id,
+            level=entry.request.level,
+            cancelled=cancelled,
+            rehearsed=entry.record.sandbox_result is not None,
+            growth=Measured.of(entry.record.sandbox_result),
+        )
+    except NeedsRehearsal as error:
+        if entry.record.sandbox_result is None:
+            now.postponed(request_id, str(error))
+        else:
+            now.failed(request_id, str(error))
+        raise
+    except BridgeError as error:
+        now.failed(request_id, str(error), broke_out=isinstance(error, Breakout))
+        raise
+    now.applied(request_id, result, revision=events.settled(quick=entry.asks == "nobody"))
+    return result

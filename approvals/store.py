@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What lasts of a request: its records in the journal, and a folder `requests/<id>/` with `in/` and `out/`.
+
+`in/` has what the assistant sent; `out/` the script, the validation, the rehearsal with its pictures and the
+record of states and decisions. So a Blender that was killed is followed by one that knows what was waiting. Only the
+user may read it, and tokens, keys and passwords are left out of it, as in the journal.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ..base import journal, settings
+from .request import Entry, from_dict, to_dict
+
+__all__ = ("Store",)
+
+_RECORD = "record.json"
+
+_log = logging.getLogger(__name__)
+
+
+class Store:
+    """Keeps requests in `folder`. `lives(pid)` says whether that process is still there."""
+
+    def __init__(self, folder: Path, lives: Callable[[int], bool]) -> None:
+        self.folder = folder
+        self._lives = lives
+
+    def keep(self, entry: Entry) -> None:
+        """Write what is about to become of a request. Raises JournalError where it cannot be kept.
+
+        What runs unasked has its records in the journal from the run itself; what was found before it is kept here.
+        """
+        now, newest = settings.current(), entry.record.logs[-1]
+        alert = entry.broke_out if entry.state == "failed" and not entry.undone else ""
+        if entry.alert and newest.startswith("script found"):
+            alert = f"the script tries to use {entry.alert}, outside of Blender"
+        if alert:
+            journal.current().write(
+                "alert",
+                request_id=entry.id,
+                client=entry.request.client_id,
+                requester=entry.request.requester,
+                message=alert[:2000],
+            )
+        found = _found(entry)
+        if entry.asks == "nobody" and not entry.undone and not found:
+            return
+        about = {"requester": entry.request.requester, "tool": entry.request.tool, "title": entry.title}
+        first = len(entry.record.logs) == 1
+        raw = {"answer": entry.request.script_raw} if entry.state == "received" and now.journal_code else {}
+        journal.current().write(
+            "request_undone" if entry.undone else f"request_{entry.state}",
+            request_id=entry.id,
+            client=entry.request.client_id,
+            **(about if first else {}),
+            **raw,
+            **({"sha256": entry.sha256} if entry.script else {}),
+            **found,
+            log=newest[:2000],
+        )
+        if entry.asks == "nobody":
+            return
+        try:
+            self._write(entry, with_code=now.journal_code)
+        except OSError as error:
+            raise journal.JournalError(f"the request cannot be kept in {self.folder}: {error}") from error
+
+    def picture(self, request_id: str, when: str, data: bytes) -> None:
+        """Keep a picture of the rehearsal, `when` being `before` or `after`."""
+        try:
+            _write(self.picture_path(request_id, when), data)
+        except OSError as error:
+            _log.warning("a picture of request %s was not kept: %s", request_id, error)
+
+    def picture_path(self, request_id: str, when: str) -> Path:
+        """Where that picture is, if there is one."""
+        return self.folder / request_id / "out" / f"{when}.png"
+
+    def load(self) -> list[Entry]:
+        """Requests of Blenders that are gone, oldest first; what is older than the journal is deleted."""
+        oldest = time.time() - 86400.0 * settings.current().journal_days
+        found = []
+        for folder, record in self._records():
+            if record.stat().st_mtime < oldest:
+                shutil.rmtree(folder, ignore_errors=True)
+                continue
+            try:
+                values = json.loads(record.read_text(encoding="utf-8"))
+                pid = values.pop("pid")
+                entry = from_dict(values)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                _log.warning("%s is left out: %s", record, error)
+                continue
+            if entry.ended or pid == os.getpid() or not self._lives(pid):
+                found.append(entry)
+        return sorted(found, key=lambda entry: entry.request.timestamp)
+
+    def _records(self) -> Iterator[tuple[Path, Path]]:
+        for folder in self.folder.glob("*"):
+            record = folder / "out" / _RECORD
+            if record.is_file():
+                yield folder, record
+
+    def _write(self, entry: Entry, *, with_code: bool) -> None:
+        folder = self.folder / entry.id
+        for part in (self.folder, folder, folder / "in", folder / "out"):
+            part.mkdir(mode=0o700, parents=True, exist_ok=True)
+        values = to_dict(entry) | {"pid": os.getpid()}
+        if not with_code:
+            values["script"] = values["request"]["script_raw"] = ""
+        files = {
+            "in/answer.txt": entry.request.script_raw if with_code else "",
+            "out/script.py": entry.script if with_code else "",
+            "out/validation.json": _json(entry.validation) if entry.validation else "",
+            "out/rehearsal.json": _json(entry.record.sandbox_result) if entry.record.sandbox_result else "",
+        }
+        for name, text in files.items():
+            if text:
+                text = journal.without_secrets(text, as_json=name.endswith(".json"))
+                _write(folder / name, text.encode("utf-8", "surrogatepass"))
+        part = folder / "out" / (_RECORD + ".new")
+        _write(part, journal.without_secrets(_json(values), as_json=True).encode())
+        part.replace(folder / "out" / _RECORD)
+
+
+def _found(entry: Entry) -> dict[str, Any]:
+    """What the step that the request has just taken found: the validation, or the report of the rehearsal.
+
+    Without what the script gave and printed, which its folder has.
+    """
+    newest = entry.record.logs[-1]
+    if newest in ("valid", "checked, and not valid"):
+        return {"validation": entry.validation} if entry.validation else {}
+    if entry.record.sandbox_result and newest.startswith(("rehearsed", "failed in rehearsal")):
+        report = entry.record.sandbox_result
+        return {"rehearsal": {name: report[name] for name in report if name not in ("result", "stdout")}}
+    return {}
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file that only the user may read."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, default=str)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the bridge keeps its data: the folder that Blender gives this extension."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+
+from . import journal, settings
+
+__all__ = ("register", "system_policy", "unregister", "user_folder")
+
+_POLICY = "mcp_bridge_policy.toml"
+
+
+def user_folder() -> Path:
+    """This extension's own folder, made when it is not there yet; it survives updates of the extension."""
+    return Path(bpy.utils.extension_path_user((__package__ or "").rpartition(".")[0], create=True))
+
+
+def system_policy() -> Path:
+    """Where a studio's policy file lies: in the `extensions` folder of Blender's installation, or in the one that
+    BLENDER_SYSTEM_EXTENSIONS names.
+    """
+    folder = bpy.utils.system_resource("EXTENSIONS")  # type: ignore[attr-defined] # the stubs lack it
+    return Path(folder or Path(bpy.utils.resource_path("SYSTEM")) / "extensions") / _POLICY
+
+
+def register() -> None:
+    """Tell the rooms without `bpy` where they keep, and find, what they need."""
+    journal.configure(user_folder() / "audit")
+    settings.set_system_policy(system_policy())
+
+
+def unregister() -> None:
+    """Nothing is left behind but the data."""

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One registry of long work: requests, rehearsals, renders, downloads.
+
+Whatever takes longer than a call may wait is a job: it has an id, reports progress, can be cancelled, and keeps
+its result until it is forgotten. States are those of the MCP tasks extension. Pure and safe to use from any thread.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from .errors import InvalidParamsError
+from .signal import Signal
+
+__all__ = ("ENDED", "Job", "JobHandle", "Jobs", "State", "registry")
+
+State = Literal["working", "input_required", "completed", "failed", "cancelled"]
+ENDED: frozenset[State] = frozenset({"completed", "failed", "cancelled"})
+assert frozenset(get_args(State)) > ENDED
+
+#: Ended jobs are kept this long (seconds) and this many of them, so that a client that went away can ask again.
+KEEP_S = 3600.0
+KEEP_COUNT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as it is at one moment. `created` and `updated` are seconds since the epoch."""
+
+    id: str
+    kind: str
+    title: str
+    #: The id of the client whose job it is; only that client sees it.
+    owner: str
+    state: State
+    created: float
+    updated: float
+    progress: float = 0.0
+    total: float | None = None
+    message: str = ""
+    result: Any = None
+    error: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+
+@dataclass(slots=True)
+class _Entry:
+    job: Job
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    on_cancel: Callable[[], None] | None = None
+
+
+class JobHandle:
+    """What the work itself holds: reports progress, learns of a cancel, ends the job."""
+
+    def __init__(self, jobs: Jobs, entry: _Entry) -> None:
+        self._jobs = jobs
+        self._entry = entry
+        self.id = entry.job.id
+
+    @property
+    def cancelled(self) -> threading.Event:
+        """Set once somebody cancels the job."""
+        return self._entry.cancelled
+
+    def report(self, progress: float, total: float | None = None, message: str = "") -> None:
+        """Tell how far the work is. What does not go further than the last report only renews the message."""
+        self._jobs._change(
+            self._entry,
+            lambda job: replace(
+                job,
+                progress=max(progress, job.progress),
+                total=total or job.total,
+                message=message or job.message,
+            ),
+        )
+
+    def wait_for_input(self, message: str) -> None:
+        """The job goes on only when somebody answers."""
+        self._jobs._change(self._entry, lambda job: replace(job, state="input_required", message=message))
+
+    def resume(self) -> None:
+        """Somebody answered: the job works again."""
+        self._jobs._change(self._entry, lambda job: replace(job, state="working", message=""))
+
+    def complete(self, result: Any) -> None:
+        """End well. Of several ends the first one counts."""
+        self._jobs._change(self._entry, lambda job: replace(job, state="completed", result=result))
+
+    def fail(self, error: str, result: Any = None) -> None:
+        """End with an error that a person can read."""
+        self._jobs._change(self._entry, lambda job: replace(job, state="failed", error=error, result=result))
+
+    def on_cancel(self, act: Callable[[], None]) -> None:
+        """Call `act` when the job is cancelled, at once if it already was; from whichever thread cancels."""
+        self._entry.on_cancel = act
+        if self._entry.cancelled.is_set():
+            act()
+
+
+class Jobs:
+    """The registry. `clock` gives seconds since the epoch."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._entries: dict[str, _Entry] = {}
+        self._listeners: Signal[[Job]] = Signal()
+        self._lock = threading.RLock()
+
+    def begin(self, kind: str, title: str, owner: str, *, job_id: str | None = None) -> JobHandle:
+        """Register work that is about to start."""
+        now = self._clock()
+        job = Job(job_id or secrets.token_urlsafe(12), kind, title, owner, "working", now, now)
+        entry = _Entry(job)
+        with self._lock:
+            self._forget(now)
+            self._entries[job.id] = entry
+        self._listeners.emit(job)
+        return JobHandle(self, entry)
+
+    def get(self, job_id: str, owner: str) -> Job:
+        """The job as it is now. Raises InvalidParamsError when this owner has no such job."""
+        return self._entry(job_id, owner).job
+
+    def list(self, owner: str) -> list[Job]:
+        """This owner's jobs, the newest first."""
+        with self._lock:
+            found = [entry.job for entry in self._entries.values() if entry.job.owner == owner]
+        return found[::-1]
+
+    def cancel(self, job_id: str, owner: str) -> Job:
+        """Ask the work to stop; the job counts as cancelled from now on. One that has ended stays as it is."""
+        entry = self._entry(job_id, owner)
+        with self._lock:
+            ended = entry.job.ended
+            self._change(entry, lambda job: replace(job, state="cancelled", error="Cancelled"))
+        if not ended:
+            entry.cancelled.set()
+            if entry.on_cancel is not None:
+                entry.on_cancel()
+        return entry.job
+
+    def cancel_all(self) -> None:
+        """The bridge stops: so does all its work."""
+        with self._lock:
+            open_jobs = [entry.job for entry in self._entries.values() if not entry.job.ended]
+        for job in open_jobs:
+            self.cancel(job.id, job.owner)
+
+    def listen(self, listener: Callable[[Job], None]) -> Callable[[], None]:
+        """Call `listener` after each change, from whichever thread made it. Gives the function that ends this."""
+        return self._listeners.connect(listener)
+
+    def _entry(self, job_id: str, owner: str) -> _Entry:
+        with self._lock:
+            entry = self._entries.get(job_id)
+        if entry is None or entry.job.owner != owner:
+            raise InvalidParamsError(f"There is no job {job_id!r}. list_jobs shows yours.")
+        return entry
+
+    def _change(self, entry: _Entry, change: Callable[[Job], Job]) -> None:
+        with self._lock:
+            if entry.job.ended:
+                return
+            entry.job = job = replace(change(entry.job), updated=self._clock())
+        self._listeners.emit(job)
+
+    def _forget(self, now: float) -> None:
+        ended = [entry.job for entry in self._entries.values() if entry.job.ended]
+        for index, job in enumerate(reversed(ended)):
+            if index >= KEEP_COUNT or now - job.updated > KEEP_S:
+                del self._entries[job.id]
+
+
+#: The jobs of this Blender.
+registry = Jobs()

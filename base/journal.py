@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The audit journal: what was asked, decided and done, one JSON object a line.
+
+A record is on disk before the effect that it describes happens; one that says how something ended is written at once,
+so that it outlives Blender, and is on disk with the next. Every process writes a chain of its own:
+`chain` names it, `n` counts from 1, and `hash` covers the record and the hash before it, so that a missing or
+altered record shows. Several Blenders share one file; each line is one append. `heads/CHAIN.json` has a chain's last
+number and hash, so that a tail that was cut off shows; `anchors.jsonl` has those of chains whose beginning has expired.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from . import settings, tracing
+from .errors import ExternalServiceError, SettingsError
+
+__all__ = (
+    "ANCHORS",
+    "FILE_NAME",
+    "HEADS",
+    "Journal",
+    "JournalError",
+    "configure",
+    "current",
+    "verify",
+    "verify_folder",
+    "without_secrets",
+)
+
+FILE_NAME = "blender_mcp_execute.log"
+#: The folder of the chains' heads, and the file of the heads of what has expired.
+HEADS, ANCHORS = "heads", "anchors.jsonl"
+_START = "0" * 64
+
+
+class JournalError(ExternalServiceError):
+    """The journal cannot be written: nothing that would have to be recorded may happen."""
+
+
+class Journal:
+    """Appends records to `folder / FILE_NAME`, rotated daily (UTC), kept for `keep_days` days.
+
+    Without `keep_days` the settings say it at each rotation; while they are unusable nothing is deleted. `clock` gives
+    seconds since the epoch. Safe to use from several threads and processes.
+    """
+
+    def __init__(
+        self, folder: Path, *, keep_days: int | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.folder = folder
+        self.path = folder / FILE_NAME
+        self.chain = secrets.token_hex(8)
+        self._keep_days = keep_days
+        self._clock = clock
+        self._count = 0
+        self._head = _START
+        self._torn = False
+        self._lock = threading.Lock()
+
+    def write(self, event: str, **fields: Any) -> dict[str, Any]:
+        """Append one record and return it once it is on the disk.
+
+        `fields` are JSON values; tokens and keys in them are left out. Raises JournalError when the record cannot
+        be kept.
+        """
+        return self._record(event, fields, flush=True)
+
+    def note(self, event: str, **fields: Any) -> dict[str, Any]:
+        """As `write`, for what has happened already: handed to the system, which writes it out when it likes."""
+        return self._record(event, fields, flush=False)
+
+    def _record(self, event: str, fields: dict[str, Any], *, flush: bool) -> dict[str, Any]:
+        with self._lock:
+            now = datetime.fromtimestamp(self._clock(), UTC)
+            record: dict[str, Any] = {
+                "time": now.isoformat(timespec="milliseconds"),
+                "event": event,
+                **_redacted(fields),
+                **tracing.fields(),
+                "pid": os.getpid(),
+                "chain": self.chain,
+                "n": self._count + 1,
+            }
+            record["hash"] = _digest(self._head, record)
+            line = json.dumps(record, separators=(",", ":"), default=str) + "\n"
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                self._rotate(now)
+                self._append(line.encode(), flush)
+                self._count, self._head = self._count + 1, record["hash"]
+                self._write_head()
+            except OSError as error:
+                raise JournalError(
+                    f"The journal {self.path} cannot be written ({error.strerror or error}), "
+                    "so nothing is run. Free some disk space or mend the folder's permissions."
+                ) from error
+            return record
+
+    def _write_head(self) -> None:
+        """Overwrite, in place: it only ever gets longer, and is there whenever somebody looks."""
+        text = json.dumps({"chain": self.chain, "n": self._count, "hash": self._head})
+        path = self.folder / HEADS / f"{self.chain}.json"
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            os.write(descriptor, text.encode())
+        finally:
+            os.close(descriptor)
+
+    def _append(self, data: bytes, flush: bool) -> None:
+        descriptor = os.open(
+            self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600
+        )
+        try:
+            if self._torn:
+                data = b"\n" + data  # a full disk left half a line
+            written = os.write(descriptor, data)
+            self._torn = written != len(data)
+            if written != len(data):
+                raise OSError(f"only {written} of {len(data)} bytes were written")
+            if flush:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _rotate(self, now: datetime) -> None:
+        """Put yesterday's file aside under its date. Whoever comes first does it; a rename is atomic."""
+        try:
+            last = datetime.fromtimestamp(self.path.stat().st_mtime, UTC).date()
+        except FileNotFoundError:
+            return
+        if last >= now.date():
+            return
+        with contextlib.suppress(FileNotFoundError):  # another Blender was quicker
+            dated = self.path.with_name(f"{FILE_NAME}.{last.isoformat()}")
+            if not dated.exists():
+                self.path.rename(dated)
+        try:
+            keep_days = self._keep_days or settings.current().journal_days
+        except SettingsError:
+            return
+        oldest = (now.date() - timedelta(days=keep_days)).isoformat()
+        for path in sorted(self.folder.glob(f"{FILE_NAME}.*")):  # the oldest first: the last anchor counts
+            if path.name.removeprefix(f"{FILE_NAME}.") < oldest:
+                self._expire(path)
+
+    def _expire(self, path: Path) -> None:
+        """Delete a day; its chains leave anchors, from which those that go on can be followed."""
+        try:
+            ends = _Check().read(path).ends
+        except FileNotFoundError:
+            return  # another Blender was quicker
+        anchors = [
+            json.dumps({"chain": chain, "n": count, "hash": digest}) + "\n"
+            for chain, (count, digest) in ends.items()
+        ]
+        if anchors:
+            with (self.folder / ANCHORS).open("a", encoding="utf-8") as file:
+                file.writelines(anchors)
+        for chain, end in _heads(self.folder).items():
+            if ends.get(chain) == end:  # nothing of it is left; a Blender that is still there writes it anew
+                (self.folder / HEADS / f"{chain}.json").unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+
+
+_LEFT_OUT = "(left out)"
+#: What looks like a token or a key wherever it stands, and what is called a password, token or key where it is set.
+_LIKE_A_KEY = re.compile(
+    r"\b(?:sk|pk|ghp|gho|glpat|hf|xox[abp])[-_][\w-]{16,}|(?<=Bearer )[\w.~+/-]{16,}|(?<=token=)[\w-]{16,}"
+)
+_SET = re.compile(
+    r"""(\b\w*(?:password|passwd|api_?key|secret|token)\\?["']?\s*[:=]\s*\\?["'])[^"'\\\s]{4,}(?=\\?["'])""",
+    re.IGNORECASE,
+)
+_SHORTEST_SECRET = 8
+
+
+def without_secrets(text: str, *, as_json: bool = False) -> str:
+    """`text` without the tokens and keys of the settings, and without what looks like one; for all that is kept."""
+    text = _SET.sub(rf"\1{_LEFT_OUT}", _LIKE_A_KEY.sub(_LEFT_OUT, text))
+    for secret in settings.secrets():
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(json.dumps(secret)[1:-1] if as_json else secret, _LEFT_OUT)
+    return text
+
+
+def _redacted(fields: dict[str, Any]) -> dict[str, Any]:
+    text = json.dumps(fields, default=str)
+    clean = without_secrets(text, as_json=True)
+    redacted: dict[str, Any] = fields if clean == text else json.loads(clean)
+    return redacted
+
+
+def _digest(previous: str, record: dict[str, Any]) -> str:
+    body = {key: value for key, value in record.items() if key != "hash"}
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(previous.encode() + text.encode()).hexdigest()
+
+
+_End = tuple[int, str]
+
+
+class _Check:
+    """Follows the chains through lines; `ends` has the last number and hash of each, `findings` what is wrong."""
+
+    def __init__(self, anchors: Mapping[str, _End] | None = None) -> None:
+        self.findings: list[str] = []
+        self.ends: dict[str, _End] = {}
+        self._anchors = anchors
+
+    def read(self, path: Path) -> _Check:
+        """Follow through a file. Raises OSError."""
+        with path.open(encoding="utf-8", errors="replace") as file:
+            self.follow(file, f"{path.name}, ")
+        return self
+
+    def follow(self, lines: Iterable[str], where: str = "") -> None:
+        """Follow through the lines of `where`."""
+        for number, line in enumerate(lines, 1):
+            said = self._record(line)
+            if said:
+                self.findings.append(f"{where}line {number}: {said}")
+
+    def _record(self, line: str) -> str:
+        try:
+            record = json.loads(line)
+            chain, count, digest = record["chain"], record["n"], record["hash"]
+        except (ValueError, KeyError, TypeError):
+            return "not a journal record"
+        last, head = self.ends.get(chain) or self._before(chain, count)
+        self.ends[chain] = (count, digest)
+        if count != last + 1:
+            return f"chain {chain} goes from record {last} to {count}"
+        if head and digest != _digest(head, record):
+            return f"record {count} of chain {chain} was altered"
+        return ""
+
+    def _before(self, chain: str, count: int) -> _End:
+        """What comes before the first record that there is: the start, an anchor, or, without anchors, anything."""
+        if count == 1:
+            return 0, _START
+        return (count - 1, "") if self._anchors is None else self._anchors.get(chain, (0, _START))
+
+
+def verify(lines: Iterator[str]) -> list[str]:
+    """What is wrong with these journal lines, oldest first; empty when every chain is whole.
+
+    A chain that starts after its first record was cut by rotation and expiry; it is checked from there on.
+    """
+    check = _Check()
+    check.follow(lines)
+    return check.findings
+
+
+def verify_folder(folder: Path) -> list[str]:
+    """What is wrong with the whole journal in `folder`, oldest first: altered, missing and cut-off records.
+
+    Other Blenders may go on writing meanwhile.
+    """
+    heads = _heads(folder)  # first: what is written meanwhile is only more than they say
+    anchors = _ends(folder / ANCHORS)
+    check = _Check(anchors)
+    for path in (*sorted(folder.glob(f"{FILE_NAME}.*")), folder / FILE_NAME):
+        with contextlib.suppress(FileNotFoundError):
+            check.read(path)
+    for chain, (count, _) in sorted(heads.items()):
+        last, _ = check.ends.get(chain) or anchors.get(chain, (0, ""))
+        if last < count:
+            check.findings.append(f"chain {chain} ends with record {last} of {count}: the rest is missing")
+    for chain in sorted(check.ends.keys() - heads.keys()):
+        check.findings.append(
+            f"chain {chain} has no head in {HEADS}: whether its end is there cannot be told"
+        )
+    return check.findings
+
+
+def _heads(folder: Path) -> dict[str, _End]:
+    """The last number and hash of each chain, as `heads/` has them."""
+    found: dict[str, _End] = {}
+    for path in (folder / HEADS).glob("*.json"):
+        found |= _ends(path)
+    return found
+
+
+def _ends(path: Path) -> dict[str, _End]:
+    """Chain -> number and hash, from a file with one of them a line; a line that is none counts as missing."""
+    found: dict[str, _End] = {}
+    with contextlib.suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                end = json.loads(line)
+                found[str(end["chain"])] = (int(end["n"]), str(end["hash"]))
+    return found
+
+
+_current: Journal | None = None
+
+
+def configure(folder: Path) -> Journal:
+    """Make the journal of this process in `folder`; `current` gives it from then on."""
+    global _current
+    if _current is None or _current.folder != folder:
+        _current = Journal(folder)
+    return _current
+
+
+def current() -> Journal:
+    """This process's journal. Raises JournalError when none was configured."""
+    if _current is None:
+        raise JournalError("There is no journal yet, so nothing is run: the extension is not enabled.")
+    return _current

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Spans as OTLP/HTTP JSON, sent in batches by a thread of their own: never in the way of the work that they tell of.
+
+Source of the form: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding and `trace.proto`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from . import threads
+from .errors import BridgeError
+from .tracing import Attribute, Span
+
+__all__ = ("Counts", "Exporter", "encode")
+
+#: Spans that may wait, and that one message has at most.
+MOST_WAITING, MOST_AT_ONCE = 2048, 512
+#: Seconds after which what waits is sent, and that the last message may take when the exporter is closed.
+EVERY_S, LAST_S = 5.0, 2.0
+
+_KINDS = {"internal": 1, "server": 2, "client": 3}
+_ERROR = 2
+
+_log = logging.getLogger(__name__)
+
+#: Sends one message, and gives how many of its spans were rejected. Raises BridgeError. The flag ends it early.
+Send = Callable[[bytes, threading.Event], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What became of spans: `exported`; `dropped`, as too many waited; `failed`, as they could not be sent."""
+
+    exported: int = 0
+    dropped: int = 0
+    failed: int = 0
+
+
+class Exporter:
+    """Takes spans from any thread and sends them. `close` sends what is left."""
+
+    def __init__(
+        self, send: Send, resource: Mapping[str, Attribute], *, every_s: float | None = None
+    ) -> None:
+        self._send = send
+        self._resource = resource
+        self._every_s = EVERY_S if every_s is None else every_s
+        self._waiting: deque[Span] = deque()
+        self._counts = Counts()
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._closing = False
+        self._broken_off = threading.Event()
+        self._complained = False
+        self._thread = threads.start(self._work, name="traces")
+
+    @property
+    def counts(self) -> Counts:
+        """What became of the spans so far."""
+        return self._counts
+
+    def add(self, span: Span) -> None:
+        """Have a span sent. Never blocks: while too many wait, further ones are dropped and counted."""
+        if len(self._waiting) >= MOST_WAITING:
+            self._count(dropped=1)
+            return
+        self._waiting.append(span)
+        if len(self._waiting) >= MOST_AT_ONCE:
+            self._wake.set()
+
+    def close(self) -> None:
+        """Send what waits, in `LAST_S` seconds at most; what is left then is counted as failed."""
+        self._closing = True
+        self._wake.set()
+        self._thread.join(LAST_S)
+        self._broken_off.set()
+        self._thread.join(LAST_S)
+        self._count(failed=len(self._waiting))
+        self._waiting.clear()
+
+    def _work(self) -> None:
+        while not self._broken_off.is_set():
+            closing = self._closing
+            self._wake.wait(0.0 if closing else self._every_s)
+            self._wake.clear()
+            while self._waiting and not self._broken_off.is_set():
+                self._send_some()
+            if closing:
+                return
+
+    def _send_some(self) -> None:
+        spans = [self._waiting.popleft() for _ in range(min(MOST_AT_ONCE, len(self._waiting)))]
+        try:
+            rejected = self._send(encode(spans, self._resource), self._broken_off)
+        except BridgeError as error:
+            self._count(failed=len(spans))
+            # Once, at the level of warnings: an address where nobody listens is no reason to fill the log.
+            _log.log(
+                logging.DEBUG if self._complained else logging.WARNING, "traces are not exported: %s", error
+            )
+            self._complained = True
+        else:
+            rejected = min(rejected, len(spans))
+            self._count(exported=len(spans) - rejected, failed=rejected)
+            self._complained = False
+
+    def _count(self, *, exported: int = 0, dropped: int = 0, failed: int = 0) -> None:
+        with self._lock:
+            now = self._counts
+            self._counts = replace(
+                now,
+                exported=now.exported + exported,
+                dropped=now.dropped + dropped,
+                failed=now.failed + failed,
+            )
+
+
+def encode(spans: Sequence[Span], resource: Mapping[str, Attribute]) -> bytes:
+    """An `ExportTraceServiceRequest` in JSON: ids in hexadecimal, 64-bit numbers as texts."""
+    scope = {"name": "mcp_bridge", "version": str(resource.get("service.version", ""))}
+    message = {
+        "resourceSpans": [
+            {
+                "resource": {"attributes": _attributes(resource)},
+                "scopeSpans": [{"scope": scope, "spans": [_span(span) for span in spans]}],
+            }
+        ]
+    }
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def _span(span: Span) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "traceId": span.trace_id,
+        "spanId": span.span_id,
+        "name": span.name,
+        "kind": _KINDS[span.kind],
+        "startTimeUnixNano": str(span.start_ns),
+        "endTimeUnixNano": str(span.end_ns),
+        "attributes": _attributes(span.attributes),
+    }
+    if span.parent_id:
+        found["parentSpanId"] = span.parent_id
+    if span.failed:
+        found["status"] = {"code": _ERROR}
+    return found
+
+
+def _attributes(attributes: Mapping[str, Attribute]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": _value(value)} for key, value in attributes.items()]
+
+
+def _value(value: Attribute) -> dict[str, Any]:
+    match value:
+        case bool():
+            return {"boolValue": value}
+        case int():
+            return {"intValue": str(value)}
+        case float():
+            return {"doubleValue": value}
+    return {"stringValue": value}

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where assistants may read and write files: in the folders that the user named, and nowhere else. No `bpy`.
+
+A path is taken apart before it is used and resolved before it counts: nothing that goes up, over a link, to a
+device, to a stream or to another computer is a place.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+
+from ..base.errors import ExternalServiceError, InvalidParamsError, PolicyError
+from ..base.paths import harmless
+
+__all__ = ("existing", "folder_below", "move", "staging", "target")
+
+_LONGEST = 1000
+_NOWHERE = (
+    "No folder is named for files, so nothing may be read or written. Ask the user to name one in the preferences "
+    "of MCP Bridge (Files > Folders), or in BLENDER_MCP_FOLDERS."
+)
+
+
+def target(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> Path:
+    """The file that `path` names, resolved, for writing; whether there is one already is for the caller to ask.
+
+    `path` is relative to the first of the folders, or absolute and below one of them.
+    Raises PolicyError for a place where nothing may be written, InvalidParamsError for a name that is none.
+    """
+    found = _place(path, folders, suffixes)
+    _require_plain(found, path)
+    return found
+
+
+def existing(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> Path:
+    """The file that `path` names, resolved, for reading. Raises as `target`, and where there is no such file."""
+    found = target(path, folders, suffixes)
+    if not found.is_file():
+        raise InvalidParamsError(f"There is no file {found}.")
+    return found
+
+
+@contextmanager
+def staging(parent: Path, name: str | None = None) -> Iterator[Path]:
+    """A folder beside the target for what is being written: a rename from there is one step.
+
+    By a `name` that nobody else uses, what a crash left of it is removed first.
+    """
+    try:
+        if name is None:
+            folder = Path(tempfile.mkdtemp(prefix=".mcp_bridge_", dir=parent))
+        else:
+            folder = parent / f".mcp_bridge_{name}"
+            shutil.rmtree(folder, ignore_errors=True)  # no link is followed
+            folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise ExternalServiceError(
+            f"Nothing can be written to {parent}: {error.strerror or error}."
+        ) from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def folder_below(parent: Path, folder: Path) -> None:
+    """Make `folder`, which lies below the resolved `parent`. Raises PolicyError where a link is in the way."""
+    made = parent
+    for part in folder.relative_to(parent).parts:
+        made /= part
+        if made.is_symlink():
+            raise PolicyError(f"{made} is a link, so nothing is written there.", code="files")
+        try:
+            made.mkdir(exist_ok=True)
+        except OSError as error:
+            raise ExternalServiceError(f"{made} cannot be made: {error.strerror or error}.") from None
+
+
+def move(source: Path, to: Path, *, overwrite: bool) -> None:
+    """Put a finished file in its place in one step. A file that nobody agreed to overwrite stays.
+
+    Raises PolicyError for such a file, and ExternalServiceError where the disk refuses.
+    """
+    _require_plain(to, to.name)
+    try:
+        if overwrite:
+            os.replace(source, to)
+            return
+        if to.exists():
+            raise PolicyError(f"{to} is there already, and nobody agreed to overwrite it.", code="overwrite")
+        try:
+            os.link(source, to)  # fails where the file has come meanwhile, which a rename does not
+        except FileExistsError:
+            raise PolicyError(
+                f"{to} has come into being meanwhile, and nobody agreed to overwrite it.", code="overwrite"
+            ) from None
+        except OSError:  # a file system without links
+            os.replace(source, to)
+        else:
+            source.unlink()
+    except OSError as error:
+        raise ExternalServiceError(f"{to} cannot be written: {error.strerror or error}.") from None
+
+
+def _place(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> Path:
+    if not folders:
+        raise PolicyError(_NOWHERE, code="files")
+    given = PurePath(path)
+    if not path.strip() or len(path) > _LONGEST or not path.isprintable() or path.startswith(("//", "\\\\")):
+        raise InvalidParamsError(f"The path {path[:80]!r} is none: give a file name such as 'chair.glb'.")
+    if given.suffix.lower() not in suffixes:
+        raise InvalidParamsError(f"{path!r}: the name has to end in {', '.join(sorted(suffixes))}.")
+    for folder in folders:
+        below = _below(given, folder)
+        if below is not None:
+            return _resolved(below, folder, path)
+    raise PolicyError(_outside(path, folders), code="files")
+
+
+def _below(given: PurePath, folder: Path) -> PurePath | None:
+    """The path inside the folder; the folder may be named as the user wrote it, or resolved."""
+    if not given.is_absolute():
+        return None if given.drive or given.root else given
+    for known in (folder, folder.resolve()):
+        if given.is_relative_to(known):
+            return given.relative_to(known)
+    return None
+
+
+def _resolved(below: PurePath, folder: Path, path: str) -> Path:
+    for part in below.parts:
+        if not harmless(part) or part.startswith("."):
+            raise PolicyError(
+                f"{path!r}: {part!r} is no plain name, so this is no place for files.", code="files"
+            )
+    root = folder.resolve()
+    try:
+        parent = (root / below).parent.resolve(strict=True)
+    except OSError:
+        raise InvalidParamsError(f"{path!r}: there is no folder {(root / below).parent}.") from None
+    if not parent.is_relative_to(root):
+        raise PolicyError(f"{path!r} leads out of {folder} over a link, so it is refused.", code="files")
+    if not parent.is_dir():
+        raise InvalidParamsError(f"{path!r}: {parent} is no folder.")
+    return parent / below.name
+
+
+def _require_plain(found: Path, path: str) -> None:
+    """Whatever is there has to be an ordinary file: no link, no device, no folder."""
+    try:
+        kind = found.lstat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InvalidParamsError(f"{path!r} cannot be looked at: {error.strerror or error}.") from None
+    if stat.S_ISLNK(kind):
+        raise PolicyError(f"{path!r} is a link, so it is refused.", code="files")
+    if not stat.S_ISREG(kind):
+        raise PolicyError(f"{path!r} is no ordinary file, so it is refused.", code="files")
+
+
+def _outside(path: str, folders: Sequence[Path]) -> str:
+    named = ", ".join(str(folder) for folder in folders)
+    return f"{path!r} is not in a folder that the user named for files: {named}."

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Blender that renders a copy of the scene, a picture or many, beside the one that the user works in.
+
+Started by `image` and `animation` with the facts of what to render; says how far it is, one answer after the other,
+and leaves the pictures in its folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from array import array
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ("main",)
+
+_SAMPLE = re.compile(r"Sample (\d+)/(\d+)")
+#: Progress is told at most this often, in seconds.
+_PAUSE_S = 0.1
+
+
+def main(facts: dict[str, Any], answer: Callable[[Mapping[str, object]], None]) -> None:
+    """Never returns. `answer` sends one answer to whoever started this."""
+
+    def say(**fields: Any) -> None:
+        answer(fields)
+
+    try:
+        _open(facts["scene"], facts["pixels"])
+        _set(facts)
+        if "frames" in facts:
+            _render_frames(facts, say)
+        else:
+            _watch(say)
+            say(**_render(facts["picture"]))
+    except Exception as error:
+        say(error=f"{type(error).__name__}: {error}"[:2000])
+    os._exit(0)
+
+
+def _open(scene: str, pixels: dict[str, str]) -> None:
+    """Open the copy, with what was painted on its images since they were saved."""
+    import bpy
+
+    bpy.ops.wm.open_mainfile(filepath=scene, load_ui=False, use_scripts=False)
+    for name, file in pixels.items():
+        image: Any = bpy.data.images.get(name)
+        numbers = array("f")
+        numbers.frombytes(Path(file).read_bytes())
+        if image is not None and len(image.pixels) == len(numbers):
+            image.pixels.foreach_set(numbers)
+            image.update()
+
+
+def _set(facts: dict[str, Any]) -> None:
+    import bpy
+
+    scene: Any = bpy.data.scenes[facts["scene_name"]]
+    bpy.context.window.scene = scene
+    render, output = scene.render, scene.render.image_settings
+    render.engine = facts["engine"]
+    render.resolution_x, render.resolution_y = facts["resolution"]
+    render.resolution_percentage = 100
+    render.use_file_extension = True
+    render.filepath = facts["picture"]
+    if hasattr(output, "media_type"):  # Blender 5.0 asks for the kind of output before its format
+        output.media_type = "IMAGE"
+    output.file_format = facts.get("format", "png").upper()
+    output.color_depth = "8"
+    output.quality = 90
+    if facts["camera"]:
+        scene.camera = bpy.data.objects[facts["camera"]]
+    if facts["samples"]:
+        scene.cycles.samples = facts["samples"]
+    if "frame" in facts:
+        scene.frame_set(facts["frame"])
+
+
+def _render_frames(facts: dict[str, Any], say: Any) -> None:
+    """Say so of each frame once its picture is there, named by its number."""
+    import bpy
+
+    scene: Any = bpy.context.scene
+    scene.render.use_persistent_data = True  # what does not move is not prepared again
+    for frame in facts["frames"]:
+        scene.frame_set(frame)
+        scene.render.filepath = f"{facts['picture']}{frame}"
+        answer = _render(scene.render.filepath)
+        say(frame=frame, file=answer["done"], seconds=answer["seconds"], note=answer["note"])
+    say(done="")
+
+
+def _watch(say: Any) -> None:
+    """Tell of each sample, but not more often than anybody can follow."""
+    import bpy
+
+    told = 0.0
+
+    def stats(text: object, *_: object) -> None:
+        nonlocal told
+        found = _SAMPLE.search(str(text))
+        now = time.monotonic()
+        if found and (now - told > _PAUSE_S or found[1] == found[2]):
+            told = now
+            say(progress=int(found[1]), total=int(found[2]))
+
+    bpy.app.handlers.render_stats.append(stats)
+
+
+def _render(picture: str) -> dict[str, Any]:
+    import bpy
+
+    begin, note = time.perf_counter(), ""
+    try:
+        bpy.ops.render.render(write_still=True)
+    except RuntimeError as error:
+        if "denoise" not in str(error).lower():
+            raise
+        # Some builds, such as Debian's, have no denoiser, and every new scene asks for one.
+        note = "not denoised: this Blender was built without a denoiser"
+        scene: Any = bpy.context.scene
+        scene.cycles.use_denoising = False
+        bpy.ops.render.render(write_still=True)
+    written = next((path for path in map(Path(picture).with_suffix, (".png", ".jpg")) if path.exists()), None)
+    if written is None:
+        raise RuntimeError("Blender wrote no picture")
+    return {"done": written.name, "seconds": round(time.perf_counter() - begin, 2), "note": note}

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Renders a picture in a Blender of its own, so that the user's goes on: with progress, and an end to it at any time.
+
+`prepare` takes a copy of the scene, on Blender's main thread; `run` does the rest, on any other one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import threading
+import weakref
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+from typing import Any, Literal
+
+import bpy
+
+from ..base.errors import ExternalServiceError, InvalidParamsError
+from ..sandbox import confinement as supervisor
+from ..sandbox.confinement import Supervisor
+from ..sandbox.confinement.process import Spec
+from ..sandbox.rehearsal import program, snapshot
+from ..scene.describe import find
+from ..scene.picture import Format
+from .pace import Pace
+
+__all__ = ("CHILD", "Cancelled", "Engine", "Picture", "Plan", "answers", "facts", "prepare", "run", "slot")
+
+#: Longer renders than this (seconds) are given up.
+_LONGEST_S = 4 * 3600
+#: How often a render is asked whether it goes on, in seconds.
+_POLL_S = 0.1
+#: Renders at once; each takes all cores and much memory.
+_AT_ONCE = 2
+CHILD = "mcp_bridge.rendering.child"
+_PICTURE = "render"
+
+Engine = Literal["CYCLES", "EEVEE", "WORKBENCH"]
+
+_slots = threading.BoundedSemaphore(_AT_ONCE)
+
+#: Told how far it is: samples done, and of how many.
+Report = Callable[[float, float], None]
+
+
+class Cancelled(Exception):
+    """Nobody wants the picture any more."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Plan:
+    """What to render, checked, with the copy to render from, which goes when nobody can render it any more."""
+
+    program: program.Program
+    copy: snapshot.Snapshot
+    facts: dict[str, Any]
+    title: str
+    #: The one of when it was asked for: a render that begins late does not bring up another one.
+    supervisor: Supervisor
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture in the format of its plan. `note` says what of it is not as it was asked for."""
+
+    data: bytes
+    width: int
+    height: int
+    seconds: float
+    engine: str
+    note: str
+
+
+def prepare(
+    *,
+    camera: str | None = None,
+    engine: Engine = "CYCLES",
+    resolution: Sequence[int] | None = None,
+    samples: int | None = None,
+    frame: int | None = None,
+    picture_format: Format | None = None,
+) -> Plan:
+    """Check what is asked and copy the scene; what is left out is as the scene has it. Main thread.
+
+    Raises InvalidParamsError for a camera or an engine that is not there, ExternalServiceError where the scene
+    cannot be copied.
+    """
+    found = facts(camera=camera, engine=engine, resolution=resolution, samples=samples)
+    scene: Any = bpy.context.scene
+    found["frame"] = scene.frame_current if frame is None else frame
+    found["format"] = picture_format or ("png" if scene.render.film_transparent else "jpeg")
+    here = supervisor.current()
+    plan = Plan(program.find(), _own_copy(here), found, f"Render of {scene.name}", here)
+    weakref.finalize(plan, plan.copy.remove)
+    return plan
+
+
+def facts(
+    *, camera: str | None, engine: Engine, resolution: Sequence[int] | None, samples: int | None
+) -> dict[str, Any]:
+    """What to render, as the child is told it; what is None is as the scene has it. Main thread.
+
+    Raises InvalidParamsError for a camera or an engine that is not there.
+    """
+    scene: Any = bpy.context.scene
+    settings = scene.render
+    chosen = _camera(scene, camera)
+    width, height = resolution or (
+        max(4, settings.resolution_x * settings.resolution_percentage // 100),
+        max(4, settings.resolution_y * settings.resolution_percentage // 100),
+    )
+    return {
+        "scene_name": scene.name,
+        "camera": chosen,
+        "engine": _engine(scene, engine),
+        "resolution": [width, height],
+        "samples": samples,
+    }
+
+
+def run(plan: Plan, report: Report, cancelled: Event) -> Picture:
+    """Render. Blocks until it is done; not for the main thread.
+
+    Raises Cancelled, or ExternalServiceError that says why there is no picture.
+    """
+    try:
+        with slot():
+            return _run(plan, report, cancelled)
+    finally:
+        plan.copy.remove()
+
+
+@contextmanager
+def slot() -> Iterator[None]:
+    """One of the few renders at once. Raises ExternalServiceError where all are taken."""
+    if not _slots.acquire(blocking=False):
+        raise ExternalServiceError(f"{_AT_ONCE} renders are under way: wait for one of them, or cancel it.")
+    try:
+        yield
+    finally:
+        _slots.release()
+
+
+def _run(plan: Plan, report: Report, cancelled: Event) -> Picture:
+    running = plan.supervisor
+    folder = running.new_folder()
+    try:
+        handle = running.start(_spec(plan, folder, running))
+        try:
+            answer = _follow(running, handle, report, cancelled)
+        finally:
+            running.kill(handle)
+        # By its last name, whatever the child says: a path of its own choice would be read by this Blender.
+        data = (folder / Path(answer["done"]).name).read_bytes()
+    finally:
+        running.remove_folder(folder)
+    width, height = plan.facts["resolution"]
+    return Picture(data, width, height, answer["seconds"], plan.facts["engine"], answer["note"])
+
+
+def _follow(running: Any, handle: Any, report: Report, cancelled: Event) -> dict[str, Any]:
+    """Pass on how far it is, until it is done."""
+    pace = Pace(report)
+    told = answers(running, handle, cancelled, pace.meanwhile)
+    while True:
+        try:
+            answer = next(told)
+        except StopIteration as done:
+            return dict(done.value)
+        pace.told(answer["progress"], answer["total"])
+
+
+def answers(
+    running: Any, handle: Any, cancelled: Event, meanwhile: Callable[[], None] = lambda: None
+) -> Generator[dict[str, Any], None, dict[str, Any]]:
+    """What the child says, one after the other; the last one, with `done`, is returned. `meanwhile` is called while
+    it says nothing.
+
+    Raises Cancelled, and ExternalServiceError where it failed or has ended.
+    """
+    while True:
+        if cancelled.is_set():
+            raise Cancelled
+        try:
+            line = running.receive(handle, _POLL_S)
+        except TimeoutError:
+            meanwhile()
+            continue
+        if line is None:
+            raise ExternalServiceError(_what_became_of_it(running, handle))
+        answer = json.loads(line)
+        if "error" in answer:
+            raise ExternalServiceError(
+                f"Blender could not render: {answer['error']} (CYCLES needs no graphics card.)"
+            )
+        if "done" in answer:
+            return dict(answer)
+        yield answer
+
+
+def _what_became_of_it(running: Any, handle: Any) -> str:
+    status = running.wait(handle, 2.0)
+    why = status.reason or f"exit code {status.exit_code}"
+    printed = running.last_words(handle)
+    return f"The Blender that rendered has ended without a picture ({why}){printed}. {status.detail}".strip()
+
+
+def _spec(plan: Plan, folder: Path, running: Any) -> Spec:
+    sandbox = running.config.sandbox
+    size_mb = plan.copy.size >> 20
+    facts = {
+        **plan.facts,
+        "scene": str(plan.copy.path),
+        "pixels": {name: str(path) for name, path in plan.copy.pixels.items()},
+        "picture": str(folder / _PICTURE),
+    }
+    return Spec(
+        plan.program.command(main=CHILD, **facts),
+        folder,
+        timeout_sec=_LONGEST_S,
+        mem_limit_mb=4 * sandbox.blender_mem_mb + 16 * size_mb,
+        disk_mb=sandbox.disk_mb,
+        cpu_sec=_LONGEST_S * (os.cpu_count() or 1),
+        net_policy="deny",
+        allowed_hosts=(),
+        readable=(*plan.program.readable, running.shared_folder(), *plan.copy.files),
+        env=(("BLENDER_USER_RESOURCES", str(folder / "blender")), ("PYTHONDONTWRITEBYTECODE", "1")),
+        answers=True,
+    )
+
+
+def _own_copy(here: Supervisor) -> snapshot.Snapshot:
+    """A copy that nobody else removes: the last one may be shared with rehearsals, until the scene changes."""
+    copy = snapshot.take(here.shared_folder())
+    linked = replace(
+        copy, path=_link(copy.path), pixels={name: _link(path) for name, path in copy.pixels.items()}
+    )
+    snapshot.release(copy)
+    return linked
+
+
+def _link(path: Path) -> Path:
+    own = path.with_stem(secrets.token_hex(8))
+    try:
+        os.link(path, own)
+    except OSError:  # a file system without links
+        shutil.copy(path, own)
+    return own
+
+
+def _camera(scene: Any, name: str | None) -> str | None:
+    if name is not None:
+        camera = find(bpy.data.objects, name, "object")
+        if camera.type != "CAMERA":
+            cameras = [one.name for one in bpy.data.objects if one.type == "CAMERA"]
+            raise InvalidParamsError(f"{name!r} is no camera. Cameras: {', '.join(cameras) or 'none'}")
+        return name
+    if scene.camera is None:
+        raise InvalidParamsError("The scene has no camera: add one, or name one as `camera`.")
+    return None
+
+
+def _engine(scene: Any, name: Engine) -> str:
+    """The engine as this Blender calls it."""
+    if name == "CYCLES":
+        if not hasattr(scene, "cycles"):
+            raise InvalidParamsError("Cycles is switched off: enable the add-on Cycles Render Engine.")
+        return name
+    if name == "WORKBENCH":
+        return "BLENDER_WORKBENCH"
+    # BLENDER_EEVEE_NEXT from 4.2 to 4.5, BLENDER_EEVEE since 5.0
+    return "BLENDER_EEVEE_NEXT" if bpy.app.version < (5, 0, 0) else "BLENDER_EEVEE"

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Data-blocks that are none of the file's own: copies that Blender evaluates, and those that are part of another.
+
+Blender frees an evaluated copy with its depsgraph, and the node tree of a material or the collection of a scene with
+its owner, and tells nobody who points to them. So neither is removed, nor put where it would be pointed to, and what
+is evaluated is read and not written.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import bpy
+
+from ..guard.seam import BlenderHost, Writer
+
+__all__ = ("check_given", "check_original", "given_blocks", "original", "pointing")
+
+_ID, _STRUCT = bpy.types.ID, bpy.types.bpy_struct
+#: Kinds of data-blocks of which some are part of another. Drivers and keying sets point to these by a plain `ID`.
+_EMBEDDED = ("Collection", "NodeTree")
+#: Functions that only look at the data-blocks that they are given, or where Blender itself looks.
+_LOOKING = frozenset(
+    """
+    Action.flip_with_pose BlendDataMaterials.create_gpencil_data BlendDataMaterials.remove_gpencil_data
+    BlendDataMeshes.new_from_object BlendDataObjects.new Camera.view_frame CollectionChildren.unlink
+    CollectionObjects.link CollectionObjects.unlink Depsgraph.id_eval_get DynamicPaintSurface.output_exists
+    NodeTree.contains_tree Object.is_deform_modified Object.is_modified ParticleHairKey.co_object
+    ParticleHairKey.co_object_set ParticleSystem.co_hair Pose.apply_pose_from_action Pose.blend_pose_from_action
+    RigidBodyWorld.convex_sweep_test
+    """.split()
+)
+#: Functions that change nothing of what they belong to, though their names say so of others.
+_CHANGING = frozenset(
+    """
+    new add remove clear append link unlink insert pop move resize sort copy_from shape_key_add shape_key_remove
+    shape_key_clear animation_data_create animation_data_clear clear_geometry from_pydata select_set hide_set rename
+    user_remap update_from_editmode add_curves remove_curves resize_curves add_strokes remove_strokes resize_strokes
+    """.split()
+)
+
+
+@cache
+def given_blocks(path: str) -> frozenset[str]:
+    """Return the parameters of `Struct.function` whose data-blocks Blender removes, or points to from then on."""
+    struct, function = path.split(".")
+    rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
+    found = rna.functions.get(function) if rna is not None else None
+    if found is None or path in _LOOKING:
+        return frozenset()
+    return frozenset(p.identifier for p in found.parameters if not p.is_output and _is_of_blocks(p))
+
+
+def _is_of_blocks(prop: Any) -> bool:
+    kind = getattr(bpy.types, prop.fixed_type.identifier, None) if prop.type == "POINTER" else None
+    return kind is not None and issubclass(kind, _ID)
+
+
+def check_given(block: Any, what: str, *, whole: bool = True) -> None:
+    """Look at a data-block that Blender is to remove or to point to. `whole`: it may not be part of another.
+
+    Raises:
+        ValueError: it is an evaluated copy, or part of another data-block.
+    """
+    if not isinstance(block, _ID):
+        return
+    if block.is_evaluated:
+        raise ValueError(
+            f"{what}: {block.name!r} is an evaluated copy, which Blender frees: take what it is of, .original"
+        )
+    if whole and block.is_embedded_data:
+        raise ValueError(
+            f"{what}: {block.name!r} is part of another data-block and stays there: make a new one"
+        )
+
+
+def pointing(prop: Any, write: Writer | None) -> Writer | None:
+    """`write`, after a look at the new value where `prop` points to data-blocks."""
+    if prop is None or not _is_of_blocks(prop):
+        return write
+    whole = any(_derives(prop.fixed_type, each) for each in _EMBEDDED)
+
+    def checked(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        check_given(new, f"{value.rna_type.identifier}.{name}", whole=whole)
+        if write is None:
+            setattr(value, name, new)
+        else:
+            write(host, value, name, new)
+
+    return checked
+
+
+def _derives(rna: Any, name: str) -> bool:
+    while rna is not None:
+        if rna.identifier == name:
+            return True
+        rna = rna.base
+    return False
+
+
+def check_original(host: BlenderHost, value: Any, what: str = "") -> None:
+    """Stop the run where a part of an evaluated copy is about to be written, by a function where `what` names one."""
+    if not host.stale.evaluates or (what and what not in _CHANGING):
+        return
+    block = value.id_data if isinstance(value, (_STRUCT, bpy.types.bpy_prop)) else None
+    if block is not None and block.is_evaluated:
+        host.refuse(
+            f"{block.name!r} is an evaluated copy, which Blender makes anew: write to what it is of, .original",
+            code="member",
+        )
+
+
+def original(write: Writer) -> Writer:
+    """`write`, where the value is no evaluated copy."""
+
+    def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        if host.stale.evaluates:
+            check_original(host, value)
+        write(host, value, name, new)
+
+    return written

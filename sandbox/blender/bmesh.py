@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""BMesh as a script sees it: all of it works on memory, so only what multiplies geometry is looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import bmesh
+
+from ..growth.geometry import DISSOLVED
+from ..guard.facade import seal, sealing
+from ..guard.seam import BlenderHost, Reader
+from ..lifetime import bmesh_layers, bmesh_removals, stale
+from .writers import settled
+
+__all__ = ("READERS", "edited", "given", "made", "member", "operator", "plain", "write")
+
+#: Functions that write a mesh, and so move what references point to, or free one.
+_WRAPPED = frozenset({"clear", "free", "sort", "to_mesh"})
+#: Functions that move the layers of a mesh.
+_MOVING: dict[Any, frozenset[str]] = {
+    bmesh.types.BMesh: frozenset({"from_mesh", "from_object"}),
+    bmesh.types.BMLayerCollection: frozenset({"new", "remove", "verify"}),
+}
+#: Members that are read through a function of their own.
+READERS: dict[tuple[type, str], Reader] = {
+    (kind, "remove"): sealing(bmesh_removals.removal)
+    for kind in (bmesh.types.BMVertSeq, bmesh.types.BMEdgeSeq, bmesh.types.BMFaceSeq)
+}
+#: Layers whose values are references, by what has them.
+_LENDING: dict[Any, frozenset[str]] = dict.fromkeys(
+    (getattr(bmesh.types, f"BMLayerAccess{kind}") for kind in ("Vert", "Edge", "Face", "Loop")),
+    frozenset(bmesh_layers.KINDS),
+)
+_LOOKED_AT = _MOVING | _LENDING
+
+
+def plain(kind: type, name: str) -> bool:
+    """Whether a member of a BMesh type may be read and written natively: all that it has, dunders apart."""
+    if (
+        name.startswith("_")
+        or name in _WRAPPED
+        or name in _LOOKED_AT.get(kind, ())
+        or (kind, name) in READERS
+    ):
+        return False
+    return hasattr(kind, name)
+
+
+def member(host: BlenderHost, value: Any, name: str) -> Any:
+    """`value.name`."""
+    if name.startswith("_"):
+        host.refuse(f"{type(value).__name__}.{name} may not be used by a script", code="member")
+    found = getattr(value, name)
+    if name in _LENDING.get(type(value), ()):
+        host.stale.lends = True
+        if name in bmesh_layers.LINKED:
+            host.stale.watch()
+        return found
+    if name in _MOVING.get(type(value), ()):
+        return seal(_moving(host, found))
+    if name == "free":
+        return seal(lambda: host.stale.free(value))
+    if name == "clear" and isinstance(value, bmesh.types.BMesh):
+        return seal(lambda: _clear(host, value))
+    if name == "sort":
+        return seal(_sort(value))
+    return seal(_then_sweep(host, found)) if name in _WRAPPED else found
+
+
+def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """`value.name = new`."""
+    if name.startswith("_"):
+        host.refuse(f"{type(value).__name__}.{name} may not be changed by a script", code="member")
+    setattr(value, name, new)
+
+
+def _clear(host: BlenderHost, mesh: Any) -> None:
+    if stale.in_generator():
+        host.refuse("BMesh.clear() in a generator may empty what Blender is about to write: call it outside")
+    _moving(host, mesh.clear, always=True)()
+
+
+def _moving(host: BlenderHost, function: Callable[..., Any], *, always: bool = False) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        host.stale.before_move(always or host.stale.lends)
+        host.stale.drawn.before()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            host.stale.after_move()
+            host.stale.drawn.after()
+
+    return call
+
+
+def made(host: BlenderHost) -> Callable[..., Any]:
+    """`bmesh.new`."""
+
+    def new(*, use_operators: bool = True) -> Any:
+        mesh = bmesh.new(use_operators=use_operators)
+        host.stale.keep(mesh)
+        return mesh
+
+    return new
+
+
+def edited(host: BlenderHost) -> Callable[..., Any]:
+    """`bmesh.from_edit_mesh`: what operators do to it, they do to what the script holds of it."""
+
+    def from_edit_mesh(mesh: Any) -> Any:
+        edited = bmesh.from_edit_mesh(mesh)
+        host.stale.edit(edited)
+        return edited
+
+    return from_edit_mesh
+
+
+def _sort(elements: Any) -> Callable[..., None]:
+    """`verts.sort`: a key that changed the mesh while Blender counts its elements would crash it."""
+
+    def sort(*, key: Any = None, reverse: Any = False) -> None:
+        if key is None:
+            elements.sort(reverse=reverse)
+            return
+        keys = [float(key(each)) for each in list(elements)]
+        if len(keys) != len(elements):
+            raise RuntimeError("sort(): the key changed the mesh")
+        following = iter(keys)
+        elements.sort(key=lambda _each: next(following), reverse=reverse)
+
+    return sort
+
+
+def _then_sweep(host: BlenderHost, function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [*args, *kwargs.values()]
+        blank = all(map(stale.is_blank, given))
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if not blank:
+                host.stale.sweep(of=given[0] if len(given) == 1 else None)
+
+    return call
+
+
+def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
+    """`bmesh.ops.name`, checked; raises AttributeError as bmesh.ops would."""
+    if name.startswith("_"):
+        raise AttributeError(f"BMeshOpsModule: {name!r} not found")
+    function = getattr(bmesh.ops, name)
+    rule = _SIZES.get(name)
+
+    def call(bm: Any, **arguments: Any) -> Any:
+        host.meter.tick()
+        arguments = {
+            key: value if isinstance(value, (list, tuple)) else settled(value)
+            for key, value in arguments.items()
+        }
+        if rule is not None:
+            host.geometry.amount(rule(bm, arguments), f"bmesh.ops.{name}", given(arguments))
+        if host.stale.lends or (removes and bmesh_removals.may_be_last(bm, arguments.values())):
+            return moving(bm, **arguments)
+        host.stale.drawn.before()
+        try:
+            return function(bm, **arguments)
+        finally:
+            host.stale.drawn.after()
+
+    removes = name not in bmesh_removals.STAYING
+    moving = _moving(host, function, always=True)
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def given(arguments: Mapping[str, Any]) -> str:
+    """The numbers among the arguments, for a message."""
+    shown = (f"{name}={value:g}" for name, value in arguments.items() if isinstance(value, (int, float)))
+    return f"({', '.join(shown)})"
+
+
+Size = Callable[[Any, Mapping[str, Any]], float]
+
+
+def _number(arguments: Mapping[str, Any], name: str, default: float) -> float:
+    value = arguments.get(name, default)
+    return float(value) if isinstance(value, (int, float)) else default
+
+
+def _product(**defaults: float) -> Size:
+    return lambda _bm, arguments: math.prod(max(_number(arguments, n, d), 1.0) for n, d in defaults.items())
+
+
+def _per_vertex(power: int, **defaults: float) -> Size:
+    def size(bm: Any, arguments: Mapping[str, Any]) -> float:
+        factor = math.prod((_number(arguments, n, d) + 1.0) ** power for n, d in defaults.items())
+        return len(bm.verts) * (factor if factor <= 1.0 else factor * _SLOW)
+
+    return size
+
+
+#: BMesh makes a vertex several times slower than a modifier does, and nothing interrupts it.
+_SLOW = 2.0
+
+
+def _geometry(arguments: Mapping[str, Any], bm: Any) -> int:
+    given = arguments.get("geom")
+    return len(given) if isinstance(given, (list, tuple)) else len(bm.verts)
+
+
+#: About how many vertices an operator makes.
+_SIZES: dict[str, Size] = {
+    "create_grid": _product(x_segments=1, y_segments=1),
+    "create_uvsphere": _product(u_segments=8, v_segments=8),
+    "create_icosphere": lambda _bm, a: 10.0 * 4.0 ** min(_number(a, "subdivisions", 1), 30.0),
+    "create_circle": _product(segments=8),
+    "create_cone": _product(segments=8),
+    "subdivide_edges": _per_vertex(2, cuts=0),
+    "subdivide_edgering": _per_vertex(1, cuts=0),
+    "bisect_edges": _per_vertex(1, cuts=0),
+    "bevel": _per_vertex(2, segments=1),
+    "spin": lambda bm, a: _geometry(a, bm) * max(_number(a, "steps", 1), 1.0),
+    "duplicate": lambda bm, a: len(bm.verts) + _geometry(a, bm),
+    "solidify": _per_vertex(0, thickness=1),
+    "wireframe": lambda bm, _a: len(bm.verts) * 8.0,
+    "dissolve_limit": lambda bm, _a: float(len(bm.verts)) ** 2 / DISSOLVED,
+    "grid_fill": lambda bm, _a: len(bm.verts) ** 2 / 8.0 if len(bm.verts) < 10_000 else 1e6,
+}

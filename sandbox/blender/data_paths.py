@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a data path may reach, and what is read or written of all items of a collection at once.
+
+Blender follows the paths of F-curves and drivers without the guards: it writes what they name at each frame, and reads
+it for a driver's variable. So a path is walked here along the types that RNA gives its properties, and may name what
+attributes may: what add-ons registered, whose getters and setters are Python, and whatever no list names, stays out.
+
+A type stands for all that derive from it, since RNA names the type of `Object.modifiers` and not that of an item; a
+path that begins at no known data-block may begin at each kind of them. `foreach_get` and `foreach_set` are an
+attribute of each item, and get the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any
+
+import bpy
+
+from ...scene import data_paths
+from ..guard.seam import BlenderHost, Writer
+from ..lifetime import parts
+from . import blocks, vertex_groups, writers
+
+__all__ = ("WRITERS", "check_path", "foreach_get", "foreach_set")
+
+
+#: Where a driver's variable of the context begins.
+_CONTEXT: frozenset[type] = frozenset({bpy.types.Scene, bpy.types.ViewLayer})
+
+
+def check_path(host: BlenderHost, path: Any, start: object = None) -> None:
+    """Refuse a data path that is none, or that names what a script may not write.
+
+    `start` is what it begins at, where that is known: an owner, or none for any data-block.
+    """
+    _walk(host, path, _anywhere(True) if start is None else frozenset({_root(type(start))}), write=True)
+
+
+def _check_read(host: BlenderHost, path: Any, start: Any) -> None:
+    """The same of what a driver's variable reads, from a data-block or from what the context has."""
+    _walk(host, path, _anywhere(False) if start is None else _CONTEXT | {_root(type(start))}, write=False)
+
+
+_ID, _ACTION = bpy.types.ID, bpy.types.Action
+
+
+def _root(kind: type) -> type:
+    """The kind of a data-block of that type: a point light may become a sun."""
+    return next((base for base in kind.__mro__ if _ID in base.__bases__), kind)
+
+
+def _walk(host: BlenderHost, path: Any, start: frozenset[type], *, write: bool) -> None:
+    """Refuse a data path that is none, or for what it names. Each is walked once in a run.
+
+    Where each type has each name of its own, nothing that an add-on registers later stands before that: such a path,
+    which most are, is walked once for all.
+    """
+    if reason := data_paths.bad_data_path(path):
+        host.refuse(reason)
+    asked = path, start, write
+    if asked in host.reached or asked in host.members.reached:
+        return
+    lasts = len(path) <= _LONGEST
+    kinds = start
+    items: frozenset[type] = frozenset()
+    steps = data_paths.split_data_path(path)
+    for at, step in enumerate(steps):
+        if isinstance(step, str):
+            last = not any(isinstance(later, (str, tuple)) for later in steps[at + 1 :])
+            named = list(_having(kinds, step))
+            _check(host, named, last=last, write=write and last)
+            lasts = lasts and {kind for kind, prop in named if not prop.is_runtime} == kinds
+            kinds, items = _next(kinds, named)
+        elif isinstance(step, int) or items:
+            kinds, items = items, frozenset()
+        else:
+            for kind, prop in _having(kinds, step[0]):
+                if prop.is_runtime:
+                    host.refuse(
+                        f'a data path may not name ["{step[0]}"] of {kind.__name__}: it belongs to an add-on'
+                    )
+            kinds = _anywhere(False)  # a custom property may be a data-block
+            lasts = False
+    known = host.members.reached if lasts and len(host.members.reached) < _MOST else host.reached
+    known.add(asked)
+
+
+_MOST, _LONGEST = 1000, 200
+"""How many paths are remembered between runs, and of how many characters."""
+
+
+def _check(host: BlenderHost, named: list[tuple[type, Any]], *, last: bool, write: bool) -> None:
+    """Refuse a name that none of the types lets a script use, or that an add-on gave to one of them.
+
+    `scale` is that of objects, though cache files have one, too. The last name counts if it is a number: nothing else
+    is written or read.
+    """
+    refused = [
+        (kind, prop)
+        for kind, prop in named
+        if not (last and prop.type not in _NUMBERS) and not _may(host, kind, prop, write=write)
+    ]
+    refused = [each for each in refused if each[1].is_runtime or len(refused) == len(named)]
+    if refused:
+        kind, prop = refused[0]
+        why = host.members.access(kind, prop.identifier).why or "its values have to be looked at one by one"
+        host.refuse(f"a data path may not name {kind.__name__}.{prop.identifier}: {why}")
+
+
+def _may(host: BlenderHost, kind: type, prop: Any, *, write: bool) -> bool:
+    access = host.members.access(kind, prop.identifier)
+    if access.read in _LOOKED_AT:
+        return False
+    if write and not prop.is_readonly:
+        return access.write is not None and access.write not in writers.ATTENDED
+    return access.read is not None
+
+
+#: Readers whose check nothing stands in for when Blender itself reads.
+_LOOKED_AT = frozenset({vertex_groups.of_point})
+_NUMBERS = frozenset({"BOOLEAN", "INT", "FLOAT", "ENUM"})
+
+
+def _next(kinds: frozenset[type], named: list[tuple[type, Any]]) -> tuple[frozenset[type], frozenset[type]]:
+    """The types of what these properties of the types give, and those of its items where it is a collection."""
+    found: set[type] = set()
+    items: set[type] = set()
+    for _kind, prop in named:
+        if prop.type == "POINTER":
+            found |= _struct(prop.fixed_type)
+        elif prop.type == "COLLECTION":
+            items |= _struct(prop.fixed_type)
+            found |= _struct(prop.srna)
+    if not found and not items and any(kind.__name__ == "NodesModifierProperties" for kind in kinds):
+        return _anywhere(False) | kinds, frozenset()  # made for a node group; its values may be data-blocks
+    return frozenset(found), frozenset(items)
+
+
+def _curve_path(host: BlenderHost, curve: Any, name: str, new: Any) -> None:
+    """The path of an F-curve: an action's may be used for any data-block, a driver's for its own."""
+    owner = curve.id_data
+    new = writers.settled(new)
+    check_path(host, new, None if isinstance(owner, _ACTION) else owner)
+    host.geometry.animate(new)
+    setattr(curve, name, new)
+
+
+def _key_path(host: BlenderHost, keyed: Any, name: str, new: Any) -> None:
+    new = writers.settled(new)
+    check_path(host, new)
+    setattr(keyed, name, new)
+
+
+def _target_path(host: BlenderHost, target: Any, name: str, new: Any) -> None:
+    new = writers.settled(new)
+    _check_read(host, new, target.id)
+    setattr(target, name, new)
+
+
+def _target_id(host: BlenderHost, target: Any, name: str, new: Any) -> None:
+    if target.data_path:
+        _check_read(host, target.data_path, new)
+    setattr(target, name, new)
+
+
+#: Properties that are data paths, or what one begins at.
+WRITERS: dict[str, Writer] = {
+    "DriverTarget.data_path": _target_path,
+    "DriverTarget.id": _target_id,
+    "FCurve.data_path": _curve_path,
+    "KeyingSetPath.data_path": _key_path,
+}
+
+
+def _having(kinds: Iterable[type], name: str) -> Iterator[tuple[type, Any]]:
+    for kind in kinds:
+        prop = kind.bl_rna.properties.get(name)
+        if prop is not None:
+            yield kind, prop
+        else:
+            parts.prepare()  # Blender makes its types when they are first asked for
+            yield from _having(kind.__subclasses__(), name)
+
+
+def _struct(rna: Any) -> frozenset[type]:
+    if rna is None:
+        return frozenset()
+    kind = getattr(bpy.types, rna.identifier, None)
+    if not isinstance(kind, type):  # those of add-ons are not among bpy.types
+        kind = bpy.types.PropertyGroup.bl_rna_get_subclass_py(rna.identifier, None)
+    return frozenset({kind}) if kind is not None else _anywhere(False)
+
+
+@cache
+def _anywhere(animated: bool) -> frozenset[type]:
+    """Where a path may begin: data-blocks, those that may be animated only, or a view layer for what is read."""
+    parts.prepare()
+    data = frozenset(_derived(bpy.types.ID))
+    if animated:
+        return frozenset(kind for kind in data if kind.bl_rna.properties.get("animation_data"))
+    return data | {bpy.types.ViewLayer}
+
+
+def _derived(kind: Any) -> Iterator[type]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _derived(each)
+
+
+# --- many items at once --------------------------------------------------------------------------------------
+
+
+def foreach_get(host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`foreach_get` of a collection: the attribute must be readable, as it would be of each item."""
+
+    def call(attr: str, seq: Any) -> None:
+        attr = writers.settled(attr)
+        if len(owner) and isinstance(attr, str):
+            _check_items(host, owner, attr, write=False)
+        owner.foreach_get(attr, writers.place_to_write(seq, "foreach_get"))
+
+    return call
+
+
+def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`foreach_set` of a collection: the attribute must be writable, and is written as it would be of each item."""
+
+    def call(attr: str, seq: Any) -> None:
+        blocks.check_original(host, owner)
+        attr, seq = writers.settled(attr), writers.numbers_to_read(seq, "foreach_set")
+        if len(owner) and isinstance(attr, str):
+            path = f"{type(owner[0]).__name__}.{attr}"
+            native = _check_items(host, owner, attr, write=True)
+            if path in writers.INDICES:
+                seq = [int(i) for i in seq]
+                writers.check_indices(host, path, owner.id_data, seq)
+            elif not native:
+                _set_each(host, owner, attr, list(seq))
+                return
+        with host.stale.keeping_layers(owner):
+            owner.foreach_set(attr, seq)
+
+    return call
+
+
+def _set_each(host: BlenderHost, owner: Any, name: str, given: list[Any]) -> None:
+    """Set a property of each item, whose values are looked at one by one."""
+    prop = owner[0].bl_rna.properties.get(name)
+    if prop is None:  # of another kind than those further on
+        raise AttributeError(f"foreach_set(): {type(owner[0]).__name__!r} object has no attribute {name!r}")
+    if prop.type == "ENUM":
+        host.refuse(f"foreach_set({name!r}): set it item by item, by the choice's name", code="member")
+    size = getattr(prop, "array_length", 0)
+    items = owner.values()
+    if len(given) != len(items) * max(size, 1):
+        raise TypeError(f"foreach_set(): {len(given)} values for {len(items)} items of {max(size, 1)}")
+    for at, item in enumerate(items):
+        host.setattr(item, name, given[at * size : (at + 1) * size] if size else given[at])
+
+
+def _check_items(host: BlenderHost, owner: Any, name: str, *, write: bool) -> bool:
+    """Refuse `foreach_get` and `foreach_set` of what may not be read or written item by item.
+
+    True where Blender may write all items at once, since no value has to be looked at.
+    """
+    first = owner[0]
+    several = first is not None and first.bl_rna.base is not None  # such items may be of many types
+    native = True
+    for kind in set(map(type, owner.values())) if several else (type(first),):
+        if not issubclass(kind, bpy.types.bpy_struct):
+            continue
+        access = host.members.access(kind, name)
+        if access.missing:  # Blender's own error, or a custom property
+            if not data_paths.bad_data_path(name):
+                _walk(host, name, frozenset({kind}), write=write)
+        elif (access.write if write else access.read) is None:
+            done = "set" if write else "read"
+            host.refuse(f"{kind.__name__}.{name} may not be {done} by a script: {access.why}")
+        native = native and (access.plain_write or access.write in writers.NATIVE)
+    return native

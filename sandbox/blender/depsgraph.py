@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a depsgraph has: evaluated copies, and instances that are there for one turn of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..growth.geometry import check_instances
+from ..guard.facade import Facade, hide
+from ..guard.seam import BlenderHost, Reader
+
+__all__ = ("READERS", "Instances")
+
+
+class Instances(Facade):
+    """`Depsgraph.object_instances`: goes through them, and lets go of what was lent for the way.
+
+    `DepsgraphObjectInstance.object` of an instance is an object in the iterator's own memory, which Blender frees
+    with the iterator and reports to nobody. The iterator itself goes through memory of the depsgraph.
+    """
+
+    __slots__ = ("source",)
+
+    def __init__(self, host: BlenderHost, collection: Any) -> None:
+        _set_source(self, (host, collection))
+
+    def __len__(self) -> int:
+        return len(_source(self)[1])
+
+    def __iter__(self) -> Iterator[Any]:
+        host, collection = _source(self)
+        stale = host.stale
+        began = stale.evaluations
+        lent: set[int] = set()
+        try:
+            for instance in collection:
+                stale.lending[id(instance)] = lent
+                try:
+                    yield instance
+                finally:
+                    del stale.lending[id(instance)]
+                if stale.evaluations != began:
+                    raise RuntimeError(
+                        "the scene was evaluated while its object_instances were gone through: "
+                        "note what is needed of them first, and change the scene after the loop"
+                    )
+        finally:
+            if lent:
+                stale.let_go(lent)
+
+
+_source: Callable[[Instances], tuple[BlenderHost, Any]]
+_source, _set_source = hide(Instances, "source")
+
+
+def _instances(host: BlenderHost, value: Any, name: str) -> Any:
+    """Blender lists instances of instances one by one."""
+    host.geometry.check_touched()
+    check_instances(host.meter)
+    return Instances(host, getattr(value, name))
+
+
+def _object(host: BlenderHost, value: Any, name: str) -> Any:
+    """The object of an instance, which may be lent for this turn only."""
+    found = getattr(value, name)
+    if value.is_instance:
+        lent = host.stale.lending.get(id(value))
+        if lent is None:
+            host.refuse(
+                "the object of an instance is there within a loop only: for i in dg.object_instances: …"
+            )
+        lent.add(found.as_pointer())
+    return found
+
+
+def _depsgraph(host: BlenderHost, value: Any, name: str) -> Any:
+    """A depsgraph: from now on the script may hold parts of evaluated copies."""
+    host.stale.evaluate()
+    return getattr(value, name)
+
+
+READERS: dict[str, Reader] = {
+    "Depsgraph.object_instances": _instances,
+    "DepsgraphObjectInstance.object": _object,
+    "ViewLayer.depsgraph": _depsgraph,
+}
+"""Properties that are read through a check."""

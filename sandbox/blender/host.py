@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The guarded view of Blender: what a script of the level `blender` may read, write and call.
+
+Scripts hold Blender's own objects, not wrappers, so that they compare, hash and pass to Blender as always; what is
+guarded is each read and write of a member, decided once per (type, name) from the allow-lists of the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, NoReturn
+
+import bmesh
+import bpy
+
+from ...base import per_type
+from ...base.per_type import PerType, is_static
+from ..facts.policy import Policy
+from ..growth.geometry import Geometry
+from ..guard.meter import Meter
+from ..guard.seam import Reader, Writer
+from ..lifetime import custom_properties, memory
+from ..lifetime.bmesh_removals import ELEMENTS, OF_WHOLE_MESH, SEQUENCES
+from ..lifetime.stale import Stale
+from . import blocks, vertex_groups, views
+from . import bmesh as bmesh_sizes
+from .access import PLAIN_COLLECTION_METHODS, SESSION, Access, members
+from .depsgraph import Instances
+from .operators.ops import Operator, OperatorModule, Operators
+from .overrides import Overrides
+from .vertex_groups import VertexGroupElement, VertexGroupElements
+
+__all__ = ("BlenderHost",)
+
+_STRUCTS = (bpy.types.bpy_struct, bpy.types.bpy_prop)
+# Blender searches its types each time one is named
+_MODIFIER, _COLLECTION = bpy.types.Modifier, bpy.types.bpy_prop_collection
+_WEIGHT: type = bpy.types.VertexGroupElement
+_OWN_OBJECTS = (
+    *(Operators, OperatorModule, Operator, custom_properties.Settings, Instances),
+    *(VertexGroupElement, VertexGroupElements),
+)
+_RNA_META = tuple({type(bpy.types.Object), type(bpy.types.PropertyGroup), type(bpy.types.Operator)} - {type})
+_C_TYPES = frozenset("IDPropertyGroup IDPropertyArray ContextTempOverride bpy_func".split())
+_BMESH = frozenset(kind for kind in vars(bmesh.types).values() if isinstance(kind, type))
+
+
+def _is_blenders(kind: type) -> bool:
+    """Whether values of a type are Blender's: a class of a script may have the name of one, and nothing else."""
+    return (
+        issubclass(kind, (*_STRUCTS, *_OWN_OBJECTS, *_RNA_META))
+        or (kind.__name__ in _C_TYPES and is_static(kind))
+        or kind in _BMESH
+        or memory.of_removed(kind)
+    )
+
+
+_BLENDERS = PerType(_is_blenders, _STRUCTS)
+_COLLECTIONS = PerType(lambda kind: issubclass(kind, (_COLLECTION, VertexGroupElements)), _STRUCTS)
+
+
+class Running:
+    """The script runs inside; what it touched last is estimated at the end."""
+
+    __slots__ = ("_host", "_namespace")
+
+    def __init__(self, host: BlenderHost, namespace: dict[str, Any]) -> None:
+        self._host = host
+        self._namespace = namespace
+
+    def __enter__(self) -> None:
+        self._host.stale.open(self._namespace)
+
+    def __exit__(self, failure: type[BaseException] | None, *_more: object) -> None:
+        host = self._host
+        try:
+            if failure is None:
+                host.geometry.check_touched()
+                host.geometry.measure()
+        finally:
+            if host.overrides.active:
+                host.overrides.end()
+            host.stale.close()
+            if per_type.passing:
+                per_type.forget()
+
+
+class BlenderHost:
+    """Guards Blender's values for one run; the seam is `guards.Host`."""
+
+    def __init__(
+        self, policy: Policy, meter: Meter, keep_pixels: Callable[[Any], None] = lambda _image: None
+    ) -> None:
+        self.policy = policy
+        self.meter = meter
+        self.keep_pixels = keep_pixels
+        """Called with an image before anything may change its pixels, which undo does not bring back."""
+        self.members = members(policy.level)
+        self.geometry = Geometry(self, policy.geometry)
+        self.stale = Stale(self.refuse)
+        self.overrides = Overrides()
+        self.owned = _BLENDERS
+        self.readers, self.writers = self.members.readers, self.members.writers
+        self.registered: dict[tuple[type, str], bool] = {}
+        """Whether a key of a type is what an add-on registered; nothing is registered while a script runs."""
+        self.reached: set[tuple[str, frozenset[type], bool]] = set()
+        """Data paths that were walked and may be used, with where they begin, and whether to write."""
+        self.idle_texts: set[int] = set()
+        """Texts that nothing runs, by session_uid: a script can give none to what would."""
+        self._operators: dict[str, Operator] = {}
+        self._modules: dict[str, OperatorModule] = {}
+        self._bmesh_operators: dict[str, Callable[..., Any]] = {}
+
+    def running(self, namespace: dict[str, Any]) -> Running:
+        """The context of a script with these globals."""
+        return Running(self, namespace)
+
+    # --- the seam -------------------------------------------------------------------------------------------
+
+    def modules(self, wanted: Collection[str]) -> dict[str, object]:
+        """What the importable names under the roots `wanted` give, by dotted name."""
+        return views.views(self, wanted)
+
+    def owns(self, kind: type) -> bool:
+        """Whether values of this type are Blender's."""
+        return _BLENDERS[kind]
+
+    def plain(self, kind: type, name: str, write: bool) -> bool:
+        """Whether the member needs no look at each use; what asks by `getattr()` and `setattr()` need not ask again."""
+        if kind in _OWN_OBJECTS:  # each guards itself
+            answer = not write or (
+                kind is VertexGroupElement and self.members.access(_WEIGHT, name).plain_write
+            )
+        elif issubclass(kind, bpy.types.bpy_struct):
+            access = self.members.access(kind, name)
+            answer = (access.plain_write and self.stale.writes_natively(kind)) if write else access.plain_read
+            if answer:
+                self.writer(kind, name) if write else self.reader(kind, name)
+        elif issubclass(kind, bpy.types.bpy_prop_collection):
+            answer = name in PLAIN_COLLECTION_METHODS and not write
+        else:
+            answer = kind in _BMESH and bmesh_sizes.plain(kind, name)
+        if answer:
+            self.members.known[name, write].add(kind)
+        return answer
+
+    def known(self, name: str, write: bool) -> set[type]:
+        """Types for which `plain`, of the name "[]" `plain_items`, said True in earlier runs."""
+        return self.members.known[name, write]
+
+    def plain_items(self, kind: type, write: bool) -> bool:
+        """Collections and arrays are indexed natively; custom properties of structs are looked at."""
+        if kind in ELEMENTS and not write and self.stale.watched.active:
+            return False
+        natively = issubclass(kind, (bpy.types.bpy_prop, *_OWN_OBJECTS))  # each of ours guards itself
+        answer = kind in _BMESH or (natively and not write)
+        if answer:
+            self.members.known["[]", write].add(kind)
+        return answer
+
+    def reader(self, kind: type, name: str) -> Reader:
+        """`getattr` of that attribute of values of exactly this type."""
+        read: Reader | None = None
+        if issubclass(kind, bpy.types.bpy_struct):
+            read = self.members.access(kind, name).read
+        elif issubclass(kind, bpy.types.bpy_prop_collection):
+            read = self.members.collection_reader(name, BlenderHost.getattr)
+        else:
+            read = bmesh_sizes.READERS.get((kind, name))
+        self.readers[kind, name] = read = read or BlenderHost.getattr
+        return read
+
+    def writer(self, kind: type, name: str) -> Writer:
+        """`setattr` of that attribute of values of exactly this type."""
+        write: Writer | None = None
+        if issubclass(kind, bpy.types.bpy_struct) and not issubclass(kind, SESSION):
+            write = self.members.access(kind, name).write
+        elif issubclass(kind, bpy.types.bpy_prop_collection):
+            write = self.members.collection_writer(name, BlenderHost.setattr)
+        elif kind is VertexGroupElement:
+            write = vertex_groups.write
+        write = BlenderHost.setattr if write is None else blocks.original(write)
+        self.writers[kind, name] = write
+        return write
+
+    def getattr(self, value: Any, name: str) -> Any:
+        """`value.name`, checked."""
+        access = self.members.decided(type(value), name)
+        if access is not None and access.read is not None:
+            return access.read(self, value, name)
+        if isinstance(value, _OWN_OBJECTS):
+            if name.startswith("_"):
+                raise AttributeError(f"{value!r} has no attribute {name!r}")
+            return getattr(value, name)
+        if isinstance(value, type):
+            return self._class_member(value, name)
+        if type(value) in _BMESH:
+            return bmesh_sizes.member(self, value, name)
+        access = self._access(value, name)
+        if access.read is not None:
+            return access.read(self, value, name)
+        if _is_description(value) and name in self.policy.readable("Struct"):
+            return getattr(value, name)
+        if access.missing:
+            raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
+        return self.refuse(f"{_label(value, name)} may not be used by a script: {access.why}", code="member")
+
+    def setattr(self, value: Any, name: str, new: Any) -> None:
+        """`value.name = new`, checked."""
+        access = self.members.decided(type(value), name)
+        if access is not None and access.write is not None:
+            _check_undone(self, value)
+            access.write(self, value, name, new)
+            return
+        if isinstance(value, (type, *_OWN_OBJECTS)):
+            self.refuse(
+                f"{value!r} may not be changed: a script works on data, not on Blender itself", code="member"
+            )
+        if type(value) in _BMESH:
+            bmesh_sizes.write(self, value, name, new)
+            return
+        access = self._access(value, name)
+        if access.write is not None:
+            _check_undone(self, value)
+            access.write(self, value, name, new)
+        elif access.missing:
+            raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
+        elif access.read is not None and _readonly(value, name):
+            setattr(value, name, new)  # Blender's own error
+        else:
+            self.refuse(f"{_label(value, name)} may not be changed by a script: {access.why}", code="member")
+
+    def delattr(self, value: Any, name: str) -> None:
+        """Blender's members cannot be deleted."""
+        self.refuse(f"del {_label(value, name)}: Blender's own members cannot be deleted", code="member")
+
+    def getitem(self, value: Any, key: Any) -> Any:
+        """`value[key]`: items of collections and arrays, custom properties of structs."""
+        if type(value) in ELEMENTS:
+            return self.stale.watched.give(value, value[key])
+        if isinstance(value, bpy.types.bpy_struct) and custom_properties.is_registered(self, value, key):
+            self.refuse(f"[{key!r}] of {value!r} belongs to an add-on: use the attribute .{key}", code="item")
+        if isinstance(value, type):
+            raise TypeError(f"{value!r} is not subscriptable")
+        found = value[key]
+        kind = type(found)
+        return (
+            self.stale.properties.give(value, found)
+            if kind is list or custom_properties.PARTS[kind]
+            else found
+        )
+
+    def setitem(self, value: Any, key: Any, new: Any) -> None:
+        """`value[key] = new`."""
+        custom_properties.check_new(self, new)
+        if isinstance(value, (type, *_OWN_OBJECTS)):
+            self.refuse(f"items of {value!r} may not be changed", code="item")
+        if isinstance(value, bpy.types.bpy_struct):
+            if custom_properties.is_registered(self, value, key):
+                self.refuse(
+                    f"[{key!r}] of {value!r} belongs to an add-on: use the attribute .{key}", code="item"
+                )
+            _check_undone(self, value)
+            custom_properties.replace(self, value, key, new)
+            if isinstance(value, _MODIFIER):
+                self.geometry.check(value.id_data)
+            return
+        custom_properties.replace(self, value, key, new)
+
+    def delitem(self, value: Any, key: Any) -> None:
+        """`del value[key]`."""
+        if isinstance(value, (type, *_OWN_OBJECTS)) or (
+            isinstance(value, bpy.types.bpy_struct) and custom_properties.is_registered(self, value, key)
+        ):
+            self.refuse(f"[{key!r}] of {value!r} may not be deleted", code="item")
+        custom_properties.delete(self, value, key)
+
+    def iterated(self, value: Any) -> Any:
+        """A collection's items as a list: Blender's iterator reads freed memory once an item is removed."""
+        kind = type(value)
+        if _COLLECTIONS[kind]:
+            return value.values()
+        if kind in OF_WHOLE_MESH:
+            return self.stale.drawn.draw(value)
+        return list(value) if kind in SEQUENCES else value
+
+    # --- for the parts --------------------------------------------------------------------------------------
+
+    def refuse(self, message: str, *, code: str = "policy") -> NoReturn:
+        """Stop the run: policy says no."""
+        self.meter.refuse(message, code=code)
+
+    def exceed(self, message: str, *, limit: str) -> NoReturn:
+        """Stop the run: a limit is reached."""
+        self.meter.exceed(message, limit=limit)
+
+    def operator_module(self, name: str) -> OperatorModule:
+        """The module of operators `name`."""
+        if name not in self._modules:
+            self._modules[name] = OperatorModule(self, name)
+        return self._modules[name]
+
+    def operator(self, idname: str) -> Operator:
+        """The operator `idname`."""
+        if idname not in self._operators:
+            self._operators[idname] = Operator(self, idname)
+        return self._operators[idname]
+
+    def bmesh_operator(self, name: str) -> Callable[..., Any]:
+        """The function `bmesh.ops.name`, with its counts checked."""
+        if name not in self._bmesh_operators:
+            self._bmesh_operators[name] = bmesh_sizes.operator(self, name)
+        return self._bmesh_operators[name]
+
+    def before_operator(self, idname: str) -> None:
+        """What must hold before an operator runs."""
+        self.meter.tick()
+        self.geometry.check_touched()
+        if "modifier" in idname or idname == "object.subdivision_set":
+            self.geometry.touch(bpy.context.view_layer.objects.active)
+        self.stale.before_operator(idname, overridden=bool(self.overrides.active))
+
+    def after_operator(self, idname: str) -> None:
+        """What is looked at after an operator ran."""
+        self.stale.after_operator(idname, overridden=bool(self.overrides.active))
+        self.overrides.drop_removed()
+        if "modifier" in idname or idname == "object.subdivision_set":
+            self.geometry.check_touched()
+
+    # --- inside ---------------------------------------------------------------------------------------------
+
+    def _access(self, value: Any, name: str) -> Access:
+        if isinstance(value, bpy.types.bpy_prop) and not isinstance(value, bpy.types.bpy_prop_array):
+            return self.members.collection(value, name)
+        return self.members.access(type(value), name)
+
+    def _class_member(self, value: type, name: str) -> Any:
+        if name in ("bl_rna", "__name__") and hasattr(value, "bl_rna"):
+            return getattr(value, name)
+        if not hasattr(value, name):
+            raise AttributeError(f"type object {value.__name__!r} has no attribute {name!r}")
+        return self.refuse(
+            f"bpy.types.{value.__name__}.{name} may not be used: use it on an object instead", code="member"
+        )
+
+
+def _check_undone(host: BlenderHost, value: Any) -> None:
+    """Undo leaves the window's data-blocks alone, so a failed script could not be rolled back."""
+    blocks.check_original(host, value)
+    if isinstance(value, SESSION):
+        host.refuse(
+            f"{value!r} belongs to the user's session, not to the scene: leave it as it is", code="member"
+        )
+
+
+def _is_description(value: Any) -> bool:
+    """Whether this is RNA itself (`Object.bl_rna`), which Python shows as an instance of what it describes."""
+    return isinstance(value, bpy.types.bpy_struct) and value.rna_type.identifier == "Struct"
+
+
+def _readonly(value: Any, name: str) -> bool:
+    rna = getattr(value, "bl_rna", None)
+    prop = rna.properties.get(name) if rna is not None else None
+    return prop is None or prop.is_readonly
+
+
+def _label(value: Any, name: str) -> str:
+    rna = getattr(value, "rna_type", None)
+    return f"{getattr(rna, 'identifier', type(value).__name__)}.{name}"

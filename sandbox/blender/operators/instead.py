@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Operators that do something else in a script: reading the start-up file empties the scene, rendering only says so.
+
+Each is what a script's author means by it, within the undo step of the script. What was not done is in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import bpy
+
+from ...guard.facade import bind
+from ...guard.seam import BlenderHost
+from ..blocks import check_given
+from ..writers import SESSION
+
+__all__ = ("INSTEAD", "batch_remove", "orphans_purge")
+
+Arguments = Mapping[str, Any]
+
+_KEPT: Final = frozenset(
+    "all_ids brushes fonts palettes paint_curves scenes screens window_managers workspaces".split()
+)
+"""Collections of `bpy.data` that belong to the session, the one of scenes, and the one of all data-blocks."""
+_FACTORY: Final[tuple[tuple[str, str, Any], ...]] = (
+    ("", "sync_mode", "NONE"),
+    ("render", "simplify_subdivision_render", 6),
+    ("render", "simplify_child_particles_render", 1.0),
+    ("render", "use_stamp_memory", False),
+    ("eevee", "clamp_volume_indirect", 1e-8),
+    ("eevee", "use_fast_gi", True),
+    ("eevee", "use_shadows", True),
+    ("eevee", "use_volume_custom_range", bpy.app.version < (5, 0)),
+    ("view_settings", "use_curve_mapping", False),
+    ("view_settings", "view_transform", "AgX"),
+    ("view_settings", "white_balance_temperature", 6500.0),
+    ("view_settings", "white_balance_tint", 10.0),
+)
+"""Settings that differ between a new scene and that of Blender's own start-up file."""
+
+
+def _render(host: BlenderHost, arguments: Arguments) -> set[str]:
+    tool = "render_animation" if arguments.get("animation") else "render_image"
+    host.meter.warn(
+        f"bpy.ops.render.render() did nothing: rendering would block Blender; call the tool {tool} after the script"
+    )
+    return {"CANCELLED"}
+
+
+def _opengl(host: BlenderHost, _arguments: Arguments) -> set[str]:
+    host.meter.warn(
+        "bpy.ops.render.opengl() did nothing: a script may not write files; call the tool get_viewport_screenshot"
+    )
+    return {"CANCELLED"}
+
+
+def _start_up(host: BlenderHost, arguments: Arguments) -> set[str]:
+    """An empty file, or the start-up file with its cube, camera and light."""
+    host.meter.warn(
+        "the start-up file was not read: the script emptied this file instead, within its undo step, and left the "
+        "user's preferences alone"
+    )
+    host.overrides.end()
+    _removing(host, _empty)
+    if not arguments.get("use_empty"):
+        _fill()
+    return {"FINISHED"}
+
+
+def _empty() -> None:
+    """Leave nothing but one new scene."""
+    scene = bpy.data.scenes.new("Scene")
+    for window in bpy.context.window_manager.windows:
+        window.scene = scene
+    others = [each for each in bpy.data.scenes if each != scene]
+    for other in others:
+        bpy.data.scenes.remove(other)
+    bpy.data.batch_remove(
+        block
+        for prop in bpy.data.bl_rna.properties
+        if prop.type == "COLLECTION" and prop.identifier not in _KEPT
+        for block in getattr(bpy.data, prop.identifier)
+    )
+    scene.name = "Scene"
+    scene.view_settings.use_curve_mapping = True  # makes the curves, which stay
+    for curve in scene.view_settings.curve_mapping.curves:
+        for point in curve.points:
+            point.select = False
+    for owner, name, value in _FACTORY:
+        settings: Any = getattr(scene, owner, None) if owner else scene
+        if hasattr(settings, name):
+            setattr(settings, name, value)
+
+
+def _fill() -> None:
+    """What Blender's own start-up file has in its scene."""
+    scene, data = bpy.context.scene, bpy.data
+    collection = data.collections.new("Collection")
+    scene.collection.children.link(collection)
+    scene.world = data.worlds.new("World")
+    bpy.ops.mesh.primitive_cube_add(size=2.0)
+    cube: Any = bpy.context.view_layer.objects.active
+    cube.name = cube.data.name = "Cube"
+    cube.data.materials.append(data.materials.new("Material"))
+    for found in (scene.world, cube.data.materials[0]):
+        found.use_nodes = True
+    light = data.objects.new("Light", data.lights.new("Light", "POINT"))
+    light.data.energy, light.data.shadow_soft_size = 1000.0, 0.1
+    light.location, light.rotation_euler = (4.0762, 1.0055, 5.9039), (0.6503, 0.0552, 1.8664)
+    camera = data.objects.new("Camera", data.cameras.new("Camera"))
+    camera.location, camera.rotation_euler = (7.3589, -6.9258, 4.9583), (1.1093, 0.0, 0.8149)
+    made: tuple[Any, ...] = (cube, light, camera)
+    for each in made:
+        if each.name in scene.collection.objects:
+            scene.collection.objects.unlink(each)
+        if each.name not in collection.objects:
+            collection.objects.link(each)
+    scene.camera = camera
+    cube.select_set(True)
+    bpy.context.view_layer.objects.active = cube
+
+
+def _removing(host: BlenderHost, act: Callable[[], Any]) -> Any:
+    """Do what removes data-blocks; what a script holds of them says so."""
+    references = host.stale
+    references.before_removal()
+    try:
+        return act()
+    finally:
+        references.after_removal()
+        references.sweep()
+        host.overrides.drop_removed()
+
+
+def orphans_purge(host: BlenderHost, owner: Any, _name: str) -> Callable[..., int]:
+    """`BlendData.orphans_purge`."""
+    return bind(_purge_orphans, (host, owner))
+
+
+def _purge_orphans(bound: tuple[BlenderHost, Any], **options: Any) -> int:
+    flags = {name: bool(value) for name, value in options.items()}
+    return int(_removing(bound[0], lambda: bpy.data.orphans_purge(**flags)))
+
+
+def batch_remove(host: BlenderHost, owner: Any, _name: str) -> Callable[..., None]:
+    """`BlendData.batch_remove`."""
+    return bind(_remove, (host, owner))
+
+
+def _remove(bound: tuple[BlenderHost, Any], ids: Any) -> None:
+    host, blocks = bound[0], list(ids)
+    for block in blocks:
+        if not isinstance(block, bpy.types.ID):
+            raise TypeError(f"batch_remove() takes data-blocks, not {type(block).__name__}")
+        check_given(block, "batch_remove()")
+        if isinstance(block, (*SESSION, bpy.types.Scene)) or host.overrides.held(block):
+            host.refuse(
+                f"batch_remove() of {block.name!r}: it belongs to the user's session, or is in use: leave it out"
+            )
+    _removing(host, lambda: bpy.data.batch_remove(blocks))
+
+
+def _purge(host: BlenderHost, arguments: Arguments) -> set[str]:
+    options = {name: bool(value) for name, value in arguments.items() if name in _OF_PURGE}
+    return {"FINISHED"} if _purge_orphans((host, None), **options) else {"CANCELLED"}
+
+
+_OF_PURGE: Final = frozenset({"do_local_ids", "do_linked_ids", "do_recursive"})
+
+INSTEAD: Final[Mapping[str, Callable[[BlenderHost, Arguments], set[str]]]] = {
+    "outliner.orphans_purge": _purge,
+    "render.opengl": _opengl,
+    "render.render": _render,
+    "wm.read_factory_settings": _start_up,
+    "wm.read_homefile": _start_up,
+}
+"""By the operator's name, what a call of it does in a script; `facts/reasons.json` has what validation says of it."""

@@ -1,0 +1,410 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`bpy.ops` as a script sees it: reviewed operators, run at once, with arguments that cannot run away."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import bmesh
+import bpy
+
+from ...growth import sizes
+from ...growth.geometry import DISSOLVED
+from ...guard.audit import may_show_errors
+from ...guard.facade import Facade, hide
+from ...guard.seam import BlenderHost
+from .. import bmesh as bmesh_sizes
+from ..text_sizes import check_text
+from ..writers import all_settled
+from .crashing import CRASHING
+from .instead import INSTEAD
+
+__all__ = ("ASSETS", "FILES", "Operator", "OperatorModule", "Operators")
+
+_EXECUTE = frozenset(
+    "EXEC_DEFAULT EXEC_REGION_WIN EXEC_REGION_CHANNELS EXEC_REGION_PREVIEW EXEC_AREA EXEC_SCREEN".split()
+)
+#: Parameters that name files, whichever operator has them.
+FILES = frozenset("filepath directory filename files relative_path check_existing url".split())
+#: Parameters that name an asset: in another library than this file's they open files.
+ASSETS = frozenset("relative_asset_identifier asset_library_identifier".split())
+
+
+class Operators(Facade):
+    """`bpy.ops`: any module name, in any case, as Blender allows."""
+
+    __slots__ = ("host",)
+
+    def __init__(self, host: BlenderHost) -> None:
+        _set_host(self, host)
+
+    def __getattr__(self, name: str) -> OperatorModule:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _host(self).operator_module(name.lower())
+
+    def __dir__(self) -> list[str]:
+        return sorted({idname.partition(".")[0] for idname in _host(self).policy.operators})
+
+    def __repr__(self) -> str:
+        return "<module 'bpy.ops'>"
+
+
+_host: Callable[[Operators], BlenderHost]
+_host, _set_host = hide(Operators, "host")
+
+
+class OperatorModule(Facade):
+    """One module of operators; `dir()` lists what may be used and exists in this Blender."""
+
+    __slots__ = ("module",)
+
+    def __init__(self, host: BlenderHost, name: str) -> None:
+        _set_module(self, (host, name))
+
+    def __getattr__(self, name: str) -> Operator:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        host, module = _module(self)
+        return host.operator(f"{module}.{name}")
+
+    def __dir__(self) -> list[str]:
+        host, module = _module(self)
+        existing = dir(getattr(bpy.ops, module))
+        return sorted(name for name in existing if host.policy.gives_operator(f"{module}.{name}"))
+
+    def __repr__(self) -> str:
+        return f"<module 'bpy.ops.{_module(self)[1]}'>"
+
+
+_module: Callable[[OperatorModule], tuple[BlenderHost, str]]
+_module, _set_module = hide(OperatorModule, "module")
+
+
+class Operator(Facade):
+    """One operator. Calling it runs it now, without a dialog and without an undo step of its own."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, host: BlenderHost, idname: str) -> None:
+        native = (_known if len(idname) <= _LONGEST else _native)(idname)
+        _set_call(self, _Call(host, idname, native))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> set[str]:
+        return _run(_call(self), args, kwargs)
+
+    def poll(self, *args: Any) -> bool:
+        """Whether the operator could run now."""
+        call = _call(self)
+        _allow(call)
+        context = [a for a in args if isinstance(a, str) and a in _EXECUTE]
+        return bool(call.native.poll(*context[:1]))
+
+    def idname(self) -> str:
+        """`MESH_OT_primitive_cube_add`."""
+        return str(_call(self).native.idname())
+
+    def idname_py(self) -> str:
+        """`mesh.primitive_cube_add`."""
+        return _call(self).idname
+
+    def get_rna_type(self) -> Any:
+        """The operator's description in RNA, read only."""
+        call = _call(self)
+        _allow(call)
+        return call.native.get_rna_type()
+
+    def __repr__(self) -> str:
+        return f"<operator bpy.ops.{_call(self).idname}>"
+
+
+class _Call(NamedTuple):
+    """What is checked and what is run, of one operator."""
+
+    host: BlenderHost
+    idname: str
+    native: Any
+
+
+_call: Callable[[Operator], _Call]
+_call, _set_call = hide(Operator, "call")
+
+
+@may_show_errors
+def _run(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]:
+    host, idname, native = call
+    _allow(call)
+    context = _context(call, args) if args else args
+    for name in kwargs:
+        if name in FILES or (name in ASSETS and kwargs.get("asset_library_type") != "LOCAL"):
+            host.refuse(
+                f"bpy.ops.{idname}({name}=…): a script may not work on files; use the tools import_file, export_file "
+                "and open_file"
+            )
+    _, kwargs = all_settled((), kwargs)
+    if idname in INSTEAD:
+        host.meter.tick()
+        return INSTEAD[idname](host, kwargs)
+    check_arguments(host, idname, kwargs)
+    if idname in CRASHING and (reason := CRASHING[idname]()):
+        host.refuse(f"bpy.ops.{idname}: {reason}", code="operator")
+    host.before_operator(idname)
+    try:
+        with host.overrides.beside_no_thread():
+            result: set[str] = native(*context, **kwargs)
+    finally:
+        host.after_operator(idname)
+    return result
+
+
+def _context(call: _Call, args: tuple[Any, ...]) -> tuple[str, ...]:
+    context = tuple(a for a in args if isinstance(a, str))
+    if len(context) != len([a for a in args if not isinstance(a, bool)]):
+        raise TypeError("an operator takes keyword arguments and, before them, 'EXEC_DEFAULT'")
+    if any(c not in _EXECUTE for c in context):
+        call.host.meter.warn(
+            f"bpy.ops.{call.idname}({context[0][:40]!r}) ran as 'EXEC_DEFAULT': a script does not wait for the user"
+        )
+        return ("EXEC_DEFAULT",)
+    return context[:1]
+
+
+def _allow(call: _Call) -> None:
+    host, idname, native = call
+    if host.policy.gives_operator(idname):
+        return
+    try:
+        native.get_rna_type()
+    except KeyError:
+        raise AttributeError(f'Calling operator "bpy.ops.{idname}" error, could not be found') from None
+    host.refuse(f"bpy.ops.{idname} may not be used: {host.policy.why_operator(idname)}", code="operator")
+
+
+def _native(idname: str) -> Any:
+    """Blender's own, whether or not there is an operator of that name: it holds nothing but the name."""
+    module, _, name = idname.partition(".")
+    return getattr(getattr(bpy.ops, module), name)
+
+
+_known = lru_cache(maxsize=256)(_native)
+_LONGEST = 64
+"""Characters that the name of an operator may have in Blender: longer ones are not worth remembering."""
+
+
+# --- arguments ----------------------------------------------------------------------------------------------
+
+#: Largest value of a parameter, whichever operator has it; what multiplies with the mesh is estimated below.
+_CAPS: Mapping[str, int] = {
+    "number_cuts": 500,
+    "cuts": 500,
+    "subdivisions": 8,
+    "segments": 1000,
+    "major_segments": 2000,
+    "minor_segments": 2000,
+    "ring_count": 2000,
+    "steps": 10_000,
+    "turns": 1000,
+    "repeat": 1000,
+    "count": 100_000,
+    "levels": 6,
+    "level": 6,
+    "octree_depth": 8,
+    "iterations": 1000,
+    "x_subdivisions": 1500,
+    "y_subdivisions": 1500,
+    "vertices": 100_000,
+    "target_faces": 20_000,
+    "resolution": 256,
+    "number": 100_000,
+    "vertex_count": 100_000,
+    "interpolation_count": 1000,
+}
+
+
+def check_arguments(host: BlenderHost, idname: str, arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments that would make Blender compute for minutes or run out of memory."""
+    for name in arguments.keys() & _CAPS.keys():
+        value, cap = arguments[name], _CAPS[name]
+        if isinstance(value, (int, float)) and value > cap:
+            host.meter.look_closer(
+                f"bpy.ops.{idname}({name})",
+                value,
+                f"bpy.ops.{idname}({name}={value:,}) is more than the {cap:,} that a script may ask for without a "
+                "rehearsal",
+            )
+    for name, value in arguments.items():
+        check_text(host, value, f"bpy.ops.{idname}({name})")
+    if idname in _PER_FRAME:
+        _check_frames(host, idname, arguments)
+    rule = _SIZES.get(idname)
+    if rule is not None:
+        host.geometry.amount(rule(arguments), f"bpy.ops.{idname}", bmesh_sizes.given(arguments))
+
+
+#: Operators that evaluate the scene once a frame, over the range given or the scene's.
+_PER_FRAME = frozenset(
+    """
+    nla.bake rigidbody.bake_to_keyframes object.paths_calculate object.paths_update object.paths_update_visible
+    pose.paths_calculate pose.paths_update pose.paths_range_update action.bake_keys graph.bake_keys
+    object.visual_geometry_to_objects anim.merge_animation
+    """.split()
+)
+_MAX_FRAMES = 5000
+
+
+def _check_frames(host: BlenderHost, idname: str, arguments: Mapping[str, Any]) -> None:
+    scene = bpy.context.scene
+    first = _number(arguments, "frame_start", _number(arguments, "start_frame", scene.frame_start))
+    last = _number(arguments, "frame_end", _number(arguments, "end_frame", scene.frame_end))
+    step = max(_number(arguments, "step", 1.0), 1.0)
+    if "paths" in idname:  # these read the scene's range, whatever they are given
+        first, last = min(first, scene.frame_start), max(last, scene.frame_end)
+    frames = (last - first) / step
+    if frames > _MAX_FRAMES:
+        host.meter.look_closer(
+            f"bpy.ops.{idname} over frames",
+            frames,
+            f"bpy.ops.{idname} over {frames:,.0f} frames is more than the {_MAX_FRAMES:,} that a script may compute "
+            "without a rehearsal",
+        )
+
+
+Size = Callable[[Mapping[str, Any]], float]
+
+
+def _number(arguments: Mapping[str, Any], name: str, default: float) -> float:
+    value = arguments.get(name, default)
+    return float(value) if isinstance(value, (int, float)) else default
+
+
+def _product(**defaults: float) -> Size:
+    return lambda arguments: math.prod(_number(arguments, name, d) for name, d in defaults.items())
+
+
+def _edited(arguments: Mapping[str, Any], name: str, default: float, power: int) -> float:
+    return _edit_size() * (_number(arguments, name, default) + 1.0) ** power
+
+
+def _edit_size() -> float:
+    """Vertices of the meshes in edit mode; Blender keeps their number up to date there."""
+    objects = getattr(bpy.context, "objects_in_mode_unique_data", None) or []
+    return float(sum(o.data.total_vert_sel for o in objects if o.type == "MESH"))
+
+
+def _curve_points() -> float:
+    edited: Any = bpy.context.edit_object
+    splines = edited.data.splines if edited is not None and edited.type in ("CURVE", "SURFACE") else ()
+    return float(sum(len(s.points) + len(s.bezier_points) for s in splines))
+
+
+def _inserted(arguments: Mapping[str, Any]) -> float:
+    """Blender makes all letters anew for each that is inserted."""
+    edited: Any = bpy.context.edit_object
+    count = len(arguments["text"])
+    return float(count) * (count + len(getattr(getattr(edited, "data", None), "body", "")))
+
+
+def _edit_bones() -> float:
+    """Bones in edit mode; Blender finds a name for each by comparing it with all others."""
+    edited: Any = bpy.context.edit_object
+    return float(len(edited.data.edit_bones)) if edited is not None and edited.type == "ARMATURE" else 0.0
+
+
+def _active_size() -> float:
+    active = bpy.context.view_layer.objects.active
+    return float(len(active.data.vertices)) if active is not None and active.type == "MESH" else 1.0
+
+
+def _selected_size() -> float:
+    return float(sum(len(o.data.vertices) for o in bpy.context.selected_objects if o.type == "MESH"))
+
+
+def _islands() -> int:
+    """Connected parts of the meshes in edit mode."""
+    parts = 0
+    for owner in getattr(bpy.context, "objects_in_mode_unique_data", None) or []:
+        if owner.type == "MESH":
+            left = set(bmesh.from_edit_mesh(owner.data).verts)
+            while left:
+                parts += 1
+                reached = [left.pop()]
+                while reached:
+                    near = {
+                        edge.other_vert(vert) for vert in [reached.pop()] for edge in vert.link_edges
+                    } & left
+                    left -= near
+                    reached += near
+    return parts
+
+
+def _separated(arguments: Mapping[str, Any]) -> float:
+    """Each loose part becomes an object."""
+    return _islands() * 500.0 if arguments.get("type") == "LOOSE" and _edit_size() > 4000 else 0.0
+
+
+def _instances(_arguments: Mapping[str, Any]) -> float:
+    """Each instance becomes an object."""
+    selected = bpy.context.selected_objects
+    made = sizes.instances(selected) - len(selected)
+    return (made + sum(system.settings.count for o in selected for system in o.particle_systems)) * 200.0
+
+
+def _quads(arguments: Mapping[str, Any]) -> float:
+    """Quadriflow takes as long for a face as others for a hundred."""
+    active: Any = bpy.context.view_layer.objects.active
+    if active is None or active.type != "MESH":
+        return 0.0
+    faces = _number(arguments, "target_faces", 4000)
+    if arguments.get("mode") == "EDGE":
+        area = sum(polygon.area for polygon in active.data.polygons)
+        faces = area / max(_number(arguments, "target_edge_length", 0.1), 1e-6) ** 2
+    elif arguments.get("mode") == "RATIO":
+        faces = len(active.data.polygons) * _number(arguments, "target_ratio", 1.0)
+    return max(faces, len(active.data.polygons) / 5.0) * 100.0
+
+
+def _voxels(_arguments: Mapping[str, Any]) -> float:
+    active: Any = bpy.context.view_layer.objects.active
+    if active is None or active.type != "MESH":
+        return 0.0
+    return 6.0 * (max(active.dimensions) / max(active.data.remesh_voxel_size, 1e-6)) ** 2
+
+
+#: About how many vertices an operator makes.
+_SIZES: Mapping[str, Size] = {
+    "mesh.primitive_grid_add": _product(x_subdivisions=10, y_subdivisions=10),
+    "mesh.primitive_uv_sphere_add": _product(segments=32, ring_count=16),
+    "mesh.primitive_torus_add": _product(major_segments=48, minor_segments=12),
+    "mesh.primitive_ico_sphere_add": lambda a: 10.0 * 4.0 ** (_number(a, "subdivisions", 2) - 1),
+    "mesh.subdivide": lambda a: _edited(a, "number_cuts", 1, 2),
+    "mesh.subdivide_edgering": lambda a: _edited(a, "number_cuts", 10, 1),
+    "mesh.bevel": lambda a: _edited(a, "segments", 1, 2) * 2.0,
+    "mesh.loopcut": lambda a: _edited(a, "number_cuts", 1, 1),
+    "mesh.bridge_edge_loops": lambda a: _edited(a, "number_cuts", 0, 1),
+    "mesh.spin": lambda a: _edit_size() * _number(a, "steps", 12),
+    "mesh.screw": lambda a: _edit_size() * _number(a, "steps", 9) * _number(a, "turns", 1),
+    "mesh.extrude_repeat": lambda a: _edit_size() * _number(a, "steps", 10),
+    "mesh.duplicate": lambda a: _edit_size() * 2.0,
+    "mesh.wireframe": lambda a: _edit_size() * 8.0,
+    "mesh.solidify": lambda a: _edit_size() * 2.0,
+    "mesh.dissolve_limited": lambda a: _edit_size() ** 2 / DISSOLVED,
+    "mesh.poke": lambda a: _edit_size() * 2.0,
+    "object.subdivision_set": lambda a: _selected_size() * 4.0 ** max(_number(a, "level", 1), 0),
+    "object.multires_subdivide": lambda a: _active_size() * 16.0,
+    "object.duplicate": lambda a: float(len(bpy.context.selected_objects)) * 100.0,
+    "object.randomize_transform": lambda a: 1.0,
+    "object.voxel_remesh": _voxels,
+    "object.quadriflow_remesh": _quads,
+    "object.duplicates_make_real": _instances,
+    "mesh.separate": _separated,
+    "mesh.vertices_smooth": lambda a: _edit_size() * _number(a, "repeat", 1) / 100.0,
+    "curve.subdivide": lambda a: _curve_points() * (_number(a, "number_cuts", 1) + 1.0),
+    "curve.duplicate": lambda a: _curve_points() * 2.0,
+    "font.text_insert": lambda a: _inserted(a) if isinstance(a.get("text"), str) else 0.0,
+    "armature.subdivide": lambda a: _edit_bones() * (_number(a, "number_cuts", 1) + 1.0) * 400.0,
+    "armature.duplicate": lambda a: _edit_bones() * 2.0 * 400.0,
+    "particle.subdivide": lambda a: 1.0,
+}

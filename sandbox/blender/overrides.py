@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`bpy.context.temp_override`: what is put into the context has the right type, and is taken out before it is gone.
+
+Blender believes what an override says: it takes a camera for the scene, looks for the objects of one scene in the view
+layer of another, and goes on using what was removed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+import bpy
+
+from ...base import threads
+from ...scene.override import PLACES, Place
+from ..guard.audit import may_raise
+from ..guard.facade import Facade, hide
+from ..guard.seam import BlenderHost
+from .writers import CONTEXT_MEMBERS
+
+__all__ = ("Override", "Overrides", "check_removal", "copy", "temp_override")
+
+_STRIP: type = getattr(bpy.types, "Strip", None) or bpy.types.Sequence
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "window": bpy.types.Window,
+    "screen": bpy.types.Screen,
+    "area": bpy.types.Area,
+    "region": bpy.types.Region,
+    "workspace": bpy.types.WorkSpace,
+    "space_data": bpy.types.Space,
+    "region_data": bpy.types.RegionView3D,
+    "scene": bpy.types.Scene,
+    "view_layer": bpy.types.ViewLayer,
+    "collection": bpy.types.Collection,
+    "layer_collection": bpy.types.LayerCollection,
+    "material": bpy.types.Material,
+    "material_slot": bpy.types.MaterialSlot,
+    "mesh": bpy.types.Mesh,
+    "armature": bpy.types.Armature,
+    "lattice": bpy.types.Lattice,
+    "camera": bpy.types.Camera,
+    "light": bpy.types.Light,
+    "world": bpy.types.World,
+    "texture": bpy.types.Texture,
+    "modifier": bpy.types.Modifier,
+    "constraint": bpy.types.Constraint,
+    "particle_system": bpy.types.ParticleSystem,
+    "id": bpy.types.ID,
+    "active_node": bpy.types.Node,
+    "edit_bone": bpy.types.EditBone,
+    "pose_bone": bpy.types.PoseBone,
+    "active_pose_bone": bpy.types.PoseBone,
+    "bone": bpy.types.Bone,
+    "active_bone": (bpy.types.Bone, bpy.types.EditBone),
+    "active_action": bpy.types.Action,
+    "active_editable_fcurve": bpy.types.FCurve,
+    "active_nla_strip": bpy.types.NlaStrip,
+    "active_nla_track": bpy.types.NlaTrack,
+    "active_sequence_strip": _STRIP,
+    "active_strip": _STRIP,
+    "brush": bpy.types.Brush,
+    "cloth": bpy.types.ClothModifier,
+    "collision": bpy.types.CollisionModifier,
+    "curve": bpy.types.Curve,
+    "fluid": bpy.types.FluidModifier,
+    "lightprobe": bpy.types.LightProbe,
+    "meta_ball": bpy.types.MetaBall,
+    "mode": str,
+    "soft_body": bpy.types.SoftBodyModifier,
+    "speaker": bpy.types.Speaker,
+    "tool_settings": bpy.types.ToolSettings,
+}
+"""What may be overridden, and with what; besides, single objects and lists."""
+_ITEMS: dict[str, type | tuple[type, ...]] = {
+    "pose_bones": bpy.types.PoseBone,
+    "bones": (bpy.types.Bone, bpy.types.EditBone),
+    "nodes": bpy.types.Node,
+    "objects": bpy.types.Object,
+    "actions": bpy.types.Action,
+    "fcurves": bpy.types.FCurve,
+    "keyframes": bpy.types.Keyframe,
+    "nla_strips": bpy.types.NlaStrip,
+    "sequences": _STRIP,
+    "strips": _STRIP,
+}
+"""What lists hold, by how their names end; the first counts."""
+
+
+def _check_types(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
+    """Refuse values that are not what Blender takes them for."""
+    for name, value in arguments.items():
+        wanted, listed = _wanted(name)
+        if value is None:
+            continue
+        values = value if listed else [value]
+        if not isinstance(values, (list, tuple)) or not all(isinstance(each, wanted) for each in values):
+            what = "bpy.types.Bone" if isinstance(wanted, tuple) else _named(wanted)
+            raise TypeError(f"temp_override({name}=…) takes {'a list of ' if listed else ''}{what} here")
+    layer, scene = arguments.get("view_layer"), arguments.get("scene") or bpy.context.scene
+    if layer is not None and layer.id_data != scene:
+        host.refuse(
+            f"temp_override(view_layer=…): {layer.name!r} is no layer of the scene {scene.name!r}: give scene= too"
+        )
+
+
+def _wanted(name: str) -> tuple[Any, bool]:
+    """The type of a member of the context, and whether it is a list of such."""
+    if name in _TYPES:
+        return _TYPES[name], False
+    for ending, kind in _ITEMS.items():
+        if name.endswith((ending, f"{ending}_in_mode", f"{ending}_in_mode_unique_data")):
+            return kind, True
+    return (bpy.types.Object, False) if name.endswith("object") else (None, False)
+
+
+def _named(kind: type) -> str:
+    return f"bpy.types.{kind.__name__}" if issubclass(kind, bpy.types.bpy_struct) else kind.__name__
+
+
+_OVERRIDES = frozenset(
+    """
+    window screen area region scene view_layer object active_object selected_objects
+    selected_editable_objects selected_bones selected_pose_bones active_bone active_pose_bone collection
+    selectable_objects visible_objects editable_objects space_data region_data material mesh modifier constraint
+    workspace mode particle_system pose_object id edit_bone bone pose_bone active_node selected_nodes
+    """.split()
+)
+
+
+def _check(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
+    """Refuse what may not be overridden, and values that are not what Blender takes them for."""
+    if "edit_object" in arguments:
+        host.refuse(
+            "temp_override(edit_object=…) is refused, since Blender does not look whether it is being edited: make "
+            "the object active and call bpy.ops.object.mode_set(mode='EDIT')"
+        )
+    for name in arguments:
+        reviewed = name in _OVERRIDES or name in _plain_overrides(host)
+        if not reviewed or _wanted(name)[0] is None:
+            host.refuse(f"temp_override({name}=…) is refused: it is not on the list of reviewed members")
+    _check_types(host, arguments)
+
+
+def temp_override(host: BlenderHost, _owner: Any, _name: str) -> Any:
+    """`Context.temp_override`."""
+
+    def override(window: Any = None, area: Any = None, region: Any = None, **others: Any) -> Override:
+        given = {"window": window, "area": area, "region": region}
+        others |= {name: value for name, value in given.items() if value is not None}
+        _check(host, others)
+        return host.overrides.make(others)
+
+    return override
+
+
+def copy(host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`Context.copy`: what `temp_override` takes of the context."""
+
+    def copied() -> dict[str, Any]:
+        names = sorted((_OVERRIDES | _plain_overrides(host)) - _NOT_COPIED)
+        present = set(dir(owner))
+        found = {
+            name: host.getattr(owner, name)
+            for name in names
+            if name in present and _wanted(name)[0] is not None
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    return copied
+
+
+_NOT_COPIED = frozenset({"edit_object"})
+
+
+def check_removal(host: BlenderHost, _owner: Any, arguments: Mapping[str, Any]) -> None:
+    """Refuse to remove what is in the context."""
+    if any(
+        host.overrides.held(each) for each in arguments.values() if isinstance(each, bpy.types.bpy_struct)
+    ):
+        host.refuse(
+            "what temp_override() has put into the context may not be removed: leave its with block first"
+        )
+
+
+def _plain_overrides(host: BlenderHost) -> frozenset[str]:
+    return CONTEXT_MEMBERS | host.policy.readable("Context")
+
+
+#: Operators crash Blender without these: None stands for those that are there.
+_NEEDED = frozenset({"scene", "view_layer"})
+#: Up to Python 3.11, Blender looks into an override without the interpreter's lock (`Place` tells why).
+_LOOKS_BESIDE_THREADS = sys.version_info < (3, 12)
+_NO_PAUSE = nullcontext()
+
+
+class Overrides:
+    """The overrides in effect in one run."""
+
+    def __init__(self) -> None:
+        self.active: list[Override] = []
+        """Those in effect, the latest last."""
+
+    def make(self, arguments: Mapping[str, Any]) -> Override:
+        """`bpy.context.temp_override(…)`."""
+        given = {name: value for name, value in arguments.items() if value is not None or name not in _NEEDED}
+        scene = given.get("scene")
+        if scene is not None and given.get("view_layer") is None:
+            given["view_layer"] = scene.view_layers[0]  # the window's would be another scene's
+        return Override(self.active, given)
+
+    def held(self, thing: Any) -> bool:
+        """Whether one of them has put `thing`, or a part of it, into the context."""
+        return any(
+            thing in (value, getattr(value, "id_data", None))
+            for each in self.active
+            for value in _about(each).held
+        )
+
+    def beside_no_thread(self) -> AbstractContextManager[None]:
+        """What an operator runs in: a pause of our threads where Blender looks into what an override was given."""
+        if self.active and _LOOKS_BESIDE_THREADS and any(_about(each).inspected for each in self.active):
+            return threads.paused()
+        return _NO_PAUSE
+
+    def drop_removed(self) -> None:
+        """End them all once something that one of them holds is gone."""
+        if self.active and any(not _lives(value) for each in self.active for value in _about(each).held):
+            self.end()
+
+    def end(self) -> None:
+        """Put the context back as it was before the first."""
+        while self.active:
+            self.active[-1].__exit__()
+
+
+class Override(Facade):
+    """One `with bpy.context.temp_override(…)`."""
+
+    __slots__ = ("about",)
+
+    def __init__(self, active: list[Override], arguments: dict[str, Any]) -> None:
+        inspected = not PLACES.issuperset(arguments)
+        native: Any = (bpy.context.temp_override if inspected else Place)(**arguments)
+        values = [
+            v for each in arguments.values() for v in (each if isinstance(each, (list, tuple)) else (each,))
+        ]
+        held = [value for value in values if isinstance(value, bpy.types.bpy_struct)]
+        _set_about(self, _About(active, native, held, inspected))
+
+    def logging_set(self, _enable: Any) -> None:
+        """Do nothing: what Blender looks up in the context is no part of a script's result."""
+
+    @may_raise("ctypes.call_function", "ctypes.dlsym", "gc.get_referents")
+    def __enter__(self) -> Override:
+        active, native, *_ = _about(self)
+        if self in active:
+            raise RuntimeError("this temp_override() is in effect already: make another")
+        native.__enter__()
+        active.append(self)
+        return self
+
+    @may_raise("ctypes.call_function", "ctypes.dlsym", "gc.get_referents")
+    def __exit__(self, *_error: object) -> None:
+        """End it, and before it those that were entered later: Blender takes what is in the context for its own."""
+        active = _about(self).active
+        while self in active:
+            _about(active.pop()).native.__exit__(None, None, None)
+
+
+class _About(NamedTuple):
+    """Where an override is noted while it is in effect, Blender's own, what of Blender's it holds, and whether Blender
+    looks into what it was given."""
+
+    active: list[Override]
+    native: Any
+    held: list[Any]
+    inspected: bool
+
+
+_about: Callable[[Override], _About]
+_about, _set_about = hide(Override, "about")
+
+
+def _lives(value: Any) -> bool:
+    try:
+        value.id_data  # noqa: B018 - Blender looks whether it was removed
+    except ReferenceError:
+        return False
+    return True

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What `import bpy`, `import bmesh` and `from bpy_extras import …` give a script: listed names, never a module."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
+from types import NoneType
+from typing import Any, NoReturn
+
+import bpy
+
+from ..facts.blender_modules import AS_THEY_ARE
+from ..facts.reasons import why_blender
+from ..guard.builtins import stand_in
+from ..guard.modules import Later, View, make_view
+from ..guard.seam import BlenderHost
+from ..lifetime import bmesh_removals
+from . import bmesh, units
+from .operators.ops import Operators
+
+__all__ = ("views",)
+
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    "bmesh": ("bmesh.types", "bmesh.utils", "bmesh.geometry", "bmesh.ops"),
+    "bpy_extras": tuple(name for name in AS_THEY_ARE if name.startswith("bpy_extras.")),
+    "bpy": ("bpy.types", "bpy.app", "bpy.utils", "bpy.utils.units", "bpy.path"),
+}
+"""The modules in a module."""
+
+
+def views(host: BlenderHost, wanted: Collection[str]) -> dict[str, object]:
+    """The views by dotted name, for one run: those under the roots that are `wanted`; modules in modules come later."""
+    made: dict[str, object] = {}
+    for root in _PARTS.keys() & set(wanted):
+        for name in _PARTS[root]:
+            import_module(name)  # while a script runs, no file is opened
+            made[name] = Later(functools.partial(_part, host, name))
+        parts = {name.partition(".")[2]: made[name] for name in _PARTS[root] if name.count(".") == 1}
+        made[root] = make_view(root, parts | _MEMBERS[root](host), _missing(host, root))
+    if "bpy" in made:
+        for name in ("context", "data", "ops"):
+            made[f"bpy.{name}"] = getattr(made["bpy"], name)
+    return made
+
+
+def _part(host: BlenderHost, name: str) -> View:
+    """The view of a module in a module."""
+    members: dict[str, Any]
+    match name:
+        case "bmesh.ops":
+            return make_view(name, {}, host.bmesh_operator)
+        case "bpy.types":
+            return make_view(name, {}, _types(host))
+        case "bmesh.utils":
+            members = {member: bmesh_removals.removing(host, each) for member, each in _listed(name).items()}
+        case "bpy.app":
+            # The same in a rehearsal and with a window, or a script could behave in one and not in the other.
+            members = _listed(name) | {"background": False}
+        case "bpy.utils.units":
+            members = _listed(name) | {"to_value": units.to_value}
+        case "bpy.path":
+            members = _listed(name) | {"relpath": _of_texts(relpath)}
+        case "bpy.utils":
+            members = _listed(name) | {"units": Later(functools.partial(_part, host, "bpy.utils.units"))}
+        case _:
+            members = _listed(name)
+    return make_view(name, members, _missing(host, name))
+
+
+@functools.cache
+def _listed(module: str) -> dict[str, Any]:
+    """The members of a module that are given out as they are."""
+    source = import_module(module)
+    found = {name: getattr(source, name) for name in AS_THEY_ARE[module] if hasattr(source, name)}
+    return {name: _of_texts(each) for name, each in found.items()} if module == "bpy.path" else found
+
+
+_MEMBERS: Mapping[str, Callable[[BlenderHost], dict[str, Any]]] = {
+    "bmesh": lambda host: _listed("bmesh") | {"new": bmesh.made(host), "from_edit_mesh": bmesh.edited(host)},
+    "bpy_extras": lambda _host: {},
+    "bpy": lambda host: {"context": bpy.context, "data": bpy.data, "ops": Operators(host)},
+}
+"""What a module has besides the modules in it."""
+
+
+def _of_texts(function: Callable[..., str]) -> Callable[..., str]:
+    """A function of Blender's own Python, which looks the first of its arguments up: what that unfolds to is hashed."""
+
+    @functools.wraps(function)
+    def call(*texts: Any, **named: Any) -> str:
+        for text in (*texts, *named.values()):
+            if not isinstance(text, (str, bytes, bool, NoneType)):
+                raise TypeError(f"bpy.path.{function.__name__}() takes texts, not {type(text).__name__}")
+        return function(*texts, **named)
+
+    return call
+
+
+def relpath(path: Any, *, start: Any = None) -> Any:
+    """`bpy.path.relpath`, which does not say in which folder Blender was started."""
+    if path.startswith("//"):
+        return path
+    folder = os.path.dirname(bpy.data.filepath) if start is None else start
+    return "//" + os.path.relpath(os.path.join(os.sep, path), os.path.join(os.sep, folder))
+
+
+def _missing(host: BlenderHost, module: str) -> Callable[[str], NoReturn]:
+    def missing(name: str) -> NoReturn:
+        path = f"{module}.{name}"
+        if hasattr(import_module(module), name):
+            host.refuse(f"{path} may not be used: {why_blender(path)}", code="module")
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return missing
+
+
+def _types(host: BlenderHost) -> Callable[[str], Any]:
+    def find(name: str) -> Any:
+        found = getattr(bpy.types, name)
+        if not isinstance(found, type):
+            host.refuse(f"bpy.types.{name} may not be used: it is no type")
+        return stand_in(found)
+
+    return find

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Starting a process by way of the launcher: with namespaces that it makes itself, or inside bubblewrap's."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import means
+from ..process import Spec
+from . import cgroup
+from .launcher import Orders
+
+__all__ = ("SYSTEM", "Bubblewrap", "Native", "launcher_command", "readable")
+
+#: Programs, libraries and the little of /etc that they need.
+SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store"),
+    *("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/ssl/certs", "/etc/localtime"),
+)
+#: nobody and nogroup, whom every Linux has: what root becomes.
+_NOBODY = (65534, 65534)
+
+
+def readable(spec: Spec) -> list[str]:
+    """Every path that the command may read, the shortest first; none that is missing or inside another one."""
+    command = shutil.which(spec.cmd[0]) or spec.cmd[0]
+    wanted = {*SYSTEM, *means.program_files(), command, os.path.realpath(command), *map(str, spec.readable)}
+    kept: list[Path] = []
+    for path in sorted(map(Path, wanted), key=lambda path: len(path.parts)):
+        if path.exists() and not any(path.is_relative_to(above) for above in kept):
+            kept.append(path)
+    return [str(path) for path in kept]
+
+
+def launcher_command(
+    spec: Spec,
+    place: means.Place,
+    control: str,
+    *,
+    root: Path | None,
+    parent: int | None,
+    drop: bool,
+    group: cgroup.Entrance = cgroup.NOWHERE,
+) -> list[str]:
+    """The command line that confines itself and becomes `spec.cmd`. `drop`: stop being root."""
+    orders: Orders = {
+        "argv": [shutil.which(spec.cmd[0]) or spec.cmd[0], *spec.cmd[1:]],
+        "env": means.environment(spec),
+        "readable": readable(spec),
+        "workdir": str(spec.workdir),
+        "answers": spec.answers,
+        "root": None if root is None else str(root),
+        "proxy": spec.net_policy == "allow-list",
+        "user": _NOBODY if drop and os.geteuid() == 0 else None,
+        "parent": parent,
+        # The supervisor ends a process at its limit; this holds where one step would go far beyond.
+        "memory_mb": spec.mem_limit_mb + 1024,
+        "file_mb": spec.disk_mb,
+        "cpu_s": spec.cpu_sec,
+        "group": group,
+        "canary": place.canary,
+    }
+    supervisor = str(Path(__file__).parent.parent)
+    python = [sys.executable, "-I", "-S", "-B", "-c", means.BOOT]
+    return [*python, supervisor, "supervisor.linux.launcher", control, json.dumps(orders)]
+
+
+def _give_workdir(spec: Spec) -> None:
+    if os.geteuid() == 0:
+        os.chown(spec.workdir, *_NOBODY)
+
+
+def _inherited(control: socket.socket, group: cgroup.Entrance) -> list[int]:
+    numbers = (control.fileno(), *group["join"], group["memory"], group["threads"])
+    return [number for number in numbers if number is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """The launcher with the kernel's means alone; with `needs_namespaces`, only where they can be had."""
+
+    needs_namespaces: bool = False
+    name = "Landlock and seccomp"
+    wraps = False
+
+    def start(self, spec: Spec, place: means.Place) -> means.Started:
+        _give_workdir(spec)
+        group = cgroup.make(spec.mem_limit_mb)
+        ours, theirs = socket.socketpair()
+        with theirs, group.entrance() as entrance:
+            argv = launcher_command(
+                spec,
+                place,
+                str(theirs.fileno()),
+                root=place.root,
+                parent=os.getpid(),
+                drop=True,
+                group=entrance,
+            )
+            started = means.popen(argv, spec, pass_fds=_inherited(theirs, entrance))
+        return means.Started(started, lambda: ours, kill_rest=group.remove, ran_out=group.ran_out)
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """The launcher in namespaces that bubblewrap makes: some systems let only that program make them."""
+
+    path: str
+    name = "bubblewrap, Landlock and seccomp"
+    wraps = True
+    needs_namespaces = False
+
+    @classmethod
+    def installed(cls) -> list[Bubblewrap]:
+        found = shutil.which("bwrap")
+        return [cls(found)] if found else []
+
+    def start(self, spec: Spec, place: means.Place) -> means.Started:
+        _give_workdir(spec)
+        group = cgroup.make(spec.mem_limit_mb)
+        ours, theirs = socket.socketpair()
+        with theirs, group.entrance() as entrance:
+            argv = [self.path, *_namespaces(), "--die-with-parent", "--proc", "/proc", "--dev", "/dev"]
+            shown = [*readable(spec), str(spec.workdir)]
+            above = {folder for path in shown for folder in Path(path).parents if len(folder.parts) > 1}
+            for folder in sorted(above, key=lambda folder: len(folder.parts)):
+                argv += ["--perms", "0755", "--dir", str(folder)]
+            for path in shown[:-1]:
+                argv += ["--ro-bind", path, path]
+            argv += ["--bind", shown[-1], shown[-1], "--"]
+            argv += launcher_command(
+                spec, place, str(theirs.fileno()), root=None, parent=None, drop=True, group=entrance
+            )
+            started = means.popen(argv, spec, pass_fds=_inherited(theirs, entrance))
+        return means.Started(started, lambda: ours, kill_rest=group.remove, ran_out=group.ran_out)
+
+
+def _namespaces() -> list[str]:
+    """What root needs to become nobody inside is a namespace that knows nobody, and the right to change users."""
+    if os.geteuid() != 0:
+        return ["--unshare-all"]
+    return [
+        "--unshare-ipc",
+        "--unshare-net",
+        "--unshare-pid",
+        "--cap-add",
+        "CAP_SETUID",
+        "--cap-add",
+        "CAP_SETGID",
+    ]

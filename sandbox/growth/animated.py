@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What animation makes of the settings of modifiers: Blender sets them while it evaluates, and nobody looks then.
+
+F-curves are taken at their keyframes with their handles and, where they go on by a rule of their own, at the scene's
+frames. Drivers are taken at the values that their variables have now, or that animation gives those.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+import bpy
+
+from ...scene import data_paths
+from ...scene.animation import curves_of_action
+from ..guard.audit import may_raise
+from ..lifetime import existing
+
+__all__ = ("Animated", "has_modifiers", "modifiers", "shapes")
+
+_STACKS = ("modifiers", "grease_pencil_modifiers")
+_SAMPLES = 250
+_DEEPEST = 4
+"""Drivers of what other drivers read."""
+_ANYTHING = 1_000.0
+"""What a driver's variable is taken for whose value cannot be read."""
+_MATHEMATICS = {name: value for name, value in vars(math).items() if not name.startswith("_")} | {
+    "abs": abs,
+    "bool": bool,
+    "float": float,
+    "int": int,
+    "max": max,
+    "min": min,
+    "round": round,
+    "clamp": lambda value, low=0.0, high=1.0: min(max(value, low), high),
+    "frame": 0.0,
+    "noise": 1.0,
+    "lerp": lambda a, b, factor: a + (b - a) * factor,
+    "smoothstep": lambda *_bounds: 1.0,
+}
+
+
+def shapes(path: str) -> bool:
+    """Whether a data path may lead to a setting of a modifier."""
+    return path.startswith(_STACKS)
+
+
+class Animated:
+    """A modifier as animation may make it: each setting at its highest or lowest, within what Blender takes."""
+
+    def __init__(self, modifier: Any, values: dict[str, list[float]], pick: Any) -> None:
+        self._modifier, self._values, self._pick = modifier, values, pick
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._modifier, name)
+        found = self._values.get(name)
+        if not found or not isinstance(value, (int, float)):
+            return value
+        made = self._pick(value, *found)
+        if isinstance(value, bool):
+            return bool(made)
+        limits = self._modifier.bl_rna.properties[name]
+        return type(value)(min(max(made, limits.hard_min), limits.hard_max))
+
+
+def has_modifiers(user: Any) -> bool:
+    """Whether there is anything in an object that animation could shape."""
+    return any(len(getattr(user, stack, ())) for stack in _STACKS)
+
+
+def modifiers(user: Any, frame: float) -> list[tuple[Any, ...]]:
+    """The modifiers of an object, each as it is and as animation may make it, at that frame too."""
+    found = [each for stack in _STACKS for each in getattr(user, stack, ())]
+    if user.animation_data is None:
+        return [(each,) for each in found]
+    values: dict[str, dict[str, list[float]]] = {}
+    for curve in _curves(user):
+        if not shapes(curve.data_path) or data_paths.bad_data_path(curve.data_path):
+            continue
+        match data_paths.split_data_path(curve.data_path):
+            case [_, (str(modifier),), str(name), *_]:
+                values.setdefault(modifier, {}).setdefault(name, []).extend(_values(curve, frame, _DEEPEST))
+    return [
+        (each, *(Animated(each, values[each.name], pick) for pick in (max, min)))
+        if each.name in values
+        else (each,)
+        for each in found
+    ]
+
+
+def _curves(owner: Any) -> Iterator[Any]:
+    """What animates a data-block: its drivers, and the F-curves of its actions, of every slot that these have."""
+    data = getattr(owner, "animation_data", None)
+    if data is None:
+        return
+    yield from data.drivers
+    for action in {data.action, *(strip.action for strip in existing.strips(owner))} - {None}:
+        yield from curves_of_action(action)
+
+
+def _values(curve: Any, frame: float, deeper: int) -> list[float]:
+    """What a curve or driver gives, between its least and its most."""
+    if curve.driver is not None:
+        return [_finite(value) for value in _driven(curve.driver, frame, deeper)]
+    scene = bpy.context.scene
+    points = [
+        float(at[1]) for key in curve.keyframe_points for at in (key.co, key.handle_left, key.handle_right)
+    ]
+    if curve.extrapolation == "LINEAR" or len(curve.modifiers) or not points:
+        step = max((scene.frame_end - scene.frame_start) // _SAMPLES, 1)
+        frames = (frame, scene.frame_current, *range(scene.frame_start, scene.frame_end + 1, step))
+        points += [curve.evaluate(each) for each in frames]
+    points = [_finite(value) for value in points]
+    return [min(points), max(points)]
+
+
+def _finite(value: float) -> float:
+    return min(max(value, -1e9), 1e9) if value == value else 1e9
+
+
+@may_raise("compile", "exec")
+def _driven(driver: Any, frame: float, deeper: int) -> list[float]:
+    variables = {each.name: _variable(each, frame, deeper) for each in driver.variables}
+    chosen = list(itertools.islice(itertools.product(*variables.values()), _SAMPLES))
+    if driver.type != "SCRIPTED":
+        return [(sum if driver.type == "SUM" else max)(values) if values else 0.0 for values in chosen]
+    if data_paths.bad_expression(driver.expression):
+        return []  # none of a script's: what it gives is what the modifier has by now
+    code = compile(driver.expression.strip() or "0", "<driver>", "eval")
+    frames = (frame, float(bpy.context.scene.frame_current), float(bpy.context.scene.frame_end))
+    return [
+        _evaluated(code, {"frame": at} | dict(zip(variables, values, strict=True)))
+        for values, at in itertools.product(chosen, frames)
+    ]
+
+
+def _evaluated(code: CodeType, names: dict[str, float]) -> float:
+    """A driver's expression, which `paths.bad_expression` found to be mathematics of names and numbers."""
+    try:
+        return float(eval(code, {"__builtins__": {}}, _MATHEMATICS | names))  # noqa: S307 - mathematics alone
+    except Exception:  # Blender has a function that is not known here, or calls it an error
+        return _ANYTHING
+
+
+def _variable(variable: Any, frame: float, deeper: int) -> list[float]:
+    target = variable.targets[0]
+    if variable.type != "SINGLE_PROP" or not deeper:
+        return [0.0, _ANYTHING]
+    if target.id is None:
+        return [0.0]
+    try:
+        found = [float(target.id.path_resolve(target.data_path))]
+    except (TypeError, ValueError):  # Blender takes what leads nowhere for 0
+        found = [0.0]
+    for curve in _curves(target.id):
+        if target.data_path.startswith(curve.data_path):
+            found += _values(curve, frame, deeper - 1)
+    return [min(found), max(found)] if len(found) > 1 else found

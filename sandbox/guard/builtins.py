@@ -1,0 +1,457 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The builtins of a script, listed one by one; those that could run long or grow big are guarded."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NoReturn
+
+from ..facts.reasons import why_builtin
+from ..language import hooks
+from .classes import EXCEPTIONS
+from .ending import EXIT, ScriptExit
+from .facade import Facade, expose, hide, seal
+from .methods import encoding as encoding_name
+from .reentry import calls_anything, may_call_scripts
+from .seam import Guard
+from .values import deep_nesting
+
+__all__ = ("Builtins", "StandIn", "kind_of", "stand_in")
+
+_PLAIN: Final = (
+    *(
+        abs,
+        all,
+        any,
+        ascii,
+        bin,
+        bool,
+        callable,
+        chr,
+        deep_nesting.classmethod,
+        complex,
+        float,
+        hex,
+        id,
+        len,
+    ),
+    *(list, object, oct, ord, deep_nesting.property, deep_nesting.staticmethod, tuple, next, super),
+)
+"""As Python has them: what they make is no bigger than what they are given, and iterators tick."""
+
+_CONSTANTS: Final[dict[str, object]] = {
+    "None": None,
+    "True": True,
+    "False": False,
+    "Ellipsis": Ellipsis,
+    "NotImplemented": NotImplemented,
+    "__debug__": True,
+}
+_SAME_IN_ALL_RUNS: Final[dict[str, object]] = {
+    **{each.__name__: each for each in (*_PLAIN, *EXCEPTIONS)},
+    **_CONSTANTS,
+    "SystemExit": ScriptExit,
+    "exit": EXIT,
+    "quit": EXIT,
+    "IOError": OSError,
+    "EnvironmentError": OSError,
+}
+_RANGE_END: Final = 1 << 62
+_MOST_ITERATORS: Final = 5_000
+_NOTHING: Final = object()
+Function = Callable[..., Any]
+
+
+class StandIn(Facade):
+    """What a script gets of a type that it may compare and name but not call."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: type) -> None:
+        _set_kind(self, kind)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StandIn) and kind_of(other) is kind_of(self)
+
+    def __hash__(self) -> int:
+        return hash(kind_of(self))
+
+    def __repr__(self) -> str:
+        return f"<class {kind_of(self).__name__!r}>"
+
+
+kind_of, _set_kind = hide(StandIn, "kind")
+"""`kind_of(stand_in(kind))` is `kind`."""
+
+
+@functools.cache
+def stand_in(kind: type) -> StandIn:
+    """Return the one stand-in of a class, so that `type(a) is type(b)` holds."""
+    return StandIn(kind)
+
+
+_FUNCTIONS: Final = (types.MethodType, types.MethodWrapperType)
+"""Types of what stands for a type that may be called, such as `int`."""
+
+
+class Builtins:
+    """The guarded builtins of one run."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self.facades: dict[Any, type] = {
+            self.int: int,
+            self.str: str,
+            self.bytes: bytes,
+            self.bytearray: bytearray,
+            self.range: range,
+            self.type: type,
+            self.slice: slice,
+            **{seal(guard.hashing.function(kind)): kind for kind in (dict, frozenset, set)},
+        }
+        self._alive: weakref.WeakSet[Iterator[Any]] = weakref.WeakSet()
+        self._known_kinds: dict[Any, Any] = {}
+        self._by_type = {kind: facade for facade, kind in self.facades.items()}
+
+    def table(self) -> dict[str, object]:
+        """Builtins by name: the script's `__builtins__`."""
+        guard = self._guard
+        table = _SAME_IN_ALL_RUNS.copy()
+        table |= {kind.__name__: facade for facade, kind in self.facades.items() if kind in _BUILTIN_TYPES}
+        guarded = (
+            *(
+                self.delattr,
+                self.dir,
+                self.divmod,
+                self.enumerate,
+                self.filter,
+                self.getattr,
+                self.hasattr,
+                self.hash,
+            ),
+            *(
+                self.isinstance,
+                self.issubclass,
+                self.iter,
+                self.map,
+                self.max,
+                self.min,
+                self.pow,
+                self.reversed,
+            ),
+            *(self.open, self.round, self.setattr, self.sorted, self.sum, self.zip),
+        )
+        table |= {function.__name__: function for function in guarded}
+        table |= {"print": guard.text.print, "repr": guard.text.repr, "format": guard.text.format_value}
+        table["ascii"] = seal(lambda value: ascii(guard.text.repr(value))[1:-1])
+        # C code that imports what it needs asks the builtins of the frame it was called from
+        table["__import__"] = seal(_import_for_c)
+        table["__build_class__"] = __build_class__
+        return table
+
+    # Types as functions: `int`, `str`, … are what they are to isinstance, == and class statements
+
+    def real(self, kind: Any) -> Any:
+        """The type behind a facade; anything else is itself."""
+        if type(kind) in _FUNCTIONS or isinstance(kind, Facade):
+            return kind_of(kind) if type(kind) is StandIn else self.facades.get(kind, kind)
+        return kind
+
+    def add_facade(self, function: Function, kind: type) -> Function:
+        """Let a function stand for a type; return what the script may hold of it."""
+        sealed: Function = expose(function)
+        self.facades[sealed] = kind
+        self._by_type[kind] = sealed
+        return sealed
+
+    def facade(self, kind: type) -> Any:
+        """What a script sees of a type."""
+        return self._by_type.get(kind, kind)
+
+    def int(self, value: Any = 0, base: Any = _NOTHING) -> int:
+        """`int(value, base)`, of bounded length."""
+        if base is not _NOTHING:
+            self._guard.operators.bits(6 * len(value) if isinstance(value, _TEXTS) else 0)
+            return int(value, base)
+        return int(value)
+
+    def str(self, value: Any = "", *encoding: Any, **named: Any) -> str:
+        """`str(value)`."""
+        if encoding or named:
+            name = encoding_name(self._guard, encoding[0] if encoding else named.get("encoding", "utf-8"))
+            return str(value, name, *encoding[1:])
+        return value if type(value) is str else self._guard.text.show(value)
+
+    def bytes(self, value: Any = b"", *encoding: Any) -> bytes:
+        """`bytes(value)`."""
+        return bytes(
+            self._sized(value), *(encoding_name(self._guard, each) for each in encoding[:1]), *encoding[1:]
+        )
+
+    def bytearray(self, value: Any = b"", *encoding: Any) -> bytearray:
+        """`bytearray(value)`."""
+        return bytearray(
+            self._sized(value), *(encoding_name(self._guard, each) for each in encoding[:1]), *encoding[1:]
+        )
+
+    def _sized(self, value: Any) -> Any:
+        if hasattr(type(value), "__index__"):
+            value = operator.index(value)
+            self._guard.operators.length(value)
+        return value
+
+    def range(self, start: Any, stop: Any = _NOTHING, step: Any = 1) -> range:
+        """`range(…)` of bounded length."""
+        if stop is _NOTHING:
+            start, stop = 0, start
+        if not (type(start) is type(stop) is type(step) is int):
+            start, stop, step = (int(operator.index(part)) for part in (start, stop, step))
+        if not (
+            -_RANGE_END < start < _RANGE_END
+            and -_RANGE_END < stop < _RANGE_END
+            and -_RANGE_END < step < _RANGE_END
+        ):
+            self._guard.meter.exceed("a range beyond 2**62 is over the limit", limit="sequence")
+        result = range(start, stop, step)
+        if len(result) > self._guard.meter.limits.sequence:
+            self._guard.operators.length(len(result), "range")
+        return result
+
+    def slice(self, *bounds: Any) -> slice:
+        """`slice(…)` of plain bounds: slices of slices of slices crash when they are freed."""
+        if not all(bound is None or hasattr(type(bound), "__index__") for bound in bounds):
+            raise TypeError("slice indices must be integers or None")
+        return slice(*bounds)
+
+    def type(self, value: Any, *more: Any) -> Any:
+        """`type(value)`: what the script may hold of it."""
+        if more:
+            self._guard.meter.refuse("type() with three arguments makes a class: write a class statement")
+        return self._guard.type_of(value)
+
+    # Attributes
+
+    def getattr(self, value: Any, name: Any, default: Any = _NOTHING) -> Any:
+        """`getattr(value, name[, default])`; a refused name is refused, whatever the default."""
+        try:
+            return self._guard.get_named(value, name)
+        except AttributeError:
+            if default is _NOTHING:
+                raise
+            return default
+
+    def hasattr(self, value: Any, name: Any) -> bool:
+        """`hasattr(value, name)`: False also for what the script may not use."""
+        if not self._guard.has_reachable(value, name):
+            return False
+        try:
+            self._guard.get_named(value, name)
+        except AttributeError:
+            return False
+        return True
+
+    def setattr(self, value: Any, name: Any, new: Any) -> None:
+        """`setattr(value, name, new)`."""
+        self._guard.set_named(value, name, new)
+
+    def delattr(self, value: Any, name: Any) -> None:
+        """`delattr(value, name)`."""
+        self._guard.delete_named(value, name)
+
+    def open(self, *_arguments: Any, **_named: Any) -> NoReturn:
+        """`open(…)`: there are no files."""
+        self._guard.meter.refuse(f"open() is not available to scripts: {why_builtin('open')}")
+
+    def dir(self, *values: Any) -> list[str]:
+        """`dir(value)`: public names."""
+        if not values:
+            return sorted(
+                name for name in self._guard.namespace if name.isidentifier() and not name.startswith("_")
+            )
+        return [name for name in dir(self.real(values[0])) if not name.startswith(("_", "<"))]
+
+    def isinstance(self, value: Any, kinds: Any) -> bool:
+        """`isinstance(value, kinds)`, where kinds may be `int`, `str`, … as scripts see them."""
+        value = self.real(value)
+        if type(kinds) is tuple:
+            self._guard.hashing.key(kinds)
+        try:
+            return isinstance(value, self._known_kinds[kinds])
+        except KeyError:
+            known = self._known_kinds[kinds] = self._kinds(kinds)
+            return isinstance(value, known)
+
+    def issubclass(self, kind: Any, kinds: Any) -> bool:
+        """`issubclass(kind, kinds)`."""
+        return issubclass(self.real(kind), self._kinds(self._guard.hashing.key(kinds)))
+
+    def _kinds(self, kinds: Any) -> Any:
+        if type(kinds) is tuple:
+            return tuple(self._kinds(kind) for kind in kinds)
+        return self.real(kinds)
+
+    def hash(self, value: Any) -> int:
+        """`hash(value)`."""
+        self._guard.operators.weight(value)
+        return hash(value)
+
+    # Iteration: whatever C code draws from ticks
+
+    @calls_anything
+    def ticking(self, function: Any) -> Any:
+        """A callback for C code: a function of the script's ticks by itself, another is called through a tick."""
+        if function is None or (
+            isinstance(function, types.FunctionType) and function.__globals__ is self._guard.namespace
+        ):
+            return function
+        tick = self._guard.meter.tick
+
+        def call(*arguments: Any) -> Any:
+            tick()
+            return function(*arguments)
+
+        return call
+
+    def ticked(self, iterator: Iterator[Any]) -> Iterator[Any]:
+        """The iterator, with a tick for each item."""
+        return self.born(self._ticking(iterator))
+
+    def born(self, made: Iterator[Any]) -> Iterator[Any]:
+        """A generator, counted while it is alive.
+
+        Iterators inside iterators are freed by recursion in C, which overflows the stack from Python 3.12 on when
+        they are many; so only so many may be alive at once.
+        """
+        self._alive.add(made)
+        if len(self._alive) > _MOST_ITERATORS:
+            self._guard.meter.exceed(f"more than {_MOST_ITERATORS:,} iterators at once", limit="sequence")
+        return made
+
+    def _ticking(self, iterator: Iterator[Any]) -> Iterator[Any]:
+        namespace, stop = self._guard.namespace, self._guard.meter.stop
+        for item in itertools.islice(iterator, self._guard.meter.limits.sequence):
+            if not namespace[hooks.RUNNING]:
+                stop()
+            yield item
+        for _ in iterator:
+            self._guard.meter.exceed("an iterator gave more items than the limit allows", limit="sequence")
+
+    def enumerate(self, items: Any, start: Any = 0) -> Iterator[tuple[int, Any]]:
+        """`enumerate(items, start)`."""
+        return self.ticked(enumerate(self._guard.iterated(items), start))
+
+    def zip(self, *items: Any, strict: Any = False) -> Iterator[Any]:
+        """`zip(…)`."""
+        return self.ticked(zip(*map(self._guard.iterated, items), strict=bool(strict)))
+
+    def map(self, function: Any, *items: Any) -> Iterator[Any]:
+        """`map(function, …)`."""
+        return self.ticked(map(function, *map(self._guard.iterated, items)))
+
+    def filter(self, function: Any, items: Any) -> Iterator[Any]:
+        """`filter(function, items)`."""
+        return self.ticked(filter(function, self.ticked(iter(self._guard.iterated(items)))))
+
+    def reversed(self, items: Any) -> Iterator[Any]:
+        """`reversed(items)`."""
+        return self.ticked(reversed(items))
+
+    def iter(self, items: Any, sentinel: Any = _NOTHING) -> Iterator[Any]:
+        """`iter(items)`, `iter(function, sentinel)`."""
+        return (
+            iter(self._guard.iterated(items)) if sentinel is _NOTHING else self.ticked(iter(items, sentinel))
+        )
+
+    def sorted(self, items: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
+        """`sorted(items, key, reverse)`."""
+        result = list(items)
+        self.sort(result, key, reverse)
+        return result
+
+    def sort(self, items: list[Any], key: Any, reverse: Any) -> None:
+        """Sort in place, having weighed what will be compared."""
+        if key is None:
+            self._guard.operators.sortable(items)
+            items.sort(reverse=reverse)
+            return
+        keys = self._keys(items, key)
+        items.sort(key=lambda _item: next(keys), reverse=reverse)
+
+    def _keys(self, items: Any, key: Function) -> Iterator[Any]:
+        keys = list(map(self.ticking(key), items))
+        self._guard.operators.sortable(keys)
+        return iter(keys)
+
+    def min(self, *values: Any, **named: Any) -> Any:
+        """`min(…)`."""
+        return self._extreme(min, values, named)
+
+    def max(self, *values: Any, **named: Any) -> Any:
+        """`max(…)`."""
+        return self._extreme(max, values, named)
+
+    def _extreme(self, function: Function, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if len(values) == 1:
+            values = (values[0] if type(values[0]) in (list, tuple) else list(values[0]),)
+        compared = values[0] if len(values) == 1 else values
+        key = named.get("key")
+        if key is None:
+            self._guard.operators.sortable(compared)
+        else:
+            keys = self._keys(compared, key)
+            named["key"] = lambda _item: next(keys)
+        return function(*values, **named)
+
+    def sum(self, items: Any, start: Any = 0) -> Any:
+        """`sum(items, start)`: numbers as Python does it, all else one guarded addition after the other."""
+        if type(start) in (int, float):
+            items = items if type(items) in (list, tuple) else list(items)
+            if _NUMBERS.issuperset(map(type, items)):
+                return sum(items, start)
+        add = self._guard.operators.add
+        if isinstance(start, str | bytes):
+            return sum(items, start)
+        for item in self.ticked(iter(self._guard.iterated(items))):
+            start = add(start, item)
+        return start
+
+    # Numbers
+
+    def pow(self, base: Any, exponent: Any, modulus: Any = None) -> Any:
+        """`pow(base, exponent[, modulus])`."""
+        return self._guard.operators.power(base, exponent, modulus)
+
+    def divmod(self, left: Any, right: Any) -> Any:
+        """`divmod(left, right)`."""
+        self._guard.operators.modulo(left, right) if isinstance(left, str) else None
+        return divmod(left, right)
+
+    def round(self, number: Any, digits: Any = None) -> Any:
+        """`round(number[, digits])`."""
+        if digits is None:
+            return round(number)
+        digits = operator.index(digits)
+        if not -1000 < digits < 1000:
+            self._guard.meter.exceed("round() to more than 1,000 digits is over the limit", limit="integer")
+        return round(number, digits)
+
+
+_BUILTIN_TYPES: Final = frozenset({int, str, bytes, bytearray, range, type, slice, dict, frozenset, set})
+_TEXTS: Final = (str, bytes, bytearray)
+_NUMBERS: Final = frozenset({int, float, bool})
+
+
+def _import_for_c(name: str, *_rest: object) -> None:
+    """What C code gets that imports by name: only what has been imported already; scripts cannot name this."""
+    import sys
+
+    if name not in sys.modules:
+        raise ImportError(f"{name} is not loaded")
+
+
+may_call_scripts(globals())

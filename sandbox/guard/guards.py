@@ -1,0 +1,528 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The hooks that a transformed script calls, and the seam to whoever guards Blender (`Host`).
+
+The rule that makes the guards small: **a script only ever holds values that it may use in any way the language
+allows**. So calls, iteration, unpacking, comparison and truth need no guard; only reading and writing attributes and
+items does, and the operators that could make huge values. Whatever a hook or a `Host` hands out must be safe to call,
+to iterate and to pass around; what is not safe as it is gets wrapped or refused at the moment it is handed out.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import re
+import types
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final, NoReturn
+
+from ..facts.reasons import why_value
+from ..language import hooks, names
+from .assignment import AssignmentTarget
+from .builtins import Builtins, StandIn, kind_of, stand_in
+from .classes import EXCEPTIONS, ClassHook
+from .facade import Facade, bind, is_sealed, may_be_held, seal, unseal
+from .inherited import inherited
+from .initial_types import initial_types
+from .meter import Meter
+from .methods import guarded_method
+from .modules import Imports, View, view_name
+from .operators import Operators
+from .reentry import call, may_call_scripts
+from .seam import Host, Reader, Writer
+from .values import deep_nesting
+from .values.hashing import Hashing
+from .values.plain import (
+    DRAWN_TYPES,
+    FLOATY_TYPES,
+    ITEM_TYPES,
+    PLAIN_TYPES,
+    SCALAR_TYPES,
+    SET_ITEM_TYPES,
+    SIMPLE_TYPES,
+)
+from .values.text import Text
+
+__all__ = ("Guard",)
+
+
+_GENERATOR: Final = frozenset({"send", "throw", "close"})
+_PROPERTY: Final = frozenset({"getter", "setter", "deleter"})
+_EXCEPTION: Final = frozenset(
+    {"args", "errno", "strerror", "msg", "name", "value", "reason", "start", "end", "lineno", "add_note"}
+)
+_OTHER_TYPES: Final[dict[type, frozenset[str]]] = {
+    types.GeneratorType: _GENERATOR,
+    deep_nesting.property: _PROPERTY,
+}
+
+
+class Guard:
+    """The guards of one run."""
+
+    def __init__(self, meter: Meter, host: Host | None) -> None:
+        self.meter = meter
+        self.host = host
+        self.own: set[type] = set()
+        self.simple: set[type] = set(SIMPLE_TYPES)
+        self.floaty: set[type] = set(FLOATY_TYPES)
+        self.scalar: set[type] = set(SCALAR_TYPES)
+        self.items: set[type] = set(ITEM_TYPES)
+        self.set_items: set[type] = set(SET_ITEM_TYPES)
+        self.allowed: dict[type, frozenset[str]] = PLAIN_TYPES | _OTHER_TYPES
+        """Attributes that may be read unguarded, by exact type; classes by the class itself."""
+        self.writable: dict[type, frozenset[str]] = {}
+        self.methods: dict[type, dict[str, Callable[..., Any]]] = {}
+        """Guarded methods of types of the library, by exact type."""
+        self.getters: dict[type, Callable[[Any, str], Any]] = {}
+        """Attributes of types of the library that are looked at each time; NotImplemented for those not there."""
+        self.item_readers: dict[type, Callable[[Any, Any], Any]] = {}
+        self.item_writers: dict[type, Callable[[Any, Any, Any], None]] = {}
+        self.iterated: Callable[[Any], Any] = host.iterated if host is not None else _same
+        """What to draw from when a script goes through a value; Blender's collections may change meanwhile."""
+        self._owned: Mapping[type, bool] = host.owned if host is not None else {}
+        self._readers: Mapping[tuple[type, str], Reader] = host.readers if host is not None else {}
+        self._writers: Mapping[tuple[type, str], Writer] = host.writers if host is not None else {}
+        self._routes: dict[tuple[type, str], Callable[[Any], Any]] = {}
+        """How methods of plain types are read that always need a guard, by the value's exact type and the name."""
+        self.operators = Operators(meter)
+        self.hashing = Hashing(self.operators, self.own)
+        self.text = Text(self)
+        self.builtins = Builtins(self)
+        self.operators.real = self.builtins.real
+        self.namespace: dict[str, Any] = {}
+        self.imports: Imports
+        """What the script's import statements give, from `begin` on."""
+
+    def begin(self, imports: Imports, read: Collection[str], written: Collection[str]) -> None:
+        """Fill the namespace of a script that imports from `imports`, reads attributes `read` and sets `written`."""
+        self.imports = imports
+        self.namespace |= {"__builtins__": self.builtins.table(), "__name__": "<script>", **self._hooks()}
+        views = {type(view) for view in imports.values() if isinstance(view, View)}
+        self.namespace |= initial_types(read, written, self.allowed, self.writable, views)
+        self.meter.attach(self.namespace)
+
+    def _hooks(self) -> dict[str, object]:
+        make_class = ClassHook(self, self.builtins.real)
+        table: dict[str, object] = {
+            hooks.STOP: self.meter.stop,
+            hooks.DEEPER: _deeper,
+            hooks.TYPE: type,
+            hooks.SLICE: slice,
+            hooks.EXCEPTION: Exception,
+            hooks.KEY: self.hashing.key,
+            hooks.KEYS: self.hashing.keys,
+            hooks.SIMPLE: self.simple,
+            hooks.FLOATY: self.floaty,
+            hooks.SCALAR: self.scalar,
+            hooks.ITEMS: self.items,
+            hooks.SET_ITEMS: self.set_items,
+            hooks.OWN: self.own,
+            hooks.GETATTR: self.getattr,
+            hooks.GETITEM: self.getitem,
+            hooks.WRITE: functools.partial(AssignmentTarget, self),
+            hooks.SETATTR: self.setattr,
+            hooks.SPECIAL: self.special,
+            hooks.SUPER: self.super_member,
+            hooks.SUPER_OF: self.super_of,
+            hooks.ASK: call,
+            hooks.MODULES: self.imports,
+            hooks.IMPORT: self.imports.root,
+            hooks.IMPORT_FROM: self.imports.member,
+            hooks.CLASS: make_class,
+            hooks.FORMAT: self.text.format_value,
+            hooks.SHOW: self.text.show,
+            hooks.DRAWN: DRAWN_TYPES,
+            hooks.ITERATED: self.iterated,
+            hooks.REPR: self.text.repr,
+        }
+        table |= {hooks.TYPES.format(kind.__name__): kind for kind in self.builtins.facades.values()}
+        table |= {
+            hooks.TYPES.format(kind.__name__): kind
+            for kind in (bool, complex, dict, float, frozenset, list, set, tuple)
+        }
+        table |= {hooks.RAW[function.__name__]: function for function in (enumerate, map, reversed, zip)}
+        table |= {hooks.ISINSTANCE: isinstance, hooks.BORN: self.builtins.born}
+        return table | self.operators.table()
+
+    # Reading attributes
+
+    def getattr(self, value: Any, name: str) -> Any:
+        """`value.name`. `name` has been checked as such: here it is what it may mean on this value."""
+        kind = type(value)
+        read = self._readers.get((kind, name))
+        if read is not None:
+            return read(self.host, value, name)
+        route = self._routes.get((kind, name))
+        if route is not None:
+            return route(value)
+        owned = self._owned.get(kind)
+        if owned is None:
+            owned = self.is_hosts(kind)
+        if owned or (kind is type and self.owns(value)):
+            assert self.host is not None
+            if kind is not type:
+                if not name.startswith("_") and self.host.plain(kind, name, False):
+                    self._learn(hooks.reads(name), kind)
+                    return getattr(value, name)
+                return self.host.reader(kind, name)(self.host, value, name)
+            return self.host.getattr(value, name)
+        if kind in self.own:
+            return self._own_member(value, kind, name)
+        allowed = self.allowed.get(kind)
+        if allowed is not None and name in allowed:
+            if kind is not type:
+                self._learn(hooks.reads(name), kind)
+            return getattr(value, name)
+        return self._rare_member(value, kind, name)
+
+    def _learn(self, hook: str, kind: type) -> None:
+        known = self.namespace.get(hook)
+        if known is not None:
+            known.add(kind)
+
+    def _facade_member(self, value: Any, kind: type, name: str) -> Any:
+        """A member of a facade, which has none that a script may not use."""
+        if name.startswith("_"):
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+        self._learn(hooks.reads(name), kind)
+        return getattr(value, name)
+
+    def _own_member(self, value: Any, kind: type, name: str) -> Any:
+        """A member of an instance of a class that the script made."""
+        method = guarded_method(self, kind, name)
+        if method is not None and not self._overrides(kind, name):
+            return bind(method, value)
+        if method is None and not name.startswith("_"):  # what overrides one may be taken away again
+            self._learn(hooks.reads(name), kind)
+        return getattr(value, name)
+
+    def _overrides(self, kind: type, name: str) -> bool:
+        owner = next((base for base in kind.__mro__ if name in vars(base)), None)
+        return owner in self.own
+
+    def _rare_member(self, value: Any, kind: type, name: str) -> Any:
+        """Members of classes, facades, functions, exceptions, `super()`, and guarded methods of plain values."""
+        facade = self.builtins.real(value)
+        if isinstance(facade, type):
+            return self._class_member(facade, name)
+        if issubclass(kind, Facade):
+            return self._facade_member(value, kind, name)
+        if kind in self.getters and (found := self.getters[kind](value, name)) is not NotImplemented:
+            return found
+        method = self.methods.get(kind, {}).get(name) or guarded_method(self, kind, name)
+        if method is not None:
+            if kind in PLAIN_TYPES:
+                self._routes[kind, name] = functools.partial(types.MethodType, method)
+            return bind(method, value)
+        if kind is types.FunctionType and value.__globals__ is self.namespace:
+            return getattr(value, name)
+        if kind is super:
+            return self.super_member(value, name)
+        if isinstance(value, BaseException) and name in _EXCEPTION:
+            return getattr(value, name)
+        if not hasattr(kind, name):
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+        return self._refuse_member(kind, name)
+
+    def _refuse_member(self, kind: type, name: str) -> NoReturn:
+        why = why_value(kind.__name__, name)
+        self.meter.refuse(f"{kind.__name__}.{name} may not be used by a script: {why}", code="attribute")
+
+    def _class_member(self, kind: type, name: str) -> Any:
+        if self.host is not None and self.owns(kind):
+            return self.host.getattr(kind, name)
+        if kind in self.own:
+            method = guarded_method(self, kind, name)
+            if method is not None and not self._overrides(kind, name):
+                return seal(method)
+            # what a metaclass has beside (EnumType._convert_, ABCMeta.register) is none of the script's business
+            owner = next((base for base in kind.__mro__ if name in vars(base)), None)
+            if owner is None:
+                raise AttributeError(f"type object {kind.__name__!r} has no attribute {name!r}")
+            if name.startswith("_") and owner not in self.own:
+                self._refuse_member(kind, name)
+            return getattr(kind, name)
+        method = self.methods.get(kind, {}).get(name) or guarded_method(self, kind, name)
+        if method is not None:
+            return seal(method)
+        if name in self.allowed.get(kind, ()):
+            return seal(getattr(kind, name))
+        if not hasattr(kind, name):
+            raise AttributeError(f"type object {kind.__name__!r} has no attribute {name!r}")
+        return self._refuse_member(kind, name)
+
+    def special(self, value: Any, name: str) -> Any:
+        """The dunder attributes of `names.READABLE_DUNDERS`."""
+        kind = self.builtins.real(value)
+        if name == "__class__":
+            return self.type_of(value)
+        if name == "__doc__":
+            documented = kind in self.own or getattr(value, "__globals__", None) is self.namespace
+            return value.__doc__ if documented and isinstance(value, type | types.FunctionType) else None
+        if name in ("__name__", "__qualname__") and isinstance(
+            kind, type | types.FunctionType | types.BuiltinFunctionType
+        ):
+            return getattr(kind, name)
+        if name in ("__name__", "__qualname__") and is_sealed(value):
+            return getattr(unseal(value), name)
+        if name == "__name__" and isinstance(value, types.MethodType | View):
+            return view_name(value) if isinstance(value, View) else value.__name__
+        if (
+            name == "__init__"
+            and isinstance(kind, type)
+            and (kind in self.own or kind in EXCEPTIONS or kind in _INITIALISED)
+        ):
+            made = (self.hashing.base(kind) if kind in (dict, set) else kind).__init__  # type: ignore[misc]
+            return made if getattr(made, "__globals__", None) is self.namespace else seal(made)
+        if name == "__members__" and isinstance(kind, type) and issubclass(kind, enum.Enum):
+            return dict(kind.__members__)
+        raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
+
+    def super_member(self, value: Any, name: str) -> Any:
+        """`super().name`, for the ordinary names and those of `names.SUPER_DUNDERS`."""
+        instance, found = value.__self__, getattr(value, name)
+        kind = instance if isinstance(instance, type) else type(instance)
+        method = guarded_method(self, kind, name)
+        if method is not None and not isinstance(found, types.MethodType):
+            return bind(method, instance)
+        if kind not in self.own:
+            self.meter.refuse("super() works in classes of the script", code="attribute")
+        return inherited(self, instance, name, found)
+
+    def super_of(self, kind: Any, instance: Any) -> Any:
+        """`super(kind, instance)`, in classes of the script."""
+        if kind not in self.own:
+            self.meter.refuse("super() works in classes of the script only", code="attribute")
+        return super(kind, instance)
+
+    def type_of(self, value: Any) -> Any:
+        """What `type(value)` gives a script."""
+        kind: Any = type(value)
+        if kind in self.own:
+            return kind
+        if self.owns(kind):
+            return stand_in(kind)  # called, a class of Blender's would show one thing as if it were another
+        if kind in self.allowed or isinstance(value, BaseException):
+            facade: Any = self.builtins.facade(kind) if kind not in _OTHER_TYPES else stand_in(kind)
+            return facade if facade is not kind or may_be_held(facade) else stand_in(kind)
+        return self.builtins.facade(type) if isinstance(self.builtins.real(value), type) else stand_in(kind)
+
+    # Attributes by a name made at run time
+
+    def get_named(self, value: Any, name: Any) -> Any:
+        """`getattr(value, name)` by a name that only now is known."""
+        if type(name) is str and (read := self._readers.get((type(value), name))) is not None:
+            return read(self.host, value, name)
+        self._check_name(name)
+        if names.is_dunder(name):
+            return self.special(value, name)
+        if name.startswith("_") and not self._is_own(value):
+            raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
+        return self.getattr(value, name)
+
+    def _is_own(self, value: Any) -> bool:
+        return type(value) in self.own or (isinstance(value, type) and value in self.own)
+
+    def set_named(self, value: Any, name: Any, new: Any) -> None:
+        """`setattr(value, name, new)`."""
+        if type(name) is not str or (type(value), name) not in self._writers:
+            self._check_name(name)
+        self.setattr(value, name, new)
+
+    def delete_named(self, value: Any, name: Any) -> None:
+        """`delattr(value, name)`."""
+        self._check_name(name)
+        self.delattr(value, name)
+
+    def _check_name(self, name: Any) -> None:
+        if type(name) is not str:  # a subclass could be one name here and another there
+            if isinstance(name, str):
+                self.meter.refuse("an attribute's name has to be a plain str", code="attribute")
+            raise TypeError("attribute name must be string")
+        problem = names.attribute_problem(name)
+        if problem or name.startswith("<"):
+            self.meter.refuse(f"attribute {name!r} is not available: {problem}", code="attribute")
+
+    def has_reachable(self, value: Any, name: Any) -> bool:
+        """Whether asking for the attribute could give anything but a refusal."""
+        if type(name) is not str or names.attribute_problem(name) or name.startswith("<"):
+            return False
+        kind = type(value)
+        if names.is_dunder(name) or self.owns(kind):
+            return True
+        real = self.builtins.real(value)
+        if isinstance(real, type) and not self.owns(real):
+            return real in self.own or name in self.allowed.get(real, ()) or self._guarded(real, name)
+        if kind in self.own or kind is super or name in self.allowed.get(kind, ()):
+            return True
+        if issubclass(kind, Facade):
+            return not name.startswith("_")
+        if kind in self.getters and self.getters[kind](value, name) is not NotImplemented:
+            return True
+        if isinstance(value, BaseException) and name in _EXCEPTION:
+            return True
+        return self._guarded(kind, name) or (
+            kind is types.FunctionType and value.__globals__ is self.namespace
+        )
+
+    def _guarded(self, kind: type, name: str) -> bool:
+        return name in self.methods.get(kind, ()) or guarded_method(self, kind, name) is not None
+
+    # Writing attributes
+
+    def setattr(self, value: Any, name: str, new: Any) -> None:
+        """`value.name = new`."""
+        kind = type(value)
+        write = self._writers.get((kind, name))
+        if write is not None:
+            write(self.host, value, name, new)
+            return
+        if kind is StandIn:
+            value = kind_of(value)
+            kind = type(value)
+        if names.is_dunder(name):
+            self.meter.refuse(f"attribute {name!r} cannot be set: it belongs to Python", code="attribute")
+        if self.owns(kind) or (kind is type and self.owns(value)):
+            assert self.host is not None
+            if kind is type:
+                self.host.setattr(value, name, new)
+            elif not name.startswith("_") and self.host.plain(kind, name, True):
+                self._learn(hooks.writes(name), kind)
+                setattr(value, name, new)
+            else:
+                self.host.writer(kind, name)(self.host, value, name, new)
+        elif self._may_write(value, kind, name):
+            setattr(value, name, new)
+        else:
+            self._cannot_write(value, kind, name)
+
+    def _may_write(self, value: Any, kind: type, name: str) -> bool:
+        if kind in self.own or name in self.writable.get(kind, ()):
+            if not name.startswith("_"):
+                self._learn(hooks.writes(name), kind)
+            return True
+        if isinstance(value, type):
+            return value in self.own and name != "_missing_"  # which is looked at as the class is made
+        return kind is types.FunctionType and value.__globals__ is self.namespace and not name.startswith("_")
+
+    def _cannot_write(self, value: Any, kind: type, name: str) -> NoReturn:
+        if kind in self.allowed and not hasattr(kind, name):
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+        what = getattr(value, "__name__", kind.__name__) if isinstance(value, type) else kind.__name__
+        why = why_value(what, name)
+        self.meter.refuse(f"attribute {name!r} of {what} cannot be set by a script: {why}", code="attribute")
+
+    def delattr(self, value: Any, name: str) -> None:
+        """`del value.name`."""
+        kind = type(value)
+        if self.owns(kind):
+            assert self.host is not None
+            self.host.delattr(value, name)
+        elif not names.is_dunder(name) and self._is_own(value):
+            delattr(value, name)
+        else:
+            self.meter.refuse(
+                f"attribute {name!r} of {kind.__name__} cannot be deleted by a script", code="attribute"
+            )
+
+    # Items
+
+    def getitem(self, value: Any, key: Any) -> Any:
+        """`value[key]`."""
+        kind = type(value)
+        if kind in self.items:
+            return value[key]
+        if self.owns(kind):
+            assert self.host is not None
+            if self.host.plain_items(kind, False):
+                self.items.add(kind)
+                return value[key]
+            return self.host.getitem(value, key)
+        if kind in self.own:
+            self.items.add(kind)
+            return value[key]
+        if isinstance(self.builtins.real(value), type):
+            return self._parametrised(value, key)
+        if kind in self.item_readers:
+            return self.item_readers[kind](value, key)
+        if kind in _SUBSCRIPTED or issubclass(kind, Facade):
+            return value[key]
+        return self._not_subscriptable(kind)
+
+    def _parametrised(self, value: Any, key: Any) -> Any:
+        """`list[int]` is `list` to a script; `Color['RED']` is a member."""
+        if isinstance(value, enum.EnumType) and (value in self.own):
+            return value[key]
+        return value
+
+    def _not_subscriptable(self, kind: type) -> NoReturn:
+        raise TypeError(f"{kind.__name__!r} object is not subscriptable")
+
+    def setitem(self, value: Any, key: Any, new: Any) -> None:
+        """`value[key] = new`."""
+        kind = type(value)
+        if type(key) is slice and (kind in self.set_items or kind in self.own or kind is bytearray):
+            self.operators.set_slice(value, key, new)
+        elif kind in self.set_items:
+            value[key] = new
+        elif self.owns(kind):
+            assert self.host is not None
+            if self.host.plain_items(kind, True):
+                self.set_items.add(kind)
+                value[key] = new
+            else:
+                self.host.setitem(value, key, new)
+        elif kind in self.own or kind is bytearray:
+            self.set_items.add(kind)
+            value[key] = new
+        elif kind in self.item_writers:
+            self.item_writers[kind](value, key, new)
+        else:
+            raise TypeError(f"{kind.__name__!r} object does not support item assignment")
+
+    def delitem(self, value: Any, key: Any) -> None:
+        """`del value[key]`."""
+        kind = type(value)
+        if self.owns(kind):
+            assert self.host is not None
+            self.host.delitem(value, key)
+        elif kind in self.set_items or kind in self.own:
+            del value[key]
+        else:
+            raise TypeError(f"{kind.__name__!r} object does not support item deletion")
+
+    # The rest
+
+    def owns(self, kind: Any) -> bool:
+        """Whether values of this type are the host's."""
+        known = self._owned.get(kind)
+        return self.is_hosts(kind) if known is None else known
+
+    def is_hosts(self, kind: Any) -> bool:
+        """As `owns`, for anything."""
+        return self.host is not None and isinstance(kind, type) and self.host.owns(kind)
+
+    def adopt(self, kind: type) -> type:
+        """Remember a class as the script's own."""
+        self.own.add(kind)
+        return kind
+
+    def facade_text(self, value: Any) -> str | None:
+        """`<class 'int'>` for what stands for a class."""
+        real = self.builtins.real(value)
+        return repr(real) if real is not value and isinstance(real, type) else None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _deeper() -> bool:
+    return True
+
+
+_INITIALISED: Final = frozenset({object, list, dict, set})
+_SUBSCRIPTED: Final = frozenset({types.MappingProxyType, re.Match})
+
+may_call_scripts(globals(), by_instruction=True)

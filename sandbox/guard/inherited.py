@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What `super().__len__` and the like give: the method, called as the operator that stands for it is."""
+
+from __future__ import annotations
+
+from types import MethodType
+from typing import Any, Final
+
+from ..language import names
+from .facade import seal
+from .reentry import call as call_method
+from .seam import Guard
+
+__all__ = ("inherited",)
+
+_WHOLE: Final = frozenset("__repr__ __str__ __hash__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__".split())
+"""Methods that look at all that an instance holds."""
+
+
+def inherited(guard: Guard, instance: Any, name: str, method: Any) -> Any:
+    """`method`, found by `super()` under `name`; behind a dunder the arguments are looked at."""
+    if name == "__init__" or not names.is_dunder(name):
+        return method
+    if isinstance(instance, type):  # the method of all lists, say, of none in particular
+        raise AttributeError(f"super() of a class has no attribute {name!r}")
+    operators = guard.operators
+    native = name == "__setitem__" and not isinstance(method, MethodType)
+
+    def call(*arguments: Any) -> Any:
+        if name in _WHOLE:
+            operators.weight((instance, *arguments))
+        elif name == "__contains__" and isinstance(instance, list):
+            operators.compare_weight(arguments, list.__len__(instance))
+        for key in arguments[:1]:
+            guard.hashing.key(key)
+        if native and len(arguments) == 2 and type(arguments[0]) is slice:
+            arguments = (arguments[0], operators.sliced(instance, *arguments))
+        return call_method(method, *arguments)
+
+    return seal(call)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a script may use without a guard from the first time on: no guard has to learn it."""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+
+from ..language import hooks
+from ..language.builtin_methods import HASHING, HASHING_ALL, TABLE_TYPES
+from .values.plain import PLAIN_TYPES
+
+__all__ = ("initial_types",)
+
+Listed = Mapping[type, frozenset[str]]
+
+
+def initial_types(
+    read: Collection[str], written: Collection[str], readable: Listed, writable: Listed, views: set[type]
+) -> dict[str, set[type]]:
+    """By hook, the types of which a script may natively read or set the attributes `read` and `written`.
+
+    These are what the guard would say at the first use: the attributes that are listed by exact type, which are
+    neither the host's types nor the script's own; and `views`, the classes of what the script imports.
+    """
+    readers, writers = _by_name(tuple(readable.items())), _by_name(tuple(writable.items()))
+    return {hooks.reads(name): views | _tables(name) | readers.get(name, _NONE) for name in read} | {
+        hooks.writes(name): set(writers.get(name, _NONE)) for name in written
+    }
+
+
+_NONE: frozenset[type] = frozenset()
+
+
+@functools.lru_cache(maxsize=16)  # runs differ by what they import
+def _by_name(listed: tuple[tuple[type, frozenset[str]], ...]) -> dict[str, set[type]]:
+    """The types by attribute; what may be read of a class depends on the class."""
+    found: defaultdict[str, set[type]] = defaultdict(set)
+    for kind, names in listed:
+        if kind is not type:
+            for name in names:
+                found[name].add(kind)
+    return found
+
+
+@functools.cache
+def _kinds_of_tables() -> dict[str, frozenset[type]]:
+    """By method, the types of tables whose method a call may use as it is: the transformer looks at its arguments."""
+    kinds = [kind for kind in PLAIN_TYPES if issubclass(kind, TABLE_TYPES)]
+    return {name: frozenset(kind for kind in kinds if hasattr(kind, name)) for name in HASHING | HASHING_ALL}
+
+
+def _tables(name: str) -> frozenset[type]:
+    return _kinds_of_tables().get(name, _NONE)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a run may use, what it has used, and the stop that a script cannot swallow.
+
+A script asks one question wherever it can loop, recurse or be resumed: is `namespace[RUNNING]` still true? The
+transformer writes that question into the script, so a tick costs one look-up of a global. Whoever stops a run — the
+deadline, a cancel, the memory poll, a refusal — sets the flag to false, and from then on **every** tick raises again:
+a script that catches, or returns out of `finally`, only reaches the next tick. The flag stays false when the run is
+over, so a function that the script left behind somewhere (a handler, a generator's `finally`) raises when called.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import MutableMapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import NoReturn
+
+from ...base.errors import BridgeError, LimitExceeded, NeedsRehearsal, PolicyError
+from ..language.hooks import RUNNING
+from .measured import Measured
+
+__all__ = ("Interrupted", "Limits", "Meter", "Refused", "ScriptStopped")
+
+_MOST_WARNINGS = 20
+
+
+class ScriptStopped(BaseException):
+    """Ends a script from inside; no script can name it, nor catch it with `except`. `error` is what the edge raises."""
+
+    def __init__(self, error: BridgeError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class Refused(ScriptStopped):
+    """A guard said no; `error` is a `PolicyError`."""
+
+    def __init__(self, message: str, *, code: str = "policy") -> None:
+        super().__init__(PolicyError(message, code=code))
+
+
+class Interrupted(ScriptStopped):
+    """A limit or a cancel; `error` is a `LimitExceeded`, or a `PolicyError` once the run is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may use. Sizes of values are in items, characters or bits; memory and output in bytes/characters."""
+
+    time_s: float = 5.0
+    memory_bytes: int | None = None
+    """Growth of the process's resident memory since the run began; polled, so a single huge call overshoots."""
+    output_chars: int = 1_000_000
+    sequence: int = 10_000_000
+    """Most items of a sequence, or characters of a text, that one operation may make."""
+    integer_bits: int = 65_536
+    """Longest integer that one operation may make (about 20,000 digits)."""
+    growth: Measured = field(default_factory=Measured)
+    """What may be made above the limit of an estimate."""
+
+
+class Meter:
+    """The limits of one run, as its guards see them; `Watchdog` looks at the clock and the memory besides."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.deadline = monotonic() + self.limits.time_s
+        self.error: BridgeError | None = None
+        self.warnings: list[str] = []
+        """What the result says besides: what the script asked for and was not done."""
+        self._namespaces: list[MutableMapping[str, object]] = []
+        self._printed: list[str] = []
+        self._printed_chars = 0
+        self._lock = threading.Lock()
+        self._over = False
+        self._held: list[AbstractContextManager[object]] = []
+        self._begun = False
+
+    def hold(self, context: AbstractContextManager[object]) -> None:
+        """Keep a context entered as long as the run lasts: from now on, or from when the run begins."""
+        self._held.append(context)
+        if self._begun:
+            context.__enter__()
+
+    def attach(self, namespace: MutableMapping[str, object]) -> None:
+        """Make `namespace[RUNNING]` follow this run."""
+        self._namespaces.append(namespace)
+        namespace[RUNNING] = self.error is None and not self._over
+
+    def trip(self, error: BridgeError) -> None:
+        """Stop the run at its next tick; the first reason stays. Callable from any thread."""
+        with self._lock:
+            if self.error is None and not self._over:
+                self.error = error
+        for namespace in self._namespaces:
+            namespace[RUNNING] = False
+
+    def tick(self) -> None:
+        """Raise `Interrupted` if the run has been stopped, is over, or is past its deadline."""
+        if self.error is None and not self._over and monotonic() > self.deadline:
+            self.trip(self._too_long())
+        if self.error is not None or self._over:
+            self.stop()
+
+    def stop(self) -> NoReturn:
+        """Raise the reason why this run must not go on (what a script's tick calls when the flag is down)."""
+        if self.error is not None:
+            raise Interrupted(self.error)
+        raise Interrupted(
+            PolicyError("this script's run is over: its functions cannot be called any more", code="over")
+        )
+
+    def refuse(self, message: str, *, code: str = "policy") -> NoReturn:
+        """Stop the run because a guard said no."""
+        refused = Refused(message, code=code)
+        self.trip(refused.error)
+        raise refused
+
+    def exceed(self, message: str, *, limit: str) -> NoReturn:
+        """Stop the run because a limit was reached."""
+        error = LimitExceeded(message, limit=limit)
+        self.trip(error)
+        raise Interrupted(error)
+
+    def look_closer(self, subject: str, count: float, message: str) -> None:
+        """Stop the run, which has to be rehearsed, unless a rehearsal has measured so much of `subject`, or is one."""
+        if not self.limits.growth.allows(subject, count):
+            error = NeedsRehearsal(message)
+            self.trip(error)
+            raise Interrupted(error)
+
+    def print(self, text: str) -> None:
+        """Keep what the script prints; raises `Interrupted` above the limit."""
+        room = self.limits.output_chars - self._printed_chars
+        self._printed.append(text[:room])
+        self._printed_chars += len(text)
+        if len(text) > room:
+            self.exceed(
+                f"the script printed more than {self.limits.output_chars:,} characters", limit="output"
+            )
+
+    def warn(self, message: str) -> None:
+        """Say something in the result, once, whether or not the script prints it."""
+        if message not in self.warnings and len(self.warnings) < _MOST_WARNINGS:
+            self.warnings.append(message)
+
+    def output(self) -> str:
+        """All that was printed; lone surrogates, which no encoding takes, are escaped."""
+        return "".join(self._printed).encode("utf-8", "backslashreplace").decode("utf-8")
+
+    def _too_long(self) -> LimitExceeded:
+        return LimitExceeded(f"the script ran longer than {self.limits.time_s:g} s", limit="time")

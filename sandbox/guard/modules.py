@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Curated modules: immutable views that hold allowed names one by one. A script never gets a module."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final, NamedTuple, NoReturn
+
+from ..facts.reasons import why_member, why_module
+from .facade import Facade, expose
+from .seam import Guard
+
+__all__ = (
+    "Imports",
+    "Later",
+    "View",
+    "import_advice",
+    "import_problem",
+    "make_view",
+    "view_members",
+    "view_name",
+)
+
+
+class Later:
+    """A member that is made when a script first reads it."""
+
+    __slots__ = ("_made", "make")
+
+    def __init__(self, make: Callable[[], object]) -> None:
+        self.make = make
+        self._made: object = None
+
+    def value(self) -> Any:
+        """Return what `make()` gave, the same each time."""
+        if self._made is None:
+            self._made = self.make()
+        return self._made
+
+
+class View(Facade):
+    """What `import name` gives: each view has a class of its own, whose attributes are the members.
+
+    A member becomes an attribute when it is first read, and from then on it is read natively. No view has a `__dict__`
+    that could be written.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        kind = type(self)
+        about: _About = vars(kind)["<about>"]
+        if name in about.members:
+            value = about.members[name]
+            value = value.value() if type(value) is Later else value
+            shown = value if isinstance(value, type) and value in about.own else expose(value)
+            type.__setattr__(kind, name, shown)
+            return shown
+        if about.missing is not None and not name.startswith(("_", "<")):
+            return expose(about.missing(name))
+        raise AttributeError(f"module {about.name!r} has no attribute {name!r}")
+
+    def __setattr__(self, name: str, _value: object) -> NoReturn:
+        raise AttributeError(f"module {view_name(self)!r} is read-only")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    def __dir__(self) -> list[str]:
+        return sorted(vars(type(self))["<about>"].members)
+
+    def __repr__(self) -> str:
+        return f"<module {view_name(self)!r}>"
+
+
+class _About(NamedTuple):
+    name: str
+    members: Mapping[str, object]
+    missing: Callable[[str], object] | None
+    own: Collection[object]
+
+
+def make_view(
+    name: str,
+    members: Mapping[str, object],
+    missing: Callable[[str], object] | None = None,
+    own: Collection[object] = (),
+) -> View:
+    """Return a view of `members`, each as a script may hold it; those in `own` are the script's.
+
+    `missing(name)` is called for a name that is not there; it may return a value, raise AttributeError as a module
+    would, or refuse. Reading a member that could be changed by whoever holds it raises TypeError.
+    """
+    about = _About(name, members, missing, own)
+    made: View = type("module", (View,), {"__slots__": (), "__module__": __name__, "<about>": about})()
+    return made
+
+
+def view_name(view: View) -> str:
+    """Return the dotted name of what the view shows."""
+    return str(vars(type(view))["<about>"].name)
+
+
+def view_members(view: View) -> dict[str, object]:
+    """Return the members of a view by name."""
+    return {member: getattr(view, member) for member in dir(view)}
+
+
+class Imports(dict[str, object]):
+    """What the import statements of one run give, by dotted name: `made`, and reasons for what is not in it.
+
+    A module that is refused for a reason can be imported, and nothing of it used; one that no Blender has raises
+    ModuleNotFoundError, as in Blender; any other name refuses.
+    """
+
+    def __init__(self, guard: Guard, made: Mapping[str, object], allowed: Collection[str]) -> None:
+        super().__init__({name: view for name, view in made.items() if type(view) is not Later})
+        self._later = {name: view for name, view in made.items() if type(view) is Later}
+        self._guard = guard
+        self._allowed = allowed
+
+    def __missing__(self, name: str) -> Any:
+        if name in self._later:
+            self[name] = self._later[name].value()
+            return self[name]
+        root = name.partition(".")[0]
+        if root not in _KNOWN:
+            raise ModuleNotFoundError(import_problem(name, self._allowed), name=name)
+        reviewed = (root in self._allowed) != (why_module(root) is not None)
+        if why_module(name) is None or not reviewed:
+            self._guard.meter.refuse(import_problem(name, self._allowed), code="import")
+        self[name] = _refused(self._guard, name)
+        return self[name]
+
+    def names(self) -> set[str]:
+        """Return the dotted names of what there is to import."""
+        return self.keys() | self._later.keys()
+
+    def root(self, name: str) -> Any:
+        """What `import a.b` binds."""
+        view = self[name]
+        return self.get(name.partition(".")[0], view)
+
+    def member(self, module: str, member: str) -> Any:
+        """What `from module import member` binds."""
+        if f"{module}.{member}" in self.names():
+            return self[f"{module}.{member}"]
+        view = self[module]
+        if isinstance(view, View) and member in dir(view):
+            return getattr(view, member)
+        try:
+            return self._guard.get_named(view, member)
+        except AttributeError:
+            raise ImportError(f"cannot import name {member!r} from {module!r}") from None
+
+
+def _refused(guard: Guard, name: str) -> View:
+    """The view of a module of which a script may use nothing."""
+
+    def missing(member: str) -> NoReturn:
+        guard.meter.refuse(
+            f"{name}.{member} is not available to scripts: {why_member(name, member)}", code="attribute"
+        )
+
+    return make_view(name, {}, missing)
+
+
+_KNOWN: Final = frozenset(sys.stdlib_module_names) | frozenset(
+    """
+    addon_utils aud bgl bl_app_override bl_console_utils bl_ext bl_extension_ops bl_i18n_utils bl_keymap_utils
+    bl_operators bl_previews_utils bl_text_utils bl_ui bl_ui_utils blf bmesh bpy bpy_extras bpy_restrict_state
+    bpy_types certifi charset_normalizer console_python console_shell cycles freestyle gpu gpu_extras graphviz_export
+    idprop imbuf keyingsets_builtins keyingsets_utils mathutils nodeitems_builtins nodeitems_utils numpy pip requests
+    rna_info rna_keymap_ui rna_manual_reference rna_prop_ui rna_xml urllib3 zstandard
+    """.split()
+)
+"""Modules that Blender brings: any other one raises ModuleNotFoundError there, too."""
+
+
+def import_problem(name: str, allowed: Collection[str]) -> str:
+    """Why `import name` is refused, and what to do instead."""
+    return f"import {name} is not allowed: {import_advice(name, allowed)}"
+
+
+def import_advice(name: str, allowed: Collection[str]) -> str:
+    """What to do instead of `import name`: the reason that is known, the nearest name, or what there is."""
+    if reason := why_module(name):
+        return reason
+    if near := difflib.get_close_matches(name, allowed, 1, 0.8):
+        return f"did you mean {near[0]}?"
+    return f"write what it does in the script, with {', '.join(sorted(_roots(allowed)))}"
+
+
+def _roots(names: Collection[str]) -> set[str]:
+    return {name.partition(".")[0] for name in names}

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Operators that look before they make a huge value.
+
+The transformer leaves plain `a + b` in a script wherever the types say that nothing big can come of it; the rest
+arrives here. Nothing is computed before its size is known: once C code multiplies, nothing can stop it.
+"""
+
+from __future__ import annotations
+
+import array
+import collections
+import operator
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..language import hooks
+from ..language.builtin_methods import TABLE_TYPES
+from .meter import Meter
+from .reentry import may_call_scripts
+from .values.fractions import Fraction
+from .values.plain import SCALAR_TYPES, SIMPLE_TYPES
+from .values.weight import TooHeavy, has_containers, weigh
+
+__all__ = ("Operators",)
+
+SEQUENCES: Final = (str, list, tuple, bytes, bytearray, collections.deque, array.array)
+WIDTH_LIMIT: Final = 10_000
+"""Widest field and longest precision of a formatted number or text."""
+SPEC_LIMIT: Final = 1_000
+"""Longest format spec, in characters."""
+_PERCENT: Final = re.compile(r"%(?:\(([^)]*)\))?[-#0 +]*(\*|\d+)?(?:\.(\*|\d+))?[hlL]?(.)", re.DOTALL)
+_NUMBERS: Final = re.compile(r"\d+")
+
+Binary = Callable[[Any, Any], Any]
+
+
+class Operators:
+    """Guarded operators for one run."""
+
+    def __init__(self, meter: Meter) -> None:
+        self.meter = meter
+        self.limits = meter.limits
+        self.real: Callable[[Any], Any] = lambda value: value
+        """The type behind what stands for it in scripts."""
+        self._check_arrays: Callable[[str, Any, Any], None] = lambda _operator, _left, _right: None
+
+    def watch_arrays(self, check: Callable[[str, Any, Any], None]) -> None:
+        """Have `check(operator, left, right)` look at operands that may be arrays."""
+        self._check_arrays = check
+
+    def table(self) -> dict[str, object]:
+        """The hooks by name."""
+        result: dict[str, object] = {}
+        for sign, plain, in_place in _PLAIN:
+            result[hooks.OPERATOR.format(sign)] = self._checked(sign, plain)
+            result[hooks.OPERATOR.format(sign + "=")] = self._checked(sign, in_place)
+        special = {"+": self.add, "+=": self.add_in_place, "*": self.multiply, "*=": self.multiply_in_place}
+        special |= {"%": self.modulo, "%=": self.modulo_in_place, "**": self.power, "**=": self.power}
+        special |= {"<<": self.shift, "<<=": self.shift}
+        result |= {hooks.OPERATOR.format(sign): function for sign, function in special.items()}
+        result[hooks.COMPARE] = self.compare
+        result[hooks.CHAIN] = self.chain
+        return result
+
+    def _checked(self, sign: str, function: Binary) -> Binary:
+        def checked(left: Any, right: Any) -> Any:
+            if type(left) is Fraction or type(right) is Fraction:
+                self.bits(_bits(left) + _bits(right))
+            self._check_arrays(sign, left, right)
+            return function(left, right)
+
+        def of_tables(left: Any, right: Any) -> Any:
+            """Sets, and views of dicts, compare what hashes alike."""
+            for table in filter(_is_table, (left, right)):
+                if isinstance(table, dict) or not SCALAR_TYPES.issuperset(map(type, table)):
+                    self.weight(table)
+            return checked(self.real(left), self.real(right))  # `int | None`
+
+        return of_tables if sign in _OF_TABLES else checked
+
+    # Sizes
+
+    def length(self, count: int, what: str = "value") -> None:
+        """Stop the run if a sequence would have more than the limit's items or characters."""
+        if count > self.limits.sequence:
+            self.meter.exceed(
+                f"a {what} of {count:,} items or characters is over the limit of {self.limits.sequence:,}",
+                limit="sequence",
+            )
+
+    def growing(self, value: Any, items: Any, *, gone: int = 0) -> Any:
+        """What `value` is about to take from `items`, which natively is done in one call that nothing stops.
+
+        `gone` of the items of `value` go at the same time. What says no length, or one of the script's own making,
+        is drawn first: an iterator of the list that grows would never end. Stops the run above the limit.
+        """
+        if not isinstance(items, _SIZED):
+            items = list(items)
+        self.length(_length(value) - gone + _length(items))
+        return items
+
+    def sliced(self, value: Any, key: slice, new: Any) -> Any:
+        """What `value[key]` is about to be set to, where `value` may be a sequence that grows."""
+        if not isinstance(value, _SLICED):
+            return new
+        return self.growing(value, new, gone=len(range(*key.indices(_length(value)))))
+
+    def set_slice(self, value: Any, key: slice, new: Any) -> None:
+        """`value[key] = new`."""
+        if type(value).__setitem__ in _SETTING:
+            new = self.sliced(value, key, new)
+        value[key] = new
+
+    def bits(self, count: int) -> None:
+        """Stop the run if an integer would be too long."""
+        if count > self.limits.integer_bits:
+            self.meter.exceed(
+                f"an integer of about {count:,} bits is over the limit of {self.limits.integer_bits:,}: use floats",
+                limit="integer",
+            )
+
+    def weight(self, value: object, *, shown: bool = False) -> int:
+        """What `value` unfolds to; stops the run above the limit. `shown`: as text."""
+        try:
+            return weigh(value, self.limits.sequence, shown=shown)
+        except TooHeavy:
+            self.meter.exceed(
+                f"a value unfolds to more than {self.limits.sequence:,} parts, or is nested too deeply",
+                limit="sequence",
+            )
+
+    # Arithmetic
+
+    def add(self, left: Any, right: Any) -> Any:
+        """`left + right`."""
+        if type(left) in SIMPLE_TYPES:
+            return left + right
+        if isinstance(left, SEQUENCES) and isinstance(right, SEQUENCES):
+            self.length(_length(left) + _length(right))
+        elif type(left) is Fraction or type(right) is Fraction:
+            self.bits(_bits(left) + _bits(right))
+        else:
+            self._check_arrays("+", left, right)
+        return left + right
+
+    def add_in_place(self, left: Any, right: Any) -> Any:
+        """`left += right`."""
+        if type(left) in SIMPLE_TYPES:
+            return left + right
+        if isinstance(left, SEQUENCES):
+            if isinstance(right, SEQUENCES):
+                self.length(_length(left) + _length(right))
+            elif getattr(type(left), "__iadd__", None) in _ADDING:
+                right = self.growing(left, right)
+        elif type(left) is Fraction or type(right) is Fraction:
+            self.bits(_bits(left) + _bits(right))
+        else:
+            self._check_arrays("+", left, right)
+        return operator.iadd(left, right)  # type: ignore[no-untyped-call]
+
+    def multiply(self, left: Any, right: Any) -> Any:
+        """`left * right`."""
+        kind = type(left)
+        if kind is int and type(right) is int:
+            if not (-_SMALL < left < _SMALL and -_SMALL < right < _SMALL):
+                self.bits(left.bit_length() + right.bit_length())
+            return left * right
+        if kind is float or type(right) is float:
+            return left * right
+        left, right = self._factors(left, right)
+        return left * right
+
+    def multiply_in_place(self, left: Any, right: Any) -> Any:
+        """`left *= right`."""
+        if type(left) in (int, float):
+            return self.multiply(left, right)
+        return operator.imul(*self._factors(left, right))  # type: ignore[no-untyped-call]
+
+    def _factors(self, left: Any, right: Any) -> tuple[Any, Any]:
+        """Both, once the product is known to be small; what counts for a sequence as the int it stands for now."""
+        if isinstance(left, SEQUENCES) and hasattr(type(right), "__index__"):
+            right = operator.index(right)
+            self.length(_length(left) * right)
+        elif isinstance(right, SEQUENCES) and hasattr(type(left), "__index__"):
+            left = operator.index(left)
+            self.length(_length(right) * left)
+        elif isinstance(left, int | Fraction) and isinstance(right, int | Fraction):
+            self.bits(_bits(left) + _bits(right))
+        else:
+            self._check_arrays("*", left, right)
+        return left, right
+
+    def modulo(self, left: Any, right: Any) -> Any:
+        """`left % right`, formatting too."""
+        if isinstance(left, str | bytes):
+            self.percent(left, right)
+        else:
+            self._check_arrays("%", left, right)
+        return left % right
+
+    def modulo_in_place(self, left: Any, right: Any) -> Any:
+        """`left %= right`."""
+        if isinstance(left, str | bytes):
+            return self.modulo(left, right)
+        self._check_arrays("%", left, right)
+        return operator.imod(left, right)  # type: ignore[no-untyped-call]
+
+    def power(self, left: Any, right: Any, modulus: Any = None) -> Any:
+        """`left ** right`, `pow(left, right, modulus)`."""
+        if modulus is not None:
+            work = _bits(right) * _bits(modulus) ** 2
+            if not isinstance(left, int) or work > _MODULAR_WORK:
+                self.bits(max(work, self.limits.integer_bits + 1))
+            return pow(left, right, modulus)
+        if isinstance(right, Fraction) and right.denominator == 1:
+            right = right.numerator  # as Fraction itself would take it
+        if isinstance(left, int | Fraction) and isinstance(right, int):
+            if type(right) not in (int, bool) or type(left) not in (int, bool, Fraction):
+                left, right = _exact(left), int(right)
+            size = max(_bits(left) - (1 if left in (1, -1) else 0), 0)
+            self.bits(size * abs(right))
+        else:
+            self._check_arrays("**", left, right)
+        return left**right
+
+    def shift(self, left: Any, right: Any) -> Any:
+        """`left << right`."""
+        if isinstance(left, int) and isinstance(right, int):
+            left, right = int(left), int(right)
+            if left and right > 0:
+                self.bits(left.bit_length() + right)
+        return left << right
+
+    # Comparison
+
+    def compare(self, sign: str, left: Any, right: Any) -> Any:
+        """`left == right` and the like, `left in right`."""
+        if has_containers(left) and has_containers(right):
+            if sign in ("in", "not in") and hasattr(type(right), "__len__"):
+                self.compare_weight(left, len(right))
+            else:
+                self.weight(left)
+            self._check_arrays(sign, left, right)
+        return _COMPARE[sign](left, right)
+
+    def chain(self, signs: tuple[str, ...], left: Any, *operands: Any) -> Any:
+        """`a < b <= c`."""
+        result: Any = True
+        for sign, right in zip(signs, operands, strict=True):
+            result = self.compare(sign, left, right)
+            if not result:
+                return result
+            left = right
+        return result
+
+    def compare_weight(self, value: object, times: int) -> None:
+        """Check the comparison of `value` with each of so many others."""
+        if has_containers(value):
+            self.length(self.weight(value) * times // 10, "comparison")
+
+    def sortable(self, items: Any) -> None:
+        """Check what will be compared with one another."""
+        if not SCALAR_TYPES.issuperset(map(type, items)):
+            self.weight(list(items))
+
+    # Text
+
+    def percent(self, template: str | bytes, values: Any) -> None:
+        """Check the widths of `template % values`, and what its values unfold to."""
+        text = template if isinstance(template, str) else template.decode("latin-1")
+        fields = 0
+        for match in _PERCENT.finditer(text):
+            fields += 1
+            for number in match.group(2, 3):
+                if number == "*":
+                    self.stars(values)
+                elif number is not None:
+                    self.width(number)
+        self.length(len(text) + fields * self.weight(values, shown=True), "text")
+
+    def stars(self, values: Any) -> None:
+        """`%*d`: the width is among the values."""
+        for value in values if isinstance(values, tuple) else (values,):
+            if isinstance(value, int) and abs(int(value)) > WIDTH_LIMIT:
+                self.width(str(WIDTH_LIMIT + 1))
+
+    def width(self, digits: str) -> None:
+        """Check one width or precision."""
+        if len(digits) > 6 or int(digits) > WIDTH_LIMIT:
+            self.meter.exceed(
+                f"a format's width or precision is over the limit of {WIDTH_LIMIT:,}", limit="format"
+            )
+
+    def spec(self, spec: str) -> None:
+        """Check the numbers of a format spec, and its length: dates are formatted by it as by strftime()."""
+        if len(spec) > SPEC_LIMIT:
+            self.meter.exceed(
+                f"a format spec of more than {SPEC_LIMIT:,} characters is over the limit", limit="format"
+            )
+        for digits in _NUMBERS.findall(spec):
+            self.width(digits)
+
+
+_SLICED: Final = (list, bytearray, array.array)
+"""Sequences that assigning to a slice makes longer."""
+_SETTING: Final = frozenset(kind.__setitem__ for kind in _SLICED)
+_ADDING: Final = frozenset(kind.__iadd__ for kind in (list, bytearray, array.array, collections.deque))
+"""Python's own `+=` of what grows in place, which draws from any iterable."""
+_SIZED: Final[tuple[type, ...]] = (
+    *(*SEQUENCES, dict, set, frozenset, range),
+    *(type({}.keys()), type({}.values()), type({}.items())),
+)
+_OF_TABLES: Final = frozenset("-&|^")
+_SMALL: Final = 1 << 64
+_MODULAR_WORK: Final = 1 << 36
+_PLAIN: Final[tuple[tuple[str, Binary, Binary], ...]] = (
+    ("-", operator.sub, operator.isub),
+    ("/", operator.truediv, operator.itruediv),
+    ("//", operator.floordiv, operator.ifloordiv),
+    ("@", operator.matmul, operator.imatmul),
+    ("&", operator.and_, operator.iand),
+    ("|", operator.or_, operator.ior),
+    ("^", operator.xor, operator.ixor),
+    (">>", operator.rshift, operator.irshift),
+)
+_COMPARE: Final[dict[str, Binary]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "is": operator.is_,
+    "is not": operator.is_not,
+    "in": lambda left, right: left in right,
+    "not in": lambda left, right: left not in right,
+}
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, TABLE_TYPES)
+
+
+def _bits(value: Any) -> int:
+    if isinstance(value, int):
+        return int(value).bit_length()
+    return value.numerator.bit_length() + value.denominator.bit_length() if isinstance(value, Fraction) else 0
+
+
+def _length(value: Any) -> int:
+    """The true length: a class of the script may say what it likes in `__len__`."""
+    if type(value) in _SIZED:
+        return len(value)
+    base: Any = next(base for base in _SIZED if isinstance(value, base))
+    length: int = base.__len__(value)
+    return length
+
+
+def _exact(value: Any) -> Any:
+    return int(value) if isinstance(value, int) else value
+
+
+may_call_scripts(globals())

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is hashed, looked at before C code hashes it: one call cannot be interrupted.
+
+Two things make hashing slow. Tuples of tuples hash all that they unfold to; and values that hash alike are compared
+with one another, so that a set of many takes the square of their number (`i * (2**61 - 1)` is 0 to Python for every
+i). Scripts meet no plain `set`, `dict` or method of theirs except where a call of it is written out, and there the
+transformer has the argument looked at; everywhere else they get what `guarded` and `Hashing.method` make.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from ...language.builtin_methods import HASHING
+from ..reentry import may_call_scripts
+from . import deep_nesting
+from .plain import SCALAR_TYPES
+
+if TYPE_CHECKING:
+    from ..operators import Operators
+
+__all__ = ("ALIKE", "Hashing")
+
+ALIKE: Final = 64
+"""Most different values with one and the same hash."""
+_WORK: Final = 20_000_000
+"""Comparisons that may go unlooked at: less than that takes no time."""
+_INTEGERS: Final = sys.hash_info.modulus
+"""Integers nearer to 0 than this are hashed to themselves."""
+_SCATTERED: Final = SCALAR_TYPES - {int, complex, range}
+"""Types of which at most a few dozen values hash alike, or which hash differently in every process."""
+_PLAIN_HASH: Final[object] = object.__hash__
+_DRAWN: Final[tuple[type, ...]] = (deep_nesting.deque, type({}.keys()), type({}.values()), type({}.items()))
+
+
+def _as_its_base(kind: type) -> bool:
+    """Whether a class of the script gives its items as the list, set, … that it derives from does."""
+    return any(issubclass(kind, base) and kind.__iter__ is base.__iter__ for base in _BASES)
+
+
+_BASES: Final = (list, tuple, set, dict)
+
+
+class Hashing:
+    """The checks of one run."""
+
+    def __init__(self, operators: Operators, own: set[type]) -> None:
+        self._operators = operators
+        self._own = own
+
+    def key(self, value: Any) -> Any:
+        """`value`, once hashing it is known to be little work."""
+        kind = type(value)
+        if kind is tuple and SCALAR_TYPES.issuperset(map(type, value)):
+            return value
+        if (
+            kind is tuple
+            or kind is frozenset
+            or (kind.__hash__ is not _PLAIN_HASH and kind not in SCALAR_TYPES)
+        ):
+            self._operators.weight(value)
+        return value
+
+    def keys(self, values: Any) -> Any:
+        """`values`, or a list of them, once hashing the items (of pairs the keys) is known to be little work."""
+        kind = type(values)
+        if hasattr(kind, "__next__") or kind in _DRAWN:
+            values = list(values)
+        elif kind in self._own and not _as_its_base(kind):
+            values = self._steps(values)
+        elif getattr(getattr(values, "dtype", None), "kind", "") == "c":
+            values = list(values)
+        if isinstance(values, list | tuple):
+            self._check(values)
+        return values
+
+    def _steps(self, values: Any) -> Any:
+        """What the methods of a class of the script give: read once, so that it stays what was looked at."""
+        if hasattr(values, "keys"):
+            return {self.key(key): values[key] for key in self.keys(values.keys())}
+        return list(values)
+
+    def _check(self, values: list[Any] | tuple[Any, ...]) -> None:
+        kinds = set(map(type, values))
+        total = len(values) if SCALAR_TYPES.issuperset(kinds) else self._operators.weight(values)
+        if total * len(values) < _WORK or _SCATTERED.issuperset(kinds):
+            return
+        if int in kinds and _SCATTERED.issuperset(kinds - {int}):
+            numbers = values if len(kinds) == 1 else [each for each in values if type(each) is int]
+            if min(numbers) > -_INTEGERS and max(numbers) < _INTEGERS:
+                return
+        pairs = [each[0] for each in values if isinstance(each, list | tuple) and len(each) == 2]
+        if len(pairs) == len(values):
+            self._check(pairs)
+        try:
+            hashes = list(map(hash, values))
+        except TypeError:
+            return  # pairs of a key and a list; where items are hashed, Python says what cannot be
+        if len(set(hashes)) < len(hashes):
+            self._compare(values, hashes)
+
+    def _compare(self, values: list[Any] | tuple[Any, ...], hashes: list[int]) -> None:
+        """Count the different values of each hash."""
+        order = sorted(range(len(hashes)), key=hashes.__getitem__)
+        for _, group in itertools.groupby(order, hashes.__getitem__):
+            alike = list(group)
+            different: list[Any] = []
+            for position in alike if len(alike) > ALIKE else ():
+                if values[position] not in different:
+                    different.append(values[position])
+                if len(different) > ALIKE:
+                    self._operators.meter.exceed(
+                        f"more than {ALIKE} different values with the same hash are over the limit: "
+                        "a set or dict of them takes far too long",
+                        limit="work",
+                    )
+
+    # What scripts hold of sets and dicts
+
+    def function(self, kind: type) -> Callable[..., Any]:
+        """`kind(items)` as a function."""
+
+        def make(*arguments: Any, **named: Any) -> Any:
+            return kind(*map(self.keys, arguments), **named)
+
+        make.__name__ = make.__qualname__ = kind.__name__
+        return make
+
+    def method(self, plain: Callable[..., Any]) -> Callable[..., Any]:
+        """A method of a table as a function of the table and the arguments."""
+        look = self.key if plain.__name__ in HASHING else self.keys
+
+        def method(table: Any, *arguments: Any, **named: Any) -> Any:
+            self._operators.meter.tick()
+            return plain(table, *map(look, arguments), **{name: look(value) for name, value in named.items()})
+
+        return method
+
+    def base(self, kind: type) -> type:
+        """What a class of the script derives from instead of a set or dict: its construction is looked at too."""
+        keys = self.keys
+
+        def __init__(table: Any, *arguments: Any, **named: Any) -> None:  # noqa: N807
+            kind.__init__(table, *map(keys, arguments), **named)  # type: ignore[misc]
+
+        return type(kind.__name__, (kind,), {"__init__": __init__, "__module__": "builtins"})
+
+
+may_call_scripts(globals())

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values as text: `str`, `repr`, `format`, `str.format` and `print` with bounded size and guarded look-ups."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from ..facade import Facade, hide
+from ..reentry import may_call_scripts
+from ..seam import Guard
+from .plain import SCALAR_TYPES
+from .weight import has_containers
+
+__all__ = ("Stream", "Text")
+
+_FIELD: Final = re.compile(r"\.([^.\[\]]*)|\[([^\]]*)\]")
+_REMEMBERED: Final = 1000
+"""Characters that a template may have to be remembered: longer ones would stay in memory after the run."""
+_Piece = tuple[str, str | None, str | None, str | None]
+"""Literal text, and the field after it, if any, with its format spec and conversion."""
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(template: str) -> tuple[_Piece, ...]:
+    return tuple(string.Formatter().parse(template))
+
+
+def _pieces(template: str) -> Iterable[_Piece]:
+    """The parts of a template. Where it is malformed, those before that come first, as they do in Python."""
+    if type(template) is str and len(template) <= _REMEMBERED:  # a subclass could say that it is another
+        with contextlib.suppress(ValueError):
+            return _parsed(template)
+    return string.Formatter().parse(template)
+
+
+class Text:
+    """Text of values, for one run."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+
+    def show(self, value: Any) -> str:
+        """`str(value)`."""
+        kind = type(value)
+        if kind is str:
+            return value  # type: ignore[no-any-return]
+        if kind in SCALAR_TYPES:
+            return str(value)
+        facade = self._guard.facade_text(value)
+        if facade is not None:
+            return facade
+        if has_containers(value):
+            self._guard.operators.weight(value, shown=True)
+        return str(value)
+
+    def repr(self, value: Any) -> str:
+        """`repr(value)`."""
+        facade = self._guard.facade_text(value)
+        if facade is not None:
+            return facade
+        self._guard.operators.weight(value, shown=True)
+        return repr(value)
+
+    def format_value(self, value: Any, spec: Any = "") -> str:
+        """`format(value, spec)`."""
+        if type(spec) is not str:
+            raise TypeError(f"format() argument 2 must be str, not {type(spec).__name__}")
+        if not spec:
+            return self.show(value)
+        self._guard.operators.spec(spec)
+        return format(value, spec)
+
+    def print(
+        self, *values: Any, sep: Any = None, end: Any = None, file: Any = None, flush: Any = False
+    ) -> None:
+        """`print(…)`, kept for the result; there are no files to print to but `sys.stdout` and `sys.stderr`."""
+        if file is not None and not isinstance(file, Stream):
+            self._guard.meter.refuse("print(file=…): a script has no files: print without it")
+        separator, ending = (" " if sep is None else sep), ("\n" if end is None else end)
+        if not isinstance(separator, str) or not isinstance(ending, str):
+            raise TypeError("sep and end must be None or a string")
+        write = self._guard.meter.print
+        for position, value in enumerate(values):
+            if position:
+                write(separator)
+            write(self.show(value))
+        write(ending)
+
+    def format(self, template: str, arguments: Sequence[Any], named: Any) -> str:
+        """`template.format(*arguments, **named)`, looking attributes and items up through the guards."""
+        parts: list[str] = []
+        self._fill(template, arguments, named, parts, _Numbering(), 2)
+        return "".join(parts)
+
+    def _fill(
+        self,
+        template: str,
+        arguments: Sequence[Any],
+        named: Any,
+        parts: list[str],
+        numbering: _Numbering,
+        depth: int,
+    ) -> None:
+        if depth < 0:
+            raise ValueError("Max string recursion exceeded")
+        total = sum(map(len, parts))
+        for literal, field, spec, conversion in _pieces(template):
+            piece = literal
+            if field is not None:
+                value = self._look_up(field, arguments, named, numbering)
+                if spec and "{" in spec:
+                    inner: list[str] = []
+                    self._fill(spec, arguments, named, inner, numbering, depth - 1)
+                    spec = "".join(inner)
+                piece += self.format_value(self._convert(value, conversion), spec or "")
+            total += len(piece)
+            self._guard.operators.length(total, "text")
+            parts.append(piece)
+
+    def _convert(self, value: Any, conversion: str | None) -> Any:
+        match conversion:
+            case None:
+                return value
+            case "s":
+                return self.show(value)
+            case "r":
+                return self.repr(value)
+            case "a":
+                return ascii(self.repr(value))[1:-1]
+        raise ValueError(f"Unknown conversion specifier {conversion!r}")
+
+    def _look_up(self, field: str, arguments: Sequence[Any], named: Any, numbering: _Numbering) -> Any:
+        name, rest = field, ""
+        if "." in field or "[" in field:
+            end = min(at for at in (field.find("."), field.find("[")) if at >= 0)
+            name, rest = field[:end], field[end:]
+        if name == "" or name.isdigit():
+            value = arguments[numbering.next() if name == "" else numbering.explicit(int(name))]
+        elif isinstance(named, Mapping):
+            value = named[name]
+        else:
+            value = self._guard.getitem(named, name)
+        position = 0
+        while position < len(rest):
+            step = _FIELD.match(rest, position)
+            if step is None:
+                raise ValueError(f"cannot read the format field {field!r}")
+            attribute, key = step.groups()
+            if attribute is not None:
+                value = self._guard.get_named(value, attribute)
+            else:
+                value = self._guard.getitem(value, int(key) if key.isdigit() else key)
+            position = step.end()
+        return value
+
+
+class Stream(Facade):
+    """`sys.stdout` and `sys.stderr`: what a script writes there is in its result, as what it prints."""
+
+    __slots__ = ("guard",)
+
+    def __init__(self, guard: Guard) -> None:
+        _set_guard(self, guard)
+
+    def write(self, text: Any) -> int:
+        """Write a text; returns its length."""
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        _guard(self).text.print(text, end="")
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        """Write texts one after the other."""
+        for line in _guard(self).iterated(lines):
+            self.write(line)
+
+    def flush(self) -> None:
+        """Do nothing: all that is written is kept at once."""
+
+    def isatty(self) -> bool:
+        """Return False: nobody reads along."""
+        return False
+
+    @property
+    def encoding(self) -> str:
+        """`utf-8`."""
+        return "utf-8"
+
+
+_guard, _set_guard = hide(Stream, "guard")
+
+
+class _Numbering:
+    """`{}` and `{0}` cannot be mixed."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._explicit = False
+
+    def next(self) -> int:
+        """The number of the next `{}`."""
+        if self._explicit:
+            raise ValueError("cannot switch from manual field specification to automatic field numbering")
+        self._count += 1
+        return self._count - 1
+
+    def explicit(self, number: int) -> int:
+        """The number of a `{number}`."""
+        if self._count:
+            raise ValueError("cannot switch from automatic field numbering to manual field specification")
+        self._explicit = True
+        return number
+
+
+may_call_scripts(globals())

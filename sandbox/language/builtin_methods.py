@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Methods of Python's builtin types and functions that a script's text alone does not show to be harmless.
+
+The transformer asks these tables by name, and the guards by type; so both speak of the same methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = (
+    "CALLED_BY_C",
+    "CALLING_BUILTINS",
+    "GUARDED_METHODS",
+    "HASHING",
+    "HASHING_ALL",
+    "PLAIN_METHODS",
+    "TABLE_TYPES",
+    "plain_methods",
+)
+
+CALLED_BY_C: Final = frozenset(
+    {"__complex__", "__float__", "__getitem__", "__index__", "__iter__", "__len__", "__length_hint__"}
+    | {"__next__", "__setitem__"}
+)
+"""Methods of a script's classes that C code calls: each looks where it is called from (`guard.reentry`)."""
+CALLING_BUILTINS: Final = frozenset("all any bin bool chr complex float hex len list next oct tuple".split())
+"""Python's own builtins that call such methods: where a script has some, the guards make the call."""
+
+TABLE_TYPES: Final[tuple[type, ...]] = (set, frozenset, dict, type({}.keys()), type({}.items()))
+"""What holds hashed items, subclasses too."""
+HASHING: Final = frozenset({"add", "discard", "get", "move_to_end", "pop", "remove", "setdefault"})
+"""Methods of tables that hash their first argument."""
+HASHING_ALL: Final = frozenset(
+    {"fromkeys", "isdisjoint", "issubset", "issuperset", "subtract", "update", "union", "intersection"}
+    | {"difference", "symmetric_difference", "intersection_update", "difference_update"}
+    | {"symmetric_difference_update"}
+)
+"""Methods of tables that hash the items of their arguments."""
+
+GUARDED_METHODS: Final[dict[type, frozenset[str]]] = {
+    str: frozenset(
+        {
+            "center",
+            "encode",
+            "expandtabs",
+            "format",
+            "format_map",
+            "join",
+            "ljust",
+            "replace",
+            "rjust",
+            "translate",
+            "zfill",
+        }
+    ),
+    bytes: frozenset(
+        {"center", "decode", "expandtabs", "join", "ljust", "replace", "rjust", "translate", "zfill"}
+    ),
+    list: frozenset({"extend", "sort", "count", "index", "remove"}),
+    tuple: frozenset({"count", "index"}),
+    int: frozenset({"to_bytes", "from_bytes"}),
+    **{
+        kind: frozenset(name for name in (HASHING | HASHING_ALL) if hasattr(kind, name))
+        for kind in TABLE_TYPES
+    },
+}
+"""Public methods of builtin types that need a guard, by type."""
+
+
+def plain_methods(kind: type, guarded: Mapping[type, frozenset[str]] = GUARDED_METHODS) -> frozenset[str]:
+    """Return the public methods of `kind` that need no guard, where those in `guarded` do."""
+    excepted = frozenset().union(*(guarded.get(base, frozenset()) for base in kind.__mro__))
+    return frozenset(name for name in dir(kind) if not name.startswith("_") and name not in excepted)
+
+
+PLAIN_METHODS: Final[dict[str, frozenset[str]]] = {
+    kind.__name__: plain_methods(kind) for kind in (str, int, float, list, tuple)
+} | {kind.__name__: plain_methods(kind) | GUARDED_METHODS[kind] for kind in (dict, set)}
+"""The same by the names that inference gives to kinds; of tables also what the transformer looks at in a call."""

@@ -1,0 +1,482 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# ruff: noqa: N802 (visit_Name is how ast.NodeVisitor wants it)
+"""A script's text into code that can only run under guards: RestrictedPython's transformer, made for scripts.
+
+`compile_script` refuses what no script may say, with line, column, the offending source and what to do instead, and
+rewrites the rest (see `expressions` for how). The code only runs in a namespace of `guards.build_namespace`.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from dataclasses import asdict, dataclass, replace
+from types import CodeType
+from typing import Any, Final
+
+from ...base import collector
+from ...base.errors import PolicyError
+from . import hooks, names
+from .inference import Scopes, is_number
+from .matching import Matching
+from .nodes import LOAD, STORE, Finding, is_small, uncounted, yields
+from .operations import OPERATORS
+from .prepare import prepare
+
+__all__ = ("Compiled", "Finding", "Import", "ScriptRefused", "compile_script")
+
+SOURCE_LIMIT: Final = 1_000_000
+"""Characters; a policy's own limit is usually lower."""
+#: Findings that the message has; all of them stand in the structured result.
+_MOST_SHOWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """`import module` (member None) or `from module import member`."""
+
+    module: str
+    member: str | None
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A script that may run. `tree` is what was parsed, before the guards were written into it."""
+
+    code: CodeType
+    source: str
+    filename: str
+    imports: tuple[Import, ...]
+    attributes_read: frozenset[str]
+    attributes_written: frozenset[str]
+
+
+class ScriptRefused(PolicyError):
+    """The text breaks the language's rules, or is no Python. `findings` has all that is wrong, in order."""
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        first, shown = findings[0], findings[:_MOST_SHOWN]
+        more = [f"(and {len(findings) - len(shown)} more)"] if len(findings) > len(shown) else []
+        super().__init__("\n".join([*map(str, shown), *more]), code=first.code, line=first.line)
+        self.findings = findings
+        self.facts = {"errors": [asdict(finding) for finding in findings]}
+
+
+def compile_script(source: str, *, filename: str = "<script>", source_limit: int = SOURCE_LIMIT) -> Compiled:
+    """Compile a script.
+
+    Raises:
+        ScriptRefused: with every finding; codes are `syntax`, `name`, `attribute`, `import`, `size`.
+    """
+    # trees are many objects and no garbage: each search among them would go through all of the host's, too
+    with warnings.catch_warnings(), collector.off():
+        warnings.simplefilter("ignore")  # SyntaxWarnings (`1[0]`) would go to the host's console
+        return _compile(source, filename, source_limit)
+
+
+def _compile(source: str, filename: str, source_limit: int) -> Compiled:
+    tree = _parse(source, filename, source_limit)
+    try:
+        transformer = _Transformer(Scopes(tree))
+        new = transformer.visit(tree)
+        if transformer.findings:
+            raise ScriptRefused(_located(transformer.findings, source))
+        code = compile(new, filename, "exec", dont_inherit=True, optimize=0)
+    except (RecursionError, MemoryError):
+        raise _refusal(
+            "size", "the script is nested too deeply", "split it into statements or functions"
+        ) from None
+    except SyntaxError as error:
+        raise _from_syntax_error(error, source) from None
+    except ValueError as error:
+        raise _refusal("syntax", f"not valid Python: {error}") from None
+    return Compiled(
+        code,
+        source,
+        filename,
+        tuple(transformer.imports),
+        frozenset(transformer.attributes_read),
+        frozenset(transformer.attributes_written),
+    )
+
+
+def _parse(source: str, filename: str, source_limit: int) -> ast.Module:
+    if len(source) > source_limit:
+        raise _refusal(
+            "size",
+            f"the script has {len(source):,} characters; {source_limit:,} are allowed",
+            "send it in parts",
+        )
+    try:
+        return prepare(ast.parse(source, filename))
+    except (RecursionError, MemoryError):
+        raise _refusal(
+            "size", "the script is nested too deeply", "split it into statements or functions"
+        ) from None
+    except SyntaxError as error:
+        raise _from_syntax_error(error, source) from None
+    except ValueError as error:  # null characters, lone surrogates
+        raise _refusal("syntax", f"not valid Python: {error}", "send plain text") from None
+
+
+def _refusal(code: str, message: str, advice: str = "") -> ScriptRefused:
+    return ScriptRefused((Finding(code, message, 1, 1, advice=advice),))
+
+
+def _from_syntax_error(error: SyntaxError, source: str) -> ScriptRefused:
+    finding = Finding(
+        "syntax", f"not valid Python: {error.msg}", error.lineno or 1, max(error.offset or 1, 1)
+    )
+    return ScriptRefused(_located([finding], source))
+
+
+def _located(findings: list[Finding], source: str) -> tuple[Finding, ...]:
+    """Findings in the order of the source, each with its line of it."""
+    lines = source.splitlines()
+    ordered = sorted(findings, key=lambda finding: (finding.line, finding.column))
+    return tuple(
+        replace(each, source=lines[each.line - 1].strip()[:200]) if 0 < each.line <= len(lines) else each
+        for each in ordered
+    )
+
+
+class _Transformer(Matching):
+    """Rewrites statements."""
+
+    def __init__(self, kinds: Scopes) -> None:
+        super().__init__(kinds)
+        self.imports: list[Import] = []
+        self._annotations_are_text = False
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        """The guards' names, and the script's own, are globals: looking them up is then as quick as in a function."""
+        node.body = self.visit_all(node.body)
+        known = sorted(
+            self.hooks_used | {name for name in self.kinds.module.bound if not names.is_dunder(name)}
+        )
+        if known:
+            node.body.insert(0, ast.Global(known, lineno=1, col_offset=0))
+        return node
+
+    def tick(self, at: ast.AST) -> ast.If:
+        """`if not <running>: <stop>()`."""
+        place: dict[str, Any] = {"lineno": at.lineno, "col_offset": at.col_offset}  # type: ignore[attr-defined]
+        test: ast.expr = self.name(hooks.RUNNING, at)
+        if isinstance(at, ast.FunctionDef) and uncounted(at.args):
+            test = ast.BoolOp(ast.And(), [test, self.call(hooks.DEEPER, at)], **place)
+        test = ast.UnaryOp(ast.Not(), test, **place)
+        return ast.If(test, [ast.Expr(self.call(hooks.STOP, at), **place)], [], **place)
+
+    # Assignments
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.AST]:
+        """Annotations mean something to a class; elsewhere they are left out."""
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        if self.scope.form == "class" and isinstance(node.target, ast.Name):
+            node.annotation = self._annotation(node.annotation)
+            return self.node_contents_visit(node)
+        if node.value is not None:
+            return self.visit(ast.Assign([node.target], node.value, **place))
+        self.visit(node.target)
+        if self.scope.form == "function" and isinstance(node.target, ast.Name):
+            node.annotation = self.constant(None, node)  # never evaluated; the statement makes the name local
+            return node
+        return []
+
+    def _annotation(self, node: ast.expr) -> ast.expr:
+        """What a class needs of an annotation. Of one that is a text only what dataclasses would find in it."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                found: ast.expr = ast.parse(node.value.strip(), mode="eval").body
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return self.constant(None, node)
+        elif self._annotations_are_text:
+            found = node
+        else:
+            return node
+        root = found.value if isinstance(found, ast.Subscript) else found
+        match root:
+            case ast.Name(id=name) | ast.Attribute(ast.Name(), name) if name in _TOLD_DATACLASSES:
+                if all(part.id in self.kinds.names for part in ast.walk(root) if isinstance(part, ast.Name)):
+                    return ast.copy_location(root, node)
+        return self.constant(None, node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """Targets ask their guards by themselves; iterating what is unpacked needs none."""
+        match node.targets:
+            case [ast.Attribute() as target] if self.may_choose(target, node.value):
+                return self._chosen(node, target)
+        node.value = self.visit(node.value)
+        match node.targets:
+            case [ast.Name(id=name)] if self.scope.form == "class" and name in names.CLASS_VARIABLES:
+                return node
+        node.targets = self.visit_all(node.targets)
+        return node
+
+    def _chosen(self, node: ast.Assign, target: ast.Attribute) -> ast.AST:
+        """`o.x = y` as `if type(o) in <w:x>: o.x = y`, `else: <setattr>(o, 'x', y)`."""
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        attribute = self.mangled(target.attr)
+        pair = self.twice(self.visit(target.value))
+        assert pair is not None
+        first, again = pair
+        new = self.visit(node.value)
+        native = ast.Assign([ast.Attribute(again, target.attr, STORE, **place)], new, **place)
+        guarded = self.call(hooks.SETATTR, node, again, self.constant(attribute, node), new)
+        test = self.type_in(first, self.types_written(attribute))
+        return ast.If(test, [native], [ast.Expr(guarded, **place)], **place)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """`target op= value` with one evaluation of the target, and a guard where the result may be huge."""
+        target = node.target
+        safe = self.is_bounded(node.op, target if isinstance(target, ast.Name) else None, node.value)
+        if isinstance(target, ast.Name):
+            self.check_binding(target, target.id)
+            return self._augmented_name(node, safe)
+        if safe:
+            node.target = self.item(target) if isinstance(target, ast.Subscript) else self.visit(target)  # type: ignore[assignment]
+            node.value = self.visit(node.value)
+            return node
+        return self._augmented_place(node, target)  # type: ignore[return-value]
+
+    def _augmented_name(self, node: ast.AugAssign, safe: bool) -> ast.AST:
+        """`x += y` as it is if the type of x allows, else `x = <+=>(x, y)`."""
+        assert isinstance(node.target, ast.Name)
+        read = ast.Name(node.target.id, LOAD, lineno=node.lineno, col_offset=node.col_offset)
+        types = None if safe else self.types_of_left(node.op, self.kind(node.value))
+        node.value = self.visit(node.value)
+        if safe:
+            return node
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        guarded = self.call(hooks.OPERATOR.format(OPERATORS[type(node.op)] + "="), node, read, node.value)
+        other = ast.Assign([node.target], guarded, **place)
+        if (
+            types is None
+            or not self.is_steady(read)
+            or is_number(self.kind(read))
+            or not is_small(node.value)
+        ):
+            return other
+        return ast.If(self.type_in(read, types), [node], [other], **place)
+
+    def _augmented_place(self, node: ast.AugAssign, target: ast.Attribute | ast.Subscript) -> list[ast.stmt]:
+        """`o.x += y` as `<1> = o; <2> = <1>.x; <2> += y; <1>.x = <2>`, each step guarded; likewise `o[k] += y`."""
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        steps: list[ast.stmt] = []
+
+        def hold(value: ast.expr) -> ast.Name:
+            name = self.temporary()
+            steps.append(ast.Assign([ast.Name(name, STORE, **place)], value, **place))
+            return ast.Name(name, LOAD, **place)
+
+        owner = hold(self.visit(target.value))
+        if isinstance(target, ast.Subscript):
+            key: ast.expr = hold(self.as_value(self.visit(target.slice)))
+            read: ast.AST = ast.Subscript(owner, key, LOAD, **place)
+            written: ast.AST = ast.Subscript(owner, key, STORE, **place)
+        else:
+            read = ast.Attribute(owner, target.attr, LOAD, **place)
+            written = ast.Attribute(owner, target.attr, STORE, **place)
+        value = hold(self.visit(read))
+        changed = ast.AugAssign(ast.Name(value.id, STORE, **place), node.op, node.value, **place)
+        steps.append(self._augmented_name(changed, safe=False))  # type: ignore[arg-type]
+        steps.append(ast.Assign([self.visit(written)], value, **place))
+        return steps
+
+    def visit_Delete(self, node: ast.Delete) -> ast.AST:
+        """`del` of names, attributes and items."""
+        return self.node_contents_visit(node)
+
+    # Control flow
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        """Each turn ticks."""
+        node.iter = self.iterated(node.iter)
+        node.target = self.visit(node.target)
+        node.body = [self.tick(node), *self.visit_all(node.body)]
+        node.orelse = self.visit_all(node.orelse)
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        """Each turn ticks."""
+        node.test = self.visit(node.test)
+        node.body = [self.tick(node), *self.visit_all(node.body)]
+        node.orelse = self.visit_all(node.orelse)
+        return node
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        """`finally` ticks: it also runs when a generator is thrown away, perhaps after the run."""
+        node = self.node_contents_visit(node)
+        if node.finalbody:
+            node.finalbody.insert(0, self.tick(node.finalbody[0]))
+        return node
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        """A bare `except` catches Exception: a stop passes through. Types are asked for by generators that end, too."""
+        self.check_binding(node, node.name)
+        if node.type is None:
+            node.type = self.name(hooks.EXCEPTION, node)
+        elif isinstance(node.type, ast.Name):
+            node.type = self.visit(node.type)
+        else:
+            running, stop = self.name(hooks.RUNNING, node), self.call(hooks.STOP, node)
+            node.type = self.choose(running, self.visit(node.type), stop)
+        node.body = [self.tick(node), *self.visit_all(node.body)]
+        return node
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        """Context managers are values the script holds; targets ask their guards."""
+        return self.node_contents_visit(node)
+
+    def visit_Global(self, node: ast.Global) -> ast.AST:
+        """Checked names."""
+        for name in node.names:
+            self.check_binding(node, name)
+        return node
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
+        """Checked names."""
+        for name in node.names:
+            self.check_binding(node, name)
+        return node
+
+    # Functions and classes
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A function that ticks when it is entered; annotations are left out."""
+        method = self.scope.form == "class" and names.is_dunder(node.name)
+        if not method:
+            self.check_binding(node, node.name)
+        elif node.name not in names.CLASS_DUNDERS:
+            self.refuse(
+                node,
+                "name",
+                f"a class may not define {node.name!r}",
+                "write an ordinary method, or a property",
+            )
+        if getattr(node, "type_params", None):
+            self.refuse(node, "syntax", *_TYPE_PARAMETERS)
+            node.type_params = []  # type: ignore[attr-defined] # from Python 3.12 on
+        node.decorator_list = self.visit_all(node.decorator_list)
+        self.visit_arguments(node.args)
+        node.returns = None
+        outer, self.scope = self.scope, self.kinds.scope_of[node]
+        held, self._no_temporaries = self._no_temporaries, 0
+        documented = ast.get_docstring(node, clean=False) is not None
+        generates = yields(node.body)
+        body = self.visit_all(node.body)
+        body.insert(1 if documented else 0, self.tick(node))
+        node.body = self._generator(node, body) if generates else body
+        self.scope, self._no_temporaries = outer, held
+        return node
+
+    def _generator(self, node: ast.FunctionDef, body: list[ast.stmt]) -> list[ast.stmt]:
+        """`def f(x): …yield…` as `def f(x): def <body>(x): …; return <born>(<body>(x))`."""
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        given = node.args
+        documentation = body[:1] if ast.get_docstring(node, clean=False) is not None else []
+
+        def name(argument: ast.arg) -> ast.expr:
+            return ast.Name(argument.arg, LOAD, **place)
+
+        same = ast.arguments(
+            given.posonlyargs, given.args, given.vararg, given.kwonlyargs, [None] * len(given.kwonlyargs),
+            given.kwarg, [],
+        )  # fmt: skip
+        inner = ast.FunctionDef(hooks.BODY, same, body, [], **place)
+        if hasattr(node, "type_params"):
+            inner.type_params = []  # type: ignore[attr-defined] # from Python 3.12 on
+        passed: list[ast.expr] = [name(each) for each in (*given.posonlyargs, *given.args)]
+        if given.vararg is not None:
+            passed.append(ast.Starred(name(given.vararg), LOAD, **place))
+        keywords = [ast.keyword(each.arg, name(each), **place) for each in given.kwonlyargs]
+        if given.kwarg is not None:
+            keywords.append(ast.keyword(None, name(given.kwarg), **place))
+        made = ast.Call(ast.Name(hooks.BODY, LOAD, **place), passed, keywords, **place)
+        return [*documentation, inner, ast.Return(self.call(hooks.BORN, node, made), **place)]
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """A class made by the guards' hook."""
+        self.check_binding(node, node.name)
+        for keyword in node.keywords:
+            advice = "inherit from abc.ABC" if keyword.arg == "metaclass" else "leave it out"
+            self.refuse(node, "syntax", f"class keyword {keyword.arg or '**'!r} is not supported", advice)
+        if getattr(node, "type_params", None):
+            self.refuse(node, "syntax", *_TYPE_PARAMETERS)
+            node.type_params = []  # type: ignore[attr-defined] # from Python 3.12 on
+        node.decorator_list = self.visit_all(node.decorator_list)
+        node.bases = self.visit_all(node.bases)
+        outer, self.scope = self.scope, self.kinds.scope_of[node]
+        self._classes.append(node.name)
+        node.body = self.visit_all(node.body)
+        self._classes.pop()
+        self.scope = outer
+        node.keywords = [
+            ast.keyword(
+                "metaclass", self.name(hooks.CLASS, node), lineno=node.lineno, col_offset=node.col_offset
+            )
+        ]
+        return node
+
+    # Imports
+
+    def visit_Import(self, node: ast.Import) -> list[ast.AST]:
+        """`import a.b as c` becomes `c = <modules>['a.b']`; without `as` it is `a = <import>('a.b')`."""
+        result: list[ast.AST] = []
+        for alias in node.names:
+            self._note_import(node, alias.name, None)
+            bound = alias.asname or alias.name.partition(".")[0]
+            self.check_binding(node, bound)
+            (name,) = self._texts(node, alias.name)
+            place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+            view: ast.expr = ast.Subscript(self.name(hooks.MODULES, node), name, LOAD, **place)
+            if bound != alias.name and alias.asname is None:
+                view = self.call(hooks.IMPORT, node, name)
+            result.append(self._bind(bound, view))
+        return result
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.AST]:
+        """`from a import b as c` becomes `c = <import from>('a', 'b')`."""
+        if node.module == "__future__":
+            self._annotations_are_text |= any(alias.name == "annotations" for alias in node.names)
+            return []
+        if node.level or not node.module:
+            self.refuse(node, "import", "relative imports are not supported", "name the module in full")
+            return []
+        result: list[ast.AST] = []
+        for alias in node.names:
+            self._note_import(node, node.module, alias.name)
+            if alias.name == "*":
+                self.refuse(node, "import", "import * is for the top of a script", "name what you need")
+                continue
+            bound = alias.asname or alias.name
+            self.check_binding(node, bound)
+            value = self.call(hooks.IMPORT_FROM, node, *self._texts(node, node.module, alias.name))
+            result.append(self._bind(bound, value))
+        return result
+
+    def _note_import(self, node: ast.stmt, module: str, member: str | None) -> None:
+        for part in (*module.split("."), member or ""):
+            if part.startswith("_"):
+                self.refuse(
+                    node,
+                    "import",
+                    f"{part!r} cannot be imported",
+                    "names with a leading underscore are private",
+                )
+        if getattr(node, "is_lazy", 0):
+            self.refuse(node, "import", "lazy imports are not supported", "write a plain import")
+        self.imports.append(Import(module, member, node.lineno, node.col_offset + 1))
+
+    def _texts(self, at: ast.AST, *values: Any) -> list[ast.Constant]:
+        return [self.constant(value, at) for value in values]
+
+    def _bind(self, name: str, value: ast.expr) -> ast.AST:
+        place: dict[str, Any] = {"lineno": value.lineno, "col_offset": value.col_offset}
+        return ast.Assign([ast.Name(name, STORE, **place)], value, **place)
+
+
+_TOLD_DATACLASSES: Final = frozenset({"ClassVar", "InitVar", "KW_ONLY"})
+_TYPE_PARAMETERS: Final = ("type parameters are not supported", "leave them out: a script needs no types")

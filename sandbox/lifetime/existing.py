@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a data-block has now: where the items lie that references of a script may point to.
+
+Items are looked up by the data-block that a reference names and by a root, the struct of `_ITEMS` that the item's type
+derives from; what none of these is, is looked up by its own struct and found by RNA alone (`parts`). Items that lie in
+an array are known by its ends, all others one by one with their type, because the memory of one may have been given to
+another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import bpy
+
+from ...scene.animation import curves_of_action
+from . import parts
+
+__all__ = ("ATTRIBUTE_VALUES", "Now", "RootsByPointer", "arrays", "root_of", "strips")
+
+_ID, _ACTION = bpy.types.ID, bpy.types.Action  # Blender searches its types each time one is named
+Items = Callable[[Any], Iterable[Any]]
+#: First and last addresses of arrays, and the types of other items by address.
+_Found = tuple[list[tuple[int, int]], dict[int, type]]
+
+
+def root_of(kind: type) -> str | None:
+    """Under which root the items of a Python type of Blender's are looked up; None for what Blender tells of itself."""
+    if issubclass(kind, _LASTING):
+        return None
+    names = {base.__name__ for base in kind.__mro__}
+    return next((root for root in _ITEMS if root in names), None) or parts.STRUCT[kind] or kind.__name__
+
+
+#: Data-blocks, whose references Blender invalidates; what lasts as long as the program: RNA and the main things of it.
+_LASTING = tuple(
+    getattr(bpy.types, name)
+    for name in "ID Context BlendData BlendFileColorspace Struct Property Function EnumPropertyItem".split()
+    if hasattr(bpy.types, name)  # the colour space of a file came with Blender 5.0
+)
+
+
+class RootsByPointer(dict[int, str | None]):
+    """The same by the address of the RNA type: what collections and functions know of their owner. For one run.
+
+    Whoever holds one of these has had their owner, so that Blender has made the owner's Python type. Blender's own
+    types stay where they are; those of add-ons and node groups may be gone in the next run, and others lie there.
+    """
+
+    def __missing__(self, pointer: int) -> str | None:
+        if pointer not in _lasting:
+            kinds = [bpy.types.bpy_struct]
+            while kinds:
+                kind = kinds.pop()
+                if kind not in _OF_WINDOWS:
+                    kinds += type.__subclasses__(kind)
+                    if kind not in _walked and "bl_rna" in vars(kind):
+                        self._note(kind)
+        root = self[pointer] = self.get(pointer, _lasting.get(pointer, ""))
+        return root
+
+    def _note(self, kind: Any) -> None:
+        if kind.__module__ in _BLENDERS and not issubclass(kind, bpy.types.PropertyGroup):
+            _lasting[kind.bl_rna.as_pointer()] = root_of(kind)
+            _walked.add(kind)
+        else:
+            self[kind.bl_rna.as_pointer()] = root_of(kind)
+
+
+_lasting: dict[int, str | None] = {}
+_walked: set[type] = set()
+#: Modules of the types that Blender itself makes.
+_BLENDERS = frozenset({"bpy.types", "bpy_types", "_bpy_types"})
+#: There are thousands of these, and none is ever an item of a data-block.
+_OF_WINDOWS = frozenset(
+    getattr(bpy.types, name) for name in "Panel Menu Header UIList Operator Macro KeyingSetInfo Gizmo".split()
+)
+
+
+class Now:
+    """The items that exist now, per data-block and root, looked up once."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Any, str], _Found] = {}
+        self._searched: dict[tuple[Any, Items], _Found] = {}
+        self._blocks: dict[int, Any] = {}
+
+    def block(self, pointer: int) -> Any:
+        """The data-block at `pointer`, or None."""
+        if not self._blocks:
+            found = [block for each in bpy.data.bl_rna.properties for block in _blocks(each)]
+            found += [held for block in found for held in _embedded(block) if held is not None]
+            self._blocks = {block.as_pointer(): block for block in found}
+        return self._blocks.get(pointer)
+
+    def has(self, owner: Any, root: str, pointer: int, kind: type | None = None) -> bool:
+        """Whether an item under `root`, of the type `kind` if given, still lies at `pointer` in its data-block.
+
+        Without an owner it is looked for among what no data-block owns.
+        """
+        found = self._found.get((owner, root))
+        if found is None:
+            found = self._found[owner, root] = _NOTHING  # so it stays where the search fails
+            found = self._found[owner, root] = self._search(owner, root)
+        ranges, items = found
+        there = items.get(pointer)
+        if there is not None:
+            return kind is None or there is kind or issubclass(there, kind)
+        return any(low <= pointer <= high for low, high in ranges) if ranges else False
+
+    def _search(self, owner: Any, root: str) -> _Found:
+        find = _ITEMS.get(root)
+        if owner is None:
+            return [], _unowned(root)
+        if find is None or (find in _OF_ATTRIBUTES and not hasattr(owner, "attributes")):
+            return parts.find(owner, root)
+        if (owner, find) not in self._searched:  # several roots are found in the same place
+            self._searched[owner, find] = _look(owner, find)
+        return self._searched[owner, find]
+
+
+_NOTHING: _Found = ([], {})
+
+
+def _unowned(root: str) -> dict[int, type]:
+    """What no data-block owns: the depsgraphs of view layers, and the updates that they tell of."""
+    layers = [layer for scene in bpy.data.scenes for layer in scene.view_layers]
+    graphs = [layer.depsgraph for layer in layers if layer.depsgraph is not None]
+    if root == "Depsgraph":
+        return {graph.as_pointer(): type(graph) for graph in graphs}
+    if root == "DepsgraphUpdate":
+        return {block.as_pointer(): bpy.types.DepsgraphUpdate for graph in graphs for block in graph.ids}
+    return {}
+
+
+def arrays(owner: Any, root: str) -> Iterable[Any]:
+    """The collections in which the items under a root lie, where these are arrays."""
+    return _ITEMS[root](owner)
+
+
+def _look(owner: Any, find: Items) -> _Found:
+    ranges: list[tuple[int, int]] = []
+    items: dict[int, type] = {}
+    for found in find(owner):
+        if isinstance(found, bpy.types.bpy_struct):
+            items[found.as_pointer()] = type(found)
+        elif len(found):
+            ranges.append((found[0].as_pointer(), found[len(found) - 1].as_pointer()))
+    return ranges, items
+
+
+def _embedded(block: Any) -> tuple[Any, Any]:
+    """The data-blocks that one has inside: no collection of `bpy.data` holds them."""
+    return getattr(block, "node_tree", None), getattr(block, "collection", None)
+
+
+def _blocks(prop: Any) -> list[Any]:
+    if prop.type != "COLLECTION" or prop.identifier == "all_ids":
+        return []
+    return [block for block in getattr(bpy.data, prop.identifier) if isinstance(block, _ID)]
+
+
+def _of(*names: str) -> Items:
+    """Single collections of the data-block itself, as arrays."""
+    return lambda owner: [getattr(owner, name) for name in names if hasattr(owner, name)]
+
+
+def _each(name: str) -> Items:
+    """The items of a collection of the data-block, one by one."""
+    return lambda owner: getattr(owner, name, ())
+
+
+def _one(name: str) -> Items:
+    """What a property of the data-block holds, if anything."""
+    return lambda owner: [held] if (held := getattr(owner, name, None)) is not None else []
+
+
+def _curves(owner: Any) -> Iterator[Any]:
+    """F-curves of an action (of all its slots), and drivers."""
+    if isinstance(owner, _ACTION):
+        yield from curves_of_action(owner)
+    animation = getattr(owner, "animation_data", None)
+    if animation is not None:
+        yield from animation.drivers
+    for strip in strips(owner):
+        yield from strip.fcurves
+
+
+def _keyframes(owner: Any) -> Iterator[Any]:
+    for curve in _curves(owner):
+        yield curve.keyframe_points
+
+
+def _constraints(owner: Any) -> Iterator[Any]:
+    yield from getattr(owner, "constraints", ())
+    pose = getattr(owner, "pose", None)
+    for bone in pose.bones if pose is not None else ():
+        yield from bone.constraints
+
+
+def _pose_bones(owner: Any) -> Iterator[Any]:
+    pose = getattr(owner, "pose", None)
+    yield from pose.bones if pose is not None else ()
+
+
+def _trees(owner: Any) -> Iterator[Any]:
+    """The node tree that a data-block is or has: sockets and nodes name the tree as their owner."""
+    yield owner if hasattr(owner, "nodes") else getattr(owner, "node_tree", None)
+
+
+def _nodes(owner: Any) -> Iterator[Any]:
+    for tree in _trees(owner):
+        yield from tree.nodes if tree is not None else ()
+
+
+def _sockets(owner: Any) -> Iterator[Any]:
+    for node in _nodes(owner):
+        yield from node.inputs
+        yield from node.outputs
+
+
+def _links(owner: Any) -> Iterator[Any]:
+    for tree in _trees(owner):
+        yield from tree.links if tree is not None else ()
+    for node in _nodes(owner):
+        yield from node.internal_links
+
+
+def _interface(owner: Any) -> Iterator[Any]:
+    interface = getattr(owner, "interface", None)
+    yield from interface.items_tree if interface is not None else ()
+
+
+def _layer_data(owner: Any) -> Iterator[Any]:
+    """The arrays of a mesh's layers."""
+    for layer in owner.attributes:
+        yield layer.data
+    for name in ("uv_layers", "vertex_colors", "skin_vertices"):
+        for layer in getattr(owner, name, ()):
+            yield layer.data
+    yield from _of("position_data", "curve_offset_data")(owner)
+
+
+def strips(owner: Any) -> Iterator[Any]:
+    """The NLA strips of a data-block, those within others too."""
+    waiting = list(_tracks(owner))
+    while waiting:
+        for strip in waiting.pop().strips:
+            yield strip
+            waiting.append(strip)  # a meta strip has strips
+
+
+def _tracks(owner: Any) -> Iterator[Any]:
+    animation = getattr(owner, "animation_data", None)
+    yield from animation.nla_tracks if animation is not None else ()
+
+
+def _markers(owner: Any) -> Iterator[Any]:
+    for name in ("timeline_markers", "pose_markers"):
+        yield from getattr(owner, name, ())
+
+
+_attributes = _each("attributes")
+#: What data-blocks have in layers of their own, and grease pencils in those of their drawings.
+_OF_ATTRIBUTES = (_layer_data, _attributes)
+ATTRIBUTE_VALUES = frozenset(name for name in dir(bpy.types) if name.endswith("AttributeValue"))
+"""Values of layers, one struct for each type that this Blender has."""
+#: Where the items of a kind are found in their data-block: arrays as collections, all else one by one.
+_ITEMS: dict[str, Items] = {
+    "MeshVertex": _of("vertices"),
+    "MeshEdge": _of("edges"),
+    "MeshPolygon": _of("polygons"),
+    "MeshLoopTriangle": _of("loop_triangles"),
+    "MeshLoop": _of("loops"),
+    **dict.fromkeys(ATTRIBUTE_VALUES, _layer_data),
+    "MeshLoopColor": _layer_data,
+    "MeshUVLoop": _layer_data,
+    "CurveSlice": _of("curves"),
+    "CurvePoint": _of("points"),
+    "Point": _of("points"),
+    "Attribute": _attributes,  # a layer lies at one address under all its names, with a type for each
+    "MeshUVLoopLayer": _each("uv_layers"),
+    "MeshLoopColorLayer": _each("vertex_colors"),
+    "EditBone": _each("edit_bones"),
+    "Bone": _each("bones"),
+    "PoseBone": _pose_bones,
+    "Constraint": _constraints,
+    "Modifier": _each("modifiers"),
+    "VertexGroup": _each("vertex_groups"),
+    "ParticleSystem": _each("particle_systems"),
+    "ShapeKey": lambda owner: getattr(getattr(owner, "shape_keys", None) or owner, "key_blocks", ()),
+    "NodeSocket": _sockets,
+    "NodeLink": _links,
+    "Node": _nodes,
+    "NodeTreeInterfaceItem": _interface,
+    "NodeTreeInterface": _one("interface"),
+    "ViewLayer": _each("view_layers"),
+    "RenderSettings": _one("render"),
+    "AnimData": _one("animation_data"),
+    "RigidBodyObject": _one("rigid_body"),
+    "Spline": _each("splines"),
+    "SplinePoint": lambda owner: (s.points for s in getattr(owner, "splines", ())),
+    "BezierSplinePoint": lambda owner: (s.bezier_points for s in getattr(owner, "splines", ())),
+    "MetaElement": _each("elements"),
+    "LatticePoint": _of("points"),
+    "FCurve": _curves,
+    "Keyframe": _keyframes,
+    "NlaTrack": _tracks,
+    "NlaStrip": strips,
+    "TimelineMarker": _markers,
+}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What edit mode hides: the splines of a curve and the points of a lattice as they were before it.
+
+In edit mode Blender edits a copy of these and shows that copy alone; what the data-block has lies untouched behind it,
+until edit mode is left and the copy takes its place. References to it stay good for so long, as in plain Blender,
+though no walk through the data-block finds what they point to. So what is about to be hidden is noted, and counts as
+there until something runs that is not known to leave it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import bpy
+
+__all__ = ("ENTERING", "Hidden")
+
+#: Operators that enter edit mode from object mode.
+ENTERING = frozenset({"object.mode_set", "object.editmode_toggle"})
+#: Operators that work on the copies alone, by how their names begin.
+_ON_COPIES = ("curve.", "lattice.", "transform.", "object.select_", "object.hook_", "view3d.")
+#: Those of them that make or change another data-block.
+_ON_MORE = ("curve.separate", "curve.primitive_", "transform.delete_orientation")
+_OF_CURVES = ("Spline", "SplinePoint", "BezierSplinePoint", "SplinePoints", "SplineBezierPoints")
+_ROOTS = {"CURVE": _OF_CURVES, "SURFACE": _OF_CURVES, "LATTICE": ("LatticePoint",)}
+_HIDDEN = frozenset({*_OF_CURVES, "LatticePoint"})
+
+
+class _Items(Protocol):
+    def has(self, owner: Any, root: str, pointer: int, kind: type | None = None) -> bool: ...
+
+
+class Hidden:
+    """The data-blocks in edit mode, each with what it had before."""
+
+    def __init__(self, look: Callable[[], _Items]) -> None:
+        """`look` gives what data-blocks have now."""
+        self._look = look
+        self._noted: dict[Any, _Items] = {}
+
+    def before(self, idname: str) -> None:
+        """An operator is about to run."""
+        if idname not in ENTERING or bpy.context.mode != "OBJECT":
+            return
+        self._noted.clear()
+        layer: Any = bpy.context.view_layer
+        objects = {
+            layer.objects.active,
+            bpy.context.object,
+            *layer.objects.selected,
+            *bpy.context.selected_objects,
+        }
+        for each in objects:
+            if each is not None and each.type in _ROOTS and each.data not in self._noted:
+                items = self._noted[each.data] = self._look()
+                for root in _ROOTS[each.type]:
+                    items.has(each.data, root, 0)  # looks all of them up
+
+    def after(self, idname: str) -> None:
+        """An operator ran."""
+        if self._noted:
+            kept = idname in ENTERING or (idname.startswith(_ON_COPIES) and not idname.startswith(_ON_MORE))
+            self._noted = {block: items for block, items in self._noted.items() if kept and _is_edited(block)}
+
+    def freed(self, block: Any) -> None:
+        """Something of a data-block may have been freed, or of any (None)."""
+        if self._noted:
+            self._noted = {
+                each: items
+                for each, items in self._noted.items()
+                if block is not None and each != block and _is_edited(each)
+            }
+
+    def has(self, owner: Any, root: str, pointer: int, kind: type | None) -> bool:
+        """Whether such an item lies there, hidden."""
+        return root in _HIDDEN and owner in self._noted and self._noted[owner].has(owner, root, pointer, kind)
+
+
+def _is_edited(block: Any) -> bool:
+    try:
+        return bool(block.is_editmode)
+    except ReferenceError:
+        return False

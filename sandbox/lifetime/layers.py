@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""References to layers of meshes, curves and drawings follow them when Blender makes another layer.
+
+The layers of a domain lie in one array, in the order of their types. Blender puts a new one between the others, or
+moves them all to a longer array, and tells nobody: a reference then points to another layer, whose items have another
+size, or into freed memory. It makes some when a script merely sets a flag (`edge.use_seam`,
+`polygon.material_index`), gives a weight or looks for one. So once a script has come to a layer, its references are
+noted before whatever may make one, and follow afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+
+from .existing import ATTRIBUTE_VALUES
+from .sharing import ROOTS
+
+__all__ = ("WRITTEN", "may_make", "noted", "owner_of")
+
+WRITTEN = ROOTS - ATTRIBUTE_VALUES - {"MeshLoopColor"}
+"""Structs of which the flags lie in layers: vertices, edges, faces and corners, curves and points."""
+#: Structs of which any function may make layers.
+_MAKING = frozenset(
+    """
+    Mesh Curves PointCloud GreasePencilDrawing VertexGroup VertexGroups UVLoopLayers LoopColors AttributeGroup
+    AttributeGroupMesh AttributeGroupCurves AttributeGroupPointCloud AttributeGroupGreasePencil
+    AttributeGroupGreasePencilDrawing
+    """.split()
+)
+_WITH_LAYERS = tuple(kind for kind in bpy.types.ID.__subclasses__() if "attributes" in kind.bl_rna.properties)
+
+Layers = dict[int, tuple[int, str]]
+"""By the address of a layer: the drawing that it belongs to, 0 for the data-block, and its name."""
+
+
+def may_make(struct: str, function: str) -> bool:
+    """Whether `struct.function` may make layers of what it is called on. Of objects, only shape keys touch the data."""
+    return struct in _MAKING or (struct == "Object" and function == "shape_key_add")
+
+
+def owner_of(value: Any) -> Any:
+    """Return the data-block whose layers a write to `value`, or a function of it, may move; None where it has none."""
+    block = value.id_data
+    if isinstance(block, bpy.types.Object):
+        block = block.data
+    return block if isinstance(block, _WITH_LAYERS) else None
+
+
+def noted(block: Any) -> Layers:
+    """Return where the layers of a data-block lie."""
+    return {
+        layer.as_pointer(): (drawing, layer.name) for drawing, layers in _groups(block) for layer in layers
+    }
+
+
+def _groups(block: Any) -> Iterator[tuple[int, Any]]:
+    yield 0, block.attributes
+    yield 0, getattr(block, "skin_vertices", ())
+    if not isinstance(block, bpy.types.Mesh):
+        for layer in getattr(block, "layers", ()):
+            for frame in layer.frames:
+                if frame.drawing is not None:
+                    yield frame.drawing.as_pointer(), frame.drawing.attributes

@@ -1,0 +1,561 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""References to what Blender has freed are cut off, as Blender itself does it for removed data-blocks.
+
+A reference to a vertex, bone, socket or modifier is a bare pointer. When the array behind it moves or the item is
+removed, the next use reads or writes freed memory and takes Blender down. Blender knows how to say "has been removed",
+but only does so for whole data-blocks. So after every step that may free such items, the references that the script
+still holds are found (`lifetime.held`), compared with what the data-block has now (`alive`), and those that point
+nowhere are cut off (`lifetime.memory`). Whose parts go with a data-block is noted before it is removed.
+
+A reference of which it cannot be told whether it still points to something is cut off, too. One that cannot be cut off
+ends the run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn, TypeVar
+
+import bmesh
+import bpy
+import mathutils
+
+from ...base import settings
+from ...base.per_type import PerType, is_static
+from ..guard.audit import may_raise
+from ..language import hooks
+from . import bmesh_layers, freeing, layers, memory, parts, sharing
+from .bmesh_removals import ELEMENTS, OF_MESH, Watched
+from .custom_properties import PARTS, Given
+from .drawn import Drawn
+from .existing import Now, RootsByPointer, root_of
+from .held import ALONE, Held
+from .hidden import Hidden
+
+__all__ = ("FRAGILE", "Stale")
+
+T = TypeVar("T")
+
+_VECTORS = (mathutils.Vector, mathutils.Euler, mathutils.Quaternion, mathutils.Matrix, mathutils.Color)
+
+_LAYER_DATA = frozenset({"BMLoopUV", "BMDeformVert", "BMVertSkin"})
+_STRUCT = bpy.types.bpy_struct
+_OF_ADDONS = bpy.types.PropertyGroup
+_MESH = bpy.types.Mesh
+_REFERENCES = (_STRUCT, bpy.types.bpy_prop, bpy.types.bpy_func)
+#: Elements of arrays that grow while scripts hold their points: read through the host, so that a sweep can wait.
+FRAGILE = frozenset(
+    "BezierSplinePoint SplinePoint Keyframe GPencilStrokePoint CurveMapPoint MaskSplinePoint".split()
+)
+
+_FLAGGED = tuple(getattr(bpy.types, name) for name in sorted(layers.WRITTEN) if hasattr(bpy.types, name))
+_NONE: frozenset[str] = frozenset()
+_WRITTEN = hooks.writes("")[:-1]
+"""How the names of the sets of types begin that are written natively."""
+
+
+def _is_in(modes: frozenset[str], overridden: bool) -> bool:
+    """Whether the mode is one of these, and the object is in its own, whatever a `temp_override` says of it."""
+    if not modes or bpy.context.mode not in modes:
+        return False
+    active = bpy.context.view_layer.objects.active if overridden else None
+    return active is None or active.mode == "OBJECT"
+
+
+def is_blank(owner: Any) -> bool:
+    """Whether this is a mesh of which there is nothing yet that a reference could point to."""
+    return type(owner) is _MESH and not any(
+        len(getattr(owner, name, ()))
+        for name in ("vertices", "edges", "polygons", "loops", "attributes", "skin_vertices")
+    )
+
+
+class _Roots(dict[type, str | None]):
+    """Root by type of Blender's."""
+
+    def __missing__(self, kind: type) -> str | None:
+        root = self[kind] = root_of(kind)
+        return root
+
+
+_ROOTS = _Roots()
+
+
+def _shared_root(kind: type) -> str:
+    root = _ROOTS[kind] if issubclass(kind, _STRUCT) else None
+    return root if root in sharing.ROOTS else ""
+
+
+def _is_rooted(kind: type) -> bool:
+    """Whether values of this type are, or know, references to what may be freed."""
+    if issubclass(kind, _STRUCT):
+        return _ROOTS[kind] is not None or issubclass(kind, _OF_ADDONS)
+    return kind in _VECTORS or issubclass(kind, _REFERENCES) or PARTS[kind]
+
+
+_ROOTED = PerType(_is_rooted, _STRUCT)
+#: The root of items of arrays that may be shared with copies, or "".
+_ARRAYS = PerType(_shared_root, _STRUCT)
+_BLENDERS = PerType(lambda kind: kind in _VECTORS or issubclass(kind, _REFERENCES), _STRUCT)
+_LOOSE = PerType(lambda kind: kind in _VECTORS or kind in OF_MESH or _is_layer_data(kind), _STRUCT)
+_PARTS_OF_MESH = PerType(lambda kind: kind in OF_MESH, _STRUCT)
+_LENT = PerType(lambda kind: kind in (mathutils.Vector, bmesh.types.BMesh) or _is_layer_data(kind), _STRUCT)
+
+
+def _closed(method: Callable[..., T]) -> Callable[..., T]:
+    """A check that fails ends the run: a script that caught the error could use what was not looked at."""
+
+    @functools.wraps(method)
+    def checked(self: Stale, *arguments: Any, **named: Any) -> T:
+        try:
+            return method(self, *arguments, **named)
+        except Exception as error:
+            self._refuse(
+                "it cannot be told whether what the script holds is still there, so it was stopped: "
+                f"{type(error).__name__} in {method.__name__}"
+            )
+
+    return checked
+
+
+class Stale:
+    """Finds and invalidates the references of one run. `open` before the script runs, `close` after it."""
+
+    def __init__(self, refuse: Callable[[str], NoReturn]) -> None:
+        """`refuse` ends the run with a message."""
+        self._refuse = refuse
+        self.held = Held()
+        self.hidden = Hidden(Now)
+        self.drawn = Drawn()
+        parts.prepare()
+        self._variables: dict[str, Any] = {}
+        self._roots = RootsByPointer()
+        self._pending = False
+        self._aliased = False
+        self._keyed = False
+        self._harmless = _NONE
+        """In which modes the running operator has to end to have freed and moved nothing."""
+        self._owned: list[tuple[Any, Any]] = []
+        self._parts: list[Any] = []
+        self.properties = Given()
+        self.follows = False
+        """Whether the script has come to what few calls free: what follows the collections, or a text's lines."""
+        self._spared: list[Any] = []
+        self._made: list[Any] = []
+        """The BMeshes that the script made and did not free."""
+        self.evaluates = False
+        """Whether the script has come to a depsgraph, and so to evaluated copies."""
+        self.evaluations = 0
+        self.lends = False
+        """Whether the script has come to layers of a BMesh whose values are references."""
+        self.watched = Watched()
+        self.edits = False
+        """Whether it has come to the BMesh of edit mode."""
+        self._edited: list[tuple[Any, int]] = []
+        """Each that it was given, and where it lies: Blender frees it when edit mode is left."""
+        self.shares = False
+        """Whether the script has come to parts of meshes, or to other arrays that are shared with copies."""
+        self._shared: list[sharing.Noted] = []
+        self.layered = False
+        """Whether the script has come to layers of a mesh, of curves or of a drawing."""
+        self._made_layers: set[tuple[Any, str]] = set()
+        """The flags that have their layer by now, each with its data-block."""
+        self._lent: bmesh_layers.Lent | None = None
+        self._memory: list[Any] = []
+        self.lending: dict[int, set[int]] = {}
+        """By the id of an instance whose turn it is, where the objects are that were lent in its loop."""
+
+    def open(self, variables: dict[str, Any]) -> None:
+        """The script is about to run; `variables` are its globals."""
+        self._variables = variables
+        if not memory.are_known():
+            self._refuse(
+                "this Blender keeps references in another way than is known: no script can run safely in it"
+            )
+        memory.allow(settings.current().cut_references)
+        self._disown_context()
+        self.held.open(variables)
+
+    def close(self) -> None:
+        """The script is over."""
+        memory.allow(False)
+        self.held.close()
+        self._spared.clear()
+        self._made.clear()
+
+    @_closed
+    def _disown_context(self) -> None:
+        """Nothing that a script gets through the context refers to a scene that is freed or about to be."""
+        memory.disown_context()
+
+    @_closed
+    def read_fragile(self, *, aliases: bool) -> None:
+        """An element of a growing array is about to be used; `aliases`: the script gets a view of its memory."""
+        if self._pending:
+            self._sweep()
+        self._aliased = self._aliased or aliases
+
+    @_closed
+    def after_growth(self, of: Any = None) -> None:
+        """Items of `of` that are read through `read_fragile` have moved, if the script has views of their memory."""
+        if of is not None:
+            self.hidden.freed(of)
+        if self._aliased:
+            self._sweep()
+        else:
+            self._pending = True
+
+    def read_keys(self) -> None:
+        """The script is about to be given keyframes."""
+        self._keyed = True
+
+    def after_key(self) -> None:
+        """A keyframe was inserted, or a curve updated, which moves those of the curve."""
+        if self._keyed:
+            self.after_growth()
+
+    @_closed
+    def before_removal(self, *, evaluates: bool = False) -> None:
+        """Data-blocks may be about to go: note whose parts the script holds, which nobody can tell afterwards.
+
+        So may the parts of evaluated copies: these stay the same data-blocks when the scene is evaluated anew.
+        """
+        self._disown_context()
+        self.evaluations += evaluates
+        self.before_move(self.edits)
+        held, now = self.held.find(_ROOTED), Now()
+        self._parts = [value for value in held if PARTS[type(value)]]
+        self._owned += [(reference, self._owner(reference, now)) for reference in _references(held)]
+
+    @_closed
+    def after_removal(self) -> None:
+        """Cut off the parts of those that went; Blender itself does so for the data-blocks alone."""
+        self._cut_off_removed()
+        self._cut_off(self.properties.gone(self._parts))
+        self._parts.clear()
+
+    def watch(self) -> None:
+        """The script has come to layers of a BMesh whose values are noted when they are read."""
+        if not self.watched.active:
+            self.watched.active = True
+            self._variables[hooks.ITEMS].difference_update(ELEMENTS)
+
+    def edit(self, mesh: Any) -> None:
+        """The script is given the BMesh of edit mode."""
+        self.edits = True
+        if all(mesh is not known for known, _address in self._edited):
+            self._edited.append((mesh, memory.address_of_mesh(mesh)))
+
+    @_closed
+    def before_move(self, held: bool) -> None:
+        """Layers or coordinates of a BMesh are about to move or go: note what the script holds of them, if it may."""
+        if held:
+            lent = self.held.find(_LENT)
+            meshes = [value for value in lent if type(value) is bmesh.types.BMesh]
+            loose = [value for value in lent if type(value) is not bmesh.types.BMesh and _is_loose(value)]
+            self._lent = bmesh_layers.note(loose, meshes)
+
+    @_closed
+    def after_move(self) -> None:
+        """They did."""
+        if self._lent is not None:
+            lent, self._lent = self._lent, None
+            with self._writing():
+                self._memory += lent.renew()
+
+    def _cut_off_removed(self) -> None:
+        self.after_move()
+        for mesh, address in [each for each in self._edited if not each[0].is_valid]:
+            self._edited.remove((mesh, address))
+            with self._writing():
+                memory.forget_mesh(address, self.held.find(_PARTS_OF_MESH))
+        owned, now = self._owned, Now()
+        self._owned = []
+        self._cut_off(reference for reference, owner in owned if self._went(reference, owner, now))
+
+    def _went(self, reference: Any, owner: Any, now: Now) -> bool:
+        """Whether a reference went with its data-block, or with what that had when the scene was evaluated before."""
+        if owner is None:
+            return self._is_gone(reference, now)
+        try:
+            return owner.session_uid is None or (
+                self.evaluates and owner.is_evaluated and self._is_gone(reference, now)
+            )
+        except Exception:  # mostly a ReferenceError: the data-block was removed
+            return True
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """What is not cut off inside ends the run: the script could use it."""
+        try:
+            yield
+        except memory.CannotCut as why:
+            self._refuse(f"what the script still holds of what was removed cannot be made to say so: {why}")
+
+    def _cut_off(self, references: Iterable[Any]) -> None:
+        with self._writing():
+            for reference in references:
+                memory.cut_off(reference)
+
+    def evaluate(self) -> None:
+        """The script is given a depsgraph: a value may be an evaluated copy from now on, so each write is looked at."""
+        if not self.evaluates:
+            self.evaluates = True
+            self._look_at_writes(_STRUCT)
+
+    def _look_at_writes(self, of: type | tuple[type, ...]) -> None:
+        """Let no attribute of these types be written natively any more."""
+        for hook, kinds in self._variables.items():
+            if hook.startswith(_WRITTEN):
+                kinds.difference_update([kind for kind in kinds if issubclass(kind, of)])
+
+    def writes_natively(self, kind: type) -> bool:
+        """Whether an attribute of a type of Blender's may be written without a look at what the write moves."""
+        return not (self.evaluates or (self.layered and issubclass(kind, _FLAGGED)))
+
+    def read_layers(self) -> None:
+        """The script is given layers: from now on they are looked for where a write or a function may make one."""
+        if not self.layered:
+            self.layered = True
+            self._look_at_writes(_FLAGGED)
+
+    @contextlib.contextmanager
+    def keeping_layers(self, value: Any, flag: str = "") -> Iterator[list[Any]]:
+        """References to layers follow what is done to `value` inside, but those that are put into the list: new ones.
+
+        `flag`: the only one that may get its layer.
+        """
+        new: list[Any] = []
+        block = layers.owner_of(value) if self.layered else None
+        if block is None or (block, flag) in self._made_layers:
+            yield new
+            return
+        before = layers.noted(block)
+        try:
+            yield new
+        finally:
+            self._follow_layers(block, before, new)
+        if flag:
+            self._made_layers.add((block, flag))
+
+    @_closed
+    def _follow_layers(self, block: Any, before: layers.Layers, new: list[Any]) -> None:
+        after = layers.noted(block)
+        if after == before:
+            return
+        now = {name: address for address, name in after.items()}
+        with self._writing():
+            for reference in _references(self.held.find(_ROOTED)):
+                _block, struct, item = memory.pointers(reference)
+                if struct == 0 or item not in before:  # it was cut off, or is of something else
+                    continue
+                if any(reference is each for each in new):
+                    continue
+                to = now.get(before[item])
+                if to is None:
+                    memory.cut_off(reference)
+                elif to != item:
+                    memory.move(reference, to)
+
+    def share(self, kind: type, name: str) -> None:
+        """The script reads arrays that copies share; from now on it does so natively: this is all to be known."""
+        self.shares = True
+        natively = self._variables.get(hooks.reads(name))
+        if natively is not None:
+            natively.add(kind)
+
+    @_closed
+    def before_sharing(self) -> None:
+        """Arrays are about to be shared with copies, which their items leave when they are looked at again."""
+        if self.shares:
+            found = [(each, self._array_of(each)) for each in _references(self.held.find(_BLENDERS))]
+            self._shared = sharing.note([each for each in found if each[1]])
+
+    @_closed
+    def after_sharing(self) -> None:
+        """They may be: let the references follow."""
+        with self._writing():
+            while self._shared:
+                self._shared.pop().follow()
+
+    def _array_of(self, reference: Any) -> str:
+        """The root of an item of arrays that may be shared with copies, or of a collection or array of one; or ""."""
+        kind = type(reference)
+        if issubclass(kind, _STRUCT):
+            return _ARRAYS[kind]
+        struct = memory.pointers(reference).struct
+        root = self._roots[struct] if struct else None
+        return root if root in sharing.ROOTS else ""
+
+    @_closed
+    def let_go(self, lent: set[int]) -> None:
+        """Cut off the objects at these addresses, and all that is known to be theirs."""
+        self._cut_off(
+            reference
+            for reference in _references(self.held.find(_BLENDERS))
+            if not lent.isdisjoint(memory.pointers(reference)[::2])
+        )
+
+    @_closed
+    def before_operator(self, idname: str, *, overridden: bool) -> None:
+        """An operator is about to run, within a `temp_override` or not."""
+        self._made_layers.clear()
+        self.hidden.before(idname)
+        self.drawn.before()
+        if self.shares:
+            self.before_sharing()
+        began, ends = freeing.harmless_in(idname, meshes=self.shares or self.edits)
+        self._harmless = ends if _is_in(began, overridden) else _NONE
+        if self.evaluates or not freeing.spares_blocks(idname):
+            self.before_removal(evaluates=True)
+        elif self.edits and not idname.startswith("mesh.select_"):
+            self.before_move(held=True)
+
+    @_closed
+    def after_operator(self, idname: str, *, overridden: bool) -> None:
+        """It ran."""
+        self.hidden.after(idname)
+        self.drawn.after()
+        self.after_sharing()
+        self._parts.clear()
+        self._cut_off_removed()
+        if not _is_in(self._harmless, overridden):
+            self._sweep()
+        else:
+            self.after_key()  # objects that are moved get keyframes where Blender inserts these by itself
+
+    @_closed
+    def sweep(
+        self, there: tuple[Any, ...] = (), roots: frozenset[str] | None = None, *, of: Any = None
+    ) -> None:
+        """Cut off every reference (to items under `roots`) that points to nothing any more.
+
+        What is `there` for certain is not looked for, as that would often be the only search there is: what Blender
+        has made just now, and what it made it in. `of`: the data-block whose items may have been freed, where that is
+        known.
+        """
+        self.hidden.freed(of)
+        self._sweep(there, roots)
+
+    @_closed
+    def _sweep(self, there: tuple[Any, ...] = (), roots: frozenset[str] | None = None) -> None:
+        self._pending = False
+        self._made_layers.clear()
+        held, now, known = self.held.find(_ROOTED), Now(), frozenset(map(id, there))
+        self._cut_off(
+            reference
+            for reference in _references(held)
+            if id(reference) not in known and self._is_gone(reference, now, roots)
+        )
+        held_parts = [value for value in held if PARTS[type(value)]]
+        if held_parts or self.properties.given:
+            self._cut_off(self.properties.gone(held_parts))
+
+    def keep(self, mesh: Any) -> None:
+        """A BMesh was made: Blender would free it with the last reference to it, whatever else the script holds of it.
+
+        Those that the script let go of are freed when it makes another.
+        """
+        made = self._made
+        for at in reversed([at for at in range(len(made)) if sys.getrefcount(made[at]) == ALONE]):
+            self.free(made[at])
+        made.append(mesh)
+
+    def free(self, mesh: Any) -> None:
+        """`mesh.free()`, where the script holds nothing of its layers: such a pointer nothing invalidates.
+
+        Else the mesh lives as long as the run.
+        """
+        self._made[:] = [each for each in self._made if each is not mesh]
+        held = self.held.find(_LOOSE)
+        if in_generator() or any(_is_loose(each) for each in held if type(each) not in OF_MESH):
+            self._spared.append(mesh)
+        else:
+            address = memory.address_of_mesh(mesh)
+            mesh.free()
+            with self._writing():
+                memory.forget_mesh(address, [each for each in held if type(each) in OF_MESH])
+
+    @_closed
+    def after_property(self) -> None:
+        """A custom property with parts was replaced or removed."""
+        self._cut_off(self.properties.gone(self.held.find(PARTS)))
+
+    @_closed
+    def after_inputs(self) -> None:
+        """Custom properties may have been replaced that are seldom read."""
+        if self.properties.given:
+            self.after_property()
+
+    def _is_gone(self, reference: Any, now: Now, roots: frozenset[str] | None = None) -> bool:
+        """Whether nothing lies where a reference points, or that cannot be told. It may be freed memory: nobody looks.
+
+        Blender itself tells of whole data-blocks, and of what lasts as long as the program.
+        """
+        kind = type(reference)
+        is_struct = issubclass(kind, _STRUCT)
+        try:
+            item = reference.as_pointer() if is_struct else 0
+        except ReferenceError:  # it was cut off, or its data-block was removed
+            return False
+        try:
+            if is_struct and (owner := reference.id_data) is not None:
+                root = _ROOTS[kind]
+            else:
+                root, owner, item = self._root_owner_item(reference, now)
+            if root is None or (roots is not None and root not in roots):
+                return False
+            known = kind if is_struct else None
+            return not (now.has(owner, root, item, known) or self.hidden.has(owner, root, item, known))
+        except Exception:
+            return True
+
+    def _root_owner_item(self, reference: Any, now: Now) -> tuple[str | None, Any, int]:
+        """What a collection, array or function belongs to, or what has no data-block."""
+        if memory.of_removed(type(reference)):
+            return None, None, 0
+        _block, struct, item = memory.pointers(reference)
+        return self._roots[struct], self._owner(reference, now), item
+
+    def _owner(self, reference: Any, now: Now) -> Any:
+        """The data-block of a reference, which is there for certain; None where it has none."""
+        block, struct, _item = memory.pointers(reference)
+        if struct == 0 or block == 0:
+            return None
+        # a function knows its data-block and does not show it
+        return now.block(block) if type(reference) is bpy.types.bpy_func else reference.id_data
+
+
+def _references(held: Iterable[Any]) -> list[Any]:
+    """The references to structs, their collections, arrays and functions among these, and those that vectors are of."""
+    owners = {id(v): v for v in (v.owner if type(v) in _VECTORS else v for v in held)}
+    return [each for each in owners.values() if isinstance(each, _REFERENCES)]
+
+
+@may_raise("sys._getframe", "object.__getattr__")
+def in_generator() -> bool:
+    """Whether a generator of the script's is running: C code of Blender's may be drawing from it."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_flags & inspect.CO_GENERATOR and frame.f_code.co_filename == "<script>":
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+def _is_layer_data(kind: type) -> bool:
+    return kind.__name__ in _LAYER_DATA and is_static(kind)
+
+
+def _is_loose(value: Any) -> bool:
+    """Whether this points into memory that it does not know the owner of."""
+    if _is_layer_data(type(value)):
+        return True
+    owner = value.owner
+    return type(owner).__name__ == "PyCapsule" or (
+        owner is None and value.is_wrapped
+    )  # a capsule: a byte colour

@@ -1,0 +1,410 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The run of a script: gates, namespace, undo step, roll-back, clean-up, result, journal.
+
+`run` is what the bridge calls on Blender's main thread; `execute_blender_code` is the same as a plain Python entry
+point. Blender and the extension's libraries are imported in the call, so that the module loads, and says what is
+missing, in a Python without them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+import time
+import traceback
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...base import collector, settings, tracing
+from ...base.errors import (
+    BridgeError,
+    ExternalServiceError,
+    HandlerError,
+    InvalidParamsError,
+    LimitExceeded,
+    NeedsRehearsal,
+    PolicyError,
+)
+from ..facts.policy import LEVELS, Level, Policy, policy
+from ..guard.ending import ScriptExit, ended_well, failed
+from ..guard.measured import Measured
+from ..language import hooks
+from .hints import hinted
+from .record import Record, refuse
+from .result import to_json
+from .safe_error import safe_error
+from .wall import Armed
+from .watchdog import Interrupted, Limits, ScriptStopped, Watchdog
+
+if TYPE_CHECKING:
+    from ...base.settings import Settings
+    from ..blender.host import BlenderHost
+    from ..language.compile import Compiled
+    from .cleanup import Snapshot
+    from .undo import UndoStep
+
+__all__ = (
+    "COMMAND",
+    "FILENAME",
+    "RateLimit",
+    "check",
+    "execute_blender_code",
+    "require_blender",
+    "run",
+    "text_of",
+)
+
+COMMAND = "execute_blender_code"
+#: What the script's own frames are called in a traceback.
+FILENAME = "<script>"
+
+
+def execute_blender_code(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Run `params["code"]` in Blender now, on the calling thread, which must be Blender's main thread.
+
+    Nothing is rehearsed here, since Blender's main thread would wait for it: what is estimated to make more than the
+    limit is refused.
+
+    Returns `{"status": "success", "result": …, "stdout": …}`, or `{"status": "success", "dry_run": True,
+    "message": …}` where the settings ask for a dry run.
+
+    Raises:
+        InvalidParamsError: `code` is missing, empty or no text.
+        ExternalServiceError: there is no Blender in this Python.
+        PolicyError: refused before the run or by a guard.
+        LimitExceeded: time, memory, output, source, geometry (NeedsRehearsal), or too many runs in a short time.
+        HandlerError: the script's own error, as `original`.
+    """
+    given = params if isinstance(params, Mapping) else {}
+    title = given.get("title", "")
+    title, request_id = title if isinstance(title, str) else "", secrets.token_hex(8)
+    try:
+        code, asked = text_of("code", given.get("code")), given.get("level")
+        if asked is not None and not isinstance(asked, str):
+            raise InvalidParamsError(f"the parameter 'level' is a text: one of {', '.join(LEVELS)}")
+        require_blender()
+        return run(code, requester="python", level=asked, request_id=request_id, title=title)
+    except BridgeError as error:
+        refuse(error, given.get("code"), requester="python", request_id=request_id, title=title)
+        raise
+
+
+def text_of(name: str, value: object) -> str:
+    """The script that the parameter `name` holds. Raises InvalidParamsError where it is missing, empty or no text."""
+    if isinstance(value, str) and value.strip():
+        return value
+    wrong = "is empty" if isinstance(value, str) else "is missing" if value is None else "is no text"
+    raise InvalidParamsError(f"the parameter {name!r} {wrong}: give the Python script as a text")
+
+
+def require_blender() -> None:
+    """Raise ExternalServiceError in a Python without Blender."""
+    try:
+        import bpy  # noqa: F401
+    except ImportError:
+        raise ExternalServiceError("Blender (bpy) not available") from None
+
+
+def run(
+    script: str,
+    *,
+    request_id: str,
+    title: str = "",
+    requester: str,
+    client_id: str = "",
+    level: str | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    dry_run: bool = False,
+    rehearsed: bool = False,
+    growth: Measured | None = None,
+) -> dict[str, Any]:
+    """Run a script of a request that the user agreed to. Results and errors as `execute_blender_code`.
+
+    `level` may ask for less than the settings allow, never for more. `cancelled` is asked from another thread.
+    `requester` is the client's name, `client_id` what its token stands for. `rehearsed`: it ran to its end on a copy of
+    the scene, so that its time is known. `growth` is what a rehearsal measured of estimates above the limit, or, in a
+    rehearsal, takes them down. Raises NeedsRehearsal for any other one.
+    """
+    now = settings.current()
+    record = Record(script, requester=requester, client_id=client_id, request_id=request_id, title=title)
+    try:
+        chosen = check(script, level)
+        record.level = chosen
+        rules = policy(chosen)
+        from ..language.compile import compile_script
+        from . import dry
+
+        compiled = None if chosen == "arithmetic" else compile_script(script, filename=FILENAME)
+        if dry_run or now.dry_run:
+            said = dry.report(script, compiled, rules)
+            record.write("execute_dry_run")
+            return said
+        _rate.take(now.rate_limit, now.rate_window_s)
+        record.write("execute_started")
+        with tracing.span("run script", level=chosen), _rate.refused_not_counted():
+            outcome = (
+                _execute(compiled, rules, _limits(now, rehearsed, growth), (title, request_id), cancelled)
+                if compiled
+                else _calculate(script)
+            )
+    except BridgeError as error:
+        record.failed(error)
+        raise
+    record.note("execute_succeeded", seconds=outcome.seconds, removed=outcome.removed)
+    return outcome.shown()
+
+
+# --- gates --------------------------------------------------------------------------------------------------
+
+
+def check(script: str, level: str | None = None) -> Level:
+    """The level that such a script would get. Raises, as `run` does, where it may not run whatever it says."""
+    now = settings.current()
+    chosen = _choose_level(level, now)
+    _check_gates(script, now)
+    return chosen
+
+
+class RateLimit:
+    """At most so many runs in a window of time; those that policy stopped do not count."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._times: deque[float] = deque()
+        self._lock = threading.Lock()
+
+    def take(self, count: int, window_s: float) -> None:
+        """Note one more run; raises LimitExceeded when `count` runs began within the last `window_s` seconds."""
+        with self._lock:
+            now = self._clock()
+            while self._times and self._times[0] <= now - window_s:
+                self._times.popleft()
+            if len(self._times) >= count:
+                wait = self._times[0] + window_s - now
+                raise LimitExceeded(
+                    f"{count} scripts ran within {window_s:g} s, which is the limit: try again in {wait:.0f} s",
+                    limit="rate",
+                )
+            self._times.append(now)
+
+    @contextlib.contextmanager
+    def refused_not_counted(self) -> Iterator[None]:
+        """Forget the run that was noted last if policy stops what is done in here, or it has to be rehearsed."""
+        try:
+            yield
+        except (PolicyError, NeedsRehearsal):
+            with self._lock:
+                if self._times:
+                    self._times.pop()
+            raise
+
+    def clear(self) -> None:
+        """Forget all runs."""
+        with self._lock:
+            self._times.clear()
+
+
+_rate = RateLimit()
+
+
+def _choose_level(asked: str | None, now: Settings) -> Level:
+    if asked is None:
+        return now.level
+    if asked not in LEVELS:
+        raise InvalidParamsError(f"level {asked!r} is unknown: use {', '.join(LEVELS)}")
+    if LEVELS.index(asked) > LEVELS.index(now.level):
+        raise PolicyError(
+            f"level {asked!r} is more than the settings allow ({now.level!r}): a request may ask for less",
+            code="level",
+        )
+    return asked
+
+
+def _check_gates(script: str, now: Settings) -> None:
+    if not now.execute_enabled:
+        raise PolicyError(
+            "running scripts is switched off (the MCP panel, or BLENDER_MCP_EXECUTE=off): ask the user to switch it on",
+            code="endpoint_off",
+        )
+    size = len(script.encode("utf-8", "replace"))
+    if size > now.source_limit_kb * 1024:
+        raise LimitExceeded(
+            f"the script has {size / 1024:,.0f} KiB, more than the {now.source_limit_kb:,} KiB that are allowed: "
+            "send it in parts",
+            limit="source",
+        )
+
+
+# --- the run ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Outcome:
+    result: Any
+    stdout: str
+    seconds: float
+    removed: list[str]
+    """What the clean-up took away."""
+    warnings: list[str]
+    """What the script asked for and was not done."""
+
+    def shown(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"status": "success", "result": self.result, "stdout": self.stdout}
+        if warnings := self.warnings + self.removed:
+            shown["warnings"] = warnings
+        return shown
+
+
+def _calculate(script: str) -> _Outcome:
+    from ..language.arithmetic import evaluate
+
+    began = time.perf_counter()
+    return _Outcome(to_json(evaluate(script)), "", time.perf_counter() - began, [], [])
+
+
+def _limits(now: Settings, rehearsed: bool, growth: Measured | None) -> Limits:
+    return Limits(
+        time_s=now.time_limit(rehearsed=rehearsed),
+        memory_bytes=now.memory_limit_mb << 20,
+        output_chars=now.output_limit_kb << 10,
+        growth=growth or Measured(),
+    )
+
+
+def _execute(
+    compiled: Compiled,
+    rules: Policy,
+    limits: Limits,
+    step_of: tuple[str, str],
+    cancelled: Callable[[], bool] | None,
+) -> _Outcome:
+    """Run the compiled script inside the undo step of this title and request.
+
+    On any failure the scene is as before when this raises.
+    """
+    from ..growth.geometry import check_instances
+    from .cleanup import Snapshot
+    from .undo import UndoFailed, UndoStep
+
+    step = UndoStep(*step_of)
+    step.begin()
+    before = Snapshot()
+    began = time.perf_counter()
+    try:
+        meter = Watchdog(limits, cancelled)
+        result, stdout = _run_guarded(compiled, rules, meter, before)
+        check_instances(meter)
+        removed = before.remove_left_behind()
+        step.commit()
+    except BaseException as error:
+        failure = _as_bridge_error(error)
+        try:
+            _roll_back(before, step)
+        except (UndoFailed, RuntimeError, ReferenceError) as undo:
+            failure.add_note(f"The scene may not be as before: {undo}")
+        raise failure from (error if isinstance(error, Exception) else None)
+    return _Outcome(result, stdout, time.perf_counter() - began, removed, meter.warnings)
+
+
+def _roll_back(before: Snapshot, step: UndoStep) -> None:
+    """Everything as before the script: what is outside the scene, the scene, and what undo leaves alone."""
+    try:
+        before.remove_left_behind()
+    finally:
+        try:
+            step.roll_back()
+        finally:
+            before.restore_session()
+
+
+def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog, before: Snapshot) -> tuple[Any, str]:
+    # what is thrown away may be a generator, whose `finally` could free what Blender or a guard is at work on
+    with collector.off(), meter:
+        namespace, running = prepare(compiled, rules, meter, before.keep_pixels)
+        # a warning of a library's would be shown with its line of source, which is a file
+        quiet = warnings.catch_warnings(action="ignore")
+        with quiet, Armed(meter.trip, before.called_by_blender()), running:
+            try:
+                exec(compiled.code, namespace)  # noqa: S102 - the transformer compiled it, which is what the sandbox is
+            except ScriptExit as ending:
+                if not ended_well(ending):
+                    raise safe_error(failed(ending), namespace[hooks.SHOW]) from None
+            except Exception as error:
+                if meter.error is not None:  # C code may make an error of its own of what stops the run
+                    raise Interrupted(meter.error).with_traceback(error.__traceback__) from None
+                raise safe_error(hinted(error, rules.imports), namespace[hooks.SHOW]) from None
+            if meter.error is not None:  # or forget it
+                meter.stop()
+            # Converted while the run is alive: a script's own classes answer only then.
+            return to_json(namespace.get("result")), meter.output()
+
+
+def prepare(
+    compiled: Compiled,
+    rules: Policy,
+    meter: Watchdog,
+    keep_pixels: Callable[[Any], None] = lambda _image: None,
+) -> tuple[dict[str, Any], contextlib.AbstractContextManager[None]]:
+    """The globals that `compiled.code` runs in, and the context in which it has to run."""
+    from ..facts import reasons
+    from .namespace import build_namespace
+
+    reasons.load()  # a script that runs opens no file
+    if not rules.has_blender:
+        return build_namespace(compiled, rules, None, meter), contextlib.nullcontext()
+    from ..blender.host import BlenderHost
+    from ..blender.operators import python_operators
+
+    python_operators.trust(rules.operators)
+    host = BlenderHost(rules, meter, keep_pixels)
+    namespace = build_namespace(compiled, rules, host, meter)
+    _recall(namespace, compiled, host)
+    return namespace, host.running(namespace)
+
+
+def _recall(namespace: dict[str, Any], compiled: Compiled, host: BlenderHost) -> None:
+    """What earlier runs found to need no guard needs none now."""
+    namespace[hooks.ITEMS].update(host.known("[]", False))
+    namespace[hooks.SET_ITEMS].update(host.known("[]", True))
+    for name in compiled.attributes_read:
+        namespace[hooks.reads(name)].update(host.known(name, False))
+    for name in compiled.attributes_written:
+        namespace[hooks.writes(name)].update(host.known(name, True))
+
+
+def _as_bridge_error(error: BaseException) -> BridgeError:
+    line = _line(error)
+    _forget_frames(error)
+    if isinstance(error, ScriptStopped):
+        stopped = error.error
+        if isinstance(stopped, (PolicyError, LimitExceeded)) and stopped.line is None:
+            stopped.line = line
+        return stopped
+    if isinstance(error, BridgeError):
+        return error
+    if isinstance(error, (KeyboardInterrupt, MemoryError)):
+        limit = "memory" if isinstance(error, MemoryError) else "cancelled"
+        return LimitExceeded(f"the script was stopped: {type(error).__name__}", limit=limit, line=line)
+    return HandlerError(COMMAND, error, line=line)
+
+
+def _line(error: BaseException) -> int | None:
+    """The script's line that was running: the innermost frame that is the script's own."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == FILENAME]
+    return lines[-1] if lines else None
+
+
+def _forget_frames(error: BaseException) -> None:
+    """Let go of the script's frames: what they hold of Blender does not outlive a roll-back."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        each = waiting.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            each.__traceback__ = None
+            waiting += (each.__cause__, each.__context__)

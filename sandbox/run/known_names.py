@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which names of the curated modules a script may use, read from what the sandbox would hand out."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from functools import cache
+
+from ..facts.policy import Level, policy
+from ..facts.reasons import why_member, why_module
+from ..guard.meter import Meter
+from ..language.compile import compile_script
+from ..stdlib.arrays import array_members
+from .namespace import build_guard
+
+__all__ = ("why_refused",)
+
+
+@cache
+def _members(level: Level) -> Mapping[str, frozenset[str]]:
+    """Names by dotted module; those of Blender's modules are not among them."""
+    rules = policy(level)
+    wanted = sorted(
+        name for name in rules.imports if name != "__future__" and not name.startswith(("bpy", "bmesh"))
+    )
+    script = compile_script("\n".join(f"import {name}" for name in wanted))
+    guard = build_guard(script, rules, None, Meter())
+    views: dict[str, object] = {name: guard.imports[name] for name in guard.imports.names()}
+    if "numpy" in rules.imports:
+        views |= array_members(guard)
+    return {name: frozenset(dir(view)) for name, view in views.items()}
+
+
+def why_refused(path: str, level: Level) -> str | None:
+    """Return why `os.remove`, given with its module in full, is refused; None where it is not, or nobody knows.
+
+    A name that the module does not have either is not refused: it raises AttributeError.
+    """
+    module, _, name = path.rpartition(".")
+    if name.startswith("_") or not module:
+        return None
+    known = _members(level)
+    if module not in known:
+        refused = module.partition(".")[0] not in known and why_module(module) is not None
+        return why_member(module, name) if refused else None
+    if name in known[module] or f"{module}.{name}" in known:
+        return None
+    return why_member(module, name) if hasattr(importlib.import_module(module), name) else None

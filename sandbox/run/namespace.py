@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The globals that a script runs in: its guards, and the views of what it imports."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from ..facts.policy import Policy
+from ..guard.guards import Guard
+from ..guard.meter import Meter
+from ..guard.modules import Imports
+from ..guard.seam import Host
+from ..language.compile import Compiled
+from ..stdlib.arrays import array_members
+from ..stdlib.mathutils import allow_mathutils, mathutils_members
+from ..stdlib.views import library_views
+
+__all__ = ("build_guard", "build_namespace")
+
+
+def build_namespace(compiled: Compiled, policy: Policy, host: Host | None, meter: Meter) -> dict[str, Any]:
+    """The globals that `compiled.code` runs in: `exec(compiled.code, namespace)`.
+
+    What the script binds appears in it beside the hooks, whose names all begin with '<'. `host` is None at the levels
+    without Blender. What the script prints is in `meter.printed`.
+    """
+    return build_guard(compiled, policy, host, meter).namespace
+
+
+def build_guard(compiled: Compiled, policy: Policy, host: Host | None, meter: Meter) -> Guard:
+    """The guards of one run of `compiled`, with the namespace that they guard."""
+    guard = Guard(meter, host)
+    wanted = {each.module.partition(".")[0] for each in compiled.imports}
+    imports = Imports(guard, _views(guard, policy.imports, wanted), policy.imports)
+    guard.begin(imports, compiled.attributes_read, compiled.attributes_written)
+    return guard
+
+
+def _views(guard: Guard, imports: Collection[str], wanted: Collection[str]) -> dict[str, object]:
+    """What a script may import, by dotted name: our views and the host's, as far as policy allows.
+
+    `wanted` are the roots that the script does import: the rest is not made.
+    """
+    made = library_views(guard, wanted)
+    if guard.host is not None:
+        allow_mathutils(guard)
+        made |= mathutils_members(guard) if "mathutils" in wanted else {}
+        made |= array_members(guard) if "numpy" in imports and "numpy" in wanted else {}
+        made |= guard.host.modules(wanted)
+    return {name: view for name, view in made.items() if name in imports or name.startswith("numpy.")}

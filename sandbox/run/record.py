@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the journal keeps of each attempt to run a script: that it began and how it ended, or why it was refused.
+
+A failure to write the record of a failure never takes the place of that failure; it is added to it as a note.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from typing import Any
+
+from ...base import journal, settings
+from ...base.errors import BridgeError, SettingsError, failure_of
+
+__all__ = ("Record", "refuse")
+
+_LONGEST_MESSAGE = 2000
+
+_log = logging.getLogger(__name__)
+
+
+class Record:
+    """The records of one attempt. The first one has all there is to know about the request.
+
+    `requester` is the client's name, `client_id` what its token stands for. Where the settings say so, the script's
+    text is left out, and its digest stands for it.
+    """
+
+    def __init__(
+        self,
+        script: str,
+        *,
+        requester: str,
+        client_id: str = "",
+        request_id: str = "",
+        title: str = "",
+        tool: str = "",
+    ) -> None:
+        self.level: str | None = None
+        self._whose = {"request_id": request_id, "client": client_id}
+        self._about: dict[str, Any] = {
+            **self._whose,
+            "requester": requester,
+            **({"tool": tool} if tool else {}),
+            "title": title,
+            "characters": len(script),
+            "sha256": hashlib.sha256(script.encode("utf-8", "replace")).hexdigest(),
+        }
+        self._code = {"script": script} if _keeps_code() else {}
+        self._begun = False
+
+    def write(self, event: str, **fields: Any) -> None:
+        """Write a record that is on disk when this returns. Raises JournalError."""
+        journal.current().write(event, **self._about_request(), **fields)
+
+    def note(self, event: str, **fields: Any) -> None:
+        """Write a record of what has happened already. Raises JournalError."""
+        journal.current().note(event, **self._about_request(), **fields)
+
+    def failed(self, error: BridgeError) -> None:
+        """Write what stopped it, once."""
+        if error.recorded:
+            return
+        event = "execute_failed" if self._begun else "execute_refused"
+        told = failure_of(error)
+        found = {
+            "error": told["error"],
+            "cause": told.get("cause"),
+            "reason": getattr(error, "code", None) or getattr(error, "limit", None),
+            "line": told.get("line"),
+            "message": told["message"][:_LONGEST_MESSAGE],
+            **{name: told[name] for name in ("errors",) if name in told},
+        }
+        try:
+            self.note(event, **found)
+        except BridgeError as lost:
+            error.add_note(f"This is not in the journal: {lost}")
+            _log.warning("%s could not be recorded: %s", event, lost)
+        error.recorded = True
+
+    def _about_request(self) -> dict[str, Any]:
+        if self._begun:
+            return self._whose
+        self._begun = True
+        return {**self._about, "level": self.level, **self._code}
+
+
+def refuse(error: BridgeError, script: object, **about: str) -> None:
+    """Write that a script was refused before anything of it ran; `script` is whatever came in its place.
+
+    `about` as in `Record`.
+    """
+    Record(script if isinstance(script, str) else "", **about).failed(error)
+
+
+def _keeps_code() -> bool:
+    """Whether scripts are kept; not while the settings, which would say so, are unusable."""
+    try:
+        return settings.current().journal_code
+    except SettingsError:
+        return False

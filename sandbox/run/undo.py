@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One request, one undo step; and a roll-back that is exact in every mode.
+
+A push that is made outside object mode records only the edited mesh, and an undo across a change of mode leaves half
+of both states behind. So every push is made in object mode, the modes are entered again afterwards, and a third push
+hides the failed state from Redo.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ...base.errors import ExternalServiceError, PolicyError
+from ...scene import history
+
+__all__ = (
+    "Modes",
+    "UndoFailed",
+    "UndoStep",
+    "forget_witness",
+    "one_step",
+    "require_undo",
+    "take_back",
+)
+
+_NAME_LENGTH = 60
+_WITNESS = "mcp_bridge_undo"
+"""Custom property of a scene. A new data-block would do, too, but its removal makes Blender rebuild the relations of
+all objects: a second for ten thousand of them."""
+
+
+class UndoFailed(ExternalServiceError):
+    """The scene could not be brought back to what it was; the message says what differs."""
+
+
+def require_undo() -> None:
+    """Raise PolicyError unless Blender's undo records: without it a roll-back would take the user's edits away."""
+    import bpy
+
+    edit = bpy.context.preferences.edit
+    if not edit.use_global_undo:
+        raise PolicyError(
+            "Global Undo is off (Preferences > System), so a failed script could not be rolled back and nothing runs. "
+            "Ask the user to switch it on.",
+            code="undo_off",
+        )
+    if edit.undo_steps < 3:
+        raise PolicyError(
+            f"Undo Steps is {edit.undo_steps} (Preferences > System), too few to roll a failed script back, so nothing "
+            "runs. Ask the user to set it to 3 or more (32 is Blender's default).",
+            code="undo_off",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """Which objects are in which mode, by name: references do not survive an undo."""
+
+    mode: str
+    active: str | None
+    members: tuple[str, ...]
+
+    @classmethod
+    def leave(cls) -> Modes:
+        """Note the mode and go to object mode."""
+        import bpy
+
+        layer: Any = bpy.context.view_layer
+        active = layer.objects.active if layer is not None else None
+        mode = active.mode if active is not None else "OBJECT"
+        members = tuple(o.name for o in layer.objects if o.mode == mode) if mode != "OBJECT" else ()
+        if active is not None and mode != "OBJECT":
+            bpy.ops.object.mode_set(mode="OBJECT")
+        return cls(mode, active.name if active is not None else None, members)
+
+    def enter(self) -> None:
+        """Go to the noted mode again, with the noted objects; what no longer exists stays out."""
+        import bpy
+
+        if self.mode == "OBJECT" or self.active is None:
+            return
+        layer: Any = bpy.context.view_layer
+        active = layer.objects.get(self.active)
+        if active is None or not active.visible_get():
+            return
+        selected = [o for o in layer.objects if o.select_get()]
+        for item in selected:
+            item.select_set(item.name in self.members)
+        for name in self.members:
+            member = layer.objects.get(name)
+            if member is not None:
+                member.select_set(True)
+        layer.objects.active = active
+        mode_set: Any = bpy.ops.object.mode_set
+        if mode_set.poll():
+            mode_set(mode=self.mode)
+        for item in layer.objects:
+            item.select_set(item in selected)
+
+
+class UndoStep:
+    """The undo step of one request: `begin`, run the script, then `commit` or `roll_back`."""
+
+    def __init__(self, title: str, request_id: str = "") -> None:
+        self._title = (title.strip() or "MCP script")[:_NAME_LENGTH]
+        self._token = request_id or secrets.token_hex(8)
+        self._before: Modes | None = None
+        self._digest: Any = None
+
+    def begin(self) -> None:
+        """Record the state before the script; the user's mode is kept. Raises PolicyError if undo does not record.
+
+        A custom property has a value in this step that it has in no other, so that a roll-back can tell that it
+        landed here.
+        """
+        require_undo()
+        self._before = Modes.leave()
+        witness = _witness()
+        witness[_WITNESS] = self._token
+        try:
+            self._push(f"Before: {self._title}")
+        finally:
+            del witness[_WITNESS]
+        self._digest = digest()
+        self._before.enter()
+
+    def commit(self) -> None:
+        """Record what the script did as one step with its title."""
+        import bpy
+
+        modes = Modes.leave()
+        self._push(self._title)
+        modes.enter()
+        bpy.context.view_layer.update()  # or what was done here would count as the user's, later
+        history.named(self._title)
+
+    def roll_back(self) -> None:
+        """Bring the scene back to `begin`; raises UndoFailed if it is not as before afterwards."""
+        import bpy
+
+        assert self._before is not None, "roll_back() without begin()"
+        Modes.leave()
+        self._push(f"Failed: {self._title}")
+        with _looking():
+            bpy.ops.ed.undo()
+            landed = _witness().get(_WITNESS) == self._token
+            if not landed:
+                bpy.ops.ed.redo()
+                raise UndoFailed(
+                    "Blender's undo did not record the request: what the script did before it failed is still there"
+                )
+            del _witness()[_WITNESS]
+        differs = compare(self._digest, digest())
+        self._push(f"Rolled back: {self._title}")
+        self._before.enter()
+        if differs:
+            raise UndoFailed(f"the roll-back left differences: {'; '.join(differs[:5])}")
+
+    @staticmethod
+    def _push(name: str) -> None:
+        import bpy
+
+        if bpy.ops.ed.undo_push(message=name) != {"FINISHED"}:
+            raise PolicyError("Blender does not record undo steps now, so nothing runs", code="undo_off")
+
+
+_inside = False
+
+
+@contextmanager
+def one_step(title: str) -> Iterator[None]:
+    """What is done inside is one undo step with this title, and rolled back if it raises. Main thread.
+
+    Inside another one it is part of that: a batch of calls is one step, and is rolled back as a whole.
+    Raises PolicyError while undo does not record.
+    """
+    global _inside
+    if _inside:
+        yield
+        return
+    step = UndoStep(title)
+    step.begin()
+    _inside = True
+    try:
+        yield
+    except BaseException:
+        step.roll_back()
+        raise
+    else:
+        step.commit()
+    finally:
+        _inside = False
+
+
+def _witness() -> Any:
+    """The scene that holds the witness: one of this file, of which Blender keeps at least one. Linked ones are not
+    recorded by undo.
+    """
+    import bpy
+
+    return next(scene for scene in bpy.data.scenes if scene.library is None)
+
+
+_is_looking = False
+
+
+@contextmanager
+def _looking() -> Iterator[None]:
+    """Within this the witness stays: handlers of undo run before whoever undid can look at it."""
+    global _is_looking
+    _is_looking = True
+    try:
+        yield
+    finally:
+        _is_looking = False
+
+
+def forget_witness() -> None:
+    """Remove what a request's first step says of itself, once the user has gone back to it."""
+    import bpy
+
+    if _is_looking:
+        return
+    for scene in bpy.data.scenes:
+        if scene.library is None and scene.get(_WITNESS) is not None:
+            del scene[_WITNESS]
+
+
+def take_back(request_id: str) -> None:
+    """Undo back to before the run of this request; what was done since, such as selecting, goes with it.
+
+    Redo brings it back. Raises UndoFailed, with everything as it was, where the history has no such step.
+    """
+    import bpy
+
+    require_undo()
+    Modes.leave()
+    undo: Any = bpy.ops.ed.undo
+    back = 0
+    with _looking():
+        while back < bpy.context.preferences.edit.undo_steps and undo.poll() and undo() == {"FINISHED"}:
+            back += 1
+            if _witness().get(_WITNESS) == request_id:
+                del _witness()[_WITNESS]
+                return
+        for _ in range(back):
+            bpy.ops.ed.redo()
+    forget_witness()
+    raise UndoFailed("Blender's undo history does not reach back to before this request; nothing was undone")
+
+
+# --- a cheap look at everything ---------------------------------------------------------------------------
+
+_COLLECTIONS = (
+    "objects meshes curves materials lights cameras armatures collections node_groups images textures actions "
+    "scenes worlds texts metaballs lattices particles speakers grease_pencils shape_keys"
+).split()
+
+
+def digest() -> dict[str, Any]:
+    """Names of all data-blocks, the transforms and references of the objects and the sizes of the meshes."""
+    import bpy
+
+    found: dict[str, Any] = {}
+    for name in _COLLECTIONS:
+        collection = getattr(bpy.data, name, None)
+        if collection is not None:
+            found[name] = frozenset(collection.keys())
+    objects = bpy.data.objects
+    for name, width in (("location", 3), ("rotation_euler", 3), ("scale", 3)):
+        values = [0.0] * (len(objects) * width)
+        objects.foreach_get(name, values)
+        found[f"objects' {name}"] = hash(tuple(values))
+    data = [item.data for item in objects]
+    found["objects' data"] = hash((*objects.keys(), *(each.name if each else None for each in data)))
+    found["meshes' sizes"] = hash(tuple(len(mesh.vertices) for mesh in bpy.data.meshes))
+    found["active object"] = getattr(bpy.context.view_layer.objects.active, "name", None)
+    found["frame"] = bpy.context.scene.frame_current
+    return found
+
+
+def compare(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """What differs between two digests, a sentence each."""
+    said: list[str] = []
+    for key, value in before.items():
+        now = after.get(key)
+        if now == value:
+            continue
+        if isinstance(value, frozenset) and isinstance(now, frozenset):
+            extra, gone = sorted(now - value), sorted(value - now)
+            said.append(f"{key}: {extra[:3]} too many, {gone[:3]} missing")
+        else:
+            said.append(f"{key} differ")
+    return said

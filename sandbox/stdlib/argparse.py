@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`argparse` for scripts, which are given no arguments: each argument has its default.
+
+A parser only notes what is added to it. What it returns is an instance of a class of the script's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..guard.ending import EXIT
+from ..guard.facade import Facade, hide
+from ..guard.seam import Guard
+
+__all__ = ("Parser", "argparse_members")
+
+_SUPPRESS: Final = "==SUPPRESS=="
+_DEFAULTS: Final[dict[Any, Any]] = {"store_true": False, "store_false": True}
+
+
+class _Noted:
+    """What is known of a parser and its groups."""
+
+    def __init__(self, guard: Guard, namespace: type) -> None:
+        self.guard = guard
+        self.namespace = namespace
+        self.defaults: dict[str, Any] = {}
+        self.types: dict[str, Any] = {}
+        self.required: list[str] = []
+
+    def add(self, flags: tuple[Any, ...], options: dict[str, Any]) -> None:
+        """Note one argument."""
+        if not all(type(flag) is str for flag in flags) or not (flags or "dest" in options):
+            raise TypeError("add_argument() takes the names of one argument as texts")
+        action = options.get("action")
+        if action in ("help", "version"):
+            return
+        positional = bool(flags) and not flags[0].startswith("-")
+        dest = options.get("dest") or _dest(flags)
+        self.guard.meter.tick()
+        self.guard.builtins.setattr(self.namespace(), dest, None)  # refuses what no attribute may be called
+        optional = options.get("nargs") in ("?", "*")
+        if options.get("required") or (positional and not optional):
+            self.required.append(flags[0] if positional else "/".join(flags))
+        default = options.get("default", _DEFAULTS.get(action) if type(action) is str else None)
+        if default is None and positional and options.get("nargs") == "*":
+            default = []
+        if default != _SUPPRESS if type(default) is str else True:
+            self.defaults.setdefault(dest, default)
+            self.types[dest] = options.get("type")
+
+    def parsed(self, texts: Any, namespace: Any) -> Any:
+        """The values without arguments."""
+        if texts is not None and len(texts):
+            self.guard.meter.refuse(
+                "argparse: a script is given no arguments, and parses none: set the values in the script",
+                code="attribute",
+            )
+        if self.required:
+            self.fail(f"the following arguments are required: {', '.join(self.required)}")
+        result = self.namespace() if namespace is None else namespace
+        for name, value in self.defaults.items():
+            convert = self.types.get(name)
+            self.guard.builtins.setattr(
+                result, name, convert(value) if type(value) is str and convert is not None else value
+            )
+        return result
+
+    def fail(self, message: Any) -> Any:
+        """End the script as a program with wrong arguments ends."""
+        self.guard.text.print("error: ", message, sep="")
+        EXIT(2)
+
+
+def _dest(flags: tuple[str, ...]) -> str:
+    long = next((flag for flag in flags if flag.startswith("--")), flags[0])
+    return long.lstrip("-").replace("-", "_")
+
+
+class Parser(Facade):
+    """`argparse.ArgumentParser`, and the groups of one."""
+
+    __slots__ = ("noted",)
+
+    def __init__(self, noted: _Noted) -> None:
+        _set_noted(self, noted)
+
+    def add_argument(self, *flags: Any, **options: Any) -> None:
+        """Note one argument."""
+        _noted(self).add(flags, options)
+
+    def add_argument_group(self, *_title: Any, **_options: Any) -> Parser:
+        """A group: its arguments are the parser's."""
+        return self
+
+    add_mutually_exclusive_group = add_argument_group
+
+    def set_defaults(self, **values: Any) -> None:
+        """`parser.set_defaults(name=value)`."""
+        _noted(self).defaults.update(values)
+
+    def get_default(self, dest: Any) -> Any:
+        """`parser.get_default(name)`."""
+        return _noted(self).defaults.get(dest) if type(dest) is str else None
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The values, each the default of its argument."""
+        return _noted(self).parsed(args, namespace)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """The same, and what was not known: nothing."""
+        return self.parse_args(args, namespace), []
+
+    def error(self, message: Any) -> Any:
+        """End the script."""
+        return _noted(self).fail(message)
+
+    def print_help(self, *_file: Any) -> None:
+        """Print nothing: nobody reads the help of a script."""
+
+    print_usage = print_help
+
+
+_noted, _set_noted = hide(Parser, "noted")
+
+
+def argparse_members(guard: Guard) -> dict[str, object]:
+    """`argparse`."""
+    namespace = guard.adopt(type("Namespace", (), {"__module__": "<script>"}))
+
+    def ArgumentParser(*_arguments: Any, **_options: Any) -> Parser:  # noqa: N802
+        return Parser(_Noted(guard, namespace))
+
+    def ignored(*_arguments: Any, **_options: Any) -> None:
+        """A formatter shows the help, which nobody reads."""
+
+    return {
+        "ArgumentParser": guard.builtins.add_facade(ArgumentParser, Parser),
+        "Namespace": namespace,
+        "SUPPRESS": _SUPPRESS,
+        "REMAINDER": "...",
+        "OPTIONAL": "?",
+        "ZERO_OR_MORE": "*",
+        "ONE_OR_MORE": "+",
+        "ArgumentTypeError": ValueError,
+        **dict.fromkeys(
+            ("HelpFormatter", "RawTextHelpFormatter", "RawDescriptionHelpFormatter"), ignored
+        ),
+        "ArgumentDefaultsHelpFormatter": ignored,
+    }  # fmt: skip

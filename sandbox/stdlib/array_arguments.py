@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a script gives to numpy, looked at before numpy sees it.
+
+numpy turns what it has no type for into arrays of Python objects and computes with those by Python's own operators,
+which no guard sees: `np.power(10**30, 10**9)` would never end.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import operator
+from collections.abc import Callable
+from typing import Any, Final, NoReturn, Protocol
+
+from ...base.per_type import PerType, is_static
+from ..guard.seam import Guard
+from ..guard.values import deep_nesting
+from ..guard.values.fractions import Fraction
+from ..guard.values.weight import opened
+
+__all__ = ("Arguments", "GuardedArrays")
+
+_WIDEST: Final = 1 << 63
+_REFUSED_OPTIONS: Final = frozenset({"signature", "sig", "extobj", "like"})
+"""Options that choose how numpy computes, and so may choose Python objects."""
+_SCALARS: Final = frozenset({int, float, bool, complex, str})
+_AS_THEY_ARE: Final = frozenset({float, bool, complex})
+_OBJECTS: Final = frozenset({Fraction, deep_nesting.deque})
+_LENDING: Final = PerType(
+    lambda kind: (
+        is_static(kind) and kind.__name__ in "Vector Euler Quaternion Matrix Color IDPropertyArray".split()
+    )
+)
+"""Values of Blender's of which numpy would make views: into memory that Blender frees when it likes."""
+
+
+@functools.lru_cache(maxsize=256)
+def _names_objects(text: str) -> bool:
+    """Whether numpy takes this text for a type of Python objects: "O", "object", "i4,O", …"""
+    if len(text) > _LONGEST_TYPE:
+        return "O" in text or "object" in text
+    try:
+        return bool(importlib.import_module("numpy").dtype(text).hasobject)
+    except (TypeError, ValueError, SyntaxError, KeyError):
+        return False
+
+
+_LONGEST_TYPE: Final = 100
+
+
+class GuardedArrays(Protocol):
+    """numpy under guards, for one run: `arrays.Arrays`, as the functions of its parts see it."""
+
+    guard: Guard
+    np: Any
+
+    def inward(self, value: Any) -> Any:
+        """Return what numpy is given for an argument."""
+
+    def outward(self, value: Any) -> Any:
+        """Return what a script is given of a result."""
+
+    def wrapped(self, function: Any, work: Callable[..., float] | None = None) -> Callable[..., Any]:
+        """Return a function of numpy whose arguments and work are looked at; `work` of them is its operations."""
+
+    def item_of_grid(self, grid: Any, key: Any) -> Any:
+        """Return `grid[key]` of `np.mgrid` and its like, of bounded size."""
+
+    def refuse_objects(self) -> NoReturn:
+        """Stop the run: arrays of Python objects are not for scripts."""
+
+
+class Arguments:
+    """The arguments of numpy's functions, for one run."""
+
+    def __init__(self, guard: Guard, np: Any) -> None:
+        self.guard = guard
+        self.np = np
+        self.array_type: Any = np.ndarray
+
+    def inward(self, value: Any) -> Any:
+        """An argument as numpy may see it: never what numpy would compute with as Python objects."""
+        kind = type(value)
+        if kind is self.array_type:
+            if value.dtype.hasobject:
+                self.refuse_objects()
+            return value
+        if kind in _AS_THEY_ARE or (
+            (kind is list or kind is tuple) and _AS_THEY_ARE.issuperset(map(type, value))
+        ):
+            return value
+        value = self._settled(self.guard.builtins.real(value))
+        kind = type(value)
+        if kind is list or kind is tuple:
+            self.guard.operators.weight(value)
+            self._look_at_numbers(value)
+        elif kind is str:
+            if _names_objects(value):
+                self.refuse_objects()
+        elif kind is dict:  # names a dtype
+            self.guard.operators.weight(value)
+        elif kind is int and not -_WIDEST <= value < 2 * _WIDEST:
+            self._refuse_long()
+        elif kind is Fraction or value is object or self._holds_objects(value):
+            self.refuse_objects()
+        elif _LENDING[kind]:
+            value = self.np.array(value)
+        return value
+
+    def _holds_objects(self, value: Any) -> bool:
+        if isinstance(value, self.np.dtype):
+            return bool(value.hasobject)
+        return type(value) is self.array_type and bool(value.dtype.hasobject)
+
+    def _settled(self, value: Any) -> Any:
+        """Numbers and lists of the script's own classes as plain ones: they may answer otherwise the next time."""
+        kind = type(value)
+        if kind is deep_nesting.deque:
+            return list(value)
+        if kind not in self.guard.own:
+            return value
+        if hasattr(kind, "__index__"):
+            return operator.index(value)
+        if hasattr(kind, "__float__"):
+            return float(value)
+        if issubclass(kind, list | tuple):
+            return _items(value)
+        if hasattr(kind, "__iter__") or hasattr(kind, "__getitem__"):
+            return list(value)
+        return self.refuse_objects()
+
+    def _look_at_numbers(self, values: Any) -> None:
+        """Refuse integers beyond 64 bits, at any depth, and what numpy has no type for."""
+        level = values
+        while level:
+            kinds = set(map(type, level))
+            if int in kinds:
+                numbers = level if len(kinds) == 1 else [each for each in level if type(each) is int]
+                if min(numbers) < -_WIDEST or max(numbers) >= 2 * _WIDEST:
+                    self._refuse_long()
+            for kind in kinds - _SCALARS:
+                if not issubclass(kind, list | tuple) and (kind in _OBJECTS or kind in self.guard.own):
+                    self.refuse_objects()
+            level = opened(level)
+
+    def _refuse_long(self) -> NoReturn:
+        self.guard.meter.refuse("numpy takes integers of at most 64 bits here: use floats", code="numpy")
+
+    def options(self, named: dict[str, Any]) -> None:
+        """Refuse options that make numpy compute with Python objects, or make tables of all numbers between two."""
+        table = {"kind"} if named.get("kind") == "table" else set()
+        for name in named.keys() & (_REFUSED_OPTIONS | table):
+            self.guard.meter.refuse(f"numpy's option {name!r} is not available to scripts", code="numpy")
+        if isinstance(named.get("dtype"), str) and self.np.dtype(named["dtype"]).hasobject:
+            self.refuse_objects()
+
+    def refuse_objects(self) -> NoReturn:
+        """Stop the run at an array of Python objects."""
+        self.guard.meter.refuse("numpy arrays of Python objects are not supported: use a list", code="numpy")
+
+
+def _items(value: Any) -> Any:
+    """The items that C code sees: a class of the script may say otherwise in `__iter__`."""
+    base = list if isinstance(value, list) else tuple
+    return value if type(value) is base else base(base.__iter__(value))

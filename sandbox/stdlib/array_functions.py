@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""numpy's functions that call back, take types, or give no arrays: each has a form of its own for scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..guard.facade import Facade, hide, seal
+from .array_arguments import GuardedArrays
+
+__all__ = ("special_members",)
+
+
+class _Grid(Facade):
+    """`numpy.mgrid` or `numpy.ogrid`."""
+
+    __slots__ = ("read",)
+
+    def __init__(self, read: Callable[[Any, Any], Any], grid: Any) -> None:
+        _set_read(self, lambda key: read(grid, key))
+
+    def __getitem__(self, key: Any) -> Any:
+        return _read(self)(key)
+
+
+_read, _set_read = hide(_Grid, "read")
+
+
+class _ErrorState(Facade):
+    """`with numpy.errstate(…)`: a script's numbers are what they are, and nothing is printed of them."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+
+class _Facts(Facade):
+    """What `numpy.finfo(type)` or `numpy.iinfo(type)` gives."""
+
+    __slots__ = ("facts",)
+
+    def __init__(self, info: Any, names: str) -> None:
+        _set_facts(self, {name: getattr(info, name) for name in names.split()})
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return _facts(self)[name]
+        except KeyError:
+            raise AttributeError(f"no attribute {name!r}") from None
+
+
+_facts, _set_facts = hide(_Facts, "facts")
+
+
+def _ignore(*_arguments: Any, **_options: Any) -> None:
+    """How numpy shows numbers, and warns of them, is none of a script's business."""
+
+
+def special_members(arrays: GuardedArrays) -> dict[str, object]:
+    """Return the functions of numpy that call back, take types, or give no arrays."""
+    np, builtins = arrays.np, arrays.guard.builtins
+
+    def pad(value: Any, width: Any, mode: Any = "constant", **named: Any) -> Any:
+        if type(mode) is not str:
+            raise TypeError("pad() takes the name of a mode")
+        return wrapped_pad(value, width, mode, **named)
+
+    def vectorize(function: Any) -> Callable[..., Any]:
+        def call(*values: Any) -> Any:
+            values = tuple(map(arrays.outward, np.broadcast_arrays(*map(arrays.inward, values))))
+            made = [function(*part) for part in zip(*map(list, values), strict=True)]
+            return arrays.outward(np.array(arrays.inward(made)))
+
+        return seal(call)
+
+    def fromiter(items: Any, dtype: Any) -> Any:
+        return wrapped_fromiter(builtins.ticked(iter(items)), dtype)
+
+    def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **named: Any) -> Any:
+        places = arrays.wrapped(np.indices)(shape, dtype=dtype)
+        return function(*places, **named)
+
+    def frombuffer(buffer: Any, dtype: Any = float, count: Any = -1, offset: Any = 0) -> Any:
+        if type(buffer) is not bytes:
+            raise TypeError(f"frombuffer() takes bytes here, not {type(buffer).__name__}")
+        return arrays.outward(np.frombuffer(buffer, arrays.inward(dtype), count, offset).copy())
+
+    def ndarray(*_arguments: Any) -> Any:
+        raise TypeError("make arrays by np.array(), np.zeros(), …")
+
+    def dtype(kind: Any) -> Any:
+        made = np.dtype(arrays.inward(kind))
+        if made.hasobject:
+            arrays.refuse_objects()
+        return made
+
+    wrapped_pad, wrapped_fromiter = arrays.wrapped(np.pad), arrays.wrapped(np.fromiter)
+    functions = (pad, vectorize, fromiter, fromfunction, frombuffer)
+    members: dict[str, object] = {function.__name__: function for function in functions}
+    members["ndarray"] = builtins.add_facade(ndarray, np.ndarray)
+    members["dtype"] = builtins.add_facade(dtype, np.dtype)
+    return members | {
+        "mgrid": _Grid(arrays.item_of_grid, np.mgrid),
+        "ogrid": _Grid(arrays.item_of_grid, np.ogrid),
+        "c_": _Grid(arrays.item_of_grid, np.c_),
+        "r_": _Grid(arrays.item_of_grid, np.r_),
+        "errstate": lambda **_options: _ErrorState(),
+        "finfo": lambda kind: _Facts(
+            np.finfo(arrays.inward(kind)), "bits dtype eps epsneg max min resolution tiny"
+        ),
+        "iinfo": lambda kind: _Facts(np.iinfo(arrays.inward(kind)), "bits dtype max min"),
+        "seterr": _ignore,
+        "set_printoptions": _ignore,
+    }

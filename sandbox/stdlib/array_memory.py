@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Refuses numpy's arrays that are too large before numpy allocates them, through numpy's own allocation handler.
+
+numpy asks a handler for the memory of each array (NEP 49, numpy 1.22 and newer). While a script runs, the handler of
+the main thread is one that looks at large sizes and gives no memory above the run's limit; numpy then raises
+MemoryError, and the run is over. What is small enough goes straight on to numpy's own handler, and so does what is
+freed: an array that outlives the run is freed without any Python.
+
+The addresses come from numpy's table of functions, whose order is part of numpy's binary interface
+(`numpy/__multiarray_api.h`): `PyDataMem_SetHandler` is entry 304, `PyDataMem_GetHandler` entry 305.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from ...base.errors import LimitExceeded
+from ...base.resident_memory import usage
+from ..guard.audit import module_may_raise
+
+if TYPE_CHECKING:
+    from ..guard.meter import Meter
+
+__all__ = ("ArrayMemory", "Unsupported")
+
+LOOKED_AT: Final = 1 << 20
+"""Bytes of an array from which on the memory of the process is looked at."""
+DEFAULT_LIMIT: Final = 1 << 30
+"""Bytes that a run's arrays may have where nothing limits its memory."""
+LARGEST: Final = 1 << 29
+"""Bytes of the largest array: a picture of 4,096 x 4,096 pixels, four channels of 64 bits each."""
+UNUSED: Final = 4
+"""How many times the limit may be committed: memory that nothing has written to takes no room yet."""
+_SET_HANDLER, _GET_HANDLER = 304, 305
+_CAPSULE: Final = b"mem_handler"
+_VERSION: Final = 1
+
+_Malloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+_Calloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
+_Realloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+
+
+class _Handler(ctypes.Structure):
+    """`PyDataMem_Handler` of numpy/ndarraytypes.h."""
+
+    _fields_ = (
+        ("name", ctypes.c_char * 127),
+        ("version", ctypes.c_uint8),
+        ("context", ctypes.c_void_p),
+        ("malloc", ctypes.c_void_p),
+        ("calloc", ctypes.c_void_p),
+        ("realloc", ctypes.c_void_p),
+        ("free", ctypes.c_void_p),
+    )
+
+
+class Unsupported(Exception):
+    """This numpy has no allocation handler that can be replaced."""
+
+
+class ArrayMemory(AbstractContextManager["ArrayMemory"]):
+    """Limits the memory of arrays that this thread makes inside.
+
+    Raises:
+        Unsupported: this numpy has no allocation handler that can be replaced.
+    """
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._limit = meter.limits.memory_bytes or DEFAULT_LIMIT
+        self._table = _table()
+        self._before: object = None
+        self._used = usage()
+
+    def __enter__(self) -> ArrayMemory:
+        self._used = usage()
+        self._before = self._table.set_handler(self._table.ours)
+        self._table.admits = self._admits
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._table.admits = _anything
+        self._table.set_handler(self._before)
+
+    def _admits(self, size: int) -> bool:
+        """Return whether an array may have so many bytes more; trip the run where it may not."""
+        now, limit = usage(), self._limit
+        resident = now.resident - self._used.resident + size
+        committed = now.committed - self._used.committed + size
+        if size > LARGEST:
+            over = f"a numpy array of {size / 2**20:,.0f} MiB is over the limit of {LARGEST >> 20:,} MiB"
+        elif resident > limit or committed > UNUSED * limit:
+            over = f"with a numpy array of {size >> 20:,} MiB the run would use more than {limit >> 20:,} MiB of memory"
+        else:
+            return True
+        self._meter.trip(LimitExceeded(over, limit="memory"))
+        return False
+
+
+def _anything(_size: int) -> bool:
+    return True
+
+
+class _Table:
+    """numpy's functions for its handler, and our handler, which lives as long as the process."""
+
+    def __init__(self, functions: Any) -> None:
+        self.admits: Callable[[int], bool] = _anything
+        self.set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(functions[_SET_HANDLER])
+        get_handler = ctypes.PYFUNCTYPE(ctypes.py_object)(functions[_GET_HANDLER])
+        self._default = get_handler()  # whose functions ours calls
+        default = _Handler.from_address(_pointer(self._default, _CAPSULE))
+        if default.version != _VERSION:
+            raise Unsupported(f"its handlers are of version {default.version}")
+        self._callbacks = self._functions(default)
+        addresses = (ctypes.cast(each, ctypes.c_void_p).value for each in self._callbacks)
+        self._handler = _Handler(b"mcp_bridge", _VERSION, default.context, *addresses, default.free)
+        self.ours = _new_capsule(ctypes.addressof(self._handler), _CAPSULE, None)
+
+    def _functions(self, default: _Handler) -> tuple[Any, ...]:
+        malloc, calloc, realloc = (
+            _Malloc(default.malloc),
+            _Calloc(default.calloc),
+            _Realloc(default.realloc),
+        )
+
+        def sized_malloc(context: int | None, size: int) -> int | None:
+            if size > LOOKED_AT and not self.admits(size):
+                return None
+            return malloc(context, size)  # type: ignore[no-any-return]
+
+        def sized_calloc(context: int | None, count: int, size: int) -> int | None:
+            if count * size > LOOKED_AT and not self.admits(count * size):
+                return None
+            return calloc(context, count, size)  # type: ignore[no-any-return]
+
+        def sized_realloc(context: int | None, address: int | None, size: int) -> int | None:
+            if size > LOOKED_AT and not self.admits(size):
+                return None
+            return realloc(context, address, size)  # type: ignore[no-any-return]
+
+        return _Malloc(sized_malloc), _Calloc(sized_calloc), _Realloc(sized_realloc)
+
+
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+    ("PyCapsule_New", ctypes.pythonapi)
+)
+
+
+@cache
+def _table() -> _Table:
+    for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
+        module: Any = sys.modules.get(name)
+        if hasattr(module, "get_handler_name"):
+            break
+    else:
+        raise Unsupported("it is older than 1.22")
+    return _Table(ctypes.cast(_pointer(module._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p)))
+
+
+module_may_raise(globals(), "ctypes.call_function")

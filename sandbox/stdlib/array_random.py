@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`numpy.random`: generators of a run's own, of which a script holds functions alone.
+
+Listed are distributions that end soon, whatever their parameters.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Final
+
+from ..guard.modules import Later, View, make_view
+from .array_arguments import GuardedArrays
+
+__all__ = ("random_members",)
+
+_LISTS: Final = json.loads(
+    (Path(__file__).parent.parent / "facts" / "numpy.json").read_text(encoding="utf-8")
+)
+_STATE: Final = 624
+"""Numbers that the state of the Mersenne twister has."""
+
+
+@cache
+def _listed(section: str) -> tuple[str, ...]:
+    return tuple(_LISTS[section].split())
+
+
+def random_members(arrays: GuardedArrays) -> dict[str, object]:
+    """`numpy.random`."""
+    np = arrays.np
+
+    def seeded(seed: Any) -> Any:
+        """A seed as numpy takes it: a number, some numbers, or none."""
+        if seed is None or type(seed) is int:
+            return seed
+        return (
+            operator.index(seed)
+            if hasattr(type(seed), "__index__") and not np.ndim(seed)
+            else arrays.inward(seed)
+        )
+
+    def default_rng(seed: Any = None) -> View:
+        if isinstance(seed, View):
+            return seed
+        generator = np.random.default_rng(seeded(seed))
+        return make_view("Generator", _functions(arrays, generator, "generator"))
+
+    def random_state(seed: Any = None) -> View:
+        return make_view("RandomState", _legacy(arrays, np.random.RandomState(seeded(seed)), seeded))
+
+    made = _legacy(arrays, np.random.RandomState(), seeded)
+    return made | {"default_rng": default_rng, "RandomState": random_state}
+
+
+def _functions(arrays: GuardedArrays, generator: Any, section: str) -> dict[str, object]:
+    names = [name for name in _listed(section) if hasattr(generator, name)]
+    return {name: Later(partial(arrays.wrapped, getattr(generator, name))) for name in names}
+
+
+def _legacy(arrays: GuardedArrays, generator: Any, seeded: Callable[[Any], Any]) -> dict[str, object]:
+    """The functions of a `RandomState`; its state is looked at, for numpy reads where that says."""
+    np = arrays.np
+
+    def seed(seed: Any = None) -> None:
+        generator.seed(seeded(seed))
+
+    def get_state() -> tuple[Any, ...]:
+        return tuple(generator.get_state())
+
+    def set_state(state: Any) -> None:
+        name, keys, position, *gauss = tuple(state)
+        keys = np.asarray(arrays.inward(keys))
+        if name != "MT19937" or keys.shape != (_STATE,) or keys.dtype.kind != "u":
+            raise ValueError("set_state() takes what get_state() gave")
+        position = operator.index(position)
+        if not 0 <= position <= _STATE:
+            raise ValueError("set_state() takes what get_state() gave")
+        has_gauss, cached = (bool(gauss[0]), float(gauss[1])) if len(gauss) == 2 else (False, 0.0)
+        generator.set_state(("MT19937", keys, position, int(has_gauss), cached))
+
+    functions = _functions(arrays, generator, "random")
+    if hasattr(generator, "random_sample"):
+        functions |= dict.fromkeys(("ranf", "sample"), functions["random_sample"])
+    return functions | {"seed": seed, "get_state": get_state, "set_state": set_state}

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""numpy for scripts: named functions only, of bounded memory and work, and no array of Python objects.
+
+Arrays of objects would run operators on their items without guards, and turn bytes into pointers; so none is ever
+handed out, and one that numpy makes by itself (from huge integers, say) can be neither read nor computed with.
+How large arrays may be is seen to by numpy's allocation handler (`stdlib/array_memory.py`), how long products and
+linear algebra may take by `stdlib/array_work.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ..facts.reasons import why_member
+from ..guard.facade import Facade, hide
+from ..guard.modules import Later, make_view
+from ..guard.seam import Guard
+from ..guard.values.plain import SCALAR_TYPES
+from ..guard.values.weight import MAX_DEPTH, opened
+from . import array_work
+from .array_arguments import Arguments
+from .array_functions import special_members
+from .array_memory import ArrayMemory, Unsupported
+from .array_random import random_members
+from .errors import LinAlgError, raising
+
+__all__ = ("Arrays", "array_members")
+
+MOST_ITEMS: Final = 1 << 26
+"""Numbers that one array may have, or seem to have: as many as a picture of 4,096 x 4,096 pixels with four channels."""
+
+_LISTS: Final = json.loads(
+    (Path(__file__).parent.parent / "facts" / "numpy.json").read_text(encoding="utf-8")
+)
+
+
+@functools.cache
+def _listed(section: str) -> frozenset[str]:
+    """The reviewed names of a section: numpy itself, `linalg`, `fft`."""
+    return frozenset(_LISTS[section].split())
+
+
+@functools.cache
+def _refused() -> dict[str, str]:
+    """Why functions of numpy are refused, and what to use instead, by name."""
+    return {name: reason for reason, names in _LISTS["refused"].items() for name in names.split()}
+
+
+_CONSTANTS: Final = ("pi", "e", "inf", "nan", "newaxis", "euler_gamma", "True_", "False_", "little_endian")
+_SCALARS: Final = """float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 intp bool_ complex64
+    complex128 double single intc uintc byte ubyte short ushort int_ uint long ulong longlong ulonglong half bool
+    float_ complex_ csingle cdouble""".split()
+_ABSTRACT: Final = (
+    "integer",
+    "floating",
+    "number",
+    "signedinteger",
+    "unsignedinteger",
+    "complexfloating",
+    "generic",
+)
+_PROPERTIES: Final = frozenset(
+    {"T", "dtype", "flat", "imag", "itemsize", "nbytes", "ndim", "real", "shape", "size"}
+)
+_METHODS: Final = """all any argmax argmin argsort astype clip conj copy cumprod cumsum diagonal dot fill flatten item
+    max mean min nonzero prod ravel repeat reshape round searchsorted sort squeeze std sum swapaxes take tobytes tolist
+    trace transpose var""".split()
+
+
+def array_members(guard: Guard) -> dict[str, object]:
+    """The views `numpy`, `numpy.random`, `numpy.linalg`; none where Blender has no numpy, or one whose memory cannot
+    be limited."""
+    try:
+        np = importlib.import_module("numpy")
+        memory = ArrayMemory(guard.meter)
+    except (ImportError, Unsupported):
+        return {}
+    guard.meter.hold(memory)
+    return Arrays(guard, np).views()
+
+
+class _ScalarType(Facade):
+    """A type of numpy's numbers: called, and by its `dtype` taken for the type in lists of fields and comparisons."""
+
+    __slots__ = ("function", "type")
+
+    def __init__(self, function: Callable[..., Any], dtype: Any) -> None:
+        _set_function(self, function)
+        _set_type(self, dtype)
+
+    def __call__(self, *values: Any) -> Any:
+        return _function(self)(*values)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of an array of such numbers."""
+        return _type(self)
+
+    def __repr__(self) -> str:
+        return f"<class 'numpy.{_type(self).name}'>"
+
+
+_function, _set_function = hide(_ScalarType, "function")
+_type, _set_type = hide(_ScalarType, "type")
+
+
+@functools.cache
+def _warm_up() -> None:
+    """Load what numpy's C code imports when it first needs it, through the builtins of whoever calls."""
+    np = importlib.import_module("numpy")
+    sample = np.arange(4.0).reshape(2, 2)
+    for method in ("sum", "mean", "std", "var", "max", "min", "prod", "all", "any", "clip", "ptp"):
+        if hasattr(sample, method):
+            getattr(sample, method)(0, 1) if method == "clip" else getattr(sample, method)()
+    repr(sample), str(sample), np.linalg.inv(sample), np.random.default_rng(0).random()
+
+
+class Arrays(Arguments):
+    """numpy under guards, for one run."""
+
+    def views(self) -> dict[str, object]:
+        """The views, having told the guards about numpy's types."""
+        np, guard = self.np, self.guard
+        _warm_up()
+        self._allow_types()
+        guard.operators.watch_arrays(self.check_operator)
+        guard.item_readers[self.array_type] = self.item
+        guard.item_writers[self.array_type] = self.set_item
+        members: dict[str, object] = {
+            **{
+                name: Later(functools.partial(self._function, name))
+                for name in _listed("functions")
+                if hasattr(np, name)
+            },
+            **{name: getattr(np, name) for name in _CONSTANTS},
+            **{name: getattr(np, name) for name in _ABSTRACT if hasattr(np, name)},
+            **{name: self._scalar(getattr(np, name)) for name in _SCALARS if name in vars(np)},
+            **special_members(self),
+        }
+        parts = {
+            "random": make_view("numpy.random", random_members(self), self._missing("numpy.random")),
+            "fft": make_view("numpy.fft", self._fourier(), self._missing("numpy.fft")),
+        }
+        errors = {np.linalg.LinAlgError: LinAlgError}
+        linalg = {
+            name: raising(self.wrapped(getattr(np.linalg, name), self._of_matrices(name)), errors)
+            for name in _listed("linalg")
+            if hasattr(np.linalg, name)
+        }
+        parts["linalg"] = make_view(
+            "numpy.linalg", linalg | {"LinAlgError": LinAlgError}, self._missing("numpy.linalg")
+        )
+        made: dict[str, object] = {f"numpy.{name}": view for name, view in parts.items()}
+        return made | {"numpy": make_view("numpy", members | parts, self._missing("numpy"))}
+
+    def _fourier(self) -> dict[str, object]:
+        names = [name for name in _listed("fft") if hasattr(self.np.fft, name)]
+        return {name: self.wrapped(getattr(self.np.fft, name)) for name in names}
+
+    def _function(self, name: str) -> Callable[..., Any]:
+        return self.wrapped(getattr(self.np, name))
+
+    def _allow_types(self) -> None:
+        np, guard = self.np, self.guard
+        kind = self.array_type
+        guard.methods[kind] = {name: self.wrapped(getattr(kind, name)) for name in _METHODS}
+        guard.methods[kind]["tolist"] = self._to_list
+        guard.getters[self.array_type] = self._property
+        guard.writable[self.array_type] = frozenset({"shape"})
+        for kind in {np.dtype, *(type(np.dtype(code)) for code in "bhilqBHILQefdgFDG?UVSMm")}:
+            guard.allowed[kind] = frozenset({"name", "kind", "itemsize", "char", "str"})
+        for kind in {type(np.dtype(code).type(0)) for code in "bhilqBHILQefdgFDG?"}:
+            guard.allowed[kind] = frozenset(
+                {"item", "real", "imag", "dtype", "shape", "ndim", "size", "tolist", "is_integer"}
+            )
+            guard.simple.add(kind)
+            guard.scalar.add(kind)
+            if issubclass(kind, np.floating | np.complexfloating):
+                guard.floaty.add(kind)
+
+        for kind in (np.str_, np.bytes_, np.void, np.datetime64, np.timedelta64, np.flatiter):
+            guard.allowed.setdefault(kind, frozenset())
+
+    def _missing(self, module: str) -> Callable[[str], Any]:
+        def missing(name: str) -> Any:
+            if name not in dir(importlib.import_module(module)):  # hasattr() would load what numpy loads late
+                raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            why = _refused().get(name) or why_member(module, name)
+            return self.guard.meter.refuse(
+                f"{module}.{name} is not available to scripts: {why}", code="attribute"
+            )
+
+        return missing
+
+    # Values coming out
+
+    def outward(self, value: Any) -> Any:
+        """A result as the script may hold it, all that its lists hold looked at level by level."""
+        kind = type(value)
+        if kind in self.guard.scalar:
+            return value
+        if kind is self.array_type and not value.dtype.hasobject:
+            if value.size > MOST_ITEMS:
+                self.size(value.size)
+            return value
+        if isinstance(value, tuple):
+            value = tuple(value)  # as numpy 1 has it; numpy 2 gives some of them names
+        level: Sequence[Any] = (value,)
+        for _ in range(MAX_DEPTH):
+            kinds = set(map(type, level))
+            if kinds <= SCALAR_TYPES:
+                return value
+            if self.array_type in kinds:
+                for part in level:
+                    if type(part) is not self.array_type:
+                        continue
+                    if part.dtype.hasobject:
+                        # the refusal's traceback would hold them, and they it: no collector finds such rings
+                        del value, level, part
+                        self.refuse_objects()
+                    self.size(part.size)
+            level = opened(level)
+        raise RecursionError("numpy gave lists that are nested too deeply")
+
+    def wrapped(self, function: Any, work: Callable[..., float] | None = None) -> Callable[..., Any]:
+        """Return a function of numpy's as a script may call it; `work` says how much it multiplies."""
+        name = getattr(function, "__name__", "function")
+        work = work or array_work.PRODUCTS.get(name)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            self.guard.meter.tick()
+            arguments = tuple(map(self.inward, arguments))
+            if named:
+                named = {name: self.inward(value) for name, value in named.items()}
+                self.options(named)
+                if "where" in named:  # a sum of few numbers that go with many
+                    self.size(
+                        array_work.broadcast_size([*map(self.np.shape, (arguments[0], named["where"]))])
+                    )
+            if work is not None:
+                self.work(name, work(self.np, *arguments, **named))
+            return self.outward(function(*arguments, **named))
+
+        call.__name__ = call.__qualname__ = name
+        return call
+
+    def _of_matrices(self, name: str) -> Callable[..., float]:
+        return lambda np, *arguments, **named: array_work.of_matrices(np, name, arguments, named)
+
+    def _scalar(self, kind: Any) -> Any:
+        """A type of numpy's numbers as a function: it would go through all that tuples of tuples unfold to."""
+        known = self.guard.builtins.facade(kind)
+        if known is not kind:  # by another name
+            return known
+
+        def scalar(*values: Any) -> Any:
+            if not SCALAR_TYPES.issuperset(map(type, values)):
+                values = tuple(map(self.inward, values))
+            return self.outward(kind(*values))
+
+        return self.guard.builtins.add_facade(_ScalarType(scalar, self.np.dtype(kind)), kind)
+
+    def _to_list(self, value: Any) -> Any:
+        """`array.tolist()`: the numbers of Python that it makes are none of numpy's memory."""
+        self.guard.meter.tick()
+        if value.dtype.hasobject:
+            self.refuse_objects()
+        self.guard.operators.length(value.size, "list")
+        return value.tolist()
+
+    def _property(self, value: Any, name: str) -> Any:
+        if name not in _PROPERTIES:
+            return NotImplemented
+        if value.dtype.hasobject:
+            self.refuse_objects()
+        return getattr(value, name)
+
+    # Limits
+
+    def size(self, count: float) -> None:
+        """Stop the run if an array would have too many items, perhaps the same one many times over."""
+        if count > MOST_ITEMS:
+            self.guard.meter.exceed(
+                f"a numpy array of {count:,.0f} items is over the limit of {MOST_ITEMS:,}", limit="sequence"
+            )
+
+    def work(self, name: str, count: float) -> None:
+        """Stop the run if a function would take too long."""
+        if count > array_work.LIMIT:
+            self.guard.meter.exceed(
+                f"numpy's {name} of arrays this large takes {count:,.0f} multiplications, more than the limit of "
+                f"{array_work.LIMIT:,.0f}: work on parts of them",
+                limit="work",
+            )
+
+    # Operators and items
+
+    def check_operator(self, sign: str, left: Any, right: Any) -> None:
+        """Check `left sign right` before numpy computes it."""
+        if type(left) is not self.array_type and type(right) is not self.array_type:
+            return
+        left, right = self.inward(left), self.inward(right)
+        if sign == "@":
+            self.work("matmul", array_work.PRODUCTS["matmul"](self.np, left, right))
+
+    def item(self, value: Any, key: Any) -> Any:
+        """`array[key]`."""
+        if value.dtype.hasobject:
+            self.refuse_objects()
+        if type(key) not in _KEYS:
+            key = self._key(key)
+        return self.outward(value[key])
+
+    def set_item(self, value: Any, key: Any, new: Any) -> None:
+        """`array[key] = new`."""
+        if type(key) not in _KEYS:
+            key = self._key(key)
+        value[key] = new if type(new) is float or type(new) is int else self.inward(new)
+
+    def item_of_grid(self, grid: Any, key: Any) -> Any:
+        """`np.mgrid[0:1:10j, …]`, `np.c_[a, b]`."""
+        for part in key if type(key) is tuple else (key,):
+            if type(part) is str:
+                raise TypeError("numpy's grids and rows take slices, numbers and arrays here")
+        return self.outward(grid[self._key(key)])
+
+    def _key(self, key: Any) -> Any:
+        """A key as numpy may see it: lists in it are looked at, and numbers of the script's own are plain ones."""
+        kind = type(key)
+        if kind is tuple:
+            return tuple(map(self._key, key))
+        return key if kind in _KEYS else self.inward(key)
+
+
+_KEYS: Final = frozenset({int, slice, type(None), type(Ellipsis), str, bool})

@@ -1,0 +1,442 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Guarded members of the curated modules: what the standard library would run long, grow big or reach around with."""
+
+from __future__ import annotations
+
+import abc
+import array
+import collections
+import datetime
+import hashlib
+import importlib
+import itertools
+import json
+import math
+import operator
+import statistics
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Final
+
+from ..guard.builtins import stand_in
+from ..guard.ending import ScriptExit, code_of
+from ..guard.facade import Facade, hide
+from ..guard.reentry import may_call_scripts
+from ..guard.seam import Guard
+from ..guard.values import deep_nesting
+from ..guard.values.counter import Counter
+from ..guard.values.fractions import Fraction
+from ..guard.values.plain import whole
+from .argparse import argparse_members
+from .classes import abstract, namedtuple, typing_members
+from .contextlib import contextlib_members
+from .copy import copy_members
+from .dataclasses import dataclasses_members
+from .enum import enum_members
+from .errors import JSONDecodeError, StatisticsError, raising
+from .fractions import fractions_members
+from .functools import functools_members
+from .logging import logging_members
+from .os import os_members, path_members, shutil_members, tempfile_members
+from .pathlib import pathlib_members
+from .random import random_members
+from .re import pattern_members
+from .struct import struct_members
+from .sys import platform_members, sys_members
+from .text import base64_members, unicodedata_members
+from .types import types_members
+from .uuid import uuid_members
+from .values import bisect_members, datetime_members, heapq_members, operator_members
+
+__all__ = ("allow_library", "guarded_members")
+
+Members = dict[str, object]
+_TEXT_LIMIT: Final = 20_000
+time.strptime("2000", "%Y")  # C code imports this module's helper when it is first used
+
+
+def allow_library(guard: Guard) -> None:
+    """What may be done with the library's values, whether or not the script imports where they come from."""
+    guard.allowed |= _ALLOWED
+    guard.getters[ScriptExit] = lambda ending, name: code_of(ending) if name == "code" else NotImplemented
+    guard.items |= {array.array, time.struct_time}
+    guard.set_items.add(array.array)
+
+
+def guarded_members(guard: Guard, wanted: Collection[str]) -> dict[str, Members]:
+    """The guarded members of the `wanted` modules, for one run.
+
+    Those of `collections` are always made: they say what a script sees in place of its classes.
+    """
+    return {
+        name: make(guard)
+        for name, make in _MODULES.items()
+        if name.partition(".")[0] in wanted or name == "collections"
+    }
+
+
+def _strftime(pattern: Any, *moment: Any) -> str:
+    """`time.strftime`: C code reserves 256 times the length of the pattern."""
+    if not isinstance(pattern, str) or len(pattern) > 1000:
+        raise ValueError("strftime() takes a pattern of at most 1,000 characters here")
+    return time.strftime(pattern, *moment)
+
+
+def _collections(guard: Guard) -> Members:
+    return {
+        "namedtuple": namedtuple(guard),
+        "deque": deep_nesting.deque,
+        **{
+            kind.__name__: guard.builtins.add_facade(guard.hashing.function(kind), kind)
+            for kind in (Counter, collections.OrderedDict)
+        },
+        "defaultdict": guard.builtins.add_facade(_default_dict(guard), deep_nesting.defaultdict),
+        "UserDict": dict,
+        "UserList": list,
+    }
+
+
+def _pprint(guard: Guard) -> Members:
+    return {
+        "pprint": lambda value, **_options: guard.text.print(guard.text.repr(value)),
+        "pformat": guard.text.repr,
+    }
+
+
+def _warnings(guard: Guard) -> Members:
+    return {
+        "warn": lambda message, *_rest, **_options: guard.text.print(f"warning: {guard.text.show(message)}"),
+        "filterwarnings": _ignore,
+        "simplefilter": _ignore,
+    }
+
+
+def _traceback(guard: Guard) -> Members:
+    return {
+        "print_exc": lambda: guard.text.print(_current_error(guard)),
+        "format_exc": lambda: _current_error(guard),
+    }
+
+
+def _ignore(*_arguments: object, **_named: object) -> None:
+    """What has no meaning in a script."""
+
+
+def _current_error(guard: Guard) -> str:
+    error = sys.exception()
+    return "NoneType: None" if error is None else f"{type(error).__name__}: {guard.text.show(error)}"
+
+
+def _math(guard: Guard) -> Members:
+    bits = guard.operators.bits
+
+    def whole(value: Any) -> int:
+        return operator.index(value)
+
+    def factorial(number: Any) -> int:
+        number = whole(number)
+        bits(number * max(number, 1).bit_length() if number > 0 else 0)
+        return math.factorial(number)
+
+    def comb(n: Any, k: Any) -> int:
+        n, k = whole(n), whole(k)
+        bits(min(k, n - k) * max(n, 1).bit_length() if 0 <= k <= n else 0)
+        return math.comb(n, k)
+
+    def perm(n: Any, k: Any = None) -> int:
+        n = whole(n)
+        k = n if k is None else whole(k)
+        bits(k * max(n, 1).bit_length() if 0 <= k <= n else 0)
+        return math.perm(n, k)
+
+    def prod(items: Any, *, start: Any = 1) -> Any:
+        for item in guard.builtins.ticked(iter(items)):
+            start = guard.operators.multiply(start, item)
+        return start
+
+    return {
+        "factorial": factorial,
+        "comb": comb,
+        "perm": perm,
+        "prod": prod,
+        "gcd": math.gcd,
+        "lcm": _lcm(guard),
+        "isqrt": math.isqrt,
+    }
+
+
+def _lcm(guard: Guard) -> Callable[..., int]:
+    def lcm(*numbers: Any) -> int:
+        result = 1
+        for number in numbers:
+            number = operator.index(number)
+            guard.operators.bits(result.bit_length() + number.bit_length())
+            result = math.lcm(result, number)
+        return result
+
+    return lcm
+
+
+class _Chain(Facade):
+    """`itertools.chain`."""
+
+    __slots__ = ("guard",)
+
+    def __init__(self, guard: Guard) -> None:
+        _set_guard(self, guard)
+
+    def __call__(self, *items: Any) -> Iterator[Any]:
+        return self.from_iterable(items)
+
+    def from_iterable(self, items: Any) -> Iterator[Any]:
+        """`itertools.chain.from_iterable`."""
+        guard: Guard = _guard(self)
+        return guard.builtins.ticked(
+            itertools.chain.from_iterable(map(guard.iterated, guard.iterated(items)))
+        )
+
+
+_guard, _set_guard = hide(_Chain, "guard")
+
+
+def _itertools(guard: Guard) -> Members:
+    ticked, ticking = guard.builtins.ticked, guard.builtins.ticking
+
+    def plain(function: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
+        def call(*arguments: Any, **named: Any) -> Iterator[Any]:
+            return ticked(function(*arguments, **named))
+
+        return call
+
+    def filtering(function: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
+        def call(test: Any, items: Any) -> Iterator[Any]:
+            return ticked(function(test, ticked(iter(items))))
+
+        return call
+
+    def islice(items: Any, *bounds: Any) -> Iterator[Any]:
+        return ticked(itertools.islice(ticked(iter(items)), *bounds))
+
+    def compress(items: Any, selectors: Any) -> Iterator[Any]:
+        return ticked(itertools.compress(ticked(iter(items)), selectors))
+
+    def product(*items: Any, repeat: Any = 1) -> Iterator[Any]:
+        pools = [tuple(part) for part in items]
+        guard.operators.length(sum(map(len, pools)) * operator.index(repeat))
+        guard.operators.length(len(pools) * operator.index(repeat) * 1000, "product")
+        return ticked(itertools.product(*pools, repeat=operator.index(repeat)))
+
+    def tee(items: Any, n: Any = 2) -> tuple[Iterator[Any], ...]:
+        guard.operators.length(operator.index(n) * 10_000)
+        return tuple(ticked(part) for part in itertools.tee(items, operator.index(n)))
+
+    def groupby(items: Any, key: Any = None) -> Iterator[Any]:
+        made = ticking(key) or (lambda item: item)
+        keyed = itertools.groupby(ticked(iter(items)), lambda item: guard.hashing.key(made(item)))
+        for name, group in keyed:
+            yield name, ticked(group)
+
+    def chosen(function: Callable[..., Any]) -> Callable[..., Any]:
+        """C code makes room for all that is in one choice, whether or not there is a choice."""
+
+        def call(items: Any, r: Any = None, *rest: Any, **named: Any) -> Iterator[Any]:
+            for size in (r, *named.values()):
+                guard.operators.length(0 if size is None else operator.index(size))
+            counts = () if r is None else (operator.index(r), *rest)
+            return ticked(function(items, *counts, **{name: whole(part) for name, part in named.items()}))
+
+        return call
+
+    names = "accumulate count cycle pairwise repeat starmap zip_longest"
+    found = {name: getattr(itertools, name) for name in names.split() if hasattr(itertools, name)}
+    members: Members = {name: plain(function) for name, function in found.items()}
+    members |= {
+        name: filtering(getattr(itertools, name)) for name in ("dropwhile", "filterfalse", "takewhile")
+    }
+    choices = ("batched", "combinations", "combinations_with_replacement", "permutations")
+    members |= {name: chosen(getattr(itertools, name)) for name in choices if hasattr(itertools, name)}
+    members |= {"islice": islice, "compress": compress, "product": product, "tee": tee, "groupby": groupby}
+    drawing = {name: _drawing(guard, function) for name, function in members.items()}
+    return {**drawing, "chain": _Chain(guard)}
+
+
+def _drawing(guard: Guard, function: Any) -> Callable[..., Any]:
+    """A function that goes through its arguments while the script runs."""
+    return lambda *arguments, **named: function(*map(guard.iterated, arguments), **named)
+
+
+def _statistics(guard: Guard) -> Members:
+    """Functions that hash all values, or compute with fractions of any length."""
+
+    def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            arguments = tuple(map(look, arguments))
+            return function(*arguments, **{name: look(value) for name, value in named.items()})
+
+        return call
+
+    def look(values: Any) -> Any:
+        if not hasattr(type(values), "__iter__") or isinstance(values, str):
+            return values
+        values = guard.hashing.keys(values)
+        values = values if isinstance(values, list | tuple) else list(values)
+        long = sum(each.denominator.bit_length() for each in values if type(each) is Fraction)
+        guard.operators.bits(long)
+        return values
+
+    def quantiles(data: Any, *, n: Any = 4, method: Any = "exclusive") -> Any:
+        guard.operators.length(operator.index(n) * 100)
+        chosen: Any = method if type(method) is str else type(method).__name__  # an error shows it
+        return statistics.quantiles(look(data), n=operator.index(n), method=chosen)
+
+    members: Members = {name: raising(bounded(getattr(statistics, name))) for name in _OF_VALUES.split()}
+    return members | {"quantiles": raising(quantiles), "StatisticsError": StatisticsError}
+
+
+_OF_VALUES: Final = """correlation covariance fmean geometric_mean harmonic_mean linear_regression mean median
+    median_grouped median_high median_low mode multimode pstdev pvariance stdev variance"""
+
+
+def _default_dict(guard: Guard) -> Callable[..., Any]:
+    def defaultdict(factory: Any = None, *items: Any, **named: Any) -> Any:
+        return deep_nesting.defaultdict(factory, *map(guard.hashing.keys, items), **named)
+
+    return defaultdict
+
+
+def _json(guard: Guard) -> Members:
+    def dumps(
+        value: Any, *, indent: Any = None, default: Any = None, separators: Any = None, **options: Any
+    ) -> str:
+        indent = whole(indent)
+        if indent is not None and type(indent) not in (str, int):
+            raise TypeError("json.dumps(indent=…) takes a number or a text")
+        wide = len(indent) if type(indent) is str else indent or 0
+        if not -1 <= wide <= 8:
+            guard.meter.exceed("json.dumps(indent=…) is over the limit of 8", limit="format")
+        guard.operators.length(guard.operators.weight(value) * (1 + 4 * max(wide, 0)), "text")
+        for part in separators or ():
+            guard.operators.length(len(part) * 100_000, "text")
+        allowed: dict[str, Any] = {
+            name: bool(options.pop(name))
+            for name in ("sort_keys", "ensure_ascii", "allow_nan")
+            if name in options
+        }
+        if options:
+            raise TypeError(f"json.dumps() does not take {', '.join(options)} here")
+        convert = None if default is None else weighed(guard.builtins.ticking(default))
+        return json.dumps(value, indent=indent, default=convert, separators=separators, **allowed)
+
+    def weighed(default: Any) -> Callable[[Any], Any]:
+        """What a script gives for values that JSON has no form for, all of it together."""
+        total = 0
+
+        def convert(value: Any) -> Any:
+            nonlocal total
+            found = default(value)
+            total += guard.operators.weight(found)
+            guard.operators.length(total, "text")
+            return found
+
+        return convert
+
+    def loads(text: Any, *, object_hook: Any = None, object_pairs_hook: Any = None) -> Any:
+        if isinstance(text, str | bytes | bytearray):
+            guard.operators.length(len(text), "text")
+        return json.loads(text, object_hook=object_hook, object_pairs_hook=object_pairs_hook)
+
+    return {"dumps": dumps, "loads": raising(loads), "JSONDecodeError": JSONDecodeError}
+
+
+def _textwrap(guard: Guard) -> Members:
+    def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(text: Any, *arguments: Any, **named: Any) -> Any:
+            arguments, named = (
+                tuple(map(whole, arguments)),
+                {name: whole(part) for name, part in named.items()},
+            )
+            size = sum(len(part) for part in (text, *arguments, *named.values()) if isinstance(part, str))
+            widths = [int(part) for part in (*arguments, *named.values()) if isinstance(part, int)]
+            if size > _TEXT_LIMIT or any(width > _TEXT_LIMIT for width in widths):
+                guard.meter.exceed(f"textwrap takes at most {_TEXT_LIMIT:,} characters", limit="sequence")
+            tabs = text.count("\t") if isinstance(text, str) else 0
+            guard.operators.length(tabs * max(named.get("tabsize", 8), 0), "text")
+            prefixes = sum(len(part) for part in (*arguments, *named.values()) if isinstance(part, str))
+            guard.operators.length(prefixes * (len(text) if isinstance(text, str) else 0), "text")
+            return function(text, *arguments, **named)
+
+        return call
+
+    return {
+        name: bounded(getattr(textwrap, name)) for name in ("dedent", "fill", "indent", "shorten", "wrap")
+    }
+
+
+_ARRAY: Final = "append insert itemsize pop reverse tobytes tolist typecode"
+_ALLOWED: Final[dict[type, frozenset[str]]] = {
+    time.struct_time: frozenset(name for name in dir(time.struct_time) if name.startswith("tm_")),
+    type(hashlib.sha256()): frozenset({"hexdigest", "digest", "update", "name"}),
+    array.array: frozenset(_ARRAY.split()),
+    datetime.tzinfo: frozenset(),
+}
+"""Attributes that may be read of the library's values, by type."""
+
+_ABSTRACT: Final = """Callable Collection Container Generator Hashable ItemsView Iterable Iterator KeysView
+    Mapping MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView"""
+
+
+def _stand_ins(module: str, names: str) -> Members:
+    """Abstract classes, for `isinstance` alone."""
+    source = importlib.import_module(module)
+    return {name: stand_in(getattr(source, name)) for name in names.split()}
+
+
+_MODULES: Final[dict[str, Callable[[Guard], Members]]] = {
+    "contextlib": contextlib_members,
+    "datetime": datetime_members,
+    "math": _math,
+    "random": random_members,
+    "argparse": argparse_members,
+    "base64": base64_members,
+    "logging": logging_members,
+    "os": os_members,
+    "os.path": path_members,
+    "pathlib": pathlib_members,
+    "platform": platform_members,
+    "shutil": shutil_members,
+    "struct": struct_members,
+    "sys": sys_members,
+    "tempfile": tempfile_members,
+    "unicodedata": unicodedata_members,
+    "itertools": _itertools,
+    "functools": functools_members,
+    "collections": _collections,
+    "dataclasses": dataclasses_members,
+    "abc": lambda guard: {"abstractmethod": abstract(guard), "ABC": stand_in(abc.ABC)},
+    "enum": enum_members,
+    "json": _json,
+    "textwrap": _textwrap,
+    "typing": lambda _guard: typing_members(),
+    "statistics": _statistics,
+    "copy": copy_members,
+    "operator": operator_members,
+    "bisect": bisect_members,
+    "heapq": heapq_members,
+    "fractions": fractions_members,
+    "types": types_members,
+    "re": pattern_members,
+    "time": lambda _guard: {"strftime": _strftime},
+    "uuid": uuid_members,
+    "hashlib": lambda _guard: {"md5": hashlib.md5, "sha1": hashlib.sha1, "sha256": hashlib.sha256},
+    "numbers": lambda _guard: _stand_ins("numbers", "Complex Integral Number Rational Real"),
+    "collections.abc": lambda _guard: _stand_ins("collections.abc", _ABSTRACT),
+    "pprint": _pprint,
+    "warnings": _warnings,
+    "traceback": _traceback,
+    "__future__": lambda _guard: {},
+}
+"""What makes the guarded members of a module."""
+
+may_call_scripts(globals())

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`mathutils.kdtree` and `mathutils.bvhtree` for scripts: Blender's search trees, whose C code trusts what it is given.
+
+A KDTree that was not balanced after its last point, a BVHTree without faces and a face with a corner that no vertex
+has make Blender read memory that is not the tree's. So what a tree holds is noted here as it is made, and each
+function looks at the state and the indices first.
+"""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final
+
+from ..guard.seam import Guard
+from ..guard.values.plain import drawn
+
+__all__ = ("BVHTrees", "KDTrees")
+
+MOST_PAIRS: Final = 400_000_000
+"""Most pairs of faces that two trees may be compared in."""
+_EVERYWHERE: Final = 1e18
+_TAKES_NO_PART: Final = "this tree is not one that the script has made"
+
+
+@dataclass(slots=True)
+class _Points:
+    """What a KDTree holds. `tree` keeps it alive, so that its address stays its own."""
+
+    tree: Any
+    filled: int = 0
+    balanced: bool = False
+    searches: int = 0
+
+
+class KDTrees:
+    """The trees of points that one run has made."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._made: dict[int, _Points] = {}
+        self.kind: Any = importlib.import_module("mathutils.kdtree").KDTree
+
+    def maker(self) -> Callable[[Any], Any]:
+        """`KDTree` as a function."""
+
+        def KDTree(size: Any) -> Any:  # noqa: N802 - Blender's own name
+            size = operator.index(size)
+            self._guard.operators.length(size, "KDTree")
+            tree = self.kind(size)
+            self._made[id(tree)] = _Points(tree)
+            return tree
+
+        return KDTree
+
+    def methods(self) -> dict[str, Callable[..., Any]]:
+        """All that a script may do with a tree, as functions of the tree and the arguments."""
+        return {
+            each.__name__: each
+            for each in (self.insert, self.balance, self.find, self.find_n, self.find_range)
+        }
+
+    def insert(self, tree: Any, co: Any, index: Any) -> None:
+        """`tree.insert(co, index)`."""
+        points = self._changing(tree)
+        tree.insert(drawn(co), operator.index(index))
+        points.filled += 1
+        points.balanced = False
+
+    def balance(self, tree: Any) -> None:
+        """`tree.balance()`."""
+        points = self._changing(tree)
+        tree.balance()
+        points.balanced = True
+
+    def find(self, tree: Any, co: Any, filter: Any = None) -> Any:  # noqa: A002 - Blender's own name
+        """`tree.find(co, filter)`."""
+        points = self._searched(tree)
+        if filter is None:
+            return tree.find(drawn(co))
+        points.searches += 1
+        try:
+            return tree.find(drawn(co), filter=filter)
+        finally:
+            points.searches -= 1
+
+    def find_n(self, tree: Any, co: Any, n: Any) -> Any:
+        """`tree.find_n(co, n)`: Blender makes room for as many as are asked for."""
+        points = self._searched(tree)
+        return tree.find_n(drawn(co), min(operator.index(n), points.filled))
+
+    def find_range(self, tree: Any, co: Any, radius: Any) -> Any:
+        """`tree.find_range(co, radius)`."""
+        self._searched(tree)
+        return tree.find_range(drawn(co), float(radius))
+
+    def _points(self, tree: Any) -> _Points:
+        points = self._made.get(id(tree))
+        if points is None:
+            raise TypeError(_TAKES_NO_PART)
+        return points
+
+    def _changing(self, tree: Any) -> _Points:
+        points = self._points(tree)
+        if points.searches:
+            raise RuntimeError("KDTree: a filter may not change the tree that is searched")
+        return points
+
+    def _searched(self, tree: Any) -> _Points:
+        points = self._points(tree)
+        if not points.balanced:
+            raise RuntimeError("KDTree must be balanced before calling find")
+        return points
+
+
+@dataclass(frozen=True, slots=True)
+class _Faces:
+    tree: Any
+    count: int
+
+
+class BVHTrees:
+    """The trees of faces that one run has made."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._made: dict[int, _Faces] = {}
+        self.kind: Any = importlib.import_module("mathutils.bvhtree").BVHTree
+
+    def methods(self) -> dict[str, Callable[..., Any]]:
+        """All that a script may do with the class and with a tree, as functions of the arguments."""
+        makers = (self.FromPolygons, self.FromBMesh, self.FromObject)
+        searching = {name: self._search(name, nothing) for name, nothing in _NOTHING.items()}
+        return {each.__name__: each for each in (*makers, self.overlap)} | searching
+
+    def FromPolygons(self, vertices: Any, polygons: Any, **options: Any) -> Any:  # noqa: N802 - Blender's own name
+        """`BVHTree.FromPolygons(vertices, polygons, all_triangles=False, epsilon=0.0)`."""
+        vertices = drawn(vertices if isinstance(vertices, list | tuple) else list(vertices))
+        polygons = [tuple(drawn(polygon)) for polygon in polygons]
+        if not {int}.issuperset(map(type, chain.from_iterable(polygons))):
+            polygons = [tuple(map(operator.index, polygon)) for polygon in polygons]
+        _check_corners(polygons, len(vertices))
+        return self._counted(self.kind.FromPolygons(vertices, polygons, **options), len(polygons))
+
+    def FromBMesh(self, bm: Any, **options: Any) -> Any:  # noqa: N802 - Blender's own name
+        """`BVHTree.FromBMesh(bmesh, epsilon=0.0)`."""
+        count = len(bm.faces)  # of a BMesh that was freed this says so, which FromBMesh does not look at
+        return self._counted(self.kind.FromBMesh(bm, **options), count)
+
+    def FromObject(self, thing: Any, depsgraph: Any, **options: Any) -> Any:  # noqa: N802 - Blender's own name
+        """`BVHTree.FromObject(object, depsgraph, deform=True, cage=False, epsilon=0.0)`."""
+        tree = self.kind.FromObject(thing, depsgraph, **options)
+        count = len(getattr(thing.evaluated_get(depsgraph).data, "polygons", ()))
+        if not count or options.keys() - {"epsilon"}:
+            # Blender took the mesh of edit mode, or one of before some modifiers: the tree itself is asked
+            count = len(tree.find_nearest_range((0.0, 0.0, 0.0), _EVERYWHERE))
+        return self._counted(tree, count)
+
+    def overlap(self, tree: Any, other: Any) -> Any:
+        """`tree.overlap(other)`: where all faces meet, that is each with each other."""
+        pairs = self._count(tree) * self._count(other)
+        if pairs > MOST_PAIRS:
+            self._guard.meter.exceed(
+                f"overlap() of {pairs:,} pairs of faces is over the limit of {MOST_PAIRS:,}: "
+                "compare simpler meshes, or parts of them",
+                limit="work",
+            )
+        return tree.overlap(other) if pairs else []
+
+    def _search(self, name: str, nothing: Callable[[], Any]) -> Callable[..., Any]:
+        def search(tree: Any, *arguments: Any) -> Any:
+            if not self._count(tree):
+                return nothing()
+            return getattr(tree, name)(*map(drawn, arguments))
+
+        search.__name__ = search.__qualname__ = name
+        return search
+
+    def _counted(self, tree: Any, count: int) -> Any:
+        self._made[id(tree)] = _Faces(tree, count)
+        return tree
+
+    def _count(self, tree: Any) -> int:
+        faces = self._made.get(id(tree))
+        if faces is None:
+            raise TypeError(_TAKES_NO_PART)
+        return faces.count
+
+
+_NOTHING: Final[dict[str, Callable[[], Any]]] = {
+    "find_nearest": lambda: (None,) * 4,
+    "ray_cast": lambda: (None,) * 4,
+    "find_nearest_range": list,
+}
+"""What searching a tree finds that has no faces."""
+
+
+def _check_corners(polygons: Sequence[Sequence[Any]], vertices: int) -> None:
+    """Refuse faces that Blender would read other memory for."""
+    corners = list(chain.from_iterable(polygons))
+    if corners and not 0 <= min(corners) <= max(corners) < vertices:
+        raise IndexError(f"FromPolygons(): a corner is not below {vertices:,}, the number of vertices")
+    if min(map(len, polygons), default=3) < 3:
+        raise ValueError("FromPolygons(): a polygon has at least 3 corners")

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`sys` and `platform`: what a Blender that was started without arguments tells of itself, and a way to end."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from typing import Any, Final
+
+from ..guard.ending import EXIT
+from ..guard.seam import Guard
+from ..guard.values.text import Stream
+
+__all__ = ("platform_members", "sys_members")
+
+_RECURSION: Final = 1000
+
+
+def sys_members(guard: Guard) -> dict[str, object]:
+    """`sys`."""
+    guard.allowed[type(sys.version_info)] = frozenset({"major", "minor", "micro", "releaselevel", "serial"})
+    guard.allowed[type(sys.float_info)] = frozenset(name for name in dir(sys.float_info) if name[0] != "_")
+    guard.items |= {type(sys.version_info), type(sys.float_info)}
+    out = Stream(guard)
+    path: list[str] = []
+    return {
+        "argv": ["blender"],
+        "path": path,
+        "byteorder": sys.byteorder,
+        "executable": "",  # as Python says where it does not know it
+        "exit": EXIT,
+        "float_info": sys.float_info,
+        "getrecursionlimit": lambda: _RECURSION,
+        "maxsize": sys.maxsize,
+        "maxunicode": sys.maxunicode,
+        "platform": sys.platform,
+        "setrecursionlimit": _ignore,
+        "stderr": out,
+        "stdout": out,
+        "version": sys.version,
+        "version_info": sys.version_info,
+    }
+
+
+def platform_members(_guard: Guard) -> dict[str, object]:
+    """`platform`: the kind of system, as `sys.platform` says it, and the version of Python."""
+    return {
+        "system": platform.system,
+        "python_version": platform.python_version,
+        "python_implementation": platform.python_implementation,
+    }
+
+
+def _ignore(_limit: Any) -> None:
+    """A script's recursion has the limit that it has."""

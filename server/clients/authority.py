@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which Host and Origin headers name this server.
+
+A loopback port alone does not keep web pages out (DNS rebinding, cross-site WebSockets), so both headers are checked
+before the token. They are read by their grammar and compared as values; whatever the grammar does not have is refused.
+
+Sources: Host is `uri-host [":" port]` (RFC 9110, 7.2), whose parts are those of RFC 3986, 3.2.2 and 3.2.3; Origin is
+`scheme "://" host [":" port]` or `null` (RFC 6454, 7.1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from ipaddress import IPv6Address
+
+__all__ = ("Authority", "Names", "read_authority", "read_origin")
+
+#: `reg-name` (an IPv4 address is one, too) or `IP-literal`, then the port. An IPvFuture address names nobody yet.
+_AUTHORITY = re.compile(
+    r"(?:(?P<name>(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)|\[(?P<ipv6>[0-9A-Fa-f:.]+)\])"
+    r"(?::(?P<port>[0-9]{0,5}))?"
+)
+_ORIGIN = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>.*)", re.DOTALL)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """A host, in lower case, with brackets around an IPv6 address; `port` is None where none is given."""
+
+    host: str
+    port: int | None = None
+
+
+def read_authority(text: str) -> Authority | None:
+    """The authority that a text is, from its first to its last character, or None where it is none."""
+    found = _AUTHORITY.fullmatch(text)
+    if found is None:
+        return None
+    port = int(found["port"]) if found["port"] else None
+    if port is not None and port > 65535:
+        return None
+    if found["name"] is not None:
+        return Authority(found["name"].lower(), port)
+    try:
+        return Authority(f"[{IPv6Address(found['ipv6']).compressed}]", port)
+    except ValueError:
+        return None
+
+
+def read_origin(text: str) -> Authority | None:
+    """Where a page comes from, its port always given; None for what is no origin of HTTP, `null` among it."""
+    found = _ORIGIN.fullmatch(text)
+    port = _DEFAULT_PORTS.get(found["scheme"].lower()) if found else None
+    authority = read_authority(found["authority"]) if found else None
+    if port is None or authority is None:
+        return None
+    return authority if authority.port is not None else Authority(authority.host, port)
+
+
+class Names:
+    """The names of a server on `port`: those of the loopback address, that of `host` unless it is a wildcard, and the
+    `allowed` ones, each for any port or for the one that it is given with.
+
+    Raises ValueError for an allowed name that is no host name.
+    """
+
+    def __init__(self, port: int, host: str = "127.0.0.1", allowed: Collection[str] = ()) -> None:
+        own = () if host in ("", "0.0.0.0", "::") else (f"[{host}]" if ":" in host else host,)  # noqa: S104
+        self._with_port = {Authority(name, port) for name in _LOOPBACK}
+        for text in (*own, *allowed):
+            named = read_authority(text)
+            if named is None:
+                raise ValueError(
+                    f"{text!r} is no host name: write it as studio.local, studio.local:9876 or [fe80::1]"
+                )
+            self._with_port.add(Authority(named.host, port) if text in own else named)
+        self._any_port = {named.host for named in self._with_port if named.port is None}
+
+    def has(self, authority: Authority | None) -> bool:
+        """Whether this is one of them."""
+        return authority is not None and (authority in self._with_port or authority.host in self._any_port)

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One entry of a JSON file, put in and taken out as text: comments, order, spaces and trailing commas stay.
+
+Reads JSON with `//` and `/* */` comments and trailing commas, as VS Code, Zed and others write it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ("put", "read", "take")
+
+#: What may stand between two tokens; one sign: a mark, a string, or a number or word.
+_BLANK = re.compile(r"(?:[ \t\r\n\ufeff]|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_TOKEN = re.compile(r'[{}\[\]:,]|"(?:[^"\\\x00-\x1f]|\\.)*"|[^\s{}\[\]:,"/]+')
+_INDENT = "  "
+_DEEPEST = 200
+
+
+@dataclass(slots=True)
+class _Member:
+    """A member of an object: where its name and value stand, and the comma after it, None where there is none."""
+
+    name: str
+    start: int
+    value: _Value
+    comma: int | None = None
+
+
+@dataclass(slots=True)
+class _Value:
+    """A value, from its first to after its last letter. `members` is None for what is no object."""
+
+    start: int
+    end: int
+    data: Any
+    members: list[_Member] | None = None
+
+
+def read(text: str) -> Any:
+    """The data of a file; an empty one is an empty object. Raises ValueError that says in which line it is none."""
+    found = _parse(text)
+    return {} if found is None else found.data
+
+
+def put(text: str, path: tuple[str, ...], name: str, entry: object, *, listed: bool = False) -> str:
+    """The text with `entry` as the member `name` of the object at `path`, in the place of one that was there.
+
+    Raises ValueError where the file is no such JSON, or another value stands where an object should.
+    """
+    assert not listed, "no client keeps a list of servers in JSON"
+    root = _parse(text)
+    if root is None:
+        for part in reversed((*path, name)):
+            entry = {part: entry}
+        return json.dumps(entry, indent=_INDENT, ensure_ascii=False) + "\n"
+    holder, left = _descend(root, path)
+    for part in reversed((*left, name)[1:]):
+        entry = {part: entry}
+    key = (*left, name)[0]
+    there = _member(holder, key)
+    if there is None:
+        return _added(text, root, holder, key, entry)
+    shown = _shown(text, root, entry, _indent_at(text, there.start))
+    return text[: there.value.start] + shown + text[there.value.end :]
+
+
+def take(text: str, path: tuple[str, ...], name: str, *, listed: bool = False) -> str:
+    """The text without that member; the text itself where there is none. Raises ValueError as `put` does."""
+    assert not listed, "no client keeps a list of servers in JSON"
+    root = _parse(text)
+    if root is None:
+        return text
+    holder, left = _descend(root, path)
+    there = None if left else _member(holder, name)
+    if there is None:
+        return text
+    members = holder.members or []
+    before = members.index(there) - 1
+    end = there.value.end if there.comma is None else there.comma + 1
+    # From the end of what stands before it: the line's own beginning goes along, a comment after that stays.
+    start = len(text[: there.start].rstrip(" \t\r\n"))
+    if before >= 0 and there.comma is None:
+        comma = members[before].comma
+        assert comma is not None
+        return text[:comma] + text[comma + 1 : start] + text[end:]
+    if start == holder.start + 1 and not text[end : holder.end - 1].strip():
+        end = holder.end - 1  # nothing is left in it
+    return text[:start] + text[end:]
+
+
+def _descend(root: _Value, path: tuple[str, ...]) -> tuple[_Value, tuple[str, ...]]:
+    """The innermost object of `path` that is there, and what of the path is not."""
+    holder = root
+    for number, part in enumerate(("", *path)):
+        if number:
+            there = _member(holder, part)
+            if there is None:
+                return holder, path[number - 1 :]
+            holder = there.value
+        if holder.members is None:
+            where = f"“{part}”" if part else "the file"
+            raise ValueError(f"{where} should hold an object, and holds something else")
+    return holder, ()
+
+
+def _member(holder: _Value, name: str) -> _Member | None:
+    found = [member for member in holder.members or () if member.name == name]
+    if len(found) > 1:
+        raise ValueError(f"“{name}” stands in it {len(found)} times")
+    return found[0] if found else None
+
+
+def _added(text: str, root: _Value, holder: _Value, key: str, entry: object) -> str:
+    """The text with one more member at the end of an object."""
+    members = holder.members or []
+    close = holder.end - 1
+    if members and "\n" not in text[holder.start : holder.end]:  # it stands in one line, and stays there
+        last = members[-1].value.end if members[-1].comma is None else members[-1].comma
+        shown = f", {json.dumps(key, ensure_ascii=False)}: {json.dumps(entry, ensure_ascii=False)}"
+        return text[:last] + shown + text[last:]
+    line = "\r\n" if "\r\n" in text else "\n"
+    base = _indent_at(text, holder.start)
+    indent = _indent_at(text, members[-1].start) if _begins_line(text, members) else base + _unit(text, root)
+    shown = f"{json.dumps(key, ensure_ascii=False)}: {_shown(text, root, entry, indent)}"
+    end = len(text[:close].rstrip(" \t\r\n"))
+    after = text[end:] if "\n" in text[end:close] else line + base + text[close:]
+    if not members or members[-1].comma is not None:
+        return f"{text[:end]}{line}{indent}{shown}{after}"
+    last = members[-1].value.end
+    return f"{text[:last]},{text[last:end]}{line}{indent}{shown}{after}"
+
+
+def _begins_line(text: str, members: list[_Member]) -> bool:
+    return bool(members) and not text[: members[-1].start].rpartition("\n")[2].strip()
+
+
+def _indent_at(text: str, position: int) -> str:
+    """What the line of this position begins with."""
+    line = text[:position].rpartition("\n")[2].lstrip("\ufeff")
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unit(text: str, root: _Value) -> str:
+    """By how much the file indents."""
+    return (_indent_at(text, root.members[0].start) if root.members else "") or _INDENT
+
+
+def _shown(text: str, root: _Value, value: object, indent: str) -> str:
+    lines = json.dumps(value, indent=_unit(text, root), ensure_ascii=False).splitlines()
+    return (("\r\n" if "\r\n" in text else "\n") + indent).join(lines)
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+def _parse(text: str) -> _Value | None:
+    """The file's value with the places of everything, None for a file without any."""
+    start = _after_blank(text, 0)
+    if start == len(text):
+        return None
+    value = _value(text, start, 0)
+    rest = _after_blank(text, value.end)
+    if rest != len(text):
+        raise _wrong(text, rest)
+    return value
+
+
+def _after_blank(text: str, position: int) -> int:
+    found = _BLANK.match(text, position)
+    return found.end() if found else position
+
+
+def _sign(text: str, position: int) -> tuple[str, int]:
+    """The next sign and where it starts."""
+    start = _after_blank(text, position)
+    found = _TOKEN.match(text, start)
+    if found is None:
+        raise _wrong(text, start)
+    return found[0], start
+
+
+def _value(text: str, position: int, depth: int) -> _Value:
+    sign, start = _sign(text, position)
+    if depth > _DEEPEST:
+        raise ValueError(f"it is nested deeper than {_DEEPEST} levels")
+    if sign == "{":
+        return _object(text, start, depth)
+    if sign == "[":
+        return _array(text, start, depth)
+    return _Value(start, start + len(sign), _plain(text, sign, start))
+
+
+def _plain(text: str, sign: str, start: int) -> Any:
+    try:
+        return json.loads(sign)
+    except ValueError:
+        raise _wrong(text, start) from None
+
+
+def _object(text: str, start: int, depth: int) -> _Value:
+    members: list[_Member] = []
+    position = start + 1
+    while True:
+        sign, at = _sign(text, position)
+        if sign == "}" and (not members or members[-1].comma is not None):
+            break
+        if not sign.startswith('"') or (members and members[-1].comma is None):
+            raise _wrong(text, at)
+        name = _plain(text, sign, at)
+        colon, where = _sign(text, at + len(sign))
+        if colon != ":":
+            raise _wrong(text, where)
+        value = _value(text, where + 1, depth + 1)
+        members.append(_Member(name, at, value))
+        sign, position = _sign(text, value.end)
+        if sign == "}":
+            at = position
+            break
+        if sign != ",":
+            raise _wrong(text, position)
+        members[-1].comma = position
+        position += 1
+    return _Value(start, at + 1, {member.name: member.value.data for member in members}, members)
+
+
+def _array(text: str, start: int, depth: int) -> _Value:
+    items: list[Any] = []
+    position = start + 1
+    while True:
+        sign, at = _sign(text, position)
+        if sign == "]":
+            return _Value(start, at + 1, items)
+        item = _value(text, at, depth + 1)
+        items.append(item.data)
+        sign, at = _sign(text, item.end)
+        if sign == "]":
+            return _Value(start, at + 1, items)
+        if sign != ",":
+            raise _wrong(text, at)
+        position = at + 1
+
+
+def _wrong(text: str, position: int) -> ValueError:
+    line = text.count("\n", 0, position) + 1
+    return ValueError(f"line {line} is not JSON")

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clients' files in the results of tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..files.client_files import ClientFile
+from .mcp import content
+
+__all__ = ("link",)
+
+
+def link(file: ClientFile) -> dict[str, Any]:
+    """A link to a file, for a tool's result."""
+    return content.resource_link(file.uri, file.name, mimeType=file.mime_type, size=file.size)

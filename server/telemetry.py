@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sends traces of requests to the OpenTelemetry collector that the user names; without one, none are kept."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ..base import tracing
+from ..base.otlp import Counts, Exporter
+from ..base.settings import header_fields
+
+if TYPE_CHECKING:
+    from ..base.settings import Settings
+
+__all__ = ("counts", "start", "stop", "traces_url")
+
+#: Seconds that one message may take.
+_SECONDS = 10.0
+_MOST_ANSWER = 1 << 20
+_PATH = "/v1/traces"
+
+_exporter: Exporter | None = None
+
+
+def start(chosen: Settings, version: str, instance_id: str) -> None:
+    """Collect spans and send them to `chosen.otlp_endpoint`, if there is one."""
+    global _exporter
+    stop()
+    if chosen.otlp_endpoint is None:
+        return
+    resource: Mapping[str, tracing.Attribute] = {
+        "service.name": "mcp_bridge",
+        "service.version": version,
+        "service.instance.id": instance_id,
+        "process.pid": os.getpid(),
+        "telemetry.sdk.name": "mcp_bridge",
+        "telemetry.sdk.language": "python",
+    }
+    _exporter = Exporter(_sender(chosen.otlp_endpoint, chosen.otlp_headers), resource)
+    tracing.collect(_exporter.add)
+
+
+def stop() -> None:
+    """Send what is left, within a few seconds, and collect no more. Harmless when nothing is collected."""
+    global _exporter
+    exporter, _exporter = _exporter, None
+    tracing.collect(None)
+    if exporter is not None:
+        exporter.close()
+
+
+def counts() -> Counts:
+    """What became of spans, since the bridge was started."""
+    return Counts() if _exporter is None else _exporter.counts
+
+
+def traces_url(endpoint: str) -> str:
+    """Where traces go: the path of OTLP/HTTP below the endpoint, unless that has it already."""
+    base = endpoint.rstrip("/")
+    return base if base.endswith(_PATH) else base + _PATH
+
+
+def _sender(endpoint: str, headers: str | None) -> Any:
+    url, extra = traces_url(endpoint), header_fields(headers or "")
+
+    def send(body: bytes, broken_off: threading.Event) -> int:
+        # HTTP and TLS are loaded by the first message, in its own thread: they would make the bridge start later.
+        from ..importers import download
+
+        answer = download.request(
+            _site(url),
+            url,
+            credentials=extra,
+            headers={"Content-Type": "application/json"},
+            body=body,
+            method="POST",
+            cancelled=broken_off,
+            seconds=_SECONDS,
+            most=_MOST_ANSWER,
+        )
+        return _rejected(answer.data)
+
+    return send
+
+
+def _site(url: str) -> Any:
+    """The collector as a place that the one way out to the network leads to: the user's own choice, like a mirror."""
+    from ..importers.download import Site
+    from ..importers.identity import COLLECTOR, THIS_COMPUTER
+
+    @dataclass(frozen=True, slots=True)
+    class Collector(Site):
+        @property
+        def base(self) -> str:
+            return url.rpartition("/")[0]
+
+    service = THIS_COMPUTER if _is_loopback(urlsplit(url).hostname or "") else COLLECTOR
+    return Collector(service, "The OpenTelemetry collector", "", "", ())
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _rejected(answer: bytes) -> int:
+    """How many spans the collector says that it did not take."""
+    try:
+        return int(json.loads(answer or b"{}")["partialSuccess"]["rejectedSpans"])
+    except (ValueError, KeyError, TypeError):
+        return 0

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pictures in results: within what a client can carry, as a link above that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base.errors import LimitExceeded
+from ...files.client_files import store
+from ...scene.picture import Format
+from ..file_links import link
+from ..mcp import content
+from ..mcp.context import RequestContext
+
+__all__ = ("MOST_BYTES", "picture_block")
+
+#: A larger picture goes as a link: clients paste what they get into a prompt, a third longer in base64.
+MOST_BYTES = 512 * 1024
+
+
+def picture_block(
+    context: RequestContext, data: bytes, picture_format: Format, *, name: str = "picture"
+) -> dict[str, Any]:
+    """The picture itself, or a link to the client's own copy of one that is too large.
+
+    Raises LimitExceeded where it is too large and the client's place for files is full.
+    """
+    mime_type = f"image/{picture_format}"
+    if len(data) <= MOST_BYTES:
+        return content.image(data, mime_type)
+    ending = "jpg" if picture_format == "jpeg" else picture_format
+    try:
+        return link(store.keep(context.client.id, f"{name}.{ending}", data))
+    except LimitExceeded as error:
+        error.add_note("Ask for a smaller max_size, or for the format jpeg.")
+        raise

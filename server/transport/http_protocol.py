@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An HTTP connection: uvicorn's, which reads in turn with the others, and whose head may take only so long."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+if TYPE_CHECKING:
+    import h11
+
+    from .shares import Held
+    from .turns import Turns
+
+__all__ = ("HttpProtocol", "Shared")
+
+#: A connection that has not sent a whole request head by then is dropped, in seconds.
+HEAD_SECONDS = 10.0
+#: So many bytes are read at once. A body may come in many small pieces, which take long, or in few: that is tried. What
+#: is no body is read in the least portions, so that one turn holds few requests.
+LEAST_PORTION, LARGEST_PORTION = 1024, 64 * 1024
+#: What comes at once and has no more bytes is read at once.
+LIGHT_BYTES = 2048
+_LIGHT_PORTIONS = 3
+_END_OF_HEAD = b"\r\n\r\n"
+#: A portion that took less, in seconds, is followed by one of twice its size.
+QUICK_S = 0.0003
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What a connection shares with all others. `most`: how many may be open, idle ones among them."""
+
+    turns: Turns
+    held: Held
+    most: int
+
+
+class HttpProtocol(H11Protocol):
+    """One connection."""
+
+    def __init__(self, shared: Shared, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._shared = shared
+        self._arrived = bytearray()
+        self._portion = LEAST_PORTION
+        self._unread = 0
+        self._head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override, unused-ignore]
+        super().connection_made(transport)
+        if len(self.connections) > self._shared.most:
+            transport.abort()
+            return
+        self.flow = _Flow(self)
+        # The app drops a client that doesn't read: closing would wait for it to read.
+        self.app_state = {
+            **self.app_state,
+            "abort": transport.abort,
+            "turns": self._shared.turns,
+            "held": self._shared.held,
+        }
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._head_is_late)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came: at once if it is little, as most requests are, else in turn."""
+        self._arrived += data
+        turns = self._shared.turns
+        if len(self._arrived) <= LIGHT_BYTES and not turns.waits(self):
+            turns.seen(self)
+            for _ in range(_LIGHT_PORTIONS):
+                if self._may_read:
+                    self._read_portion()
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Read on as soon as it is this connection's turn, and take more from the socket when nothing is left."""
+        if self._may_read:
+            self._shared.turns.wait(self, self._turn)
+        if self._arrived or self.flow.read_paused:
+            self.transport.pause_reading()
+        elif not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def _turn(self) -> bool:
+        if self._may_read:
+            self._read_portion()
+        if self._may_read:
+            return True
+        self.go_on()
+        return False
+
+    @property
+    def _may_read(self) -> bool:
+        """Whether there is something to read, and the request before it, whose whole body has come, was answered."""
+        answering = self.cycle is not None and not (self.cycle.response_complete or self.cycle.more_body)
+        return bool(self._arrived) and not self.flow.read_paused and not answering
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self.go_on()
+
+    def _read_portion(self) -> None:
+        end = self._arrived.find(_END_OF_HEAD, 0, self._portion)
+        size = self._portion if self._in_body or end < 0 else end + len(_END_OF_HEAD)
+        portion = bytes(self._arrived[:size])
+        del self._arrived[:size]
+        begin = self.loop.time()
+        super().data_received(portion)
+        quick = self.loop.time() - begin < QUICK_S
+        self._portion = min(self._portion * 2, LARGEST_PORTION) if quick and self._in_body else LEAST_PORTION
+        if self.transport.is_closing():
+            self._arrived.clear()
+
+    @property
+    def _in_body(self) -> bool:
+        return self.cycle is not None and self.cycle.more_body
+
+    def _head_is_late(self) -> None:
+        if self.scope is None:
+            self.transport.abort()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Nothing was asked for a while. What the client has not read by then, it won't read."""
+        unread, self._unread = self._unread, self.transport.get_write_buffer_size()
+        if self._unread and self._unread != unread:
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+        elif self._unread:
+            self.transport.abort()
+        else:
+            super().timeout_keep_alive_handler()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        # From here on the connection is another protocol's, which this one must not outlive.
+        self._leave()
+        super().handle_websocket_upgrade(event)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._leave()
+        super().connection_lost(exc)
+
+    def _leave(self) -> None:
+        self._arrived.clear()
+        self._shared.turns.leave(self)
+        if self._head_timer:
+            self._head_timer.cancel()
+
+
+class _Flow(FlowControl):
+    """uvicorn's word that the app has enough of a body is one of two reasons not to read on."""
+
+    def __init__(self, protocol: HttpProtocol) -> None:
+        super().__init__(protocol.transport)
+        self._protocol = protocol
+
+    def pause_reading(self) -> None:
+        self.read_paused = True
+        self._protocol.transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if self.read_paused:
+            self.read_paused = False
+            self._protocol.go_on()

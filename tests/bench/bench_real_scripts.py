@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Real scripts of other people: how many run in the sandbox with the same scene at the end, and what that costs.
+
+`support/real_scripts.py` says where they are. Each is run on the Blender that its list names: those of the newer ones
+by a second process. MCP_BRIDGE_REAL_IDS="0012 0345" runs these alone. Writes build/real_scripts.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import bpy
+
+import extension
+from blenders import BUILD, CACHE, MATRIX, ROOT
+from support import real_scripts
+from support.bench import Row, percentile
+from support.real_scripts import Compared, Script
+
+_RESULT: Final = BUILD / "real_scripts.json"
+_PART: Final = "MCP_BRIDGE_REAL_PART"
+"""Environment variable for the second process: where it writes its results."""
+_SLOW_S: Final = 0.03
+
+
+def rows() -> Iterator[Row]:
+    chosen = os.environ.get("MCP_BRIDGE_REAL_IDS", "").split()
+    listed = [each for each in real_scripts.scripts() if not chosen or each.id in chosen]
+    if not listed:
+        print(f"  skipped: there are no scripts in {real_scripts.FOLDER}")
+        return
+    here = [each for each in listed if each.blender == bpy.app.version_string.split()[0]]
+    if part := os.environ.get(_PART):
+        _write(Path(part), _run(here))
+        return
+    others = {each.blender for each in listed if each not in here}
+    parts = {version: _begin(version, BUILD / f"real_{version}.json") for version in sorted(others)}
+    results = _run(here)
+    for version, (process, path) in parts.items():
+        if process.wait() != 0:
+            print(f"  those for Blender {version} could not be run")
+            continue
+        results += [Compared(**each) for each in json.loads(path.read_text("utf-8"))]
+    _write(_RESULT, results)
+    _print(results)
+    yield from _figures(results)
+
+
+def _begin(version: str, path: Path) -> tuple[subprocess.Popen[bytes], Path]:
+    """Run this benchmark on another Blender, at the same time."""
+    blender = next(each for each in MATRIX if each.version == version)
+    python = CACHE / f"bpy-{blender.version}" / "bin" / "python"
+    user = BUILD / f"bpy-{blender.version}" / "user"
+    extension.install(extension.build(), user, blender=[python])
+    env = os.environ | {_PART: str(path), "BLENDER_USER_RESOURCES": str(user)}
+    return subprocess.Popen([python, ROOT / "tools" / "bench.py", "real"], env=env), path
+
+
+def _run(listed: Iterable[Script]) -> list[Compared]:
+    real_scripts.warm_up()
+    results = []
+    for script in listed:
+        began = time.monotonic()
+        results.append(real_scripts.compare(script))
+        found = results[-1]
+        print(
+            f"  {found.id} {found.scope:<8}{found.outcome:<15}{time.monotonic() - began:6.1f} s  {found.message[:150]}",
+            file=sys.stderr, flush=True,
+        )  # fmt: skip
+    return results
+
+
+def _write(path: Path, results: list[Compared]) -> None:
+    path.write_text(json.dumps([asdict(each) for each in results], indent=1) + "\n", encoding="utf-8")
+
+
+def _print(results: list[Compared]) -> None:
+    counts = Counter((each.outcome, each.scope) for each in results)
+    print(f"  {'':<16}{'inside':>8}{'outside':>8}")
+    for outcome in sorted({each.outcome for each in results}):
+        print(f"  {outcome:<16}{counts[outcome, 'inside']:>8}{counts[outcome, 'outside']:>8}")
+
+
+def _figures(results: list[Compared]) -> Iterator[Row]:
+    measured = [each for each in results if each.outcome != "no plain run"]
+    inside = [each for each in measured if each.scope == "inside"]
+    for name, among, target in (
+        ("inside Blender's data", inside, "≥ 97"),
+        ("all", measured, "≥ 75"),
+    ):
+        if among:
+            same = sum(each.outcome == "same" for each in among)
+            yield Row(f"{len(among)} real scripts, {name}: run", 100 * same / len(among), "%", target)
+    different = sum(each.outcome == "DIFFERENT" for each in measured)
+    yield Row("with another scene at the end", different, "scripts", "0")
+    ratios = sorted(
+        each.sandbox_s / each.plain_s for each in measured if each.outcome == "same" and each.plain_s >= _SLOW_S
+    )  # fmt: skip
+    if ratios:
+        about = f"{len(ratios)} scripts above {_SLOW_S * 1000:g} ms"
+        yield Row(f"cost, {about}, geometric mean", statistics.geometric_mean(ratios), "× exec", "≤ 1.5")
+        yield Row(f"cost, {about}, p90", percentile(ratios, 0.9), "× exec", "≤ 2.5")
+        yield Row(f"cost, {about}, worst", ratios[-1], "× exec", "≤ 5")
+
+
+def summary(path: Path = _RESULT) -> list[dict[str, Any]]:
+    """The results of the last run."""
+    return json.loads(path.read_text("utf-8"))

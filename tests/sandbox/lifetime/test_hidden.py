@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a script holds while modes change: it works as in plain Blender or says that it is gone, and is never empty."""
+
+from __future__ import annotations
+
+import faulthandler
+import re
+import resource
+import signal
+from typing import Any
+
+import bpy
+import pytest
+from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute, namespace
+
+from support import fork, references
+from support.scripts import result
+
+pytestmark = pytest.mark.usefixtures("fresh_file")
+
+_GREASE_PENCIL = "gpencil_add" if bpy.app.version < (4, 3) else "grease_pencil_add"
+#: How an object of each kind is made, and the modes that it has.
+_OBJECTS = {
+    "mesh": (
+        "bpy.ops.mesh.primitive_cube_add()\no = bpy.context.object\no.shape_key_add(name='a')\n"
+        "o.vertex_groups.new(name='g').add([0, 1], 1, 'ADD')\no.modifiers.new('b', 'BEVEL')\n",
+        "EDIT SCULPT VERTEX_PAINT WEIGHT_PAINT TEXTURE_PAINT",
+    ),
+    "curve": (
+        "bpy.ops.curve.primitive_bezier_curve_add()\nbpy.context.object.shape_key_add(name='a')\n"
+        "bpy.context.object.data.splines.new('POLY')\n",
+        "EDIT",
+    ),
+    "path": ("bpy.ops.curve.primitive_nurbs_path_add()\n", "EDIT"),
+    "surface": ("bpy.ops.surface.primitive_nurbs_surface_sphere_add()\n", "EDIT"),
+    "text": ("bpy.ops.object.text_add()\n", "EDIT"),
+    "metaball": ("bpy.ops.object.metaball_add()\n", "EDIT"),
+    "lattice": ("bpy.ops.object.add(type='LATTICE')\nbpy.context.object.shape_key_add(name='a')\n", "EDIT"),
+    "armature": (
+        "bpy.ops.object.armature_add()\nbpy.context.object.pose.bones[0].constraints.new('IK')\n", "EDIT POSE"
+    ),
+    "grease pencil": (f"bpy.ops.object.{_GREASE_PENCIL}(type='MONKEY')\n", "EDIT EDIT_GPENCIL SCULPT_GPENCIL"),
+    "hair": ("bpy.ops.object.curves_random_add()\n", "EDIT SCULPT_CURVES"),
+}  # fmt: skip
+_CASES = [(kind, mode) for kind, (_make, modes) in _OBJECTS.items() for mode in modes.split()]
+_LISTING = (
+    references.GATHER
+    + """
+MAKE
+o = bpy.context.object
+def find():
+    held = []
+    for block in (o, o.data, getattr(o.data, "shape_keys", None)):
+        if block is not None:
+            gather(block, held)
+    return [each for each in held if isinstance(each, bpy.types.bpy_prop_collection)]
+collections = find()
+def say(each):
+    try:
+        return [len(each), sum(1 for _item in each)]
+    except ReferenceError:
+        return "gone"
+before = [say(each) for each in collections]
+#NOTE
+STEPS
+if bpy.context.mode == "OBJECT" and "EDIT" not in "LEFT":
+    raise RuntimeError("no such mode")
+"""
+)
+_AGAIN = """
+after = [say(each) for each in collections]
+found = find()
+def lives(each):
+    try:
+        return each in found
+    except ReferenceError:
+        return False
+result = [before, after, [lives(each) for each in collections]]
+"""
+_STEPS = {
+    "entered": "bpy.ops.object.mode_set(mode='MODE')\n",
+    "left": "bpy.ops.object.mode_set(mode='MODE')\nbpy.ops.object.mode_set(mode='OBJECT')\n#LEFT EDIT\n",
+}
+
+
+_MEMORY = 4 << 30
+
+
+def _names() -> dict[str, tuple[str, ...]]:
+    """What is read of each struct: the weights of a vertex are objects of ours in the sandbox."""
+    return {
+        struct: tuple(name for name in names if name != "groups")
+        for struct, names in references.names().items()
+    }
+
+
+def _listing(kind: str, mode: str, steps: str) -> str:
+    code = _LISTING.replace("MAKE", _OBJECTS[kind][0]).replace("STEPS", _STEPS[steps].replace("MODE", mode))
+    return code.replace('"LEFT"', '"EDIT"' if steps == "left" else '""')
+
+
+def _alone(say: Any, each: Any) -> Any:
+    for crash in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS):
+        signal.signal(crash, signal.SIG_DFL)
+    return say(each), _quoted(each)
+
+
+def _quoted(each: Any) -> list[str]:
+    """Names on the way to a collection: others than before are read in freed memory."""
+    return re.findall(r"""['"]([^'"]*)['"]""", repr(each))
+
+
+def _items(each: Any) -> tuple[str, list[int]]:
+    """Where a collection lies, and where its items lie: those that are found anew lie in memory that is not freed."""
+    return repr(each), [item.as_pointer() for item in each if isinstance(item, bpy.types.bpy_struct)]
+
+
+def _is_found(each: Any, there: list[tuple[str, list[int]]]) -> bool:
+    """Whether what a script holds lies where it is found anew; asked in a fork of its own, which may crash."""
+    try:
+        return fork.run(_items, each, timeout=5.0) in there
+    except (fork.Died, fork.TimedOut, SystemError):
+        return False
+
+
+def _found(find: Any) -> list[tuple[str, list[int]]]:
+    """What a script finds when it looks again; in a fork, since looking at the layers of a mesh may make some."""
+    return [_items(each) for each in find()]
+
+
+def _in_plain(code: str) -> Any:
+    """What plain Blender says before and after: each collection is asked in a fork of its own, which may crash."""
+    faulthandler.cancel_dump_traceback_later()  # a fork of this fork would wait for its thread
+    fork.overwrite_freed()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    names: dict[str, Any] = {"NAMES": _names(), "quoted": [], "note": _quoted}
+    try:
+        exec(code.replace("#NOTE", "quoted = [note(each) for each in collections]"), names)
+    except (RuntimeError, TypeError):
+        return None
+    there = fork.run(_found, names["find"])
+    after = []
+    for each, quoted in zip(names["collections"], names["quoted"], strict=True):
+        try:
+            said, now = fork.run(_alone, names["say"], each, timeout=5.0)
+            after.append((said if now == quoted else "garbage", _is_found(each, there)))
+        except (fork.Died, fork.TimedOut, SystemError):
+            after.append(("crash", False))
+    return names["before"], after
+
+
+def _in_sandbox(code: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    fork.overwrite_freed()
+    execute._rate.clear()
+    build = namespace.build_namespace
+    given = {"NAMES": _names()}
+    monkeypatch.setattr(namespace, "build_namespace", lambda *arguments: build(*arguments) | given)
+    return result(f"{code}{_AGAIN}")
+
+
+@pytest.mark.parametrize("steps", _STEPS)
+@pytest.mark.parametrize(("kind", "mode"), _CASES)
+def test_collections_work_as_in_plain_blender_or_say_that_they_are_gone(
+    kind: str, mode: str, steps: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = _listing(kind, mode, steps)
+    plain = fork.run(_in_plain, code)
+    if plain is None:
+        pytest.skip(f"this Blender has no mode {mode} for a {kind}")
+    before, after, kept = fork.run(_in_sandbox, code, monkeypatch)
+    assert before == plain[0]
+    for was, (there, found), here, lives in zip(plain[0], plain[1], after, kept, strict=True):
+        # Freed memory may read as before, by chance: `found` and `lives` say that it was not freed.
+        good = found and there == was and there != [0, 0] and steps == "entered"
+        right = (
+            here == there
+            if good
+            else there == "garbage" or here in ("gone", there) or (lives and here == was)
+        )
+        assert right, (was, there, found, here, lives)
+
+
+_CURVE = "bpy.ops.curve.primitive_bezier_curve_add()\no = bpy.context.object\ns = o.data.splines[0]\n"
+_HELD = f"{_CURVE}p = s.bezier_points\nx = p[1]\nbpy.ops.object.mode_set(mode='EDIT')\n"
+
+
+def test_points_of_a_spline_stay_good_in_edit_mode() -> None:
+    assert result(
+        f"{_HELD}bpy.ops.curve.select_all(action='SELECT')\nbpy.ops.curve.subdivide(number_cuts=3)\n"
+        "bpy.ops.transform.translate(value=(0, 0, 5))\nx.handle_left_type = 'VECTOR'\n"
+        "result = [len(p), [q.co.x for q in p], x.co.z, len(o.data.splines[0].bezier_points), s.resolution_u]"
+    ) == [2, [-1.0, 1.0], 0.0, 5, 12]
+
+
+@pytest.mark.parametrize(
+    "free",
+    [
+        "bpy.ops.object.mode_set(mode='OBJECT')",
+        "bpy.ops.object.editmode_toggle()",
+        "o.update_from_editmode()",
+        "s.type = 'POLY'",
+        "bpy.data.objects.remove(o)\nbpy.data.curves.remove(bpy.data.curves[0])",
+        "o.data.splines.clear()",
+        "bpy.ops.object.mode_set(mode='OBJECT')\nbpy.ops.object.mode_set(mode='EDIT')",
+    ],
+)
+@pytest.mark.parametrize("use", ["len(p)", "x.co", "x.co = 1, 2, 3", "p.add(1)", "s.use_cyclic_u = True"])
+def test_what_edit_mode_hides_goes_with_what_may_free_it(free: str, use: str) -> None:
+    def run() -> str:
+        fork.overwrite_freed()
+        try:
+            result(f"{_HELD}{free}\n{use}")
+        except HandlerError as error:
+            return f"{type(error.original).__name__}: {error}"
+        return "nothing"
+
+    assert "ReferenceError" in fork.run(run)

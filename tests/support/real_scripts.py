@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs a real script in plain Blender and in the sandbox, each in a fork, and compares the scenes at the end.
+
+The scripts are other people's and stand in no checkout: the folder that MCP_BRIDGE_REAL_SCRIPTS names, or
+`~/.cache/mcp-bridge/real_scripts`, holds `scripts.tsv` (its columns `id`, `blender` and `scope` are read) and a file
+`<id>.py` of each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import ctypes
+import hashlib
+import io
+import os
+import pickle
+import random
+import resource
+import sys
+import tempfile
+import time
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import bpy
+from bl_ext.user_default.mcp_bridge.base.errors import (
+    BridgeError,
+    HandlerError,
+    LimitExceeded,
+    NeedsRehearsal,
+)
+from bl_ext.user_default.mcp_bridge.sandbox.guard.measured import Measured
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
+
+from support import digest, fork
+
+__all__ = ("FOLDER", "Compared", "Script", "compare", "scripts", "warm_up")
+
+FOLDER: Final = Path(
+    os.environ.get("MCP_BRIDGE_REAL_SCRIPTS")
+    or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mcp-bridge" / "real_scripts"
+)
+_TIMEOUT_S: Final = 150.0
+_SLOW_S: Final = 0.03
+_WORTH_TIMING_S: Final = 10.0
+_SEED: Final = 7
+_MEMORY_BYTES: Final = 6 << 30
+_UNREHEARSED: Final = "unrehearsed"
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One real script. `scope`: "inside", or "outside" where it does more than work on Blender's data."""
+
+    id: str
+    blender: str
+    scope: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What became of a script in the sandbox.
+
+    `outcome`: same, DIFFERENT, refused before, refused, limit, own error, crash, or "no plain run" where plain Blender
+    does not run it. `message` has the refusal, or where the scenes differ. `plain_s` and `sandbox_s` are seconds.
+    """
+
+    id: str
+    scope: str
+    outcome: str
+    message: str
+    plain_s: float
+    sandbox_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    error: str
+    message: str
+    seconds: float
+    digest: dict[str, str]
+    growth: dict[str, float] = field(default_factory=dict)
+
+
+def scripts() -> list[Script]:
+    """The scripts in the folder, of all Blenders; none where there is no folder."""
+    table = FOLDER / "scripts.tsv"
+    if not table.exists():
+        return []
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    found = [(row, FOLDER / f"{row['id']}.py") for row in rows]
+    return [
+        Script(row["id"], row["blender"], row["scope"], path.read_text("utf-8"))
+        for row, path in found
+        if path.exists()
+    ]
+
+
+def warm_up() -> None:
+    """What the first script of a session pays for belongs to none of those that are measured."""
+    _start()
+    execute.execute_blender_code(
+        {"code": "import bpy, bmesh, math, random\nbpy.ops.mesh.primitive_cube_add()"}
+    )
+    _start()
+
+
+def _plain_runs(script: Script) -> list[_Run]:
+    """Three plain runs. Their digests are kept, since nothing of ours changes them; times belong to this run."""
+    kept = FOLDER / "plain" / f"{script.id}-{bpy.app.version_string.split()[0]}.pickle"
+    key = _hash(
+        b"".join([script.code.encode(), *(Path(each).read_bytes() for each in (digest.__file__, __file__))])
+    )
+    if kept.exists():
+        found, runs = pickle.loads(kept.read_bytes())
+        if found == key:
+            again = _SLOW_S <= runs[0].seconds <= _WORTH_TIMING_S
+            return (
+                [replace(runs[0], seconds=_forked(_plain, script.code).seconds), *runs[1:]] if again else runs
+            )
+    runs = [_forked(_plain, script.code) for _ in range(3)]
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_bytes(pickle.dumps((key, runs)))
+    return runs
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def compare(script: Script) -> Compared:
+    """Run `script` thrice plain and once in the sandbox. What differs between the plain runs is chance."""
+    plain = _plain_runs(script)
+    failed = next((run for run in plain if run.error), None)
+    if failed is not None:
+        return _compared(script, "no plain run", f"{failed.error}: {failed.message}", plain[0], failed)
+    run = _forked(_sandbox, script.code)
+    if run.error == _UNREHEARSED:
+        rehearsal = _forked(partial(_sandbox, growth=Measured(rehearses=True)), script.code)
+        measured = Measured(estimates=rehearsal.growth)
+        run = rehearsal if rehearsal.error else _forked(partial(_sandbox, growth=measured), script.code)
+    if run.error:
+        return _compared(script, run.error, run.message, plain[0], run)
+    first, *others = (each.digest for each in plain)
+    known = first.keys() | {key for other in others for key in other}
+    chance = {key for key in known if any(other.get(key) != first.get(key) for other in others)}
+    wrong = sorted(
+        key for key in first.keys() | run.digest.keys()
+        if key not in chance and first.get(key) != run.digest.get(key)
+        and not (key not in first and _renamed(key, chance))
+    )  # fmt: skip
+    if wrong:
+        return _compared(script, "DIFFERENT", f"{len(wrong)}: {', '.join(wrong[:6])}", plain[0], run)
+    return _compared(script, "same", "", plain[0], run)
+
+
+def _renamed(key: str, chance: set[str]) -> bool:
+    """Whether data-blocks of this kind have names by chance."""
+    root = key.partition("/")[0] + "/"
+    return any(each.startswith(root) for each in chance)
+
+
+def _compared(script: Script, outcome: str, message: str, plain: _Run, run: _Run) -> Compared:
+    return Compared(script.id, script.scope, outcome, message, plain.seconds, run.seconds)
+
+
+def _forked(act: Callable[[str], _Run], code: str) -> _Run:
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return fork.run(_in_child, act, code, folder, timeout=_TIMEOUT_S)
+    except fork.TimedOut:
+        return _Run("limit", f"no end within {_TIMEOUT_S:g} s", _TIMEOUT_S, {})
+    except fork.Died as died:
+        return _Run("crash", str(died), 0.0, {})
+
+
+def _in_child(act: Callable[[str], _Run], code: str, folder: str) -> _Run:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(null, stream)
+    os.chdir(folder)
+    os.environ["HOME"] = folder
+    _shift_memory()
+    _seed()
+    return act(code)
+
+
+def _shift_memory() -> None:
+    """Let Blender's memory lie elsewhere in each run: what comes by the order of addresses is chance."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = ctypes.c_void_p
+    sizes = (24, 56, 120, 500, 3000, 20_000)
+    blocks = [libc.malloc(random.SystemRandom().choice(sizes)) for _ in range(20_000)]
+    for block in blocks[::2]:
+        libc.free(ctypes.c_void_p(block))
+
+
+def _seed() -> None:
+    """Let all unseeded random numbers begin alike, those of the sandbox's own generators too."""
+    import numpy as np
+
+    random.seed(_SEED)
+    np.random.seed(_SEED)
+    for module, kind in ((random, random.Random), (np.random, np.random.RandomState)):
+        setattr(module, kind.__name__, type(kind.__name__, (kind,), {"__init__": _seeded_init(kind)}))
+
+
+def _seeded_init(kind: type) -> Callable[..., None]:
+    return lambda self, seed=None: kind.__init__(self, _SEED if seed is None else seed)  # type: ignore[misc]
+
+
+def _start() -> None:
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+
+
+class _NoPictures:
+    """`bpy.ops.render`: pictures are no part of the scene, and take minutes."""
+
+    def render(self, *_context: object, **_parameters: object) -> set[str]:
+        return {"FINISHED"}
+
+    opengl = render
+
+
+def _plain(code: str) -> _Run:
+    sys.argv = ["blender"]
+    bpy.ops.render = _NoPictures()
+    module = types.ModuleType("__main__")  # Blender looks annotations up in the module of a class
+    sys.modules["__main__"] = module
+    namespace = vars(module)
+    namespace["__file__"] = os.path.abspath("script.py")
+    try:
+        compiled = compile(code, namespace["__file__"], "exec")
+        began = time.perf_counter()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            exec(compiled, namespace)
+    except SystemExit as left:
+        if left.code not in (None, 0):
+            return _Run("own error", f"SystemExit: {left.code}", time.perf_counter() - began, {})
+    except BaseException as error:
+        return _Run("own error", f"{type(error).__name__}: {error}"[:300], 0.0, {})
+    taken = time.perf_counter() - began
+    return _Run("", "", taken, digest.scene())
+
+
+def _sandbox(code: str, growth: Measured | None = None) -> _Run:
+    """As after the user's yes: the script was rehearsed, where its estimates are above the limit with `growth`."""
+    growth = growth or Measured()
+    began = time.perf_counter()
+    try:
+        execute.run(code, request_id="real", requester="bench", rehearsed=True, growth=growth)
+    except BridgeError as error:
+        return _Run(_kind(error), f"{error}"[:300], time.perf_counter() - began, {})
+    taken = time.perf_counter() - began
+    return _Run("", "", taken, digest.scene(), growth.estimates)
+
+
+def _kind(error: BridgeError) -> str:
+    if isinstance(error, NeedsRehearsal):
+        return _UNREHEARSED
+    if isinstance(error, LimitExceeded):
+        return "limit"
+    if isinstance(error, HandlerError):
+        return "own error"
+    return "refused before" if type(error).__name__ == "ScriptRefused" else "refused"

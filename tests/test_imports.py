@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which room may import from which: read from all imports of the extension, those for annotations too."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from bl_ext.user_default import mcp_bridge
+
+ROOT = Path(mcp_bridge.__file__).parent
+
+FLOORS = (
+    {"base"},
+    {"scene"},
+    {"sandbox"},
+    {"approvals"},
+    {"importers", "files"},
+    {"rendering"},
+    {"server"},
+    {"operators"},
+    {"panels"},
+)
+"""The rooms at the top level: each may import from the floors before its own."""
+
+_VOCABULARY = {"sandbox.language.names", "sandbox.language.hooks", "sandbox.language.builtin_methods"}
+"""What the language says by name, and the guards answer to."""
+_SEAM = {"sandbox.guard.seam", "sandbox.guard.meter", "sandbox.guard.measured", "sandbox.guard.audit"}
+"""What the guards are to others: protocols, the meter that stops a run, what a run was estimated to make, and what code
+may do that the audit wall forbids."""
+
+ARROWS: dict[str, set[str]] = {
+    "sandbox.language": set(),
+    "sandbox.confinement": set(),
+    "sandbox.facts": set(),
+    "sandbox.guard": {"sandbox.facts", *_VOCABULARY},
+    "sandbox.stdlib": {"sandbox.guard", "sandbox.facts", *_VOCABULARY},
+    "sandbox.reference": {"sandbox.facts"},
+    "sandbox.lifetime": {"sandbox.facts", "sandbox.reference.rna", *_SEAM},
+    "sandbox.growth": {"sandbox.facts", "sandbox.reference.rna", *_SEAM},
+    "sandbox.blender": {"sandbox.lifetime", "sandbox.growth", "sandbox.guard", "sandbox.facts"},
+    "sandbox.run": {
+        *("sandbox.language", "sandbox.guard", "sandbox.stdlib", "sandbox.blender", "sandbox.lifetime"),
+        *("sandbox.growth", "sandbox.reference", "sandbox.facts"),
+    },
+    "sandbox.execute": {"sandbox.run"},
+    "sandbox.rehearsal": {"sandbox.run", "sandbox.confinement", *_SEAM},
+}
+"""The rooms of the sandbox: each may import from these rooms and modules of it, and from the floors below."""
+
+MOVING: dict[str, str] = {
+    "preferences": "panels",
+}
+"""Modules that stand in no room or in another one than theirs, and the room whose rules they follow."""
+
+EXCEPTIONS: dict[tuple[str, str], str] = {
+    ("operators.clients", "panels.connecting"): "Blender has a dialog's operator draw it",
+    ("operators.requests", "panels.requests"): "Blender has a dialog's operator draw it",
+    (
+        "sandbox.growth.animated",
+        "sandbox.lifetime.existing",
+    ): "growth asks which action drives a data-block",
+    (
+        "sandbox.lifetime.custom_properties",
+        "sandbox.guard.facade",
+    ): "custom properties are facades of their own",
+    (
+        "sandbox.lifetime.custom_properties",
+        "sandbox.guard.reentry",
+    ): "custom properties are facades of their own",
+    (
+        "sandbox.lifetime.custom_properties",
+        "sandbox.guard.values.weight",
+    ): "what is written to them is weighed",
+    (
+        "sandbox.growth.sizes",
+        "sandbox.growth.geometry",
+    ): "an estimate asks for those of other objects",
+    ("sandbox.lifetime.stale", "sandbox.language.hooks"): "it takes back what the script reads natively",
+    ("server.bridge", "server.tools"): "tools ask the bridge which of them are served",
+    ("server.tools.batch", "server.tools"): "a batch runs any other tool",
+    ("server.tools.finding", "server.tools"): "a search goes through all tools",
+}
+"""Imports that break a rule, and why they still do. May only become fewer."""
+
+
+def test_no_import_goes_where_the_rules_do_not_allow_it() -> None:
+    wrong = sorted(f"{a} imports {b}" for a, b in _arrows() if not _is_allowed(a, b))
+    assert wrong == sorted(f"{a} imports {b}" for a, b in EXCEPTIONS if not _is_allowed(a, b)), (
+        "a room may import only from those that FLOORS and ARROWS name"
+    )
+
+
+def test_no_imports_go_in_a_circle() -> None:
+    assert not _circle(_arrows() - EXCEPTIONS.keys())
+
+
+@pytest.mark.parametrize("arrow", EXCEPTIONS, ids=" imports ".join)
+def test_each_exception_is_still_needed(arrow: tuple[str, str]) -> None:
+    assert arrow in _arrows(), "it is imported no more: take it out of EXCEPTIONS"
+    if _is_allowed(*arrow):
+        kept = _arrows() - EXCEPTIONS.keys() | {arrow}
+        assert _circle(kept), "it breaks no rule any more: take it out of EXCEPTIONS"
+
+
+@pytest.mark.parametrize("module", MOVING)
+def test_each_module_outside_of_its_room_is_still_there(module: str) -> None:
+    assert module in _modules(), "it has moved: take it out of MOVING"
+
+
+def test_each_module_has_a_room() -> None:
+    known = set().union(*FLOORS) | ARROWS.keys()
+    assert {_room(module) for module in _modules() if module} - known - {"sandbox"} == set()
+
+
+# --- reading the imports ----------------------------------------------------------------------------------------
+
+
+@cache
+def _modules() -> dict[str, Path]:
+    """The extension's own modules by name: '' is the extension itself."""
+    found = {}
+    for path in ROOT.rglob("*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@cache
+def _arrows() -> frozenset[tuple[str, str]]:
+    """(importer, imported), but for what the extension itself imports to register it."""
+    return frozenset(
+        (module, imported)
+        for module, path in _modules().items()
+        for imported in _imported(module, path)
+        if module and imported != module
+    )
+
+
+def _imported(module: str, path: Path) -> Iterator[str]:
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            parts = package.split(".") if package else []
+            parts = parts[: len(parts) - node.level + 1] + (node.module.split(".") if node.module else [])
+            for alias in node.names:
+                inner = ".".join([*parts, alias.name])
+                yield inner if inner in _modules() else ".".join(parts)
+
+
+# --- the rules --------------------------------------------------------------------------------------------------
+
+
+def _room(module: str) -> str:
+    """'scene', or within the sandbox 'sandbox.guard'."""
+    heads = [module.rsplit(".", up)[0] for up in range(module.count(".") + 1)]
+    for head in heads:
+        if head in MOVING:
+            return MOVING[head]
+    parts = module.split(".")
+    return ".".join(parts[:2]) if parts[0] == "sandbox" else parts[0]
+
+
+def _floor(room: str) -> int:
+    return next((at for at, rooms in enumerate(FLOORS) if room.split(".")[0] in rooms), -1)
+
+
+def _is_allowed(importer: str, imported: str) -> bool:
+    room, other = _room(importer), _room(imported)
+    if room == other:
+        return True
+    if room.startswith("sandbox.") and other.startswith("sandbox."):
+        return bool(ARROWS.get(room, set()) & {other, imported})
+    return _floor(room) > _floor(other)
+
+
+def _circle(arrows: frozenset[tuple[str, str]] | set[tuple[str, str]]) -> list[str]:
+    """The modules that are in circles or lie between some; none where every path ends."""
+    left = set(arrows)
+    while True:
+        importers, imported = {a for a, _ in left}, {b for _, b in left}
+        inner = {(a, b) for a, b in left if b in importers and a in imported}
+        if inner == left:
+            return sorted(importers & imported)
+        left = inner

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From *Connect…* to a connected client, by the mouse; pictures of each step are kept."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from blenders import ROOT
+from support import window as window_support
+from support.blender import EXTENSION
+from support.ports import free_port
+from support.scripted_bridge import ShimClient
+
+VIEWPORT = 700, 500
+
+
+def test_a_client_is_connected_and_taken_out_by_the_mouse() -> None:
+    with window_support.start("connecting", env={"BLENDER_PORT": str(free_port())}) as window:
+        path = window.run(
+            "import importlib\nfrom pathlib import Path\n"
+            # Blender has looked for programs before this one came, and looks again only after a while.
+            f"importlib.import_module({EXTENSION!r} + '.operators.state')._looked = None\n"
+            "path = Path.home() / '.cursor' / 'mcp.json'\n"
+            "path.parent.mkdir(parents=True, exist_ok=True)\n"
+            'path.write_text(\'{\\n  // mine\\n  "mcpServers": {\\n    "other": {"command": "x"}\\n  }\\n}\\n\')\n'
+            "result = str(path)"
+        )
+        before = _text(window, path)
+        tab = window.open_tab()
+        window.press_on("Start", tab)
+        window.find("None connected", tab)
+        window.press_on("Connect", tab)
+        window.settle(1.0)
+        window.picture("connect-menu")
+        window.press_on("Cursor", tab)
+        window.find("Connect Cursor")
+        window.settle(1.0)
+        window.picture("connect-shown")
+        assert _text(window, path) == before
+        window.press_on("Write")
+        window.settle(1.0)
+        window.picture("connect-written")
+        written = _text(window, path)
+        assert "// mine" in written
+        server = json.loads(written.replace("// mine", ""))["mcpServers"]["blender"]
+        environ = {**server["env"], "XDG_RUNTIME_DIR": str(window_support.FOLDER / "connecting" / "run")}
+        with ShimClient(ROOT / "server" / "stdio_shim.py", environ=environ) as client:
+            client.initialize()
+            window.find("Cursor", tab)
+            window.picture("connect-connected")
+        window.press_on("Connect", tab)
+        window.press_on("Take Out Cursor")
+        window.find("Take Blender out of")
+        window.settle(1.0)
+        window.picture("connect-take-out")
+        window.press_on("Take Out")
+        window.settle(1.0)
+        assert _text(window, path) == before
+
+
+def _text(window: Any, path: str) -> str:
+    found: str = window.run(f"from pathlib import Path\nresult = Path({path!r}).read_text()")
+    return found
