@@ -1,4 +1,4 @@
-# What a developer runs. The work is done by the scripts in tools/; docs/developing.md explains them.
+# What a developer runs. The work is done by the scripts in dev/; docs/developing.md explains them.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv/bin/python
@@ -30,65 +30,65 @@ help:
 	@echo "make lint, types    ruff; mypy"
 
 setup:
-	@$(PYTHON) tools/environment.py
+	@$(PYTHON) dev/environment.py
 
 wheels: setup
-	@$(VENV) tools/libraries.py
+	@$(VENV) dev/libraries.py
 
 extension: setup
-	@$(VENV) tools/extension.py build
+	@$(VENV) dev/extension.py build
 
 repository: setup
-	@$(VENV) tools/extension.py repository
+	@$(VENV) dev/extension.py repository
 
 mcpb: setup
-	@$(VENV) tools/bundles.py
+	@$(VENV) dev/bundles.py
 
 release: setup
-	@$(VENV) tools/release.py $(ARGS)
+	@$(VENV) dev/release.py $(ARGS)
 
 install: setup
-	@$(VENV) tools/extension.py install build/user
+	@$(VENV) dev/extension.py install build/user
 
 run: setup
-	@$(VENV) tools/run.py $(ARGS)
+	@$(VENV) dev/run.py $(ARGS)
 
 clients: setup
-	@$(VENV) tools/clients.py
+	@$(VENV) dev/clients.py
 
 test: install clients
 	@$(VENV) -m pytest $(or $(ARGS),$(WORKERS))
 
 test-matrix: setup
-	@$(VENV) tools/matrix.py $(ARGS)
+	@$(VENV) dev/matrix.py $(ARGS)
 
 test-window: install clients
-	@$(VENV) tools/window.py $(ARGS)
+	@$(VENV) dev/window.py $(ARGS)
 
 conformance: install clients
 	@$(VENV) tests/conformance/run.py $(ARGS)
 
 clients-check: install clients
-	@$(VENV) tools/real_clients.py $(ARGS)
+	@$(VENV) dev/real_clients.py $(ARGS)
 
 bench: install
-	@$(VENV) tools/bench.py $(ARGS)
+	@$(VENV) dev/bench.py $(ARGS)
 
 offline: install
-	@$(VENV) tools/record_offline.py
+	@$(VENV) dev/record_offline.py
 
 soak: install
 	@$(VENV) -m pytest tests/soak -s $(ARGS)
 	@$(VENV) -m pytest --hypothesis-profile=search $(SEARCHES)
 
 attack: install
-	@$(VENV) tools/attack.py $(ARGS)
+	@$(VENV) dev/attack.py $(ARGS)
 
 policy-diff: setup
-	@$(VENV) tools/policy_generate.py diff $(or $(BPY),$(VENV))
+	@$(VENV) dev/policy_generate.py diff $(or $(BPY),$(VENV))
 
 docs: install
-	@$(VENV) tools/docs.py
+	@$(VENV) dev/docs.py
 
 lint: setup
 	@$(VENV) -m ruff check .
@@ -99,7 +99,7 @@ format: setup
 	@$(VENV) -m ruff format .
 
 types: install
-	@$(VENV) tools/typecheck.py
+	@$(VENV) dev/typecheck.py
 
 clean:
 	rm -rf build dist wheels

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(_ROOT / "tests"), str(_ROOT / "tools")]
+sys.path[:0] = [str(_ROOT / "tests"), str(_ROOT / "dev")]
 os.environ.setdefault("BLENDER_USER_RESOURCES", str(_ROOT / "build" / "user"))
 
 from clients import CLIENTS, NODE  # noqa: E402 - found by the path above

@@ -3,7 +3,7 @@
 
 `start` gives a `Window`: `run` reads and prepares state inside that Blender, `click`, `move` and `press` are
 the user's hands, `picture` is what the user sees. Which suite's Blender it is, the variable MCP_BRIDGE_SUITE says:
-`tools/window.py` runs the tests with each.
+`dev/window.py` runs the tests with each.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def test_named_blender_serves_with_its_window_until_a_signal() -> None:
     port = free_port()
     own = {"BLENDER": str(blender), "BLENDER_PORT": str(port), "BLENDER_MCP_TOKEN": "a-token-of-the-test"}
     process = subprocess.Popen(
-        [sys.executable, blenders.ROOT / "tools" / "run.py"],
+        [sys.executable, blenders.ROOT / "dev" / "run.py"],
         env=os.environ | own | {"LIBGL_ALWAYS_SOFTWARE": "1", "HOME": "/tmp"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the tests on every Blender of tools/blenders.py, and on the programs of the Debian roots: `make test-matrix`.
+"""Run the tests on every Blender of dev/blenders.py, and on the programs of the Debian roots: `make test-matrix`.
 
-    .venv/bin/python tools/matrix.py [--only VERSION-OR-SUITE] [PYTEST-ARGUMENT …]
+    .venv/bin/python dev/matrix.py [--only VERSION-OR-SUITE] [PYTEST-ARGUMENT …]
 
 Modules that run on this Python get a virtual environment each; the others run on the Python of the Debian 13 root.
 Both are kept in the cache that all checkouts share. Programs run the tests of tests/program: as artists have them,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs inside Blender, started by tools/run.py: serve until Ctrl-C or SIGTERM, with or without a window."""
+"""Runs inside Blender, started by dev/run.py: serve until Ctrl-C or SIGTERM, with or without a window."""
 
 from __future__ import annotations
 

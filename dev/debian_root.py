@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Root folders of Debian suites with Debian's own Blender, its window's needs and Python, for tests.
 
-    .venv/bin/python tools/debian_root.py [--suite trixie|sid] [COMMAND …]
+    .venv/bin/python dev/debian_root.py [--suite trixie|sid] [COMMAND …]
 
 `trixie` (Debian 13) has Blender 4.3 and Python 3.13; `sid` (unstable) had Blender 5.2 and Python 3.14 when this was
 written. Makes a root where it is missing (a few minutes and 2 GB, shared by every checkout), and runs the command in

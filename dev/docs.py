@@ -25,7 +25,7 @@ __all__ = ("LINK", "pages", "reference", "stage")
 
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
 _HOME = BUILD / "docs"
-_REQUIREMENTS = ROOT / "tools" / "requirements-docs.txt"
+_REQUIREMENTS = ROOT / "dev" / "requirements-docs.txt"
 _KINDS = (
     ("readOnlyHint", True, "Changes nothing."),
     ("destructiveHint", True, "May change or remove what is there."),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Build the extension's zip with Blender's own tool, and install it with Blender's own installer.
 
-    .venv/bin/python tools/extension.py build          the validated zip in dist/
-    .venv/bin/python tools/extension.py repository     a static repository of it in dist/repository/
-    .venv/bin/python tools/extension.py install USER   build, then install into the user folder USER
+    .venv/bin/python dev/extension.py build          the validated zip in dist/
+    .venv/bin/python dev/extension.py repository     a static repository of it in dist/repository/
+    .venv/bin/python dev/extension.py install USER   build, then install into the user folder USER
 
 All are quick enough to run before every test: installing is left out where the same zip is installed.
 """
@@ -27,7 +27,7 @@ from blenders import ROOT
 __all__ = ("build", "digest", "generate", "install", "repository")
 
 DIST = ROOT / "dist"
-_INSTALLER = ROOT / "tools" / "install_in_blender.py"
+_INSTALLER = ROOT / "dev" / "install_in_blender.py"
 
 
 def _blender_scripts() -> Path:

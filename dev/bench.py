@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs the benchmarks of tests/bench against the installed extension, prints a table and writes build/bench.json.
 
-    python tools/bench.py [NAME …]     # only tests/bench/bench_NAME*.py
+    python dev/bench.py [NAME …]     # only tests/bench/bench_NAME*.py
 
 Each of these files has `rows()`, which gives `support.bench.Row`s. They are no tests: nothing fails by being slow.
 """
@@ -22,7 +22,7 @@ _BENCHES = ROOT / "tests" / "bench"
 
 def main(names: list[str]) -> int:
     """Run the named benchmarks, or all of them."""
-    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools"), str(_BENCHES)]
+    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "dev"), str(_BENCHES)]
     _load(ROOT / "tests" / "conftest.py")  # brings up Blender with the extension, as for the tests
     results: dict[str, object] = {"date": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "load": os.getloadavg()[0]}
     for path in sorted(_BENCHES.glob("bench_*.py")):

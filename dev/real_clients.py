@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The programs of assistants that can be installed without an account, to see whether they read what we write for them.
 
-    .venv/bin/python tools/real_clients.py [PYTEST-ARGUMENT …]      make clients-check
+    .venv/bin/python dev/real_clients.py [PYTEST-ARGUMENT …]      make clients-check
 
 Each is installed once, at a pinned version, into the cache that all checkouts share; what cannot be installed is told,
 and its checks are skipped with that word.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Build all that a release consists of, the same bytes each time: `make release`.
 
-    .venv/bin/python tools/release.py [--downloads URL --namespace NAME] [--into FOLDER]
+    .venv/bin/python dev/release.py [--downloads URL --namespace NAME] [--into FOLDER]
 
 Makes dist/release: the extension's zip, a static repository of it, the MCP bundle, the plug-ins, notes from the change
 log, and SHA256SUMS. With the address that the files can be fetched from and the name to publish under, such as

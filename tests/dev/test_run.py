@@ -14,7 +14,7 @@ import urllib.request
 from blenders import ROOT
 from support.ports import free_port, is_open
 
-_RUN = [sys.executable, ROOT / "tools" / "run.py"]
+_RUN = [sys.executable, ROOT / "dev" / "run.py"]
 
 
 def test_serves_where_the_environment_says_until_ctrl_c() -> None:

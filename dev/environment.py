@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Make a virtual environment that holds pinned packages; do nothing where it already does.
 
-    python3.11 tools/environment.py     the checkout's own, .venv
+    python3.11 dev/environment.py     the checkout's own, .venv
 
 Standard library only: this is the first thing that runs in a fresh checkout.
 """

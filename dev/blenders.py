@@ -17,7 +17,7 @@ __all__ = ("BUILD", "CACHE", "DEFAULT", "MATRIX", "ROOT", "Blender", "cache_lock
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
-_REQUIREMENTS = ROOT / "tools" / "requirements-dev.txt"
+_REQUIREMENTS = ROOT / "dev" / "requirements-dev.txt"
 
 #: Large things that every checkout can share: virtual environments of other Blenders, the window's root.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mcp-bridge"

@@ -22,7 +22,7 @@ def test_zip_holds_the_extension_and_nothing_of_the_workshop(tmp_path: Path) -> 
     assert {"blender_manifest.toml", "__init__.py", "LICENSE"} <= names
     assert [name for name in names if name.startswith("docs/")] == ["docs/security.md"]
     assert [name for name in names if name.endswith((".md", ".yml")) and "/" not in name] == ["README.md"]
-    assert not [name for name in names if name.startswith(("tests/", "tools/", "build/", "."))]
+    assert not [name for name in names if name.startswith(("tests/", "dev/", "build/", "."))]
 
 
 def test_digest_is_of_contents_not_of_times(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Search for a way out of the sandbox, for a given time: `make attack`.
 
-    .venv/bin/python tools/attack.py [--minutes M] [--scripts N] [--seed S] [--blender VERSION]
+    .venv/bin/python dev/attack.py [--minutes M] [--scripts N] [--seed S] [--blender VERSION]
 
 Scripts are made of the tables and the grammar of tests/support/attack, and each is run in a fork of this Blender. The
 counts by cell are printed and written to build/attack/counts.json; every finding is a script in build/attack. The exit
@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="the same seed makes the same scripts (1)")
     parser.add_argument("--start", type=int, default=0, help="number of the first script (0)")
     parser.add_argument(
-        "--blender", default="", metavar="VERSION", help="one of tools/blenders.py, such as 5.0.1"
+        "--blender", default="", metavar="VERSION", help="one of dev/blenders.py, such as 5.0.1"
     )
     parser.add_argument(
         "--run", type=Path, metavar="FILE", help="judge one script, such as a finding, and nothing else"
@@ -54,7 +54,7 @@ def _elsewhere(version: str) -> int:
 
     known = {blender.version: blender for blender in matrix.MATRIX}
     if version not in known:
-        print(f"{version} is none of the Blenders of tools/blenders.py: {', '.join(known)}")
+        print(f"{version} is none of the Blenders of dev/blenders.py: {', '.join(known)}")
         return 2
     try:
         python, env = matrix.prepare(known[version], extension.build())
@@ -67,7 +67,7 @@ def _elsewhere(version: str) -> int:
 
 
 def _search(options: argparse.Namespace) -> int:
-    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools")]
+    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "dev")]
     _load(ROOT / "tests" / "conftest.py")  # brings up Blender with the extension, as for the tests
     from support.attack import oracles, search
 

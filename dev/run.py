@@ -15,7 +15,7 @@ from pathlib import Path
 import extension
 from blenders import BUILD, ROOT
 
-_SERVE = ROOT / "tools" / "serve_in_blender.py"
+_SERVE = ROOT / "dev" / "serve_in_blender.py"
 
 
 def main(arguments: list[str]) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run the window tests with the Blender of each Debian root: `make test-window`.
 
-    .venv/bin/python tools/window.py [--only SUITE] [PYTEST-ARGUMENT …]
+    .venv/bin/python dev/window.py [--only SUITE] [PYTEST-ARGUMENT …]
 
 Without a path among the arguments, all of tests/window is run.
 """

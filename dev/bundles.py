@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bundle the stdio shim for clients that install servers themselves. None holds a token: the shim finds Blender.
 
-    .venv/bin/python tools/bundles.py     dist/mcp-bridge-….mcpb, dist/plugins/claude-code and dist/plugins/codex
+    .venv/bin/python dev/bundles.py     dist/mcp-bridge-….mcpb, dist/plugins/claude-code and dist/plugins/codex
 
 The `.mcpb` is for Claude Desktop and other clients that know MCP bundles (manifest version 0.3); the folders under
 plugins/ are marketplaces of one plug-in each, for `claude plugin marketplace add` and `codex plugin marketplace add`.

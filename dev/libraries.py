@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Fetch the libraries that the extension bundles into wheels/: pinned, by hash, and for every platform.
 
-    .venv/bin/python tools/libraries.py
+    .venv/bin/python dev/libraries.py
 
-Does nothing, without a network, where wheels/ already holds exactly what tools/wheels.lock names.
+Does nothing, without a network, where wheels/ already holds exactly what dev/wheels.lock names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from blenders import DEFAULT, ROOT
 
 __all__ = ("fetch", "file_name", "locked")
 
-LOCK = ROOT / "tools" / "wheels.lock"
+LOCK = ROOT / "dev" / "wheels.lock"
 WHEELS = ROOT / "wheels"
 
 _PIN = re.compile(r"(?P<name>[\w.-]+)==(?P<version>\S+) --hash=sha256:(?P<sha256>[0-9a-f]{64})")

