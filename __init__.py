@@ -12,8 +12,8 @@ from importlib import import_module
 
 #: Rooms with `register()` and `unregister()`, in the order in which they come up.
 _ROOMS: tuple[str, ...] = (
-    ".base.sigpipe",
-    ".base.threads",
+    ".base.process.sigpipe",
+    ".base.process.threads",
     ".base.folders",
     ".preferences",
     ".importers.local",

@@ -16,8 +16,9 @@ from typing import Any
 import bpy
 
 from .. import approvals
-from ..base import main_thread, settings, tracing
+from ..base import main_thread, settings
 from ..base.errors import PolicyError
+from ..base.telemetry import tracing
 from ..base.until import until
 from .caller import Caller, CannotBeAsked
 from .client_names import shown_name

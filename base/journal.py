@@ -23,8 +23,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from . import settings, tracing
+from . import settings
 from .errors import ExternalServiceError, SettingsError
+from .telemetry import tracing
 
 __all__ = (
     "ANCHORS",

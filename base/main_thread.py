@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
-from . import tracing
 from .errors import Cancelled, LimitExceeded
 from .signal import Signal
+from .telemetry import tracing
 
 __all__ = (
     "Busy",

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath
 
 from ..base.errors import ExternalServiceError, InvalidParamsError, PolicyError
-from ..base.paths import harmless
+from ..base.file_names import harmless
 
 __all__ = ("existing", "folder_below", "move", "staging", "target")
 

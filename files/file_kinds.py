@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from ..base.errors import InvalidParamsError, PolicyError
-from ..base.paths import harmless
+from ..base.file_names import harmless
 
 __all__ = ("SENT", "Kind", "check", "clean_name", "kind_of", "received_kind")
 

@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from ..base.errors import ExternalServiceError
-from ..base.paths import inside
+from ..base.file_names import inside
 
 __all__ = ("unpack",)
 

@@ -23,7 +23,7 @@ _LONGEST_REPORT = 16 * 1024 * 1024
 #: All that the child has of the extension, as a package of its own name, and what starts it.
 _PROGRAM = (
     "base/errors.py",
-    "base/paths.py",
+    "base/file_names.py",
     "sandbox/confinement/answering.py",
     *(f"importers/{name}.py" for name in ("__init__", "archive", "child", "scrub")),
 )

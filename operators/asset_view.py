@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from ..base import jobs, main_thread, threads
+from ..base import jobs, main_thread
 from ..base.errors import BridgeError, PolicyError
+from ..base.process import threads
 
 if TYPE_CHECKING:
     from ..importers.browse import Entry, Page

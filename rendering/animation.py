@@ -22,7 +22,7 @@ from threading import Event
 from typing import Any
 
 from ..base.errors import ExternalServiceError, InvalidParamsError
-from ..base.process import process_lives
+from ..base.process.other_processes import process_lives
 from ..files import allowed_folders
 from ..sandbox import confinement
 from ..sandbox.confinement.config import Sandbox

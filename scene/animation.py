@@ -9,7 +9,7 @@ from typing import Any, Literal
 import bpy
 
 from ..base.errors import InvalidParamsError
-from ..base.names import did_you_mean, quoted
+from ..base.similar_names import did_you_mean, quoted
 from . import data_paths
 from .describe import find
 

@@ -14,7 +14,7 @@ import bpy
 from mathutils import Vector
 
 from ..base.errors import InvalidParamsError
-from ..base.names import did_you_mean, quoted
+from ..base.similar_names import did_you_mean, quoted
 
 __all__ = (
     "DEFAULT_FIELDS",

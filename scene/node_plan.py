@@ -12,7 +12,7 @@ from typing import Any
 import bpy
 
 from ..base.errors import InvalidParamsError
-from ..base.names import did_you_mean, quoted
+from ..base.similar_names import did_you_mean, quoted
 from . import node_tree
 from .node_tree import KINDS, Kind, Standard
 

@@ -15,7 +15,7 @@ import bpy
 from mathutils import Vector
 
 from ..base.errors import ExternalServiceError, InvalidParamsError
-from ..base.names import did_you_mean, quoted
+from ..base.similar_names import did_you_mean, quoted
 from . import events
 from .override import Place
 

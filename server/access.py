@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+from ..base import private_file
 from ..base.errors import SettingsError
-from . import private_file
 from .clients.authority import Names, read_authority, read_origin
 
 if TYPE_CHECKING:

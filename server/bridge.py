@@ -25,9 +25,10 @@ from bpy.app.handlers import persistent
 
 from .. import approvals
 from ..approvals.store import Store
-from ..base import folders, jobs, logs, main_thread, settings
+from ..base import folders, jobs, main_thread, settings
 from ..base.errors import BridgeError, ExternalServiceError, SettingsError
-from ..base.process import process_lives
+from ..base.process.other_processes import process_lives
+from ..base.telemetry import logs
 from ..files import client_files
 from ..sandbox import confinement
 from ..sandbox.rehearsal import rehearse

@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..base import private_file
 from ..base.errors import ExternalServiceError
-from ..base.process import process_lives
-from . import private_file
+from ..base.process.other_processes import process_lives
 from .stdio_shim import PRODUCT, Instance, instance_folders, read_instances
 
 if TYPE_CHECKING:

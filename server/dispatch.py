@@ -12,9 +12,10 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..base import main_thread, tracing
+from ..base import main_thread
 from ..base.errors import Cancelled, InvalidParamsError
-from ..base.names import did_you_mean
+from ..base.similar_names import did_you_mean
+from ..base.telemetry import tracing
 from .mcp import content, tasks
 from .mcp.actions import Action, Answered, Send, Start, Stop
 from .mcp.context import Call, Era, InputRequired, Principal, RequestContext

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from ..base import threads
 from ..base.errors import ExternalServiceError
+from ..base.process import threads
 from .transport.http_protocol import HttpProtocol, Shared
 from .transport.turns import Turns
 from .transport.websocket_protocol import WebSocketProtocol

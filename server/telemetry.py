@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..base import tracing
-from ..base.otlp import Counts, Exporter
 from ..base.settings import header_fields
+from ..base.telemetry import tracing
+from ..base.telemetry.otlp import Counts, Exporter
 
 if TYPE_CHECKING:
     from ..base.settings import Settings

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from bl_ext.user_default.mcp_bridge.base.names import did_you_mean, quoted
+from bl_ext.user_default.mcp_bridge.base.similar_names import did_you_mean, quoted
 
 
 def test_the_nearest_names_whatever_their_case() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import bpy
 
 from ...base.errors import InvalidParamsError
-from ...base.names import did_you_mean
+from ...base.similar_names import did_you_mean
 from .api import Picture
 from .pictures import recognise
 

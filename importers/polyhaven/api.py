@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import urlencode
 
 from ...base.errors import ExternalServiceError, InvalidParamsError
-from ...base.names import did_you_mean
+from ...base.similar_names import did_you_mean
 from .. import download
 from ..cache import Cache
 from ..credit import Credit

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from ...base.errors import ExternalServiceError, InvalidParamsError
-from ...base.paths import inside
+from ...base.file_names import inside
 from ..download import RemoteFile
 from .api import SITE
 

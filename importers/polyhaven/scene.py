@@ -11,7 +11,7 @@ from typing import Any
 import bpy
 
 from ...base.errors import InvalidParamsError
-from ...base.names import did_you_mean
+from ...base.similar_names import did_you_mean
 from .. import credit as credits_room
 from ..credit import PROPERTY
 from ..place import Imported, one_step, stamp

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import bpy
 
-from ...base import threads
+from ...base.process import threads
 from ...scene.override import PLACES, Place
 from ..guard.audit import may_raise
 from ..guard.facade import Facade, hide

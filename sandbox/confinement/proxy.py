@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from ...base import threads
+from ...base.process import threads
 
 __all__ = ("EgressProxy", "Refusal", "allows")
 

@@ -18,8 +18,8 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import IO, Any
 
-from ...base import threads
 from ...base.errors import BridgeError
+from ...base.process import threads
 from . import answering
 from .means import Means, Place, Started
 from .measure import deleted_bytes, disk_bytes, usage

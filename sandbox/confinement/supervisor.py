@@ -21,8 +21,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ...base import threads
 from ...base.errors import BridgeError, ExternalServiceError, InvalidParamsError
+from ...base.process import threads
 from .config import Config
 from .folder import RunFolder, remove_tree
 from .means import BOOT, Means, Place

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from types import CodeType
 from typing import Any, Final
 
-from ...base import collector
 from ...base.errors import PolicyError
+from ...base.process import collector
 from . import hooks, names
 from .inference import Scopes, is_number
 from .matching import Matching

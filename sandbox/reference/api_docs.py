@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from ...base.errors import InvalidParamsError
-from ...base.names import did_you_mean, quoted
+from ...base.similar_names import did_you_mean, quoted
 from ..facts.policy import Policy
 from . import rna
 from .api_search import SearchIndex

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import BridgeError, LimitExceeded, failure_of
-from ...base.resident_memory import resident_bytes
+from ...base.process.resident_memory import resident_bytes
 from ..confinement.answering import Say
 from ..confinement.probe import EVERYTHING, in_force
 from ..guard.measured import Measured

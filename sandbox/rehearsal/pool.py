@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...base import threads
 from ...base.errors import BridgeError, Cancelled, ExternalServiceError
+from ...base.process import threads
 from ..confinement import ProcessHandle, ProcessStatus, Spec, Supervisor
 from ..confinement.probe import EVERYTHING
 from .program import Program

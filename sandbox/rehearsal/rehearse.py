@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ...base import settings, tracing
+from ...base import settings
 from ...base.errors import BridgeError, ExternalServiceError, LimitExceeded, PolicyError
+from ...base.telemetry import tracing
 from .. import confinement as supervisor
 from ..confinement.config import Sandbox
 from ..confinement.process import LIMITS, ProcessStatus

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...base import collector, settings, tracing
+from ...base import settings
 from ...base.errors import (
     BridgeError,
     ExternalServiceError,
@@ -29,6 +29,8 @@ from ...base.errors import (
     NeedsRehearsal,
     PolicyError,
 )
+from ...base.process import collector
+from ...base.telemetry import tracing
 from ..facts.policy import LEVELS, Level, Policy, policy
 from ..guard.ending import ScriptExit, ended_well, failed
 from ..guard.measured import Measured

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from threading import get_ident
 from time import monotonic
 
-from ...base import threads
 from ...base.errors import BridgeError, LimitExceeded
-from ...base.resident_memory import resident_bytes
+from ...base.process import threads
+from ...base.process.resident_memory import resident_bytes
 from ..guard.audit import may_raise
 from ..guard.meter import Interrupted, Limits, Meter, Refused, ScriptStopped
 from ..language.hooks import RUNNING

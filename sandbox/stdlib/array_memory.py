@@ -20,7 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from ...base.errors import LimitExceeded
-from ...base.resident_memory import usage
+from ...base.process.resident_memory import usage
 from ..guard.audit import module_may_raise
 
 if TYPE_CHECKING:

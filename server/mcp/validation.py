@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from ...base.names import did_you_mean, quoted
+from ...base.similar_names import did_you_mean, quoted
 from .content import Json
 
 #: Says what doesn't fit, or None. Never changes the value.

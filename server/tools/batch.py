@@ -17,7 +17,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from ...base import settings
 from ...base.errors import BridgeError, Cancelled, HandlerError, InvalidParamsError, LimitExceeded
-from ...base.names import did_you_mean
+from ...base.similar_names import did_you_mean
 from ...sandbox.run import undo
 from .. import attempts
 from ..mcp.content import ToolResult, failed, text

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 
 import bpy
-from bl_ext.user_default.mcp_bridge.base import collector, settings
+from bl_ext.user_default.mcp_bridge.base import settings
+from bl_ext.user_default.mcp_bridge.base.process import collector
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_script
 from bl_ext.user_default.mcp_bridge.sandbox.reference import rna

@@ -13,8 +13,9 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.base import main_thread, settings, threads
+from bl_ext.user_default.mcp_bridge.base import main_thread, settings
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
+from bl_ext.user_default.mcp_bridge.base.process import threads
 from bl_ext.user_default.mcp_bridge.server import bridge, discovery
 
 from support.ports import free_port

@@ -9,7 +9,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.base import otlp
+from bl_ext.user_default.mcp_bridge.base.telemetry import otlp
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.server import bridge, telemetry
 from websockets.sync.client import connect

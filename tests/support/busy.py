@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 
-from bl_ext.user_default.mcp_bridge.base import threads
+from bl_ext.user_default.mcp_bridge.base.process import threads
 
 __all__ = ("start",)
 

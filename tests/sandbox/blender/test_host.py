@@ -10,8 +10,9 @@ import inspect
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.base import settings, threads
+from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError, LimitExceeded, PolicyError
+from bl_ext.user_default.mcp_bridge.base.process import threads
 from bl_ext.user_default.mcp_bridge.sandbox.blender import overrides, writers
 from bl_ext.user_default.mcp_bridge.sandbox.growth import geometry
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute

@@ -10,8 +10,8 @@ import time
 import weakref
 
 import pytest
-from bl_ext.user_default.mcp_bridge.base import threads
 from bl_ext.user_default.mcp_bridge.base.errors import LimitExceeded, PolicyError
+from bl_ext.user_default.mcp_bridge.base.process import threads
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_script
 from bl_ext.user_default.mcp_bridge.sandbox.run import watchdog

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from bl_ext.user_default.mcp_bridge.base import journal, logs, main_thread, tracing
+from bl_ext.user_default.mcp_bridge.base import journal, main_thread
+from bl_ext.user_default.mcp_bridge.base.telemetry import logs, tracing
 
 from support.tool_calls import Tools
 

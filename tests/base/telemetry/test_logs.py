@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bl_ext.user_default.mcp_bridge.base import logs, settings
+from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.base.errors import SettingsError
+from bl_ext.user_default.mcp_bridge.base.telemetry import logs
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from bl_ext.user_default.mcp_bridge.base.process import process_lives
+from bl_ext.user_default.mcp_bridge.base.process.other_processes import process_lives
 
 
 def test_a_process_lives_until_it_has_ended() -> None:

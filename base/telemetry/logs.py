@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from ..errors import SettingsError
+from ..settings import Settings
 from . import tracing
-from .errors import SettingsError
-from .settings import Settings
 
 __all__ = ("configure", "reset")
 
 #: Every module of the extension logs below this name.
-ROOT = (__package__ or "mcp_bridge.base").rpartition(".")[0]
+ROOT = (__package__ or "mcp_bridge.base.telemetry").rsplit(".", 2)[0]
 _FILE_BYTES = 5 * 1024 * 1024
 _FILE_COUNT = 3
 

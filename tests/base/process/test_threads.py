@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.base import threads
+from bl_ext.user_default.mcp_bridge.base.process import threads
 
 from support import fork
 from support.processes import alive, descendants

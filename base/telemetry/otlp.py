@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import threads
-from .errors import BridgeError
+from ..errors import BridgeError
+from ..process import threads
 from .tracing import Attribute, Span
 
 __all__ = ("Counts", "Exporter", "encode")

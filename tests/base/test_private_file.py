@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from bl_ext.user_default.mcp_bridge.server import private_file
+from bl_ext.user_default.mcp_bridge.base import private_file
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows' user folders are private by inheritance")
 

@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from bl_ext.user_default.mcp_bridge.base import otlp
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
-from bl_ext.user_default.mcp_bridge.base.otlp import Counts, Exporter, encode
-from bl_ext.user_default.mcp_bridge.base.tracing import Span
+from bl_ext.user_default.mcp_bridge.base.telemetry import otlp
+from bl_ext.user_default.mcp_bridge.base.telemetry.otlp import Counts, Exporter, encode
+from bl_ext.user_default.mcp_bridge.base.telemetry.tracing import Span
 
 from support.live import until
 

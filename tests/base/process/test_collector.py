@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 
 import bpy
-from bl_ext.user_default.mcp_bridge.base import collector
+from bl_ext.user_default.mcp_bridge.base.process import collector
 
 from support.scripts import result
 
