@@ -12,7 +12,7 @@ import bpy
 
 from ..base.errors import ExternalServiceError, InvalidParamsError
 from ..sandbox.run.undo import Modes
-from ..scene.describe import find
+from ..scene.describe.overview import find
 from ..scene.override import Place
 
 __all__ = ("SUFFIXES", "chosen", "export", "in_window")

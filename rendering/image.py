@@ -26,8 +26,8 @@ from ..sandbox import confinement as supervisor
 from ..sandbox.confinement import Supervisor
 from ..sandbox.confinement.process import Spec
 from ..sandbox.rehearsal import program, snapshot
-from ..scene.describe import find
-from ..scene.picture import Format
+from ..scene.describe.overview import find
+from ..scene.look.picture import Format
 from .pace import Pace
 
 __all__ = ("CHILD", "Cancelled", "Engine", "Picture", "Plan", "answers", "facts", "prepare", "run", "slot")

@@ -20,8 +20,8 @@ from bpy.app.handlers import persistent
 from ..base import jobs
 from ..base.signal import Signal
 from . import history
-from .census import census
-from .contents import contents
+from .fingerprint.quick import quick_fingerprint
+from .fingerprint.thorough import thorough_fingerprint
 
 __all__ = (
     "Changes",
@@ -82,7 +82,7 @@ def settled(*, quick: bool = False) -> int:
     """
     global _census
     bpy.context.view_layer.update()
-    now = census()
+    now = quick_fingerprint()
     if now != _census:
         before, _census = _census, now
         if before:
@@ -96,7 +96,7 @@ def _look_closely() -> None:
     """Count what only `contents` tells. At another frame animated values differ: then it only looks what there is."""
     global _contents
     before, at, frames = _contents
-    now, shown = contents(), tuple(scene.frame_current for scene in bpy.data.scenes)
+    now, shown = thorough_fingerprint(), tuple(scene.frame_current for scene in bpy.data.scenes)
     if (at, frames) == (_revision, shown) and now != before:
         _on_everything()
     _contents = (now, _revision, shown)

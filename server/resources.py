@@ -23,7 +23,8 @@ from ..approvals.request import Entry, State
 from ..base import jobs, journal, main_thread
 from ..base.errors import InvalidParamsError
 from ..files.client_files import store
-from ..scene import datablocks, describe, events, history
+from ..scene import events, history
+from ..scene.describe import datablocks, overview
 from .mcp import content, wire
 from .mcp.content import Json
 from .mcp.context import RequestContext
@@ -55,7 +56,7 @@ def install(features: Features) -> None:
     global _features
     _features = features
     features.add(
-        _json(SCENE, "scene", "Scene", "The open scene, with up to 100 objects", describe.scene_info, 1.0),
+        _json(SCENE, "scene", "Scene", "The open scene, with up to 100 objects", overview.scene_info, 1.0),
         _json(OBJECTS, "objects", "Objects", "All objects of the open scene", _objects, 0.7),
         _json(
             SELECTION, "selection", "Selection", "What is selected, and the active object", _selection, 0.9
@@ -66,7 +67,7 @@ def install(features: Features) -> None:
             JOURNAL, "journal", "Journal", "The newest records of the audit journal about you", _journal, 0.2
         ),
         _resource(RENDER, "last-render", "Last Render", "The newest picture of render_image", _render, 0.6),
-        _template("object", "Object", "One object in full", describe.object_info),
+        _template("object", "Object", "One object in full", overview.object_info),
         _template("material", "Material", "One material with its nodes", datablocks.material_info),
         _template("collection", "Collection", "One collection", datablocks.collection_info),
         ResourceTemplate(
@@ -379,7 +380,7 @@ _JOB_STATES: Mapping[State, jobs.State] = {
 
 
 def _objects() -> Any:
-    return describe.scene_info(limit=_MOST_OBJECTS)["objects"]
+    return overview.scene_info(limit=_MOST_OBJECTS)["objects"]
 
 
 def _events() -> Any:
@@ -395,7 +396,7 @@ def _events() -> Any:
 
 
 def _selection() -> Any:
-    info = describe.scene_info(selected_only=True, limit=_MOST_OBJECTS)
+    info = overview.scene_info(selected_only=True, limit=_MOST_OBJECTS)
     return {"mode": info["mode"], "active_object": info["active_object"], "objects": info["objects"]}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import bpy
 
 from ...scene import data_paths
-from ...scene.animation import curves_of_action
+from ...scene.keyframes import curves_of_action
 from ..guard.audit import may_raise
 from ..lifetime import existing
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import bpy
 
-from ...scene.animation import curves_of_action
+from ...scene.keyframes import curves_of_action
 from . import parts
 
 __all__ = ("ATTRIBUTE_VALUES", "Now", "RootsByPointer", "arrays", "root_of", "strips")

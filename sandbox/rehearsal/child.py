@@ -72,7 +72,7 @@ def rehearse(request: Request) -> dict[str, Any]:
 
 def run(request: Request, warnings: list[str]) -> dict[str, Any]:
     """Run the script in what is open now, between two marks and two pictures."""
-    from ...scene import difference
+    from ...scene.changes import difference
     from ..run import execute
 
     scratch = Path(tempfile.gettempdir()) / "mark.blend"
@@ -215,7 +215,7 @@ def _picture() -> dict[str, Any] | None:
     """The scene as pixels, or None where it cannot be rendered."""
 
     from ...base.errors import ExternalServiceError
-    from ...scene import picture
+    from ...scene.look import picture
 
     try:
         shot = picture.render(max_size=PICTURE_SIZE, picture_format="bmp")

@@ -8,9 +8,9 @@ from collections import OrderedDict
 from typing import Annotated, Any
 
 from ...base.errors import InvalidParamsError
-from ...scene import sheet
-from ...scene.picture import Format
-from ...scene.sheet import Shading, Sheet, View
+from ...scene.look import sheet
+from ...scene.look.picture import Format
+from ...scene.look.sheet import Shading, Sheet, View
 from ..mcp import content
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ...base import main_thread
-from ...scene import node_plan, node_tree
-from ...scene.node_tree import Kind
+from ...scene.nodes import plan as node_plan
+from ...scene.nodes import tree as node_tree
+from ...scene.nodes.tree import Kind
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
 from . import scripts

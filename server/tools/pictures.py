@@ -7,7 +7,7 @@ from typing import Any
 
 from ...base.errors import LimitExceeded
 from ...files.client_files import store
-from ...scene.picture import Format
+from ...scene.look.picture import Format
 from ..file_links import link
 from ..mcp import content
 from ..mcp.context import RequestContext

@@ -17,7 +17,7 @@ from ...base.errors import LimitExceeded
 from ...files.client_files import store
 from ...rendering import animation, image
 from ...sandbox.rehearsal import program
-from ...scene.picture import Format
+from ...scene.look.picture import Format
 from .. import resources
 from ..mcp import content
 from ..mcp.content import ToolResult

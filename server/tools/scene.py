@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
 
-from ...scene import aspects, file_info
-from ...scene.aspects import Aspect, ObjectAspect
-from ...scene.describe import (
+from ...scene.describe import aspects, file_info
+from ...scene.describe.aspects import Aspect, ObjectAspect
+from ...scene.describe.overview import (
     DEFAULT_FIELDS,
     More,
     ObjectField,

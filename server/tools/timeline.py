@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from ...base import main_thread
 from ...base.errors import InvalidParamsError
-from ...scene import animation
-from ...scene.animation import Kind
+from ...scene import keyframes
+from ...scene.keyframes import Kind
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext
 from . import scripts
@@ -38,7 +38,7 @@ def get_animation(
     name: of the object, material, …
     limit: keys in all.
     """
-    return animation.animation(kind, name, limit=limit)
+    return keyframes.animation(kind, name, limit=limit)
 
 
 @tool(title="Set Frame", idempotent=True, output=CodeResult)
@@ -87,14 +87,14 @@ async def set_keyframes(
     if wrong is not None:
         raise InvalidParamsError(f"a key is [frame, value], not {str(wrong)[:80]!r}")
     work = main_thread.run(
-        partial(animation.target, kind, name, data_path),
+        partial(keyframes.target, kind, name, data_path),
         changes=False,
         cancelled=context.cancelled,
         label="set_keyframes",
     )
     found = await asyncio.wrap_future(work)
     plan = {
-        "collection": animation.KINDS[kind],
+        "collection": keyframes.KINDS[kind],
         "name": name,
         **found,
         "keys": keys,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ...scene import picture
+from ...scene.look import picture
 from ..mcp import content
 from ..mcp.content import ToolResult
 from ..mcp.context import RequestContext

@@ -12,7 +12,7 @@ from support.window import Window, picture_path
 def test_a_sheet_is_drawn_by_the_viewport(window: Window) -> None:
     code = f"""
 import base64, importlib
-sheet = importlib.import_module({EXTENSION!r} + ".scene.sheet")
+sheet = importlib.import_module({EXTENSION!r} + ".scene.look.sheet")
 before = len(bpy.data.objects)
 made = sheet.make(max_size=512)
 tiles = [made.bare[y + 40 : y + 256, x : x + 256, :3] / 255 for y in (0, 256) for x in (0, 256)]
@@ -32,7 +32,7 @@ result = [list(made.pixels.shape), [float(t.std()) for t in tiles], made.note, l
 
 _AREAS = f"""
 import base64, importlib
-picture = importlib.import_module({EXTENSION!r} + ".scene.picture")
+picture = importlib.import_module({EXTENSION!r} + ".scene.look.picture")
 areas = {{area.type: area for area in bpy.context.window_manager.windows[0].screen.areas}}
 images = len(bpy.data.images)
 kind = areas["PROPERTIES"].ui_type

@@ -8,8 +8,8 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.scene import values as values_module
-from bl_ext.user_default.mcp_bridge.scene.values import SETTINGS, value_of, values
+from bl_ext.user_default.mcp_bridge.scene.changes import values as values_module
+from bl_ext.user_default.mcp_bridge.scene.changes.values import SETTINGS, value_of, values
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.scene.details import detail
+from bl_ext.user_default.mcp_bridge.scene.changes.details import detail
 
 #: `new` is what the line is about.
 CASES: dict[str, tuple[str, str]] = {
@@ -203,6 +203,6 @@ def test_looking_leaves_nothing_behind() -> None:
     ],
 )
 def test_values_in_few_letters(value: Any, shown: str) -> None:
-    from bl_ext.user_default.mcp_bridge.scene import details
+    from bl_ext.user_default.mcp_bridge.scene.changes import details
 
     assert details._shown(value) == shown

@@ -9,7 +9,7 @@ from typing import Any
 
 import bpy
 
-from . import events
+from .. import events
 
 __all__ = ("bench_for", "is_of_scene", "scratch")
 

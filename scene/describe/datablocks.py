@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 
-from .describe import find
+from .overview import find
 
 __all__ = ("NAMES", "collection_info", "material_info", "materials", "operators")
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import bpy
 
-from .contents import data_collections
+from .thorough import data_collections
 
-__all__ = ("census",)
+__all__ = ("quick_fingerprint",)
 
 #: Settings of a scene that change while it is looked at.
 _FRAME = ("frame_current", "frame_float", "frame_subframe")
@@ -25,7 +25,7 @@ _PARTS = ("render", "unit_settings", "view_settings", "display_settings")
 _LONGEST_TEXT = 1_000_000
 
 
-def census() -> bytes:
+def quick_fingerprint() -> bytes:
     """The digest, from about 0.2 ms on, 2 µs for each data-block. Main thread."""
     found = hashlib.blake2b(digest_size=16)
     for name, _ in data_collections():

@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.scene import events
-from bl_ext.user_default.mcp_bridge.scene.census import census
+from bl_ext.user_default.mcp_bridge.scene.fingerprint.quick import quick_fingerprint
 
 
 @pytest.fixture(autouse=True)
@@ -76,9 +76,9 @@ def test_looking_around_does_not_count(look: Callable[[], Any]) -> None:
 
 def test_the_same_scene_has_the_same_digest_after_undo_and_redo() -> None:
     bpy.ops.ed.undo_push(message="before")
-    before = census()
+    before = quick_fingerprint()
     _rename()
     bpy.ops.ed.undo_push(message="renamed")
-    assert census() != before
+    assert quick_fingerprint() != before
     bpy.ops.ed.undo()
-    assert census() == before
+    assert quick_fingerprint() == before

@@ -10,7 +10,8 @@ from typing import Any, get_args
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread
-from bl_ext.user_default.mcp_bridge.scene import aspects, node_bench, node_tree
+from bl_ext.user_default.mcp_bridge.scene.describe import aspects
+from bl_ext.user_default.mcp_bridge.scene.nodes import bench, tree
 
 from support.tool_calls import ToolError, Tools
 
@@ -34,9 +35,7 @@ def wood(name: str = "Wood") -> Any:
 def test_a_material_comes_as_its_node_tree_which_can_be_sent_back() -> None:
     item = box("A", wood())
     told = aspects.told(["materials"], None, [item])
-    assert told == {
-        "materials": {"Wood": {"users": 1, "tree": node_tree.read(item.active_material.node_tree)}}
-    }
+    assert told == {"materials": {"Wood": {"users": 1, "tree": tree.read(item.active_material.node_tree)}}}
     assert json.loads(json.dumps(told))
 
 
@@ -151,7 +150,7 @@ def test_what_was_compared_before_makes_no_data_block_again(monkeypatch: pytest.
     item = box("B", wood())
     before = aspects.told(["materials"], None, [item])
     made: list[str] = []
-    scratch = node_bench.scratch
-    monkeypatch.setattr(node_bench, "scratch", lambda kind, **how: made.append(kind) or scratch(kind, **how))
+    scratch = bench.scratch
+    monkeypatch.setattr(bench, "scratch", lambda kind, **how: made.append(kind) or scratch(kind, **how))
     assert aspects.told(["materials"], None, [item]) == before
     assert made == []

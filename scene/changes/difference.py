@@ -17,7 +17,7 @@ from typing import Any, NotRequired, TypedDict
 
 import bpy
 
-from .blend_digest import digests
+from ..fingerprint.saved_file import digests
 from .details import detail
 from .values import SETTINGS, Values, values
 

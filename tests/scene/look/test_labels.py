@@ -7,8 +7,8 @@ import itertools
 
 import numpy as np
 import pytest
-from bl_ext.user_default.mcp_bridge.scene import labels, letters
-from bl_ext.user_default.mcp_bridge.scene.labels import Box
+from bl_ext.user_default.mcp_bridge.scene.look import labels, letters
+from bl_ext.user_default.mcp_bridge.scene.look.labels import Box
 
 ROOM = Box(0, 0, 300, 200)
 

@@ -10,7 +10,9 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError, InvalidParamsError
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
-from bl_ext.user_default.mcp_bridge.scene import events, node_plan, node_tree
+from bl_ext.user_default.mcp_bridge.scene import events
+from bl_ext.user_default.mcp_bridge.scene.nodes import plan as node_plan
+from bl_ext.user_default.mcp_bridge.scene.nodes import tree as node_tree
 from bl_ext.user_default.mcp_bridge.server.tools import nodes, scripts
 
 from support import node_variety

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.scene import file_info
+from bl_ext.user_default.mcp_bridge.scene.describe import file_info
 
 pytestmark = pytest.mark.usefixtures("empty_scene")
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.scene import difference
-from bl_ext.user_default.mcp_bridge.scene.difference import Difference
+from bl_ext.user_default.mcp_bridge.scene.changes import difference
+from bl_ext.user_default.mcp_bridge.scene.changes.difference import Difference
 
 PRINCIPLED = "node_tree.nodes['Principled BSDF']"
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import bpy
 
-from . import node_tree
-from .animation import curves_of_action
+from ..keyframes import curves_of_action
+from ..nodes import tree as node_tree
 from .values import custom_properties, settings_of, value_of
 
 __all__ = ("detail",)

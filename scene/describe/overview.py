@@ -13,8 +13,8 @@ from typing import Any, Literal, NotRequired, TypedDict, get_args
 import bpy
 from mathutils import Vector
 
-from ..base.errors import InvalidParamsError
-from ..base.similar_names import did_you_mean, quoted
+from ...base.errors import InvalidParamsError
+from ...base.similar_names import did_you_mean, quoted
 
 __all__ = (
     "DEFAULT_FIELDS",

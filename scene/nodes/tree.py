@@ -30,9 +30,9 @@ from typing import Any, Literal
 
 import bpy
 
-from ..base.errors import InvalidParamsError
-from .describe import find
-from .node_bench import bench_for, is_of_scene, scratch
+from ...base.errors import InvalidParamsError
+from ..describe.overview import find
+from .bench import bench_for, is_of_scene, scratch
 
 __all__ = (
     "KINDS",

@@ -11,10 +11,10 @@ from typing import Any
 
 import bpy
 
-from ..base.errors import InvalidParamsError
-from ..base.similar_names import did_you_mean, quoted
-from . import node_tree
-from .node_tree import KINDS, Kind, Standard
+from ...base.errors import InvalidParamsError
+from ...base.similar_names import did_you_mean, quoted
+from . import tree as node_tree
+from .tree import KINDS, Kind, Standard
 
 __all__ = ("plan",)
 

@@ -6,7 +6,7 @@ import json
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
-from bl_ext.user_default.mcp_bridge.scene import describe
+from bl_ext.user_default.mcp_bridge.scene.describe import overview
 
 
 def _cube(name: str, at: tuple[float, float, float] = (0, 0, 0)) -> bpy.types.Object:
@@ -29,7 +29,7 @@ def test_an_object_in_full() -> None:
     cube["weights"] = [1.5, 2]
     cube["tags"] = {"room": "kitchen"}
     cube["maker"] = cube.data
-    info = describe.object_info("Box")
+    info = overview.object_info("Box")
     assert json.loads(json.dumps(info))
     assert (info["type"], info["data"], info["parent"], info["children"]) == ("MESH", "Cube", None, ["Lid"])
     assert info["world_location"] == (1, 2, 3)
@@ -58,7 +58,7 @@ def test_an_object_in_full() -> None:
 def test_bounds_are_in_world_space_and_follow_the_transform() -> None:
     cube = _cube("Box", (1, 2, 3))
     cube.scale = (2, 1, 1)
-    bounds = describe.object_info("Box")["bounds"]
+    bounds = overview.object_info("Box")["bounds"]
     assert bounds == {"min": (-1, 1, 2), "max": (3, 3, 4), "size": (4, 2, 2), "center": (1, 2, 3)}
 
 
@@ -67,7 +67,7 @@ def test_edit_mode_counts_what_is_being_edited() -> None:
     _cube("Box")
     bpy.ops.object.mode_set(mode="EDIT")
     bpy.ops.mesh.subdivide()
-    info = describe.object_info("Box")
+    info = overview.object_info("Box")
     assert (info["mode"], info["mesh"]["vertices"]) == ("EDIT", 26)
     bpy.ops.object.mode_set(mode="OBJECT")
 
@@ -76,7 +76,7 @@ def test_edit_mode_counts_what_is_being_edited() -> None:
 def test_a_name_that_does_not_exist_brings_suggestions() -> None:
     _cube("Table Leg")
     with pytest.raises(InvalidParamsError) as caught:
-        describe.object_info("table_leg")
+        overview.object_info("table_leg")
     assert str(caught.value) == "There is no object 'table_leg' in this file. Did you mean 'Table Leg'?"
 
 
@@ -88,7 +88,7 @@ def test_every_object_is_reached_page_by_page_and_once() -> None:
     names: list[str] = []
     cursor = None
     while True:
-        page = describe.scene_info(limit=60, cursor=cursor, fields=())
+        page = overview.scene_info(limit=60, cursor=cursor, fields=())
         names += [item["name"] for item in page["objects"]]
         assert page["matching"] == 250
         assert ("statistics" in page) == (cursor is None)
@@ -112,13 +112,13 @@ def test_filters_and_fields() -> None:
     shelf.objects.link(bpy.data.objects["Chair Leg"])
 
     def names(**filters: object) -> list[str]:
-        return [item["name"] for item in describe.scene_info(**filters)["objects"]]
+        return [item["name"] for item in overview.scene_info(**filters)["objects"]]
 
     assert names(types=["LIGHT"]) == ["Sun"]
     assert names(collection="Shelf") == ["Chair Leg"]
     assert names(name_contains="CHAIR") == ["Chair Leg", "Chair Seat"]
     assert names(selected_only=True) == ["Sun"]
-    info = describe.scene_info(name_contains="leg", fields=["location", "collections", "materials"])
+    info = overview.scene_info(name_contains="leg", fields=["location", "collections", "materials"])
     [leg] = info["objects"]
     assert sorted(leg.pop("collections")) == ["Scene Collection", "Shelf"]
     assert leg == {"name": "Chair Leg", "location": (1, 0, 0), "materials": []}
@@ -135,12 +135,12 @@ def test_filters_and_fields() -> None:
 @pytest.mark.parametrize("cursor", ["", "nonsense!", "eyJhIjoxfQ", "W10", "é"])
 def test_a_foreign_cursor_is_refused(cursor: str) -> None:
     with pytest.raises(InvalidParamsError, match="cursor is not one that this tool gave"):
-        describe.scene_info(cursor=cursor)
+        overview.scene_info(cursor=cursor)
 
 
 @pytest.mark.usefixtures("empty_scene")
 def test_another_scene_by_name() -> None:
     _cube("Box")
     bpy.data.scenes.new("Second")
-    info = describe.scene_info(name="Second")
+    info = overview.scene_info(name="Second")
     assert (info["name"], info["matching"], info["active_object"]) == ("Second", 0, None)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.scene.blend_digest import digests
+from bl_ext.user_default.mcp_bridge.scene.fingerprint.saved_file import digests
 
 
 def _save(path: Path, *, compress: bool = False) -> Path:

@@ -9,8 +9,8 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.scene import events
-from bl_ext.user_default.mcp_bridge.scene.census import census
-from bl_ext.user_default.mcp_bridge.scene.contents import contents
+from bl_ext.user_default.mcp_bridge.scene.fingerprint.quick import quick_fingerprint
+from bl_ext.user_default.mcp_bridge.scene.fingerprint.thorough import thorough_fingerprint
 
 
 @pytest.fixture(autouse=True)
@@ -119,23 +119,23 @@ def test_a_property_of_another_extension_counts_and_is_not_made_by_looking() -> 
         assert events.settled() > before
     finally:
         del bpy.types.Object.of_another_extension
-    before = census()
-    contents()
-    assert census() == before
+    before = quick_fingerprint()
+    thorough_fingerprint()
+    assert quick_fingerprint() == before
 
 
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     bpy.ops.wm.read_homefile(use_factory_startup=True)
-    contents()
+    thorough_fingerprint()
     assert capfd.readouterr().err == ""
 
 
 def test_many_alike_are_read_together() -> None:
     for number in range(40):
         bpy.context.scene.collection.objects.link(bpy.data.objects.new(f"o{number}", None))
-    before = contents()
+    before = thorough_fingerprint()
     bpy.data.objects["o20"].show_name = True
-    changed = contents()
+    changed = thorough_fingerprint()
     bpy.data.objects["o20"].show_name = False
     assert before != changed
-    assert before == contents()
+    assert before == thorough_fingerprint()

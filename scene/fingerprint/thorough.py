@@ -19,7 +19,7 @@ from typing import Any
 
 import bpy
 
-__all__ = ("contents", "data_collections")
+__all__ = ("thorough_fingerprint", "data_collections")
 
 #: Kinds of data-blocks that belong to the window or to the tools and not to the scene; and the list of all there are.
 _APART = frozenset({"Brush", "ID", "Palette", "Screen", "WindowManager", "WorkSpace"})
@@ -66,7 +66,7 @@ class _Plan:
     parts_of: Callable[[Any], tuple[Any, ...]]
 
 
-def contents() -> bytes:
+def thorough_fingerprint() -> bytes:
     """The digest: some 2 ms for Blender's start-up file, 30 µs for each object. Main thread."""
     walk = _Walk()
     for name, kind in data_collections():
@@ -174,7 +174,7 @@ def _reader(names: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _is_apart(found: Any) -> bool:
-    """What nobody sees, what is going away, and, for `census`, what extensions add: to look at a group makes it."""
+    """What nobody sees, what is going away, and, for `quick_fingerprint`, what extensions add: to look at a group makes it."""
     hidden = found.is_hidden and found.type != "COLLECTION"
     return hidden or found.is_runtime or getattr(found, "is_deprecated", False)
 

@@ -14,9 +14,10 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from ..base.errors import InvalidParamsError
-from . import events, labels, letters, picture
-from .describe import find
+from ...base.errors import InvalidParamsError
+from .. import events
+from ..describe.overview import find
+from . import labels, letters, picture
 
 __all__ = ("Shading", "Sheet", "View", "difference", "make")
 

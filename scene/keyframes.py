@@ -11,7 +11,7 @@ import bpy
 from ..base.errors import InvalidParamsError
 from ..base.similar_names import did_you_mean, quoted
 from . import data_paths
-from .describe import find
+from .describe.overview import find
 
 __all__ = ("KINDS", "Kind", "animation", "blocks_of", "curves_of", "curves_of_action", "target")
 

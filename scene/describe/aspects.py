@@ -13,9 +13,10 @@ from typing import Any, Literal, get_args
 
 import bpy
 
-from . import file_info, node_tree
-from .animation import blocks_of, curves_of
-from .describe import properties_of
+from ..keyframes import blocks_of, curves_of
+from ..nodes import tree as node_tree
+from . import file_info
+from .overview import properties_of
 
 __all__ = ("Aspect", "ObjectAspect", "makes_nodes", "told")
 

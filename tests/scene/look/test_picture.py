@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
-from bl_ext.user_default.mcp_bridge.scene import picture
+from bl_ext.user_default.mcp_bridge.scene.look import picture
 
 
 def _mean_color(shot: picture.Picture, tmp_path: object) -> list[float]:

@@ -14,10 +14,10 @@ from typing import Any, Literal
 import bpy
 from mathutils import Vector
 
-from ..base.errors import ExternalServiceError, InvalidParamsError
-from ..base.similar_names import did_you_mean, quoted
-from . import events
-from .override import Place
+from ...base.errors import ExternalServiceError, InvalidParamsError
+from ...base.similar_names import did_you_mean, quoted
+from .. import events
+from ..override import Place
 
 __all__ = ("Format", "Picture", "area", "encode", "render", "through", "viewport")
 
