@@ -16,7 +16,7 @@ _ROOMS: tuple[str, ...] = (
     ".base.process.threads",
     ".base.folders",
     ".preferences",
-    ".importers.local",
+    ".importers.environment",
     ".server",
     ".server.command_line",
     ".operators",

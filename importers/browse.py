@@ -11,8 +11,8 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from ..base.errors import BridgeError
-from . import download
-from .download import Site
+from .network import download
+from .network.download import Site
 from .polyhaven import api as polyhaven
 from .sketchfab import api as sketchfab
 from .work import Work

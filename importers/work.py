@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from ..base import main_thread
 from ..sandbox.confinement import Supervisor, current
-from .cache import Cache
-from .download import Cancelled, Flag, RemoteFile, Site, megabytes
+from .network.cache import Cache
+from .network.download import Cancelled, Flag, RemoteFile, Site, megabytes
 
 __all__ = ("Work",)
 

@@ -165,10 +165,10 @@ def start_job(title: str, do: Callable[[Work], str]) -> None:
 
 
 def _work(cancelled: Any, report: Callable[[float, str], None]) -> Work:
-    from ..importers import local
+    from ..importers import environment
     from ..importers.work import Work
 
-    return Work(local.asset_cache(), cancelled, report)
+    return Work(environment.asset_cache(), cancelled, report)
 
 
 def _in_thread(do: Callable[[], Any], then: Callable[[Any], None], failed: Callable[[str], None]) -> None:
@@ -206,9 +206,9 @@ def _tick() -> float | None:
 
 def _fetch_thumbnails(entries: tuple[Entry, ...], number: int) -> None:
     """A few at a time, so that the first ones appear soon."""
-    from ..importers import browse, local
+    from ..importers import browse, environment
 
-    folder = local.thumbnails()
+    folder = environment.thumbnails()
 
     def fetch(work: Work, part: tuple[Entry, ...]) -> dict[str, Path | None]:
         return {entry.id: browse.thumbnail(work, entry, folder) for entry in part if number == _latest}

@@ -15,8 +15,8 @@ from ..base.errors import BridgeError
 from . import asset_view
 
 if TYPE_CHECKING:
+    from ..importers.append import Imported
     from ..importers.browse import Entry, Page
-    from ..importers.place import Imported
     from ..importers.work import Work
 
 __all__ = ("PREFIX", "Options", "register", "unregister")
@@ -129,10 +129,10 @@ class MCP_BRIDGE_OT_search_assets(bpy.types.Operator):
         return {"first": "Look for assets", "next": "Next page", "previous": "Previous page"}[properties.page]
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        from ..importers import browse, local
+        from ..importers import browse, environment
 
         chosen, view = Options(context), asset_view.view
-        asset_view.change(favourites=frozenset(entry.id for entry in local.shelf().favourites()))
+        asset_view.change(favourites=frozenset(entry.id for entry in environment.shelf().favourites()))
         if chosen.shown != "all":
             asset_view.start_search(partial(_kept, service=chosen.service, shown=chosen.shown), ("",))
             return {"FINISHED"}
@@ -162,17 +162,17 @@ class MCP_BRIDGE_OT_favour_asset(bpy.types.Operator):
     asset_id: StringProperty(options={"SKIP_SAVE"})
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        from ..importers import local
+        from ..importers import environment
 
         entry = _entry(self.asset_id)
         if entry is None:
             return {"CANCELLED"}
         try:
-            local.shelf().toggle(entry)
+            environment.shelf().toggle(entry)
         except BridgeError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        asset_view.change(favourites=frozenset(one.id for one in local.shelf().favourites()))
+        asset_view.change(favourites=frozenset(one.id for one in environment.shelf().favourites()))
         return {"FINISHED"}
 
 
@@ -292,9 +292,9 @@ class MCP_BRIDGE_OT_copy_credits(bpy.types.Operator):
     bl_label = "Copy Credits"
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        from ..importers import place
+        from ..importers import append
 
-        found = place.credits_of()
+        found = append.credits_of()
         if not found:
             self.report({"INFO"}, "No imported assets are in this file")
             return {"CANCELLED"}
@@ -327,10 +327,10 @@ def _entry(asset_id: str) -> "Entry | None":
 
 def _kept(work: "Work", service: str, shown: str) -> "Page":
     """The page of what the user imported last, or marked."""
-    from ..importers import local
+    from ..importers import environment
     from ..importers.browse import Page
 
-    kept = local.shelf().recent() if shown == "recent" else local.shelf().favourites()
+    kept = environment.shelf().recent() if shown == "recent" else environment.shelf().favourites()
     return Page(tuple(entry for entry in kept if entry.service == service))
 
 
@@ -412,15 +412,15 @@ def _generate(work: "Work", prompt: str, size: float | None, mark: bool) -> str:
 
 def _marked(work: "Work", found: "Imported", mark: bool) -> "Imported":
     """What was imported, marked for the asset browser where that is wanted."""
-    from ..importers import place
+    from ..importers import append
 
     if mark:
-        work.in_blender(partial(place.mark_model, found))
+        work.in_blender(partial(append.mark_model, found))
     return found
 
 
 def _check_size(size: int, entry: "Entry", agreed: bool, password: str | None = None) -> None:
-    from ..importers.download import megabytes
+    from ..importers.network.download import megabytes
 
     if size > settings.current().ask_above_mb * 1_000_000 and not agreed:
         text = f"“{entry.title}” has {megabytes(size)}."
@@ -428,13 +428,13 @@ def _check_size(size: int, entry: "Entry", agreed: bool, password: str | None = 
 
 
 def _said(imported: "Imported", entry: "Entry | None" = None) -> str:
-    from ..importers import local
+    from ..importers import environment
 
     if entry is not None:
         with contextlib.suppress(
             BridgeError
         ):  # the import went well: a list that can't be kept is no failure
-            local.shelf().imported(entry)
+            environment.shelf().imported(entry)
     return f"Imported {imported.credit.title}"
 
 

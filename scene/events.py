@@ -65,8 +65,8 @@ _quiet = 0
 _listeners: Signal[[]] = Signal()
 _unlisten: Callable[[], None] | None = None
 _census = b""
-#: What `contents` said last, at which revision and frames.
-_contents: tuple[bytes, int, tuple[int, ...]] = (b"", 0, ())
+#: What `thorough_fingerprint` said last, at which revision and frames.
+_thorough: tuple[bytes, int, tuple[int, ...]] = (b"", 0, ())
 
 
 def revision() -> int:
@@ -93,13 +93,13 @@ def settled(*, quick: bool = False) -> int:
 
 
 def _look_closely() -> None:
-    """Count what only `contents` tells. At another frame animated values differ: then it only looks what there is."""
-    global _contents
-    before, at, frames = _contents
+    """Count what only `thorough_fingerprint` tells. At another frame animated values differ: then it only looks what there is."""
+    global _thorough
+    before, at, frames = _thorough
     now, shown = thorough_fingerprint(), tuple(scene.frame_current for scene in bpy.data.scenes)
     if (at, frames) == (_revision, shown) and now != before:
         _on_everything()
-    _contents = (now, _revision, shown)
+    _thorough = (now, _revision, shown)
 
 
 @contextmanager

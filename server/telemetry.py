@@ -72,7 +72,7 @@ def _sender(endpoint: str, headers: str | None) -> Any:
 
     def send(body: bytes, broken_off: threading.Event) -> int:
         # HTTP and TLS are loaded by the first message, in its own thread: they would make the bridge start later.
-        from ..importers import download
+        from ..importers.network import download
 
         answer = download.request(
             _site(url),
@@ -92,8 +92,8 @@ def _sender(endpoint: str, headers: str | None) -> Any:
 
 def _site(url: str) -> Any:
     """The collector as a place that the one way out to the network leads to: the user's own choice, like a mirror."""
-    from ..importers.download import Site
-    from ..importers.identity import COLLECTOR, THIS_COMPUTER
+    from ..importers.network.download import Site
+    from ..importers.network.identity import COLLECTOR, THIS_COMPUTER
 
     @dataclass(frozen=True, slots=True)
     class Collector(Site):

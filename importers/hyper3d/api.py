@@ -15,8 +15,8 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, Protocol, get_args
 
 from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
-from .. import download
-from ..download import Answer, Flag, HttpError, RemoteFile, Site
+from ..network import download
+from ..network.download import Answer, Flag, HttpError, RemoteFile, Site
 
 __all__ = (
     "FAL",

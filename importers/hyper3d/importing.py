@@ -9,11 +9,12 @@ from typing import Any
 
 from ...base import folders, settings
 from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
-from .. import download, foreign, keys
+from ..append import Imported, append, timed
 from ..credit import Credit
-from ..download import Flag, RemoteFile, Site
-from ..place import Imported, append, timed
-from ..transport import Broken, TooSlow
+from ..network import download, keys
+from ..network.download import Flag, RemoteFile, Site
+from ..network.transport import Broken, TooSlow
+from ..opening import foreign
 from ..work import Work
 from .api import FAL, MAIN, Balance, Fal, MainSite, Order, Progress, Provider, ProviderName, Ticket
 from .orders import Orders, Placed

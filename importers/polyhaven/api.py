@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 
 from ...base.errors import ExternalServiceError, InvalidParamsError
 from ...base.similar_names import did_you_mean
-from .. import download
-from ..cache import Cache
 from ..credit import Credit
-from ..download import Flag, HttpError, Site
+from ..network import download
+from ..network.cache import Cache
+from ..network.download import Flag, HttpError, Site
 
 __all__ = ("SITE", "Asset", "Category", "Found", "Kind", "PolyHaven", "Resolution", "check_id")
 

@@ -11,9 +11,10 @@ from pathlib import Path, PurePosixPath
 import bpy
 
 from ...base.errors import ExternalServiceError, InvalidParamsError
-from .. import blend_header, catalogues, foreign, place
-from ..download import RemoteFile
-from ..place import Imported
+from .. import append, catalogues
+from ..append import Imported
+from ..network.download import RemoteFile
+from ..opening import blend_header, foreign
 from ..work import Work
 from . import files as choices
 from . import scene
@@ -107,9 +108,9 @@ def run(
         (path,) = _pictures(work, [what.hdri])
         md5 = what.hdri.md5 or ""
         add = partial(scene.add_world, what.asset, what.resolution, path, md5, choices.suffix(what.hdri))
-        return work.in_blender(place.timed(add))
+        return work.in_blender(append.timed(add))
     if what.maps:
-        return work.in_blender(place.timed(partial(scene.add_material, what.asset, _maps(work, what))))
+        return work.in_blender(append.timed(partial(scene.add_material, what.asset, _maps(work, what))))
     return _model(work, what, lod, location)
 
 
@@ -123,8 +124,8 @@ def mark(work: Work, what: Plan, imported: Imported) -> None:
     path = f"{SITE.name}/{what.asset.kind}/{category.path}" if category else ""
 
     def do() -> None:
-        with place.one_step(f"Mark {what.asset.name} as Asset"):
-            place.mark(scene.block_of(imported), what.asset.credit, what.asset.tags, catalogue)
+        with append.one_step(f"Mark {what.asset.name} as Asset"):
+            append.mark(scene.block_of(imported), what.asset.credit, what.asset.tags, catalogue)
             if catalogue and bpy.data.filepath:
                 catalogues.add(Path(bpy.data.filepath).parent, catalogue, path)
 
@@ -136,7 +137,7 @@ def texture_object(
 ) -> Imported:
     """Put a texture on an object; `what` is None when its material is in the file already."""
     maps = None if what is None else _maps(work, what)
-    return work.in_blender(place.timed(partial(scene.assign, asset, object_name, slot, maps)))
+    return work.in_blender(append.timed(partial(scene.assign, asset, object_name, slot, maps)))
 
 
 def _pictures(work: Work, files: Sequence[RemoteFile]) -> list[Path]:
@@ -184,11 +185,11 @@ def _open_model(
     with foreign.opened(work, job, {PurePosixPath(file): main, **dict(included)}) as clean:
 
         def add() -> Imported:
-            added = place.append(clean, asset.credit, location)
+            added = append.append(clean, asset.credit, location)
             scene.mark_images(asset, added.collection or "")
             return added
 
-        return work.in_blender(place.timed(add))
+        return work.in_blender(append.timed(add))
 
 
 def _switch(work: Work, what: Plan) -> Imported:

@@ -13,8 +13,8 @@ import bpy
 from ...base.errors import InvalidParamsError
 from ...base.similar_names import did_you_mean
 from .. import credit as credits_room
+from ..append import Imported, one_step, stamp
 from ..credit import PROPERTY
-from ..place import Imported, one_step, stamp
 from .api import SITE, Asset
 from .files import Map
 from .nodes import build_material, build_world, set_coordinates

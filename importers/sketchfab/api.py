@@ -13,9 +13,9 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
-from .. import download, keys
 from ..credit import Credit
-from ..download import Flag, HttpError, RemoteFile, Site
+from ..network import download, keys
+from ..network.download import Flag, HttpError, RemoteFile, Site
 
 __all__ = ("SITE", "Filters", "Licence", "Model", "Page", "Sketchfab", "Sort")
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from ...base import settings
 from ...base.errors import PolicyError
-from .. import download, foreign
-from ..download import HttpError
-from ..place import Imported, append, timed
+from ..append import Imported, append, timed
+from ..network import download
+from ..network.download import HttpError
+from ..opening import foreign
 from ..work import Work
 from .api import SITE, Model, Sketchfab
 

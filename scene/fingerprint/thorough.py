@@ -19,7 +19,7 @@ from typing import Any
 
 import bpy
 
-__all__ = ("thorough_fingerprint", "data_collections")
+__all__ = ("data_collections", "thorough_fingerprint")
 
 #: Kinds of data-blocks that belong to the window or to the tools and not to the scene; and the list of all there are.
 _APART = frozenset({"Brush", "ID", "Palette", "Screen", "WindowManager", "WorkSpace"})
@@ -174,7 +174,7 @@ def _reader(names: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _is_apart(found: Any) -> bool:
-    """What nobody sees, what is going away, and, for `quick_fingerprint`, what extensions add: to look at a group makes it."""
+    """What nobody sees, what is going away, and, for the quick one, what extensions add: to look at a group makes it."""
     hidden = found.is_hidden and found.type != "COLLECTION"
     return hidden or found.is_runtime or getattr(found, "is_deprecated", False)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...base import settings
 from ...base.settings import AssetService
-from ...importers import identity
+from ...importers.network import identity
 from ..mcp.features import Tool
 from . import (
     assets,

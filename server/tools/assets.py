@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict, TypeVar
 
 from ...approvals import consent
 from ...base import settings
-from ...importers import local, place
+from ...importers import append, environment
+from ...importers.append import Imported
 from ...importers.credit import Credit
-from ...importers.download import megabytes
-from ...importers.place import Imported
+from ...importers.network.download import megabytes
 from ...importers.work import Work
 from ..mcp.context import RequestContext
 from .registry import tool
@@ -80,7 +80,7 @@ class Credits(TypedDict):
 @tool(title="Get Asset Credits", read_only=True)
 def get_asset_credits(context: RequestContext) -> Credits:
     """Who made the imported assets in this file and under which licence, as a list and as a text to copy."""
-    found = place.credits_of()
+    found = append.credits_of()
     return {"credits": [credit_info(item) for item in found], "text": "\n".join(item.line for item in found)}
 
 
@@ -106,7 +106,7 @@ def result_of(imported: Imported) -> ImportResult:
 
 async def in_thread(context: RequestContext, do: Callable[[Work], T]) -> T:
     """Do something short with the network in a worker thread."""
-    return await asyncio.to_thread(do, Work(local.asset_cache(), context.cancelled))
+    return await asyncio.to_thread(do, Work(environment.asset_cache(), context.cancelled))
 
 
 async def in_background(context: RequestContext, title: str, do: Callable[[Work], T]) -> T:
@@ -116,7 +116,7 @@ async def in_background(context: RequestContext, title: str, do: Callable[[Work]
     def report(percent: float, message: str) -> None:
         context.report_progress(percent, 100.0, message)
 
-    return await asyncio.to_thread(do, Work(local.asset_cache(), context.cancelled, report))
+    return await asyncio.to_thread(do, Work(environment.asset_cache(), context.cancelled, report))
 
 
 async def check_size(context: RequestContext, title: str, size: int) -> None:

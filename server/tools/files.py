@@ -17,7 +17,7 @@ from ...base import journal, main_thread, settings
 from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from ...files import allowed_folders, exporting, file_kinds
 from ...files.client_files import ClientFile, Sent, store, told
-from ...importers import foreign
+from ...importers.opening import foreign
 from ...sandbox import confinement
 from ...scene import events
 from ..file_links import link

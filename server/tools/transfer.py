@@ -14,9 +14,9 @@ from ...base import journal, settings
 from ...base.errors import ExternalServiceError, InvalidParamsError
 from ...files import allowed_folders, client_files, file_kinds
 from ...files.client_files import ClientFile, Sent, store, told
-from ...importers import sent
+from ...importers import uploaded
 from ...importers.credit import Credit
-from ...importers.download import megabytes
+from ...importers.network.download import megabytes
 from ..file_links import link
 from ..mcp import content, wire
 from ..mcp.content import ToolResult
@@ -167,7 +167,7 @@ async def import_file(
     _note("file_imported", context, found)
     if kind.family == "text":
         data = await asyncio.to_thread(store.read, context.client.id, file, 0, found.size)
-        add = partial(sent.add_text, found.name, data.decode("utf-8-sig").replace("\r\n", "\n"))
+        add = partial(uploaded.add_text, found.name, data.decode("utf-8-sig").replace("\r\n", "\n"))
         return {"status": "success", "text": await files.on_main_thread(context, add)}
     credit = Credit(
         service=f"{context.client.name} (sent by the client)",
@@ -178,7 +178,7 @@ async def import_file(
     )
     family: Literal["picture", "model"] = "picture" if kind.family == "picture" else "model"
     run = partial(
-        sent.run, path=found.path, credit=credit, family=family, size=target_size, location=location
+        uploaded.run, path=found.path, credit=credit, family=family, size=target_size, location=location
     )
     imported = await in_background(context, f"Import {found.name}", run)
     brought = {

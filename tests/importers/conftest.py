@@ -8,9 +8,10 @@ from pathlib import Path
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.importers import confined, download
-from bl_ext.user_default.mcp_bridge.importers.cache import Cache
-from bl_ext.user_default.mcp_bridge.importers.download import Site
+from bl_ext.user_default.mcp_bridge.importers.network import download
+from bl_ext.user_default.mcp_bridge.importers.network.cache import Cache
+from bl_ext.user_default.mcp_bridge.importers.network.download import Site
+from bl_ext.user_default.mcp_bridge.importers.opening import confined
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
 from support.opening import in_fork
@@ -54,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def _quick_child(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Foreign files are opened in a fork instead of a confined process, which tests/importers/test_foreign.py tries."""
+    """Foreign files are opened in a fork instead of a confined process, which opening/test_foreign.py tries."""
     monkeypatch.setattr(confined, "run", in_fork)
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread, settings
-from bl_ext.user_default.mcp_bridge.importers import confined, local
+from bl_ext.user_default.mcp_bridge.importers import environment
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing as hyper3d
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
+from bl_ext.user_default.mcp_bridge.importers.opening import confined
 from bl_ext.user_default.mcp_bridge.operators import asset_view, state
 from bl_ext.user_default.mcp_bridge.operators.assets import PREFIX
 from bl_ext.user_default.mcp_bridge.panels.assets import MCP_BRIDGE_PT_assets
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("empty_scene", "_fresh")
 
 @pytest.fixture
 def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(local, "_folder", tmp_path / "cache")
+    monkeypatch.setattr(environment, "_folder", tmp_path / "cache")
     bpy.context.preferences.system.use_online_access = True
     asset_view.unregister()
     asset_view.register()

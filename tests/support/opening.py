@@ -8,7 +8,8 @@ from pathlib import Path
 
 from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
-from bl_ext.user_default.mcp_bridge.importers import child, download
+from bl_ext.user_default.mcp_bridge.importers.network import download
+from bl_ext.user_default.mcp_bridge.importers.opening import child
 
 from support import fork
 
@@ -16,7 +17,7 @@ __all__ = ("in_fork",)
 
 
 def in_fork(_here: object, _program: str, folder: Path, cancelled: download.Flag | None) -> bytes:
-    """Takes the place of `importers.confined.run`: same arguments, same answer, same errors."""
+    """Takes the place of `importers.opening.confined.run`: same arguments, same answer, same errors."""
     try:
         report = main_thread.run(lambda: fork.run(child.main, folder)).result()
     except fork.Died:

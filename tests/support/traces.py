@@ -6,7 +6,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from bl_ext.user_default.mcp_bridge.importers import scrub
+from bl_ext.user_default.mcp_bridge.importers.opening import scrub
 from bl_ext.user_default.mcp_bridge.sandbox import confinement
 
 __all__ = ("traces", "work_folders")

@@ -11,11 +11,11 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, InvalidParamsError, PolicyError
-from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
+from bl_ext.user_default.mcp_bridge.importers.append import Imported
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing, scene
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.api import Order
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
-from bl_ext.user_default.mcp_bridge.importers.place import Imported
+from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
 from support.rodin import KEY, ORDER, RodinServer

@@ -12,9 +12,9 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, InvalidParamsError
-from bl_ext.user_default.mcp_bridge.importers import place
-from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
-from bl_ext.user_default.mcp_bridge.importers.place import Imported
+from bl_ext.user_default.mcp_bridge.importers import append
+from bl_ext.user_default.mcp_bridge.importers.append import Imported
+from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.polyhaven import importing, scene
 from bl_ext.user_default.mcp_bridge.importers.polyhaven.api import PolyHaven
 from bl_ext.user_default.mcp_bridge.importers.work import Work
@@ -245,7 +245,7 @@ def test_a_blend_of_a_newer_blender_gives_way_to_gltf(
 
 def fresh(folder: Path) -> Work:
     """A cache that knows no documents."""
-    from bl_ext.user_default.mcp_bridge.importers.cache import Cache
+    from bl_ext.user_default.mcp_bridge.importers.network.cache import Cache
 
     return Work(Cache(folder / "fresh", quota=10**9))
 
@@ -336,7 +336,7 @@ def test_assets_with_similar_names_are_told_apart(work: Work) -> None:
     assert (scene.has_material("brick_wall_02"), scene.has_material(BRICK)) == (True, False)
     bpy.data.materials["Brick Wall 02"].name = "Brick Wall"
     assert imported(work, BRICK, resolution="1k").materials == ("Brick Wall.001",)
-    assert [item.id for item in place.credits_of()] == [BRICK, "brick_wall_02"]
+    assert [item.id for item in append.credits_of()] == [BRICK, "brick_wall_02"]
 
 
 def test_the_users_own_material_keeps_its_nodes(work: Work) -> None:
@@ -360,7 +360,7 @@ def test_credits_are_listed_once_an_asset(work: Work, service: PolyHaven) -> Non
     imported(work, CHAIR, resolution="1k")
     imported(work, CHAIR, resolution="1k")
     imported(work, SKY)
-    assert [item.title for item in place.credits_of()] == ["Chair", "Studio Sky"]
+    assert [item.title for item in append.credits_of()] == ["Chair", "Studio Sky"]
 
 
 def test_an_import_is_marked_for_the_asset_browser_in_its_category(work: Work, tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, PolicyError
-from bl_ext.user_default.mcp_bridge.importers import place
-from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
-from bl_ext.user_default.mcp_bridge.importers.place import Imported
+from bl_ext.user_default.mcp_bridge.importers import append
+from bl_ext.user_default.mcp_bridge.importers.append import Imported
+from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.sketchfab import importing
 from bl_ext.user_default.mcp_bridge.importers.sketchfab.api import Sketchfab
 from bl_ext.user_default.mcp_bridge.importers.work import Work
@@ -166,7 +166,7 @@ def test_an_append_that_fails_half_way_leaves_nothing(
     work: Work, server: SketchfabServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = traces()
-    monkeypatch.setattr(place, "_select", lambda _collection: 1 / 0)
+    monkeypatch.setattr(append, "_select", lambda _collection: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         imported(work)
     assert traces() == before

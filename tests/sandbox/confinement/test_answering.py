@@ -15,7 +15,8 @@ import bl_ext.user_default.mcp_bridge as extension
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
-from bl_ext.user_default.mcp_bridge.importers import foreign, local
+from bl_ext.user_default.mcp_bridge.importers import environment
+from bl_ext.user_default.mcp_bridge.importers.opening import foreign
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 from bl_ext.user_default.mcp_bridge.rendering import animation, image
 from bl_ext.user_default.mcp_bridge.sandbox import confinement as supervisor
@@ -80,7 +81,7 @@ def _import(folder: Path) -> None:
     }
     job = {"format": "gltf", "file": scene.name, "title": "Thing", "collections": []}
     job |= {"size": None, "ground": False, "unwrap": True}
-    with foreign.opened(Work(local.asset_cache()), job, files) as clean:
+    with foreign.opened(Work(environment.asset_cache()), job, files) as clean:
         assert (clean.collection, clean.roots) == ("Thing", ("box",))
 
 
@@ -91,7 +92,7 @@ PROGRAMS: dict[str, Callable[[Path], None]] = {
     "sandbox/rehearsal/pool.py": _rehearsal,
     "rendering/image.py": _render,
     "rendering/animation.py": _animation,
-    "importers/confined.py": _import,
+    "importers/opening/confined.py": _import,
 }
 
 

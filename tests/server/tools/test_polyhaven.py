@@ -9,7 +9,7 @@ from pathlib import Path
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base import settings
-from bl_ext.user_default.mcp_bridge.importers import local
+from bl_ext.user_default.mcp_bridge.importers import environment
 
 from support.polyhaven import BRICK, CHAIR, SKY, PolyHavenServer
 from support.tool_calls import ToolError, Tools
@@ -24,7 +24,7 @@ def server(
 ) -> Iterator[PolyHavenServer]:
     files = tmp_path_factory.getbasetemp() / "polyhaven-tools"
     files.mkdir(exist_ok=True)
-    monkeypatch.setattr(local, "_folder", tmp_path / "cache")
+    monkeypatch.setattr(environment, "_folder", tmp_path / "cache")
     with PolyHavenServer(files) as started:
         monkeypatch.setenv("BLENDER_MCP_POLYHAVEN_API", started.url)
         bpy.context.preferences.system.use_online_access = True

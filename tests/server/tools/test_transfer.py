@@ -22,7 +22,7 @@ from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.base import journal
 from bl_ext.user_default.mcp_bridge.files import client_files
 from bl_ext.user_default.mcp_bridge.files.client_files import store
-from bl_ext.user_default.mcp_bridge.importers import confined
+from bl_ext.user_default.mcp_bridge.importers.opening import confined
 from bl_ext.user_default.mcp_bridge.server import bridge
 
 from support.live import websocket_transport
@@ -99,7 +99,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are opened in a fork; tests/importers/test_foreign.py tries that they are in a confined process."""
+    """Files are opened in a fork; tests/importers/opening/test_foreign.py tries that they are in a confined process."""
     monkeypatch.setattr(confined, "run", in_fork)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import bpy
 import pytest
 import zstandard
-from bl_ext.user_default.mcp_bridge.importers import blend_header
+from bl_ext.user_default.mcp_bridge.importers.opening import blend_header
 
 
 @pytest.mark.parametrize(

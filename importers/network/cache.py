@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..base.errors import ExternalServiceError
+from ...base.errors import ExternalServiceError
 from . import download
 from .download import Flag, HttpError, Progress, RemoteFile, Site
 

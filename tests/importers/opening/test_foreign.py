@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
-from bl_ext.user_default.mcp_bridge.importers import confined, foreign, local
-from bl_ext.user_default.mcp_bridge.importers.download import Cancelled
+from bl_ext.user_default.mcp_bridge.importers import environment
+from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled
+from bl_ext.user_default.mcp_bridge.importers.opening import confined, foreign
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 from bl_ext.user_default.mcp_bridge.sandbox import confinement
 
@@ -40,7 +41,7 @@ def job(**changes: Any) -> dict[str, Any]:
 
 
 def work(cancelled: threading.Event | None = None) -> Work:
-    return Work(local.asset_cache(), cancelled)
+    return Work(environment.asset_cache(), cancelled)
 
 
 def files(folder: Path) -> dict[PurePosixPath, Path]:

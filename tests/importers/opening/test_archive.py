@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
-from bl_ext.user_default.mcp_bridge.importers import archive
+from bl_ext.user_default.mcp_bridge.importers.opening import archive
 
 
 def zipped(folder: Path, files: dict[str, bytes], change: Callable[[bytes], bytes] = bytes) -> Path:

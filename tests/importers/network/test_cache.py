@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
-from bl_ext.user_default.mcp_bridge.importers.cache import IN_USE_S, STALE_PART_S, Cache
-from bl_ext.user_default.mcp_bridge.importers.download import Cancelled, HttpError, RemoteFile, Site
+from bl_ext.user_default.mcp_bridge.importers.network.cache import IN_USE_S, STALE_PART_S, Cache
+from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled, HttpError, RemoteFile, Site
 
 from support.web import Reply, Web
 
@@ -23,8 +23,8 @@ MD5 = hashlib.md5(DATA).hexdigest()
 OTHER_BLENDER = """
 import sys
 from pathlib import Path
-from bl_ext.user_default.mcp_bridge.importers.cache import Cache
-from bl_ext.user_default.mcp_bridge.importers.download import RemoteFile, Site
+from bl_ext.user_default.mcp_bridge.importers.network.cache import Cache
+from bl_ext.user_default.mcp_bridge.importers.network.download import RemoteFile, Site
 site = Site("polyhaven", "Warehouse", "MCP_TEST_API", "https://api.warehouse.example", ())
 print(Cache(Path(sys.argv[1]), quota=10**9).file(site, RemoteFile(sys.argv[2], sys.argv[3], int(sys.argv[4]))))
 """
@@ -49,7 +49,7 @@ def names(folder: Path) -> list[str]:
 
 def start_other(folder: Path, remote: RemoteFile) -> subprocess.Popen[str]:
     """The same cache used by another process, without Blender: these rooms need none."""
-    extension = Path(sys.modules[Cache.__module__].__file__).parents[1]
+    extension = Path(sys.modules[Cache.__module__].__file__).parents[2]
     code = f"""
 import importlib.machinery, sys, types
 def package(name, folder):

@@ -8,8 +8,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from ..base.errors import ExternalServiceError
-from ..base.file_names import inside
+from ...base.errors import ExternalServiceError
+from ...base.file_names import inside
 
 __all__ = ("unpack",)
 

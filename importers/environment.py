@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..base import folders, settings
-from . import identity
+from .network import identity
 
 if TYPE_CHECKING:
-    from .cache import Cache
+    from .network.cache import Cache
     from .shelf import Shelf
 
 __all__ = ("asset_cache", "register", "shelf", "thumbnails", "unregister")
@@ -22,7 +22,7 @@ __all__ = ("asset_cache", "register", "shelf", "thumbnails", "unregister")
 
 def asset_cache() -> Cache:
     """The cache of downloaded assets. Any thread."""
-    from .cache import Cache  # late: HTTP and TLS would make Blender start later
+    from .network.cache import Cache  # late: HTTP and TLS would make Blender start later
 
     return Cache(_folder, quota=settings.current().cache_quota_mb * 1_000_000)
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..base.errors import ExternalServiceError
-from ..sandbox.confinement import Supervisor
+from ...base.errors import ExternalServiceError
+from ...sandbox.confinement import Supervisor
+from ..work import Work
 from . import confined
-from .work import Work
 
 __all__ = ("Clean", "opened", "scratch")
 
@@ -25,7 +25,8 @@ _PROGRAM = (
     "base/errors.py",
     "base/file_names.py",
     "sandbox/confinement/answering.py",
-    *(f"importers/{name}.py" for name in ("__init__", "archive", "child", "scrub")),
+    "importers/__init__.py",
+    *(f"importers/opening/{name}.py" for name in ("__init__", "archive", "child", "scrub")),
 )
 _MAIN = """
 import sys
@@ -33,7 +34,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[-1])
 from bridge.sandbox.confinement import answering
 say = answering.opened()
-from bridge.importers import child
+from bridge.importers.opening import child
 say(child.main(Path(sys.argv[-1])))
 """
 
@@ -85,7 +86,7 @@ def _lay_out(folder: Path, job: Mapping[str, Any], files: Mapping[PurePosixPath,
     for module in _PROGRAM:
         place = folder / "bridge" / module
         place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(Path(__file__).parent.parent / module, place)
+        shutil.copyfile(Path(__file__).parents[2] / module, place)
     (folder / "main.py").write_text(_MAIN, encoding="utf-8")
     for name, path in files.items():
         place = folder / "files" / name

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import bpy
 
-from ..base.errors import ExternalServiceError
-from ..sandbox.confinement import ProcessStatus, Spec, Supervisor
-from .download import Cancelled, Flag
+from ...base.errors import ExternalServiceError
+from ...sandbox.confinement import ProcessStatus, Spec, Supervisor
+from ..network.download import Cancelled, Flag
 
 __all__ = ("run",)
 

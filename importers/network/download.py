@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 from urllib.parse import urlencode
 
-from ..base.errors import ExternalServiceError
+from ...base.errors import ExternalServiceError
 from .transport import POLL_S, Broken, Cancelled, Flag, HttpError, Site, ascii_url, opened, shown
 
 __all__ = (

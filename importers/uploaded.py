@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import bpy
 
-from . import foreign
+from .append import Imported, append, append_image, one_step, timed
 from .credit import Credit
-from .place import Imported, append, append_image, one_step, timed
+from .opening import foreign
 from .work import Work
 
 __all__ = ("add_text", "run")

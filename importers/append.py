@@ -16,10 +16,11 @@ from mathutils import Matrix, Vector
 
 from ..base.errors import ExternalServiceError
 from ..sandbox.run.undo import Modes
-from . import catalogues, scrub
+from . import catalogues
 from . import credit as credits_room
 from .credit import PROPERTY, Credit
-from .foreign import Clean
+from .opening import scrub
+from .opening.foreign import Clean
 
 __all__ = (
     "Imported",

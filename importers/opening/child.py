@@ -15,7 +15,7 @@ from typing import Any, NotRequired, TypedDict
 import bpy
 from mathutils import Matrix, Vector
 
-from ..base.errors import BridgeError
+from ...base.errors import BridgeError
 from .archive import unpack
 from .scrub import strip
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
-from bl_ext.user_default.mcp_bridge.importers import download, transport
-from bl_ext.user_default.mcp_bridge.importers.download import Cancelled, HttpError, RemoteFile, Site
+from bl_ext.user_default.mcp_bridge.importers.network import download, transport
+from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled, HttpError, RemoteFile, Site
 
 from support.web import Reply, Request, Web
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.importers import child, scrub
+from bl_ext.user_default.mcp_bridge.importers.opening import child, scrub
 
 from support import assets, fork
 

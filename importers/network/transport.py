@@ -25,8 +25,8 @@ from functools import cache
 from typing import Any, Protocol
 from urllib.parse import quote, urljoin, urlsplit
 
-from ..base.errors import BridgeError, Cancelled, ExternalServiceError
-from ..base.process import threads
+from ...base.errors import BridgeError, Cancelled, ExternalServiceError
+from ...base.process import threads
 from . import identity
 
 __all__ = (

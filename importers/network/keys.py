@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from ..base.errors import PolicyError
+from ...base.errors import PolicyError
 
 __all__ = ("check",)
 
