@@ -26,8 +26,8 @@ DIST = ROOT / "dist"
 NAME, TITLE = "mcp-bridge", "MCP Bridge"
 DESCRIPTION = "Work in the scene that is open in Blender, with its user in charge."
 #: What the shim needs beside itself, and where it lies in each bundle.
-_SHIM = "server/stdio_shim.py"
-FILES = (_SHIM, "server/offline.json", "LICENSE")
+_SHIM = "server/clients/stdio_shim.py"
+FILES = (_SHIM, "server/clients/offline.json", "LICENSE")
 #: No file of a zip is older than its format.
 _TIME = (1980, 1, 1, 0, 0, 0)
 _SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
@@ -59,7 +59,7 @@ def bundle(dist: Path = DIST) -> Path:
 
 def _bundle_manifest() -> dict[str, Any]:
     own = manifest()
-    recorded = json.loads((ROOT / "server" / "offline.json").read_text(encoding="utf-8"))
+    recorded = json.loads((ROOT / "server" / "clients" / "offline.json").read_text(encoding="utf-8"))
     start = {"command": "python3", "args": ["-I", f"${{__dirname}}/{_SHIM}"], "env": {}}
     return {
         "manifest_version": "0.3",

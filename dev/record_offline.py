@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write server/offline.json anew: what the stdio shim answers while there is no Blender. `make offline`."""
+"""Write server/clients/offline.json anew: what the stdio shim answers while there is no Blender. `make offline`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def main() -> None:
     addon_utils.enable("bl_ext.user_default.mcp_bridge", default_set=True)
     from support import recording
 
-    (ROOT / "server" / "offline.json").write_text(recording.text(recording.record()), encoding="utf-8")
+    (ROOT / "server" / "clients" / "offline.json").write_text(
+        recording.text(recording.record()), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

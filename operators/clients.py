@@ -10,7 +10,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..base.errors import BridgeError, ExternalServiceError
-from ..server import access
+from ..server.clients import authenticator
 from ..server.clients.config import files, snippets, table
 from . import room, state
 
@@ -255,7 +255,7 @@ def _proposed(kind: table.ClientKind, token: str) -> files.Change:
     return files.connect(kind, path, snippets.entry(kind, "stdio", state.here(), token))
 
 
-def _written(kind: table.ClientKind) -> list[access.Entry]:
+def _written(kind: table.ClientKind) -> list[authenticator.Entry]:
     """The entries of this client that were written into its file and are still good."""
     return [
         entry
@@ -264,7 +264,7 @@ def _written(kind: table.ClientKind) -> list[access.Entry]:
     ]
 
 
-def _entry(client_id: str) -> access.Entry | None:
+def _entry(client_id: str) -> authenticator.Entry | None:
     return next((entry for entry in state.view.clients if entry.id == client_id), None)
 
 

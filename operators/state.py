@@ -25,7 +25,7 @@ from ..base.signal import Signal
 from ..sandbox import confinement as supervisor
 from ..sandbox.confinement.process import Confinement
 from ..scene import events
-from ..server import access, discovery
+from ..server.clients import authenticator, discovery
 from ..server.clients.config import files, snippets, table
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class View:
     open_to_network: bool = False
     error: str = ""
     connected: tuple[str, ...] = ()
-    clients: tuple[access.Entry, ...] = ()
+    clients: tuple[authenticator.Entry, ...] = ()
     notices: tuple[snippets.Notice, ...] = ()
     #: The programs on this computer that can be connected.
     installed: tuple[table.ClientKind, ...] = ()
@@ -137,9 +137,9 @@ def running_bridge() -> Any:
     return module.current() if module else None
 
 
-def store() -> access.TokenStore:
+def store() -> authenticator.TokenStore:
     """The list of this user's clients."""
-    return access.TokenStore(discovery.user_folder() / "clients.json")
+    return authenticator.TokenStore(discovery.user_folder() / "clients.json")
 
 
 def here() -> snippets.Here:
@@ -147,7 +147,7 @@ def here() -> snippets.Here:
     bridge = running_bridge()
     return snippets.Here(
         python=sys.executable,
-        shim=str(Path(__file__).resolve().parent.parent / "server" / "stdio_shim.py"),
+        shim=str(Path(__file__).resolve().parent.parent / "server" / "clients" / "stdio_shim.py"),
         host=discovery.reachable_host(bridge.host if bridge else ""),
         port=bridge.port if bridge else None,
         blender=".".join(map(str, bpy.app.version[:2])),
@@ -275,11 +275,11 @@ def _age(seconds: float) -> str:
     return f"{minutes // 60} h" if minutes >= 60 else f"{minutes} min" if minutes else "now"
 
 
-def _notices(clients: tuple[access.Entry, ...], bridge: Any) -> tuple[snippets.Notice, ...]:
+def _notices(clients: tuple[authenticator.Entry, ...], bridge: Any) -> tuple[snippets.Notice, ...]:
     if not clients:
         return ()
     others = {instance.port for instance in discovery.instances() if instance.pid != os.getpid()}
-    away = bridge.door.turned_away if bridge else ()
+    away = bridge.authenticator.turned_away if bridge else ()
     return tuple(snippets.notices(clients, here(), turned_away=away, other_ports=others))
 
 

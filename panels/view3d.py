@@ -14,7 +14,7 @@ from . import confinement, requests, setting
 from .text import paragraph
 
 if TYPE_CHECKING:
-    from ..server.access import Entry
+    from ..server.clients.authenticator import Entry
     from ..server.clients.config.snippets import Notice
 
 __all__ = ("SECURITY", "register", "unregister")

@@ -93,7 +93,7 @@ def settled(*, quick: bool = False) -> int:
 
 
 def _look_closely() -> None:
-    """Count what only `thorough_fingerprint` tells. At another frame animated values differ: then it only looks what there is."""
+    """Count what only the thorough one tells. At another frame animated values differ: then it only looks at them."""
     global _thorough
     before, at, frames = _thorough
     now, shown = thorough_fingerprint(), tuple(scene.frame_current for scene in bpy.data.scenes)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from ..base.errors import BridgeError
 from ..sandbox.rehearsal.report import Report, as_result
 from ..sandbox.run.record import Record, refuse
-from .mcp.content import Json
-from .mcp.context import Principal, RequestContext
-from .mcp.features import Tool
+from .protocol.context import Principal, RequestContext
+from .protocol.features import Tool
+from .protocol.messages.content import Json
 
 __all__ = ("refused", "rehearsed")
 

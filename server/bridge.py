@@ -34,16 +34,18 @@ from ..sandbox import confinement
 from ..sandbox.rehearsal import rehearse
 from ..sandbox.run import undo
 from ..scene import events
-from . import access, discovery, libraries, telemetry
+from . import libraries, telemetry
+from .clients import discovery
+from .clients.authenticator import ENVIRONMENT_CLIENT, LOCAL_CLIENT, Authenticator, TokenStore, new_token
 
 if TYPE_CHECKING:
     from ..base.settings import Settings
-    from .asgi import App
-    from .listener import Listener
-    from .mcp.content import ToolResult
-    from .mcp.context import RequestContext
-    from .mcp.features import Features, Tool
     from .metrics import Metrics
+    from .protocol.context import RequestContext
+    from .protocol.features import Features, Tool
+    from .protocol.messages.content import ToolResult
+    from .transport.asgi import App
+    from .transport.listener import Listener
 
 __all__ = ("Bridge", "Status", "current", "start", "status", "stop", "token_store")
 
@@ -75,7 +77,7 @@ class Bridge:
     token: str
     instance_id: str
     features: Features
-    door: access.Access
+    authenticator: Authenticator
     app: App
     listener: Listener
     metrics: Metrics
@@ -130,9 +132,9 @@ def status() -> Status:
     return Status("running", _bridge.url, tuple(_bridge.app.clients()))
 
 
-def token_store() -> access.TokenStore:
+def token_store() -> TokenStore:
     """The tokens that this user has handed out."""
-    return access.TokenStore(discovery.user_folder() / "clients.json")
+    return TokenStore(discovery.user_folder() / "clients.json")
 
 
 def start(chosen: Settings | None = None) -> Bridge:
@@ -215,29 +217,31 @@ def _look_at_services(bridge: Bridge) -> None:
 
 
 def _assemble(chosen: Settings, features: Features, listening: socket.socket) -> Bridge:
-    from .listener import Listener
+    from .transport.listener import Listener
 
-    token, instance_id = access.new_token(), secrets.token_hex(8)
+    token, instance_id = new_token(), secrets.token_hex(8)
     port = listening.getsockname()[1]
-    fixed = {token: access.LOCAL_CLIENT}
+    fixed = {token: LOCAL_CLIENT}
     if chosen.token:
         if len(chosen.token) < _SHORT_TOKEN:
             _log.warning(
                 "BLENDER_MCP_TOKEN has %d characters; a longer one is harder to guess", len(chosen.token)
             )
-        fixed[chosen.token] = access.ENVIRONMENT_CLIENT
-    door = access.Access(
+        fixed[chosen.token] = ENVIRONMENT_CLIENT
+    authenticator = Authenticator(
         token_store(), host=chosen.host, port=port, allowed_hosts=chosen.allowed_hosts, fixed=fixed
     )
-    app, metrics = _app(chosen, features, door, instance_id)
+    app, metrics = _app(chosen, features, authenticator, instance_id)
     telemetry.start(chosen, _version(), instance_id)
     listener = Listener(listening, app)
-    return Bridge(chosen, chosen.host, port, token, instance_id, features, door, app, listener, metrics)
+    return Bridge(
+        chosen, chosen.host, port, token, instance_id, features, authenticator, app, listener, metrics
+    )
 
 
 def _features() -> Features:
     from . import prompt_files, resources
-    from .mcp.features import Features
+    from .protocol.features import Features
     from .tools import all_tools
 
     features = Features()
@@ -249,7 +253,7 @@ def _features() -> Features:
 
 
 def _bind(chosen: Settings) -> socket.socket:
-    from .listener import PortBusy, bind
+    from .transport.listener import PortBusy, bind
 
     asked_for = "port" in chosen.origins
     for port in range(chosen.port, chosen.port + (1 if asked_for else _PORTS_TO_TRY)):
@@ -266,12 +270,14 @@ def _bind(chosen: Settings) -> socket.socket:
     )
 
 
-def _app(chosen: Settings, features: Features, door: access.Access, instance_id: str) -> tuple[App, Metrics]:
+def _app(
+    chosen: Settings, features: Features, authenticator: Authenticator, instance_id: str
+) -> tuple[App, Metrics]:
     from . import attempts
-    from .asgi import App
-    from .mcp.core import Core
-    from .mcp.request_state import RequestStates
     from .metrics import Metrics
+    from .protocol.core import Core
+    from .protocol.messages.request_state import RequestStates
+    from .transport.asgi import App
 
     version = _version()
     metrics = Metrics(
@@ -295,7 +301,7 @@ def _app(chosen: Settings, features: Features, door: access.Access, instance_id:
     )
     app = App(
         core,
-        door,
+        authenticator,
         health=lambda: {
             "status": "ok",
             "product": PRODUCT,

@@ -83,13 +83,13 @@ def run(arguments: list[str]) -> int:
 
 def greeting(running: Bridge) -> str:
     """Return what a person who starts a server needs: where it is, the token, a configuration for each client."""
-    from . import discovery
+    from .clients import discovery
     from .clients.config import snippets, table
 
     token = running.settings.token or running.token
     here = snippets.Here(
         python=sys.executable,
-        shim=str(Path(__file__).with_name("stdio_shim.py")),
+        shim=str(Path(__file__).parent / "clients" / "stdio_shim.py"),
         host=discovery.reachable_host(running.host),
         port=running.port,
         blender=bpy.app.version_string,

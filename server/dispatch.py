@@ -16,18 +16,19 @@ from ..base import main_thread
 from ..base.errors import Cancelled, InvalidParamsError
 from ..base.similar_names import did_you_mean
 from ..base.telemetry import tracing
-from .mcp import content, tasks
-from .mcp.actions import Action, Answered, Send, Start, Stop
-from .mcp.context import Call, Era, InputRequired, Principal, RequestContext
-from .mcp.errors import INTERNAL_ERROR, SERVER_BUSY, MissingCapability, RpcError
-from .mcp.methods import call_tool, tool_result
-from .mcp.peer import Peer
-from .mcp.revisions import TASKS_EXTENSION
+from .protocol import tasks
+from .protocol.actions import Action, Answered, Send, Start, Stop
+from .protocol.context import Call, Era, InputRequired, Principal, RequestContext
+from .protocol.messages import content
+from .protocol.messages.errors import INTERNAL_ERROR, SERVER_BUSY, MissingCapability, RpcError
+from .protocol.messages.revisions import TASKS_EXTENSION
+from .protocol.methods import call_tool, tool_result
+from .protocol.peer import Peer
 
 if TYPE_CHECKING:
     from ..base.jobs import Job, JobHandle
-    from .mcp.content import Json, ToolResult
-    from .mcp.core import Core
+    from .protocol.core import Core
+    from .protocol.messages.content import Json, ToolResult
 
 #: How long a client that was told of further tools has to ask for its list, before it is answered: several act at once
 #: on the answer, with the list that they have by then.

@@ -26,10 +26,10 @@ from ..base import journal, main_thread, settings
 from ..base.errors import BridgeError, ExternalServiceError, HandlerError, SettingsError
 from ..sandbox.run import execute, undo
 from ..sandbox.run.result import to_json
-from .mcp import wire
-from .mcp.content import ToolResult
-from .mcp.context import RequestContext
-from .mcp.features import Tool
+from .protocol.context import RequestContext
+from .protocol.features import Tool
+from .protocol.messages import wire
+from .protocol.messages.content import ToolResult
 from .tools.registry import hints, tidy, whole_numbers
 from .tools.schema import describe, input_schema, of_type
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..files.client_files import ClientFile
-from .mcp import content
+from .protocol.messages import content
 
 __all__ = ("link",)
 

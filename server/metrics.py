@@ -37,7 +37,10 @@ class Metrics:
             registry=self._registry,
         )
         self._refused = Counter(
-            "mcp_bridge_refused", "Requests turned away at the door", ("status",), registry=self._registry
+            "mcp_bridge_refused",
+            "Requests turned away by Host, Origin or token",
+            ("status",),
+            registry=self._registry,
         )
         self._main_thread = Histogram(
             "mcp_bridge_main_thread_seconds",

@@ -25,10 +25,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .mcp import content
-from .mcp.content import Json
-from .mcp.context import RequestContext
-from .mcp.features import Completer, Features, Prompt, PromptArgument
+from .protocol.context import RequestContext
+from .protocol.features import Completer, Features, Prompt, PromptArgument
+from .protocol.messages import content
+from .protocol.messages.content import Json
 
 __all__ = ("PromptFile", "PromptFileError", "load", "parse", "prompts")
 

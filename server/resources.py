@@ -25,10 +25,10 @@ from ..base.errors import InvalidParamsError
 from ..files.client_files import store
 from ..scene import events, history
 from ..scene.describe import datablocks, overview
-from .mcp import content, wire
-from .mcp.content import Json
-from .mcp.context import RequestContext
-from .mcp.features import Completer, Features, Resource, ResourceTemplate
+from .protocol.context import RequestContext
+from .protocol.features import Completer, Features, Resource, ResourceTemplate
+from .protocol.messages import content, wire
+from .protocol.messages.content import Json
 from .tools import job_tools
 
 __all__ = ("RENDER", "completers", "install", "remember_render", "unwatch", "watch")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bl_ext.user_default.mcp_bridge.server import stdio_shim
+from bl_ext.user_default.mcp_bridge.server.clients import stdio_shim
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 
 _README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
@@ -39,7 +39,7 @@ def test_reviewers_are_told_every_place_and_no_other() -> None:
         for name in re.findall(r"`([\w/.]+)`", _section(_REVIEWERS))
         if "/" in name or name.endswith(".py")
     }
-    root = Path(stdio_shim.__file__).parent.parent
+    root = Path(stdio_shim.__file__).parents[2]
     assert [name for name in sorted(named) if not (root / name).exists()] == []
     found = {
         str(path.relative_to(root))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bl_ext.user_default.mcp_bridge.base import settings
-from bl_ext.user_default.mcp_bridge.server import stdio_shim
+from bl_ext.user_default.mcp_bridge.server.clients import stdio_shim
 from bl_ext.user_default.mcp_bridge.server.clients.config import table
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"

@@ -174,7 +174,7 @@ def _reader(names: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _is_apart(found: Any) -> bool:
-    """What nobody sees, what is going away, and, for the quick one, what extensions add: to look at a group makes it."""
+    """What nobody sees, what is going away, and, for the quick one, what extensions add: a look at a group makes it."""
     hidden = found.is_hidden and found.type != "COLLECTION"
     return hidden or found.is_runtime or getattr(found, "is_deprecated", False)
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from ...base.errors import SettingsError
 
-__all__ = ("LOOK_S", "Door", "watch")
+__all__ = ("LOOK_S", "Authenticates", "watch")
 
 #: Seconds between two looks. What a revoked client has open ends within one second.
 LOOK_S = 0.25
@@ -25,8 +25,8 @@ _UNREADABLE_LOOKS = 2
 _log = logging.getLogger(__name__)
 
 
-class Door(Protocol):
-    """What is asked of `access.Access`."""
+class Authenticates(Protocol):
+    """What is asked of `Authenticator`."""
 
     @property
     def came_in(self) -> Collection[str]:
@@ -37,7 +37,10 @@ class Door(Protocol):
 
 
 async def watch(
-    door: Door, shut_out: Callable[[str], object], disconnect: Callable[[str], object], every: float = LOOK_S
+    authenticator: Authenticates,
+    shut_out: Callable[[str], object],
+    disconnect: Callable[[str], object],
+    every: float = LOOK_S,
 ) -> None:
     """Look until cancelled.
 
@@ -49,7 +52,7 @@ async def watch(
     while True:
         await asyncio.sleep(every)
         try:
-            for client_id in door.shut_out():
+            for client_id in authenticator.shut_out():
                 _log.info("client %s may come in no more: what it has open ends", client_id)
                 shut_out(client_id)
             failed = 0
@@ -58,7 +61,7 @@ async def watch(
             if failed == _UNREADABLE_LOOKS:
                 _log.error("clients are disconnected, since nobody can be told to be good: %s", error)
             if failed >= _UNREADABLE_LOOKS:
-                for client_id in tuple(door.came_in):
+                for client_id in tuple(authenticator.came_in):
                     disconnect(client_id)
         except Exception:  # the watch goes on whatever fails
             _log.exception("a client that may come in no more was not shut out cleanly")

@@ -14,7 +14,7 @@ from typing import Any
 from ...base import settings
 from ...base.settings import AssetService
 from ...importers.network import identity
-from ..mcp.features import Tool
+from ..protocol.features import Tool
 from . import (
     assets,
     batch,

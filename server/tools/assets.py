@@ -14,7 +14,7 @@ from ...importers.append import Imported
 from ...importers.credit import Credit
 from ...importers.network.download import megabytes
 from ...importers.work import Work
-from ..mcp.context import RequestContext
+from ..protocol.context import RequestContext
 from .registry import tool
 from .schema import Bounds
 

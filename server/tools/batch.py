@@ -20,10 +20,10 @@ from ...base.errors import BridgeError, Cancelled, HandlerError, InvalidParamsEr
 from ...base.similar_names import did_you_mean
 from ...sandbox.run import undo
 from .. import attempts
-from ..mcp.content import ToolResult, failed, text
-from ..mcp.context import RequestContext
-from ..mcp.validation import Check, compile_check, without_nulls
-from ..mcp.wire import encode
+from ..protocol.context import RequestContext
+from ..protocol.messages.content import ToolResult, failed, text
+from ..protocol.messages.validation import Check, compile_check, without_nulls
+from ..protocol.messages.wire import encode
 from .finding import served
 from .registry import result_of, tidy, tool, whole_numbers
 from .schema import Bounds, Shown, input_schema

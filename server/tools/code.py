@@ -14,8 +14,8 @@ from ...sandbox.facts.policy import policy
 from ...sandbox.language import arithmetic
 from ...sandbox.reference import rna
 from ...sandbox.run import execute
-from ..mcp.content import ToolResult
-from ..mcp.context import WAIT_SECONDS, RequestContext
+from ..protocol.context import WAIT_SECONDS, RequestContext
+from ..protocol.messages.content import ToolResult
 from .registry import tool
 
 RunsScripts = Callable[..., Awaitable[ToolResult]]

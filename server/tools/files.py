@@ -21,9 +21,9 @@ from ...importers.opening import foreign
 from ...sandbox import confinement
 from ...scene import events
 from ..file_links import link
-from ..mcp import content, wire
-from ..mcp.content import ToolResult
-from ..mcp.context import RequestContext
+from ..protocol.context import RequestContext
+from ..protocol.messages import content, wire
+from ..protocol.messages.content import ToolResult
 from .registry import tool
 from .schema import Bounds
 

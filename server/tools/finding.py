@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypedDict
 
 from ...base.errors import InvalidParamsError
-from ..mcp.content import ToolResult
-from ..mcp.context import RequestContext
-from ..mcp.features import Tool
+from ..protocol.context import RequestContext
+from ..protocol.features import Tool
+from ..protocol.messages.content import ToolResult
 from .registry import tool
 from .schema import Bounds, Shown
 

@@ -16,7 +16,7 @@ from ...base.errors import InvalidParamsError, PolicyError
 from ...base.until import until
 from ...sandbox.run import undo
 from ...scene import events, history
-from ..mcp.context import WAIT_SECONDS, RequestContext
+from ..protocol.context import WAIT_SECONDS, RequestContext
 from .registry import tool
 from .schema import Bounds
 

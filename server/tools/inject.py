@@ -15,9 +15,9 @@ from ...base import folders, settings
 from ...sandbox.language.compile import ScriptRefused
 from ...sandbox.run import execute
 from .. import prompt_files
-from ..mcp import wire
-from ..mcp.content import ToolResult
-from ..mcp.context import WAIT_SECONDS, RequestContext
+from ..protocol.context import WAIT_SECONDS, RequestContext
+from ..protocol.messages import wire
+from ..protocol.messages.content import ToolResult
 from .code import CodeResult, runs_scripts
 from .registry import tool
 from .schema import Bounds, Shown

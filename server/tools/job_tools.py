@@ -10,10 +10,11 @@ from typing import Annotated, Any, NotRequired, TypedDict
 from ...base import jobs
 from ...base.errors import failure_of
 from ...base.until import until
-from ..mcp import tasks, wire
-from ..mcp.content import ToolResult, text
-from ..mcp.context import WAIT_SECONDS, RequestContext
-from ..mcp.errors import as_bridge_error
+from ..protocol import tasks
+from ..protocol.context import WAIT_SECONDS, RequestContext
+from ..protocol.messages import wire
+from ..protocol.messages.content import ToolResult, text
+from ..protocol.messages.errors import as_bridge_error
 from .registry import tool
 from .schema import Bounds
 

@@ -12,9 +12,9 @@ from ...sandbox.facts.policy import policy
 from ...sandbox.reference import api_docs, rna
 from ...sandbox.reference.api_search import Kind
 from ...sandbox.reference.rna import RnaIndex
-from ..mcp import content
-from ..mcp.content import ToolResult
-from ..mcp.context import RequestContext
+from ..protocol.context import RequestContext
+from ..protocol.messages import content
+from ..protocol.messages.content import ToolResult
 from .registry import tool
 from .schema import Bounds
 

@@ -11,9 +11,9 @@ from ...base.errors import InvalidParamsError
 from ...scene.look import sheet
 from ...scene.look.picture import Format
 from ...scene.look.sheet import Shading, Sheet, View
-from ..mcp import content
-from ..mcp.content import ToolResult
-from ..mcp.context import RequestContext
+from ..protocol.context import RequestContext
+from ..protocol.messages import content
+from ..protocol.messages.content import ToolResult
 from .pictures import picture_block
 from .registry import tool
 from .schema import Bounds

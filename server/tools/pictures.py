@@ -9,8 +9,8 @@ from ...base.errors import LimitExceeded
 from ...files.client_files import store
 from ...scene.look.picture import Format
 from ..file_links import link
-from ..mcp import content
-from ..mcp.context import RequestContext
+from ..protocol.context import RequestContext
+from ..protocol.messages import content
 
 __all__ = ("MOST_BYTES", "picture_block")
 

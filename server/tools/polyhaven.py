@@ -10,7 +10,7 @@ from ...base import main_thread
 from ...importers.polyhaven import importing, scene
 from ...importers.polyhaven.api import SITE, Asset, Category, Kind, PolyHaven, Resolution
 from ...importers.work import Work
-from ..mcp.context import RequestContext
+from ..protocol.context import RequestContext
 from .assets import AssetId, ImportResult, Location, check_size, in_background, in_thread, result_of
 from .registry import tool
 from .schema import Bounds

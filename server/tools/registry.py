@@ -16,9 +16,9 @@ from types import MappingProxyType
 from typing import Any, get_type_hints
 
 from ...base import main_thread
-from ..mcp.content import ToolResult
-from ..mcp.context import RequestContext
-from ..mcp.features import Tool
+from ..protocol.context import RequestContext
+from ..protocol.features import Tool
+from ..protocol.messages.content import ToolResult
 from .schema import describe, input_schema, of_type
 
 __all__ = ("hints", "make", "result_of", "tidy", "tool", "whole_numbers")

@@ -14,9 +14,9 @@ from ...sandbox.rehearsal import rehearse
 from ...sandbox.rehearsal.report import Confinement, as_result, as_text
 from ...sandbox.run import execute
 from .. import attempts
-from ..mcp import content
-from ..mcp.content import ToolResult
-from ..mcp.context import RequestContext
+from ..protocol.context import RequestContext
+from ..protocol.messages import content
+from ..protocol.messages.content import ToolResult
 from .code import runs_scripts
 from .registry import tool
 

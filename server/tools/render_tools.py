@@ -19,9 +19,9 @@ from ...rendering import animation, image
 from ...sandbox.rehearsal import program
 from ...scene.look.picture import Format
 from .. import resources
-from ..mcp import content
-from ..mcp.content import ToolResult
-from ..mcp.context import WAIT_SECONDS, RequestContext
+from ..protocol.context import WAIT_SECONDS, RequestContext
+from ..protocol.messages import content
+from ..protocol.messages.content import ToolResult
 from . import files
 from .pictures import picture_block
 from .registry import tool

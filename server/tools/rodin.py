@@ -12,7 +12,7 @@ from ...base import main_thread, settings
 from ...importers.hyper3d import importing, scene
 from ...importers.hyper3d.api import Order, Picture, ProviderName, Tier
 from ...importers.hyper3d.pictures import decode
-from ..mcp.context import RequestContext
+from ..protocol.context import RequestContext
 from .assets import ImportResult, Location, ask_user, in_background, in_thread, result_of
 from .registry import tool
 from .schema import Bounds

@@ -18,7 +18,7 @@ from ...scene.describe.overview import (
     object_info,
     scene_info,
 )
-from ..mcp.context import RequestContext
+from ..protocol.context import RequestContext
 from .registry import tool
 from .schema import Bounds
 

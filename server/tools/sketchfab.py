@@ -10,7 +10,7 @@ from ...base import settings
 from ...importers.sketchfab import importing
 from ...importers.sketchfab.api import SITE, Filters, Licence, Model, Sketchfab, Sort
 from ...importers.work import Work
-from ..mcp.context import RequestContext
+from ..protocol.context import RequestContext
 from .assets import ImportResult, Location, check_size, in_background, in_thread, result_of
 from .registry import tool
 from .schema import Bounds

@@ -12,8 +12,8 @@ from ...base import main_thread
 from ...base.errors import InvalidParamsError
 from ...scene import keyframes
 from ...scene.keyframes import Kind
-from ..mcp.content import ToolResult
-from ..mcp.context import RequestContext
+from ..protocol.context import RequestContext
+from ..protocol.messages.content import ToolResult
 from . import scripts
 from .code import CodeResult, execute_blender_code, runs_scripts
 from .registry import tool

@@ -18,9 +18,9 @@ from ...importers import uploaded
 from ...importers.credit import Credit
 from ...importers.network.download import megabytes
 from ..file_links import link
-from ..mcp import content, wire
-from ..mcp.content import ToolResult
-from ..mcp.context import RequestContext
+from ..protocol.context import RequestContext
+from ..protocol.messages import content, wire
+from ..protocol.messages.content import ToolResult
 from . import files
 from .assets import Location, in_background
 from .registry import tool

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from ...scene.look import picture
-from ..mcp import content
-from ..mcp.content import ToolResult
-from ..mcp.context import RequestContext
+from ..protocol.context import RequestContext
+from ..protocol.messages import content
+from ..protocol.messages.content import ToolResult
 from .pictures import picture_block
 from .registry import tool
 from .schema import Bounds

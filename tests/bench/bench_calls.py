@@ -25,8 +25,8 @@ _SERVE = """
 import os
 from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.server import bridge
-from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
-from bl_ext.user_default.mcp_bridge.server.mcp.features import Tool
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult
+from bl_ext.user_default.mcp_bridge.server.protocol.features import Tool
 
 async def echo(context, arguments):
     return ToolResult([{"type": "text", "text": arguments["text"]}])

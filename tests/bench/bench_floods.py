@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bl_ext.user_default.mcp_bridge.server.access import TokenStore
+from bl_ext.user_default.mcp_bridge.server.clients.authenticator import TokenStore
 
 from support import floods
 from support.bench import Row, percentile

@@ -12,11 +12,8 @@ import json
 from typing import Any
 
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
-from bl_ext.user_default.mcp_bridge.server.mcp import content
-from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
-from bl_ext.user_default.mcp_bridge.server.mcp.context import RequestContext
-from bl_ext.user_default.mcp_bridge.server.mcp.errors import INTERNAL_ERROR, MissingCapability, RpcError
-from bl_ext.user_default.mcp_bridge.server.mcp.features import (
+from bl_ext.user_default.mcp_bridge.server.protocol.context import RequestContext
+from bl_ext.user_default.mcp_bridge.server.protocol.features import (
     Features,
     Prompt,
     PromptArgument,
@@ -24,7 +21,14 @@ from bl_ext.user_default.mcp_bridge.server.mcp.features import (
     ResourceTemplate,
     Tool,
 )
-from bl_ext.user_default.mcp_bridge.server.mcp.revisions import TASKS_EXTENSION
+from bl_ext.user_default.mcp_bridge.server.protocol.messages import content
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.errors import (
+    INTERNAL_ERROR,
+    MissingCapability,
+    RpcError,
+)
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.revisions import TASKS_EXTENSION
 
 #: One red pixel.
 PNG = base64.b64decode(

@@ -15,9 +15,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from bl_ext.user_default.mcp_bridge.server import http_messages
-from bl_ext.user_default.mcp_bridge.server.mcp import http_headers, jsonrpc
-from bl_ext.user_default.mcp_bridge.server.mcp.features import Features
+from bl_ext.user_default.mcp_bridge.server.protocol.features import Features
+from bl_ext.user_default.mcp_bridge.server.protocol.messages import jsonrpc
+from bl_ext.user_default.mcp_bridge.server.transport import http_headers, http_messages
 from bl_ext.user_default.mcp_bridge.server.transport.shares import Held
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus

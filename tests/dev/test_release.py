@@ -19,7 +19,7 @@ from blenders import ROOT
 def test_two_builds_are_equal_and_the_sums_are_theirs(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     made = release.release(first)
-    os.utime(ROOT / "server" / "stdio_shim.py")  # as a checkout at another time
+    os.utime(ROOT / "server" / "clients" / "stdio_shim.py")  # as a checkout at another time
     page = (first / "repository" / "index.html").read_text(encoding="utf-8")
     assert f"<p>Version {bundles.manifest()['version']}</p>" in page
     assert "Built " not in page
@@ -48,10 +48,15 @@ def test_no_bundle_holds_a_token_and_each_holds_what_the_shim_needs(tmp_path: Pa
     path = bundles.bundle(tmp_path)
     with zipfile.ZipFile(path) as archive:
         texts = {name: archive.read(name).decode() for name in archive.namelist()}
-    assert set(texts) == {"LICENSE", "manifest.json", "server/offline.json", "server/stdio_shim.py"}
+    assert set(texts) == {
+        "LICENSE",
+        "manifest.json",
+        "server/clients/offline.json",
+        "server/clients/stdio_shim.py",
+    }
     manifest = json.loads(texts["manifest.json"])
     assert manifest["server"]["mcp_config"]["env"] == {}
-    recorded = json.loads((ROOT / "server" / "offline.json").read_text(encoding="utf-8"))["tools"]
+    recorded = json.loads((ROOT / "server" / "clients" / "offline.json").read_text(encoding="utf-8"))["tools"]
     assert [tool["name"] for tool in manifest["tools"]] == [tool["name"] for tool in recorded]
     for folder in bundles.plugins(tmp_path):
         home = folder / "plugins" / bundles.NAME

@@ -13,7 +13,8 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.operators import clients, state
-from bl_ext.user_default.mcp_bridge.server import bridge, discovery, tools
+from bl_ext.user_default.mcp_bridge.server import bridge, tools
+from bl_ext.user_default.mcp_bridge.server.clients import discovery
 from bl_ext.user_default.mcp_bridge.server.clients.config import table
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect

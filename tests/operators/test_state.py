@@ -10,7 +10,8 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
-from bl_ext.user_default.mcp_bridge.server import bridge, discovery
+from bl_ext.user_default.mcp_bridge.server import bridge
+from bl_ext.user_default.mcp_bridge.server.clients import discovery
 
 from support.ports import free_port
 

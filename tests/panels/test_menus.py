@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.panels import menus
-from bl_ext.user_default.mcp_bridge.server.access import Entry
+from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Entry
 from bl_ext.user_default.mcp_bridge.server.clients.config import table
 
 from support.layout import draw

@@ -10,7 +10,7 @@ from bl_ext.user_default.mcp_bridge import preferences as root
 from bl_ext.user_default.mcp_bridge.base.settings import Settings
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.panels import preferences
-from bl_ext.user_default.mcp_bridge.server.access import Entry
+from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Entry
 
 from support.layout import Drawn, layout
 

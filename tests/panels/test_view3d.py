@@ -11,7 +11,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.settings import Settings
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.panels import view3d
-from bl_ext.user_default.mcp_bridge.server.access import Entry
+from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Entry
 from bl_ext.user_default.mcp_bridge.server.clients.config.snippets import Notice
 
 from support.layout import Drawn, draw, layout

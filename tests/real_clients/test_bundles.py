@@ -47,7 +47,9 @@ def test_the_bundle_is_valid_and_its_shim_needs_nothing_else(tmp_path: Path) -> 
     with serving(tmp_path) as served:
         environ = {"XDG_RUNTIME_DIR": served.env["XDG_RUNTIME_DIR"]}
         until(lambda: list(Path(environ["XDG_RUNTIME_DIR"]).rglob("instances/*.json")))
-        with ShimClient(tmp_path / "unpacked" / "server" / "stdio_shim.py", environ=environ) as client:
+        with ShimClient(
+            tmp_path / "unpacked" / "server" / "clients" / "stdio_shim.py", environ=environ
+        ) as client:
             client.initialize()
             client.request(1, "tools/call", {"name": "get_scene_info", "arguments": {}})
             while "result" not in (answer := client.next(30.0)):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.server import stdio_shim
+from bl_ext.user_default.mcp_bridge.server.clients import stdio_shim
 from bl_ext.user_default.mcp_bridge.server.clients.config import files, snippets, table
 
 import real_clients

@@ -16,7 +16,8 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread, settings
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.base.process import threads
-from bl_ext.user_default.mcp_bridge.server import bridge, discovery
+from bl_ext.user_default.mcp_bridge.server import bridge
+from bl_ext.user_default.mcp_bridge.server.clients import discovery
 
 from support.ports import free_port
 

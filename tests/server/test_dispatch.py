@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from bl_ext.user_default.mcp_bridge.server import dispatch
 from bl_ext.user_default.mcp_bridge.server.dispatch import Connection, Dispatcher
-from bl_ext.user_default.mcp_bridge.server.mcp.actions import Send
-from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult, text
-from bl_ext.user_default.mcp_bridge.server.mcp.context import Call, RequestContext
-from bl_ext.user_default.mcp_bridge.server.mcp.errors import RpcError
-from bl_ext.user_default.mcp_bridge.server.mcp.features import Resource, Tool
+from bl_ext.user_default.mcp_bridge.server.protocol.actions import Send
+from bl_ext.user_default.mcp_bridge.server.protocol.context import Call, RequestContext
+from bl_ext.user_default.mcp_bridge.server.protocol.features import Resource, Tool
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult, text
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.errors import RpcError
 
 from support.protocol import ALICE, BOB, core, handshake, notification, request, stateless
 

@@ -13,8 +13,8 @@ from bl_ext.user_default.mcp_bridge.base import journal
 from bl_ext.user_default.mcp_bridge.base.errors import CANONICAL, BridgeError, InvalidParamsError, failure_of
 from bl_ext.user_default.mcp_bridge.sandbox.execute import execute_blender_code
 from bl_ext.user_default.mcp_bridge.server import bridge
-from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
-from bl_ext.user_default.mcp_bridge.server.mcp.features import Tool
+from bl_ext.user_default.mcp_bridge.server.protocol.features import Tool
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 from websockets.sync.client import connect
 

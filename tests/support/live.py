@@ -16,13 +16,13 @@ from typing import Any
 
 import anyio
 import httpx2
-from bl_ext.user_default.mcp_bridge.server import listener
-from bl_ext.user_default.mcp_bridge.server.access import Access, Client, TokenStore
-from bl_ext.user_default.mcp_bridge.server.asgi import App
-from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult, text
-from bl_ext.user_default.mcp_bridge.server.mcp.context import RequestContext
-from bl_ext.user_default.mcp_bridge.server.mcp.core import Core
-from bl_ext.user_default.mcp_bridge.server.mcp.features import Tool
+from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Authenticator, Client, TokenStore
+from bl_ext.user_default.mcp_bridge.server.protocol.context import RequestContext
+from bl_ext.user_default.mcp_bridge.server.protocol.core import Core
+from bl_ext.user_default.mcp_bridge.server.protocol.features import Tool
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult, text
+from bl_ext.user_default.mcp_bridge.server.transport import listener
+from bl_ext.user_default.mcp_bridge.server.transport.asgi import App
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc
@@ -48,9 +48,9 @@ class Live:
         listening = listener.bind("127.0.0.1", 0)
         self.port: int = listening.getsockname()[1]
         clients = {TOKEN: Client("alice", "Alice"), OTHER: Client("bob", "Bob")}
-        door = Access(TokenStore(folder / "clients.json"), port=self.port, fixed=clients)
+        authenticator = Authenticator(TokenStore(folder / "clients.json"), port=self.port, fixed=clients)
         health = {"status": "ok", "product": "mcp_bridge"}
-        self.app = App(self.core, door, health=lambda: health, metrics=lambda: b"up 1\n", **limits)
+        self.app = App(self.core, authenticator, health=lambda: health, metrics=lambda: b"up 1\n", **limits)
         self.listener = listener.Listener(listening, self.app)
 
     def __enter__(self) -> Live:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bl_ext.user_default.mcp_bridge.base.jobs import Jobs
-from bl_ext.user_default.mcp_bridge.server.mcp import content
-from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
-from bl_ext.user_default.mcp_bridge.server.mcp.context import RequestContext
-from bl_ext.user_default.mcp_bridge.server.mcp.core import Core
-from bl_ext.user_default.mcp_bridge.server.mcp.features import (
+from bl_ext.user_default.mcp_bridge.server.protocol.context import RequestContext
+from bl_ext.user_default.mcp_bridge.server.protocol.core import Core
+from bl_ext.user_default.mcp_bridge.server.protocol.features import (
     Features,
     Prompt,
     PromptArgument,
@@ -19,8 +17,13 @@ from bl_ext.user_default.mcp_bridge.server.mcp.features import (
     ResourceTemplate,
     Tool,
 )
-from bl_ext.user_default.mcp_bridge.server.mcp.request_state import RequestStates
-from bl_ext.user_default.mcp_bridge.server.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from bl_ext.user_default.mcp_bridge.server.protocol.messages import content
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.request_state import RequestStates
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.revisions import (
+    CLIENT_CAPABILITIES,
+    PROTOCOL_VERSION,
+)
 
 __all__ = ("ALICE", "BOB", "Client", "Clock", "core", "handshake", "notification", "request", "stateless")
 

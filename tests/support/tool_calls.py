@@ -14,7 +14,7 @@ import fastjsonschema
 from bl_ext.user_default.mcp_bridge.base import main_thread, settings
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.server import bridge
-from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult, failed
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult, failed
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 
 __all__ = ("ToolError", "Tools", "on_worker", "outcome")

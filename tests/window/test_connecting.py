@@ -45,7 +45,7 @@ def test_a_client_is_connected_and_taken_out_by_the_mouse() -> None:
         assert "// mine" in written
         server = json.loads(written.replace("// mine", ""))["mcpServers"]["blender"]
         environ = {**server["env"], "XDG_RUNTIME_DIR": str(window_support.FOLDER / "connecting" / "run")}
-        with ShimClient(ROOT / "server" / "stdio_shim.py", environ=environ) as client:
+        with ShimClient(ROOT / "server" / "clients" / "stdio_shim.py", environ=environ) as client:
             client.initialize()
             window.find("Cursor", tab)
             window.picture("connect-connected")

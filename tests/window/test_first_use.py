@@ -50,7 +50,7 @@ def test_from_the_readme_to_the_first_confirmed_script_in_two_minutes() -> None:
             "blender"
         ]
         environ = {**server["env"], "XDG_RUNTIME_DIR": str(window_support.FOLDER / "first-use" / "run")}
-        with ShimClient(ROOT / "server" / "stdio_shim.py", environ=environ) as client:
+        with ShimClient(ROOT / "server" / "clients" / "stdio_shim.py", environ=environ) as client:
             client.initialize()
             arguments = {"script": CHAIR, "title": "Simple chair"}
             client.request(1, "tools/call", {"name": "inject_bpy_script", "arguments": arguments})

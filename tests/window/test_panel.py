@@ -136,7 +136,7 @@ def test_what_was_copied_connects_and_its_name_appears(panel: Panel) -> None:
     server = json.loads(panel.run("result = bpy.context.window_manager.clipboard"))["mcpServers"]["blender"]
     assert server["args"][-1].endswith("stdio_shim.py")
     environ = {**server["env"], "XDG_RUNTIME_DIR": str(window_support.FOLDER / "panel" / "run")}
-    with ShimClient(ROOT / "server" / "stdio_shim.py", environ=environ) as client:
+    with ShimClient(ROOT / "server" / "clients" / "stdio_shim.py", environ=environ) as client:
         assert client.initialize()["serverInfo"]["title"] == "MCP Bridge"
         assert panel.shows("connected", ["Claude Desktop"])
         panel.picture("connected")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import SettingsError
-from bl_ext.user_default.mcp_bridge.server.access import Access, TokenStore
+from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Authenticator, TokenStore
 from bl_ext.user_default.mcp_bridge.server.clients.authority import (
     Authority,
     Names,
@@ -157,4 +157,4 @@ def test_an_origin_is_a_scheme_a_host_and_a_port_and_no_more(origin: str, good: 
 )
 def test_an_allowed_name_that_is_none_is_said_before_anything_starts(allowed: str, tmp_path: object) -> None:
     with pytest.raises(SettingsError, match=r"BLENDER_MCP_ALLOWED_HOSTS: .* is no host name: write it as"):
-        Access(TokenStore(tmp_path), port=PORT, allowed_hosts=[allowed])  # type: ignore[arg-type]
+        Authenticator(TokenStore(tmp_path), port=PORT, allowed_hosts=[allowed])  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import SettingsError
-from bl_ext.user_default.mcp_bridge.server.access import TokenStore
+from bl_ext.user_default.mcp_bridge.server.clients.authenticator import TokenStore
 from bl_ext.user_default.mcp_bridge.server.clients.watch import watch
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
@@ -113,15 +113,15 @@ def test_everything_open_ends_however_the_record_lost_the_client(
 def test_a_client_is_told_of_once_and_one_that_never_came_is_not(tmp_path: Path) -> None:
     with Live(tmp_path) as live:
         store = TokenStore(tmp_path / "clients.json")
-        door = live.app._door
+        authenticator = live.app._authenticator
         (came, token), (stayed_away, _) = store.mint("Cursor"), store.mint("Zed")
         with _connect(live, token):
             pass
-        assert door.shut_out() == frozenset()
+        assert authenticator.shut_out() == frozenset()
         store.revoke(came.id)
         store.revoke(stayed_away.id)
-        until(lambda: not door.came_in)
-        assert door.shut_out() == frozenset()
+        until(lambda: not authenticator.came_in)
+        assert authenticator.shut_out() == frozenset()
 
 
 class _Unreadable:
@@ -155,13 +155,13 @@ def test_who_cannot_be_told_to_be_good_is_disconnected_and_who_is_not_good_shut_
     answers: list[frozenset[str] | Exception], disconnected: list[str], shut_out: list[str]
 ) -> None:
     found: dict[str, list[str]] = {"disconnected": [], "shut out": []}
-    door = _Unreadable(list(answers))
+    authenticator = _Unreadable(list(answers))
 
     async def look() -> None:
         looking = asyncio.create_task(
-            watch(door, found["shut out"].append, found["disconnected"].append, every=0.0)
+            watch(authenticator, found["shut out"].append, found["disconnected"].append, every=0.0)
         )
-        while door.answers:
+        while authenticator.answers:
             await asyncio.sleep(0)
         looking.cancel()
 

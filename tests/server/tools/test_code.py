@@ -15,7 +15,7 @@ from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.approvals.store import Store
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
-from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult
 from bl_ext.user_default.mcp_bridge.server.tools import code
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 

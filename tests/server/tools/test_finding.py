@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base import journal
-from bl_ext.user_default.mcp_bridge.server.mcp.features import Tool
+from bl_ext.user_default.mcp_bridge.server.protocol.features import Tool
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 from bl_ext.user_default.mcp_bridge.server.tools.finding import parameters_of, ranked
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base import jobs
-from bl_ext.user_default.mcp_bridge.server.mcp import methods
-from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult, image
-from bl_ext.user_default.mcp_bridge.server.mcp.validation import compile_check
+from bl_ext.user_default.mcp_bridge.server.protocol import methods
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult, image
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.validation import compile_check
 from bl_ext.user_default.mcp_bridge.server.tools import job_tools
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import fastjsonschema
 import pytest
-from bl_ext.user_default.mcp_bridge.server.mcp import listing
-from bl_ext.user_default.mcp_bridge.server.mcp.features import Tool
-from bl_ext.user_default.mcp_bridge.server.mcp.validation import from_texts
+from bl_ext.user_default.mcp_bridge.server.protocol import listing
+from bl_ext.user_default.mcp_bridge.server.protocol.features import Tool
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.validation import from_texts
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 from bl_ext.user_default.mcp_bridge.server.tools.schema import Bounds, Shown, input_schema
 

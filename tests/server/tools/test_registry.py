@@ -12,7 +12,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
 from bl_ext.user_default.mcp_bridge.server import tools
-from bl_ext.user_default.mcp_bridge.server.mcp.content import ToolResult
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult
 from bl_ext.user_default.mcp_bridge.server.tools.registry import hints, make, tool
 
 from support.tool_calls import outcome

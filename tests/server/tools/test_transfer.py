@@ -339,9 +339,9 @@ def test_what_came_and_went_is_in_the_journal(tools: Tools, folder: Path) -> Non
 
 
 def store_owner(tools: Tools) -> str:
-    from bl_ext.user_default.mcp_bridge.server import access
+    from bl_ext.user_default.mcp_bridge.server.clients import authenticator
 
-    return access.LOCAL_CLIENT.id
+    return authenticator.LOCAL_CLIENT.id
 
 
 def test_a_disk_that_refuses_is_told(tools: Tools) -> None:

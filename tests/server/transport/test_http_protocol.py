@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bl_ext.user_default.mcp_bridge.server import http_messages
+from bl_ext.user_default.mcp_bridge.server.transport import http_messages
 
 from support.live import OTHER, TOKEN, Live, until
 from support.protocol import request

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bl_ext.user_default.mcp_bridge.server import asgi
-from bl_ext.user_default.mcp_bridge.server.transport import frames, websocket_protocol
+from bl_ext.user_default.mcp_bridge.server.transport import asgi, frames, websocket_protocol
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 

@@ -4,12 +4,12 @@
 import json
 
 import pytest
-from bl_ext.user_default.mcp_bridge.server.access import Entry
+from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Entry
 from bl_ext.user_default.mcp_bridge.server.clients.config import files, snippets, table
 
 HERE = snippets.Here(
     python="/opt/blender/4.2/python/bin/python3.11",
-    shim="/home/ada/extensions/mcp_bridge/server/stdio_shim.py",
+    shim="/home/ada/extensions/mcp_bridge/server/clients/stdio_shim.py",
     host="127.0.0.1",
     port=9876,
     blender="4.2",

@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who may talk to the bridge: named, revocable tokens, checked after Host and Origin (`authority`).
+
+What a client says of itself is not trusted; its token is. Every client has a token of its own, so that one
+can be shut out without the others noticing. The file keeps SHA-256 digests only: tokens are 256 random bits,
+so a digest gives nothing away, and a lost file lets nobody in. Nothing here touches sockets or `bpy`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import logging
+import secrets
+import time
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from ...base import private_file
+from ...base.errors import SettingsError
+from .authority import Names, read_authority, read_origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+__all__ = (
+    "ENVIRONMENT_CLIENT",
+    "LOCAL_CLIENT",
+    "SUBPROTOCOL",
+    "TOKEN_SUBPROTOCOL",
+    "Authenticator",
+    "Client",
+    "Entry",
+    "Refusal",
+    "TokenStore",
+    "new_token",
+)
+
+#: The WebSocket sub-protocol of MCP. A client that can set neither a header nor a query may offer its token
+#: as a second sub-protocol, `mcp.token.<token>`; the server only ever selects `mcp`.
+SUBPROTOCOL = "mcp"
+TOKEN_SUBPROTOCOL = "mcp.token."  # noqa: S105 - the prefix, not a token
+
+#: The blanks that may stand around a header's value (RFC 9110, 5.6.3); Python's `strip` takes more for blank.
+_OWS = " \t"
+_FORMAT = 1
+#: A configuration that was copied and never used is dropped when the same client's is copied this much later.
+_UNUSED_LIFETIME_S = 24 * 3600.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Whose token a request carried. `id` never changes; `name` is the one given when it was minted."""
+
+    id: str
+    name: str
+
+
+#: The client that whoever started Blender let in by `BLENDER_MCP_TOKEN`.
+ENVIRONMENT_CLIENT = Client("environment", "BLENDER_MCP_TOKEN")
+#: The stdio shim when it was given no token of its own and took this run's from the discovery file.
+LOCAL_CLIENT = Client("local", "Local stdio client")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is turned away: an HTTP status and a sentence for whoever reads the client's log.
+
+    `revoked`: its token was good once, so that its bearer may be told why in the way of the protocol.
+    """
+
+    status: int
+    message: str
+    revoked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One token as the file keeps it. Times are ISO 8601 in UTC; `revoked` is None while the token is good.
+
+    `copied` is what the copied configuration said (paths, port), for `clients.config.snippets` to compare later.
+    `every_tool`: this client's list has all tools, not only the common ones.
+    """
+
+    id: str
+    name: str
+    sha256: str
+    created: str
+    last_used: str | None = None
+    revoked: str | None = None
+    copied: Mapping[str, str] = field(default_factory=dict)
+    every_tool: bool = False
+
+    @property
+    def client(self) -> Client:
+        """The client that this token makes its bearer."""
+        return Client(self.id, self.name)
+
+
+def new_token() -> str:
+    """Return a fresh token: 256 random bits, made of characters that need no quoting anywhere."""
+    return secrets.token_urlsafe(32)
+
+
+class TokenStore:
+    """The tokens of this user, shared by all of the user's Blenders through one file.
+
+    A token minted or revoked in one Blender counts in the others at once: the file is looked at (one `stat`)
+    with every question. Every method raises `SettingsError` when the file cannot be read or written.
+    """
+
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self.path = path
+        self._clock = clock
+        # One value, replaced in one step: the server's thread and the panel both ask.
+        self._cached: tuple[tuple[int, int, int] | None, tuple[Entry, ...]] = (None, ())
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return every token that was minted, revoked ones included, oldest first."""
+        stamp = self._file_stamp()
+        known, entries = self._cached
+        if stamp != known:
+            entries = self._load()
+            self._cached = (stamp, entries)
+        return entries
+
+    def mint(
+        self, name: str, *, copied: Mapping[str, str] | None = None, replaces: str = ""
+    ) -> tuple[Entry, str]:
+        """Make a token for the client `name`; returns its entry and the token, which is shown only this once.
+
+        A second token for the same client is named `name 2`, and so on, so that each can be told and revoked.
+        `replaces` is the id of a client whose place the new one takes: that one is gone.
+        """
+        token = new_token()
+        with self._edit() as entries:
+            entries[:] = [
+                entry for entry in entries if entry.id != replaces and not self._lapsed(entry, name)
+            ]
+            entry = Entry(
+                id=secrets.token_hex(4),
+                name=_free_name(name, {entry.name for entry in entries if entry.revoked is None}),
+                sha256=_digest(token),
+                created=self._now(),
+                copied=dict(copied or {}),
+            )
+            entries.append(entry)
+        return entry, token
+
+    def revoke(self, client_id: str) -> bool:
+        """Shut out the client from now on; False when there is no such client or it was shut out before."""
+        with self._edit() as entries:
+            for index, entry in enumerate(entries):
+                if entry.id == client_id and entry.revoked is None:
+                    entries[index] = replace(entry, revoked=self._now())
+                    return True
+        return False
+
+    def list_every_tool(self, client_id: str, every: bool) -> None:
+        """Have all tools in this client's list, or only the common ones."""
+        with self._edit() as entries:
+            entries[:] = [
+                replace(entry, every_tool=every) if entry.id == client_id else entry for entry in entries
+            ]
+
+    def lists_every_tool(self, client_id: str) -> bool:
+        """Whether this client's list has all tools."""
+        return any(entry.every_tool for entry in self.entries() if entry.id == client_id)
+
+    def forget(self, client_id: str) -> None:
+        """Drop a revoked client from the list; one that is still good stays."""
+        with self._edit() as entries:
+            entries[:] = [entry for entry in entries if entry.id != client_id or entry.revoked is None]
+
+    def good(self) -> frozenset[str]:
+        """Return the ids of the clients whose token is good."""
+        return frozenset(entry.id for entry in self.entries() if entry.revoked is None)
+
+    def find(self, token: str) -> Entry | None:
+        """Return the entry of `token`, a revoked one too, or None. Takes as long if it is not there."""
+        digest = _digest(token)
+        found = None
+        for entry in self.entries():
+            if hmac.compare_digest(entry.sha256, digest):
+                found = entry
+        return found
+
+    def authenticate(self, token: str) -> Client | None:
+        """Return the client whose good token this is, or None. Notes the day of use, once a day."""
+        entry = self.find(token)
+        if entry is None or entry.revoked is not None:
+            return None
+        if (entry.last_used or "")[:10] != self._now()[:10]:
+            self._note_use(entry.id)
+        return entry.client
+
+    def _note_use(self, client_id: str) -> None:
+        try:
+            with self._edit() as entries:
+                entries[:] = [
+                    replace(entry, last_used=self._now()) if entry.id == client_id else entry
+                    for entry in entries
+                ]
+        except SettingsError as error:  # a full disk must not shut a good client out
+            _log.warning("the use of a token was not noted: %s", error)
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="seconds")
+
+    def _lapsed(self, entry: Entry, name: str) -> bool:
+        if entry.name.rstrip(" 0123456789") != name.rstrip(" 0123456789") or entry.last_used or entry.revoked:
+            return False
+        age = self._clock() - datetime.fromisoformat(entry.created).timestamp()
+        return age > _UNUSED_LIFETIME_S
+
+    @contextmanager
+    def _edit(self) -> Iterator[list[Entry]]:
+        """Change the list under its lock: read anew on entering, written on leaving without an error."""
+        try:
+            with private_file.lock(self.path):
+                entries = list(self._load())
+                yield entries
+                self._save(entries)
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def _file_stamp(self) -> tuple[int, int, int] | None:
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._unusable(error) from error
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def _load(self) -> tuple[Entry, ...]:
+        try:
+            data = private_file.read(self.path)
+            return () if data is None else tuple(_parse(json.loads(data)))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise self._unusable(error) from error
+
+    def _save(self, entries: Iterable[Entry]) -> None:
+        record = {"format": _FORMAT, "clients": [asdict(entry) for entry in entries]}
+        private_file.write(self.path, json.dumps(record, indent=1).encode())
+
+    def _unusable(self, error: Exception) -> SettingsError:
+        return SettingsError(
+            f"The list of clients in {self.path} cannot be used ({error}). "
+            "Mend or delete that file; after deleting it every client needs a new configuration."
+        )
+
+
+class Authenticator:
+    """Who may come into one running bridge: which Host and Origin are ours, and whose token a request carries.
+
+    `port` is the one that is listened on, `host` the address it was bound to. `allowed_hosts` are further
+    names (`BLENDER_MCP_ALLOWED_HOSTS`), each with or without a port. `fixed` maps tokens that are not in the
+    store (this run's local one, the environment's) to their clients.
+
+    Raises SettingsError for an allowed name that is no host name.
+    """
+
+    def __init__(
+        self,
+        store: TokenStore,
+        *,
+        port: int,
+        host: str = "127.0.0.1",
+        allowed_hosts: Collection[str] = (),
+        fixed: Mapping[str, Client] | None = None,
+    ) -> None:
+        self._store = store
+        self._port = port
+        try:
+            self._names = Names(port, host, allowed_hosts)
+        except ValueError as error:
+            raise SettingsError(f"BLENDER_MCP_ALLOWED_HOSTS: {error}") from None
+        #: Ids of the clients that came with a revoked token: their configuration wants replacing.
+        self.turned_away: set[str] = set()
+        #: Ids of the clients that came in by a token of the store, until they are shut out.
+        self.came_in: set[str] = set()
+        self._fixed = {_digest(token): client for token, client in (fixed or {}).items() if token}
+
+    def check_source(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None:
+        """Check Host and Origin alone, as for a page that needs no token. Header names as ASGI gives them."""
+        fields = _fields(headers)
+        return self._check_host(fields.get("host", [])) or self._check_origin(fields.get("origin", []))
+
+    def authorize(self, headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> Client | Refusal:
+        """Return who asks, or why not. To be called before the handshake's 101 and before a body is read.
+
+        `headers` and `query` are ASGI's: byte pairs, and the raw query string. The token is taken from
+        `Authorization: Bearer`, else from `?token=`, else from a sub-protocol `mcp.token.<token>`.
+        """
+        headers = list(headers)
+        refusal = self.check_source(headers)
+        if refusal:
+            return refusal
+        token = _token(_fields(headers), query)
+        if isinstance(token, Refusal):
+            return token
+        digest = _digest(token)
+        for known, client in self._fixed.items():
+            if hmac.compare_digest(known, digest):
+                return client
+        return self._from_store(token)
+
+    def shut_out(self) -> frozenset[str]:
+        """Return, once each, the ids of clients that came in and whose token is good no more.
+
+        It was revoked, or has gone from the record, by whichever Blender. Raises SettingsError when nobody can tell.
+        """
+        gone = frozenset(self.came_in - self._store.good())
+        self.came_in -= gone
+        return gone
+
+    def _check_host(self, values: list[str]) -> Refusal | None:
+        if len(values) != 1:
+            return Refusal(400, "A request needs exactly one Host header.")
+        if self._names.has(read_authority(values[0])):
+            return None
+        return Refusal(
+            403,
+            f"Host {values[0]!r} is not allowed. "
+            f"Use 127.0.0.1:{self._port}, or add the name to BLENDER_MCP_ALLOWED_HOSTS.",
+        )
+
+    def _check_origin(self, values: list[str]) -> Refusal | None:
+        """Programs send no Origin, browsers always do: none is good, and so is our own."""
+        if not values or (len(values) == 1 and self._names.has(read_origin(values[0]))):
+            return None
+        shown = ", ".join(map(repr, values))
+        return Refusal(403, f"Origin {shown} is not allowed: web pages may not control Blender.")
+
+    def _from_store(self, token: str) -> Client | Refusal:
+        try:
+            entry = self._store.find(token)
+            client = self._store.authenticate(token)
+        except SettingsError as error:
+            _log.error("%s", error)
+            return Refusal(503, "Blender's list of clients cannot be read; Blender's MCP panel says more.")
+        if client:
+            self.came_in.add(client.id)
+            return client
+        if entry:
+            self.turned_away.add(entry.id)
+            text = f"The token of {entry.name!r} was revoked in Blender. {_COPY_AGAIN}"
+            return Refusal(401, text, revoked=True)
+        return Refusal(401, f"This token is not known to Blender. {_COPY_AGAIN}")
+
+
+_COPY_AGAIN = "In Blender's MCP panel use Copy Client Configuration and replace the old one by it."
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    number = 2
+    free = name
+    while free in taken:
+        free = f"{name} {number}"
+        number += 1
+    return free
+
+
+def _parse(record: Any) -> Iterable[Entry]:
+    if record["format"] != _FORMAT:
+        raise ValueError(f"its format is {record['format']}, this version knows {_FORMAT}")
+    return [Entry(**fields) for fields in record["clients"]]
+
+
+def _fields(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, list[str]]:
+    fields: dict[str, list[str]] = {}
+    for name, value in headers:
+        fields.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1").strip(_OWS))
+    return fields
+
+
+def _token(fields: Mapping[str, list[str]], query: bytes) -> str | Refusal:
+    authorization = fields.get("authorization", [])
+    if len(authorization) > 1:
+        return Refusal(400, "A request may have only one Authorization header.")
+    if authorization:
+        scheme, _, token = authorization[0].strip(_OWS).partition(" ")
+        if scheme.lower() != "bearer" or not token.strip(_OWS):
+            return Refusal(401, "Authorization must be 'Bearer <token>'.")
+        return token.strip(_OWS)
+    asked = parse_qs(query.decode("latin-1")).get("token", [])
+    offered = [
+        name.strip(_OWS).removeprefix(TOKEN_SUBPROTOCOL)
+        for value in fields.get("sec-websocket-protocol", [])
+        for name in value.split(",")
+        if name.strip(_OWS).startswith(TOKEN_SUBPROTOCOL)
+    ]
+    for token in (*asked, *offered):
+        return token
+    return Refusal(401, f"A token is needed: 'Authorization: Bearer <token>'. {_COPY_AGAIN}")

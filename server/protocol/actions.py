@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a peer wants done; the dispatcher does it, in this order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .context import Call
+from .messages.content import Json
+from .messages.errors import RpcError
+from .methods import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send `message`. `call` is the request that it belongs to, `final` says that it is that one's answer."""
+
+    message: Json
+    call: Call | None = None
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Run the handler of `call`, then tell `finish`, `fail` or `require_input`."""
+
+    call: Call
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Stop the handler of `call`: it was cancelled."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The client answered our request `ask_id`."""
+
+    ask_id: str
+    answer: Json | RpcError
+
+
+Action = Send | Start | Stop | Answered

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Requests to the client (elicitation, sampling, roots) and what may come back."""
+
+from __future__ import annotations
+
+from .messages.content import Json
+from .messages.errors import RpcError, invalid_params
+from .messages.validation import compile_check
+
+_ACTIONS = ("accept", "decline", "cancel")
+
+
+def checked(key: str, request: Json, answer: object) -> Json:
+    """The client's answer to one of our requests, with the defaults that a form declares for what was left out.
+
+    Raises RpcError (invalid params) if it doesn't fit.
+    """
+    if not isinstance(answer, dict):
+        raise invalid_params(f"{key}: the answer must be an object")
+    answer = _filled(request, answer)
+    problem = _PROBLEMS[request["method"]](request, answer)
+    if problem:
+        raise invalid_params(f"{key}: {problem}")
+    return answer
+
+
+def refused(error: object) -> RpcError:
+    """The client answered our request with an error."""
+    message = error.get("message") if isinstance(error, dict) else None
+    return RpcError(-32603, f"The client could not answer: {message or 'no reason given'}")
+
+
+def _filled(request: Json, answer: Json) -> Json:
+    """The answer to a form that was accepted: some clients send a form back without what nobody touched."""
+    form = request.get("params", {}).get("requestedSchema")
+    content = answer.get("content") or {}
+    if form is None or answer.get("action") != "accept" or not isinstance(content, dict):
+        return answer
+    fields = form.get("properties", {}).items()
+    return {
+        **answer,
+        "content": {name: each["default"] for name, each in fields if "default" in each} | content,
+    }
+
+
+def _elicitation(request: Json, answer: Json) -> str | None:
+    action, content = answer.get("action"), answer.get("content")
+    if action not in _ACTIONS:
+        return f"action must be one of {', '.join(_ACTIONS)}"
+    schema = request["params"].get("requestedSchema")
+    if action != "accept" or schema is None:
+        return None
+    return compile_check(schema)(content or {})
+
+
+def _sampling(_request: Json, answer: Json) -> str | None:
+    missing = [name for name in ("role", "content", "model") if name not in answer]
+    return f"{', '.join(missing)} missing" if missing else None
+
+
+def _roots(_request: Json, answer: Json) -> str | None:
+    return None if isinstance(answer.get("roots"), list) else "roots must be an array"
+
+
+_PROBLEMS = {"elicitation/create": _elicitation, "sampling/createMessage": _sampling, "roots/list": _roots}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What all connections of one server share."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ...base.errors import BridgeError
+from ...base.jobs import Jobs
+from .context import Principal
+from .features import Features, Tool
+from .messages.content import Json
+from .messages.request_state import RequestStates
+from .messages.revisions import TASKS_EXTENSION
+from .messages.validation import Check, compile_check
+from .tasks import TaskInputs
+
+
+@dataclass(slots=True)
+class Core:
+    """`info` is the server's `Implementation` object: name, title, version. `icons` are shown with it where a client
+    asks who the server is; elsewhere they would come with every answer. `whole_list` tells by a client's id
+    whether it wants every tool in its list. `refused` is told of each tool call that ended in an error.
+    """
+
+    features: Features
+    info: Json
+    states: RequestStates
+    jobs: Jobs
+    instructions: str = ""
+    icons: Sequence[Json] = ()
+    whole_list: Callable[[str], bool] = lambda _client_id: False
+    refused: Callable[[Tool, Principal, Json, BridgeError], None] = lambda *_: None
+    inputs: TaskInputs = field(default_factory=TaskInputs)
+    _found: dict[str, set[str]] = field(default_factory=dict)
+    _listings: dict[str, asyncio.Event] = field(default_factory=dict)
+    _checks: dict[str, tuple[Tool, Check]] = field(default_factory=dict)
+
+    @property
+    def introduction(self) -> Json:
+        """`info` with the icons."""
+        return {**self.info, "icons": list(self.icons)} if self.icons else self.info
+
+    def tools_for(self, client_id: str) -> list[Tool]:
+        """The tools that stand in a client's list."""
+        every, found = self.whole_list(client_id), self._found.get(client_id, ())
+        return [
+            tool
+            for tool in self.features.tools.values()
+            if every or tool.name in found or (tool.listed and tool.name not in self.features.out_of_use)
+        ]
+
+    def list_tools(self, client_id: str, names: Iterable[str]) -> bool:
+        """Have these tools in a client's list from now on; gives whether that changed it."""
+        before = self.tools_for(client_id)
+        self._found.setdefault(client_id, set()).update(names)
+        return self.tools_for(client_id) != before
+
+    def was_listed(self, client_id: str) -> None:
+        """The client has asked for its list of tools."""
+        event = self._listings.pop(client_id, None)
+        if event is not None:
+            event.set()
+
+    async def next_listing(self, client_id: str, seconds: float) -> None:
+        """Return once the client asks for its list of tools, or after `seconds`."""
+        event = self._listings.setdefault(client_id, asyncio.Event())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await event.wait()
+
+    def check(self, tool: Tool) -> Check:
+        """The compiled input schema of a tool; compiled at its first call."""
+        known = self._checks.get(tool.name)
+        if known is None or known[0] is not tool:
+            known = self._checks[tool.name] = (tool, compile_check(tool.input_schema))
+        return known[1]
+
+
+#: `ServerCapabilities`. All of them always: lists may be empty at one moment and not at the next.
+CAPABILITIES: Json = {
+    "tools": {"listChanged": True},
+    "resources": {"subscribe": True, "listChanged": True},
+    "prompts": {"listChanged": True},
+    "completions": {},
+    "logging": {},
+}
+STATELESS_CAPABILITIES: Json = {**CAPABILITIES, "extensions": {TASKS_EXTENSION: {}}}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Features as the lists show them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .features import Prompt, PromptArgument, Resource, ResourceTemplate, Tool
+from .messages.content import Json
+
+
+def tool(feature: Tool) -> Json:
+    """A `Tool` of the schema. Without output schemas: they are half of the list, and what comes back shows itself."""
+    return _set(
+        name=feature.name,
+        title=feature.title,
+        description=feature.description + _further(feature),
+        inputSchema=feature.listed_schema or feature.input_schema,
+        annotations=dict(feature.annotations),
+        icons=list(feature.icons),
+        _meta=feature.meta and dict(feature.meta),
+    )
+
+
+def _further(feature: Tool) -> str:
+    names = ", ".join(feature.further)
+    return f" Also takes {names}: find_tools explains them." if names else ""
+
+
+def resource(feature: Resource) -> Json:
+    """A `Resource` of the schema."""
+    listed = _set(uri=feature.uri, **_resource(feature))
+    if feature.size is not None:
+        listed["size"] = feature.size
+    return listed
+
+
+def template(feature: ResourceTemplate) -> Json:
+    """A `ResourceTemplate` of the schema."""
+    return _set(uriTemplate=feature.uri_template, **_resource(feature))
+
+
+def prompt(feature: Prompt) -> Json:
+    """A `Prompt` of the schema."""
+    return _set(
+        name=feature.name,
+        title=feature.title,
+        description=feature.description,
+        arguments=[_argument(argument) for argument in feature.arguments],
+        icons=list(feature.icons),
+        _meta=feature.meta and dict(feature.meta),
+    )
+
+
+def _argument(argument: PromptArgument) -> Json:
+    listed = _set(name=argument.name, title=argument.title, description=argument.description)
+    return {**listed, "required": argument.required}
+
+
+def _resource(feature: Resource | ResourceTemplate) -> Json:
+    return {
+        "name": feature.name,
+        "title": feature.title,
+        "description": feature.description,
+        "mimeType": feature.mime_type,
+        "annotations": dict(feature.annotations),
+        "icons": list(feature.icons),
+        "_meta": feature.meta and dict(feature.meta),
+    }
+
+
+def _set(**members: Any) -> Json:
+    """Without the members that are empty: the list is read by a model that pays for each word."""
+    return {key: value for key, value in members.items() if value}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Content blocks as MCP puts them on the wire, and what a tool, a prompt or a resource gives back.
+
+Source of the shapes: the MCP schema, `ContentBlock`, `ResourceContents`, `PromptMessage` and
+`CallToolResult` (identical in 2025-11-25 and 2026-07-28).
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....base.errors import failure_of
+from . import wire
+
+#: A JSON object. Content blocks, contents of resources and messages of prompts are such objects.
+Json = dict[str, Any]
+
+
+def text(value: str) -> Json:
+    """A text block."""
+    return {"type": "text", "text": value}
+
+
+def image(data: bytes, mime_type: str = "image/png") -> Json:
+    """An image block from the bytes of an encoded picture."""
+    return {"type": "image", "data": base64.b64encode(data).decode("ascii"), "mimeType": mime_type}
+
+
+def audio(data: bytes, mime_type: str = "audio/wav") -> Json:
+    """An audio block from the bytes of an encoded sound."""
+    return {"type": "audio", "data": base64.b64encode(data).decode("ascii"), "mimeType": mime_type}
+
+
+def resource_link(uri: str, name: str, **more: Any) -> Json:
+    """A link to a resource that the client reads when it wants to; `more` as in `Resource` (mimeType, size, …)."""
+    return {"type": "resource_link", "uri": uri, "name": name, **more}
+
+
+def embedded(contents: Json) -> Json:
+    """A resource inside a result; `contents` from `text_contents` or `blob_contents`."""
+    return {"type": "resource", "resource": contents}
+
+
+def text_contents(uri: str, value: str, mime_type: str = "text/plain") -> Json:
+    """The contents of a resource that is text."""
+    return {"uri": uri, "mimeType": mime_type, "text": value}
+
+
+def blob_contents(uri: str, data: bytes, mime_type: str) -> Json:
+    """The contents of a resource that is binary."""
+    return {"uri": uri, "mimeType": mime_type, "blob": base64.b64encode(data).decode("ascii")}
+
+
+def message(role: str, content: Json) -> Json:
+    """One message of a prompt; `role` is "user" or "assistant"."""
+    return {"role": role, "content": content}
+
+
+@dataclass(slots=True)
+class ToolResult:
+    """What a tool gives back.
+
+    `structured` goes out as `structuredContent`, and as JSON text too when `content` is empty, because
+    clients of older revisions read only text. `is_error` marks a failure that the assistant should read
+    and act on; failures of the protocol itself are raised as `RpcError`.
+    """
+
+    content: list[Json] = field(default_factory=list)
+    structured: Any = None
+    is_error: bool = False
+    meta: Mapping[str, Any] | None = None
+
+
+#: In a result's `_meta`: programs read its structure, so that it stays beside pictures.
+FOR_PROGRAMS = "mcp_bridge/for_programs"
+#: Beginnings of the names of clients that show a model nothing besides `structuredContent` where there is any.
+_STRUCTURE_ALONE = ("codex",)
+
+
+def for_client(result: Json, client_info: Mapping[str, Any] | None) -> Json:
+    """A `CallToolResult` as this client should have it, so that no picture gets lost on the way to its model.
+
+    Some clients show a model either the structure of a result or its content. So what has pictures comes without
+    structure, whose facts then are a text; what programs read keeps it, but for clients that are known to be such.
+    """
+    structured = result.get("structuredContent")
+    blocks: list[Json] = result["content"]
+    if structured is None or not any(block["type"] in ("image", "audio") for block in blocks):
+        return result
+    name = str((client_info or {}).get("name", "")).lower()
+    if FOR_PROGRAMS in result.get("_meta", {}) and not name.startswith(_STRUCTURE_ALONE):
+        return result
+    facts = text(wire.encode(structured))
+    left = {key: value for key, value in result.items() if key != "structuredContent"}
+    return {**left, "content": blocks if facts in blocks else [*blocks, facts]}
+
+
+def failed(error: BaseException) -> ToolResult:
+    """The result that tells an assistant why a call failed, in words and as `errors.failure_of` has it."""
+    facts = failure_of(error)
+    where = f" (line {facts['line']})" if "line" in facts else ""
+    words = getattr(error, "text", "") or f"{facts['error']}{where}: {facts['message']}"
+    return ToolResult([text(words)], facts, is_error=True)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JSON-RPC errors of MCP. Codes: the MCP specification, "Error Codes", and JSON-RPC 2.0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ....approvals.caller import CannotBeAsked
+from ....base.errors import BridgeError, ExternalServiceError, InvalidParamsError, LimitExceeded, PolicyError
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+#: Up to 2025-11-25 only; since 2026-07-28 a missing resource is INVALID_PARAMS.
+RESOURCE_NOT_FOUND = -32002
+#: 2025-11-25 only.
+URL_ELICITATION_REQUIRED = -32042
+
+HEADER_MISMATCH = -32020
+MISSING_CLIENT_CAPABILITY = -32021
+UNSUPPORTED_VERSION = -32022
+
+#: Our own: too many requests of one client under way. Outside the range that JSON-RPC reserves, as MCP asks.
+SERVER_BUSY = -31000
+
+
+class RpcError(Exception):
+    """An error that becomes the JSON-RPC answer to a request. `data` must be JSON."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def as_json(self) -> dict[str, Any]:
+        """The `error` member of the answer."""
+        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        if self.data is not None:
+            error["data"] = self.data
+        return error
+
+
+def as_bridge_error(error: RpcError) -> BridgeError:
+    """The same error for a client that reads the bridge's errors and not JSON-RPC's."""
+    match error.code:
+        case code if code in (PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS):
+            return InvalidParamsError(error.message)
+        case code if code == SERVER_BUSY:
+            return LimitExceeded(error.message, limit="requests")
+        case code if code == MISSING_CLIENT_CAPABILITY:
+            return PolicyError(error.message, code="capability")
+    return ExternalServiceError(error.message)
+
+
+def invalid_params(message: str) -> RpcError:
+    """The request's parameters don't fit; the message names the parameter."""
+    return RpcError(INVALID_PARAMS, message)
+
+
+def method_not_found(method: str) -> RpcError:
+    """No such method in the revision that the request is written in."""
+    return RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+
+
+def unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
+    """The request names a revision that this server doesn't speak statelessly."""
+    message = f"Unsupported protocol version {requested!r}; supported: {', '.join(supported)}"
+    return RpcError(UNSUPPORTED_VERSION, message, {"supported": list(supported), "requested": requested})
+
+
+class MissingCapability(RpcError, CannotBeAsked):
+    """The client did not declare what the work needs, such as elicitation. `required` as in ClientCapabilities."""
+
+    def __init__(self, required: Mapping[str, Any]) -> None:
+        names = ", ".join(required)
+        super().__init__(
+            MISSING_CLIENT_CAPABILITY,
+            f"This needs a client that offers: {names}",
+            {"requiredCapabilities": dict(required)},
+        )

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Arguments of a tool against its schema, with messages that name the field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from ....base.similar_names import did_you_mean, quoted
+from .content import Json
+
+#: Says what doesn't fit, or None. Never changes the value.
+Check = Callable[[Any], str | None]
+
+
+def compile_check(schema: Json) -> Check:
+    """Compile a JSON Schema of ours into a check.
+
+    fastjsonschema writes Python for the schema and runs it: only schemas from our own sources may come here.
+    Raises `fastjsonschema.JsonSchemaDefinitionException` for a broken schema.
+    """
+    import fastjsonschema  # one of the server's libraries: loaded with the first call, not with the extension
+
+    validate = fastjsonschema.compile(schema, use_default=False)
+
+    def check(value: Any) -> str | None:
+        misnamed = _misnamed(schema, value) if isinstance(value, dict) else None
+        if misnamed:
+            return misnamed
+        try:
+            validate(value)
+        except fastjsonschema.JsonSchemaValueException as error:
+            return _message(error)
+        return None
+
+    return check
+
+
+def without_nulls(schema: Json, arguments: Json) -> Json:
+    """The arguments without those that are null and may be left out: some clients fill in every parameter."""
+    known, required = schema.get("properties", {}), schema.get("required", ())
+    return {
+        name: value
+        for name, value in arguments.items()
+        if value is not None or name not in known or name in required or _admits_null(known[name])
+    }
+
+
+def from_texts(schema: Json, value: Any) -> Any:
+    """The value with objects for texts of JSON, wherever the schema has an object and no text."""
+    if isinstance(value, str) and schema.get("type") == "object":
+        try:
+            found = json.loads(value)
+        except (ValueError, RecursionError):
+            return value  # which the check refuses
+        return from_texts(schema, found) if isinstance(found, dict) else value
+    if isinstance(value, dict):
+        known = schema.get("properties", {})
+        return {name: from_texts(known.get(name, {}), each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [from_texts(schema.get("items", {}), each) for each in value]
+    return value
+
+
+def _admits_null(schema: Json) -> bool:
+    if "type" in schema:
+        return "null" in (schema["type"] if isinstance(schema["type"], list) else [schema["type"]])
+    return any(_admits_null(part) for part in schema["anyOf"]) if "anyOf" in schema else True
+
+
+def _misnamed(schema: Json, value: Json) -> str | None:
+    """What is missing and what is too much, told together: most often one is the other, misspelt."""
+    known = schema.get("properties", {})
+    unknown = (
+        [name for name in value if name not in known] if schema.get("additionalProperties") is False else []
+    )
+    missing = [name for name in schema.get("required", ()) if name not in value]
+    problems = [f"{quoted(name)} is missing" for name in missing]
+    problems += [f"there is no {quoted(name)}.{did_you_mean(name, known)}".rstrip(".") for name in unknown]
+    if not problems:
+        return None
+    return f"{'; '.join(problems)} (parameters: {', '.join(known) or 'none'})"
+
+
+def _message(error: Any) -> str:
+    """`data.location[0] must be number` becomes `location[0]: must be number`."""
+    error = _innermost(error)
+    rest = error.message.removeprefix(error.name or "data").strip()
+    field = (error.name or "data").removeprefix("data").removeprefix(".")
+    return f"{field}: {rest}" if field else rest
+
+
+def _innermost(error: Any) -> Any:
+    """What doesn't fit inside an optional value. Of one that fits no alternative the library only says so."""
+    import fastjsonschema
+
+    forms = (
+        [form for form in error.rule_definition if form.get("type") != "null"]
+        if error.rule == "anyOf"
+        else []
+    )
+    if len(forms) != 1:
+        return error
+    try:
+        fastjsonschema.compile(forms[0], use_default=False)(error.value, name_prefix=error.name)
+    except fastjsonschema.JsonSchemaValueException as inner:
+        return _innermost(inner)
+    return error

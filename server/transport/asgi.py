@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One port: WebSocket and Streamable HTTP on `/mcp`, `GET /health`, `GET /metrics`.
+
+Who asks is settled first: Host, Origin and token before the 101 and before a byte of a body is read. Of a request whose
+token was revoked only the id is read, for the answer that says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..clients.authenticator import Refusal
+from ..clients.watch import watch
+from ..dispatch import MAX_IN_FLIGHT, Dispatcher
+from ..protocol.messages import jsonrpc, wire
+from ..protocol.messages.errors import SERVER_BUSY
+from . import http_messages, websocket
+from .http_messages import HttpError, Receive, Scope, Send
+from .shares import Held, Places, Unread
+from .streamable_http import StreamableHttp
+
+if TYPE_CHECKING:
+    from ..clients.authenticator import Client
+    from ..protocol.core import Core
+
+MCP, HEALTH, METRICS = "/mcp", "/health", "/metrics"
+
+#: A message may be this large, in bytes.
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+#: Answers that wait for clients may have so many bytes together, and half-received messages those of one and a half.
+MAX_UNREAD_BYTES = 96 * 1024 * 1024
+#: WebSockets, and HTTP requests, open at once.
+MAX_CONNECTIONS = 64
+
+#: As much is read of a request whose token was revoked, to answer it.
+_MOST_OF_REVOKED = 64 * 1024
+#: Whose places those take.
+_REVOKED = "revoked"
+
+_log = logging.getLogger(__name__)
+
+
+class Authenticates(Protocol):
+    """What the app needs of `Authenticator`."""
+
+    def check_source(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None: ...
+    def authorize(self, headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> Client | Refusal: ...
+    @property
+    def came_in(self) -> Collection[str]: ...
+    def shut_out(self) -> Collection[str]: ...
+
+
+class App:
+    """The ASGI application.
+
+    `health` gives what `/health` shows to anybody on this computer, `metrics` the Prometheus text. `shut_out` is told,
+    on the loop, of each client that may come in no more; what it has open here was ended by then.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        authenticator: Authenticates,
+        *,
+        health: Callable[[], dict[str, Any]],
+        metrics: Callable[[], bytes],
+        shut_out: Callable[[str], object] = lambda _client_id: None,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+        max_connections: int = MAX_CONNECTIONS,
+        max_in_flight: int = MAX_IN_FLIGHT,
+    ) -> None:
+        self.core = core
+        self.max_message_bytes = max_message_bytes
+        self.max_connections = max_connections
+        self._authenticator = authenticator
+        self._health = health
+        self._metrics = metrics
+        self._told_of_shut_out = shut_out
+        self._max_in_flight = max_in_flight
+        self._dispatcher: Dispatcher | None = None
+        self._http: StreamableHttp | None = None
+        #: What all connections may hold together.
+        self.held = Held(max_message_bytes * 3 // 2)
+        self.unread = Unread(MAX_UNREAD_BYTES)
+        self._places = Places(max_connections)
+        #: Whose connections and requests are open, and how each is dropped.
+        self._open: list[tuple[str, Callable[[], None]]] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One connection, request or life span, as ASGI has it."""
+        match scope["type"]:
+            case "lifespan":
+                await self._lifespan(receive, send)
+            case "websocket":
+                await self._websocket(scope, receive, send)
+            case "http":
+                try:
+                    await self._route(scope, receive, send)
+                except HttpError as error:
+                    await error.respond(send)
+
+    def stop(self) -> None:
+        """End all streams and stop all handlers; to be called on the loop before the server is told to exit."""
+        if self._dispatcher:
+            self._dispatcher.close()
+        if self._http:
+            self._http.close()
+
+    @property
+    def connections(self) -> int:
+        """WebSockets and HTTP requests that are open. Any thread."""
+        return len(self._open)
+
+    def drop(self, client_id: str) -> None:
+        """End the connections, streams, sessions, requests and jobs of a client; to be called on the loop."""
+        for owner, abort in list(self._open):
+            if owner == client_id:
+                abort()
+        if self._http:
+            self._http.drop(client_id)
+        if self._dispatcher:
+            self._dispatcher.drop(client_id)
+
+    def _shut_out(self, client_id: str) -> None:
+        self.drop(client_id)
+        self._told_of_shut_out(client_id)
+
+    def clients(self) -> list[str]:
+        """Names of the clients that are connected, each once. Any thread."""
+        if self._dispatcher is None:
+            return []
+        return sorted({connection.peer.client.name for connection in list(self._dispatcher.connections)})
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        self._dispatcher = Dispatcher(self.core, max_in_flight=self._max_in_flight)
+        self._http = StreamableHttp(
+            self._dispatcher, self.held, self.unread, max_bytes=self.max_message_bytes
+        )
+        watching = asyncio.create_task(watch(self._authenticator, self._shut_out, self.drop))
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        watching.cancel()
+        self.stop()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            if scope["path"] != MCP:
+                raise HttpError(404, f"There is nothing here; MCP is at {MCP}")
+            client = self._authorize(scope)
+            entry = self._enter(client, scope)
+        except HttpError as error:
+            await websocket.refuse(error, send)
+            return
+        try:
+            assert self._dispatcher
+            await websocket.serve(self._dispatcher, client, scope, receive, send, self.unread)
+        finally:
+            self._leave(entry)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path, method = scope["path"], scope["method"]
+        if path == HEALTH:
+            self._refuse(self._authenticator.check_source(scope["headers"]))
+            _only(method, "GET")
+            await http_messages.respond_json(send, self._health(), headers={"cache-control": "no-store"})
+        elif path == METRICS:
+            self._authorize(scope)
+            _only(method, "GET")
+            await http_messages.respond(
+                send, self._metrics(), 200, "text/plain; version=0.0.4; charset=utf-8"
+            )
+        elif path == MCP:
+            found = self._authenticator.authorize(scope["headers"], scope.get("query_string", b""))
+            if isinstance(found, Refusal):
+                await self._turn_away(found, scope, receive, send)
+            else:
+                await self._mcp(found, scope, receive, send)
+        else:
+            raise HttpError(404, f"There is nothing here; MCP is at {MCP}")
+
+    async def _turn_away(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse; a request whose token was revoked is answered as the protocol has it, which clients show.
+
+        Most take a 401 for the beginning of OAuth and show nothing of its text.
+        """
+        request_id = None
+        if refusal.revoked and scope["method"] == "POST":
+            request_id = await self._id_of_revoked(scope, receive)
+        failure = self._refusal(refusal)
+        if request_id is None:
+            raise failure
+        await http_messages.respond_json(send, jsonrpc.error(request_id, failure.error))
+
+    async def _id_of_revoked(self, scope: Scope, receive: Receive) -> str | int | None:
+        """The id of a request, where it can be told and there is a place: all revoked clients share those of one."""
+        if not self._places.take(_REVOKED):
+            return None
+        account = self.held.message()
+        try:
+            headers = http_messages.headers_of(scope)
+            body = await http_messages.read_body(headers, receive, _MOST_OF_REVOKED, account)
+            message = wire.decode_bytes(body)
+            return jsonrpc.usable_id(message) if isinstance(message, dict) else None
+        except (HttpError, wire.WireError):
+            return None
+        finally:
+            account.close()
+            self._places.give_back(_REVOKED)
+
+    async def _mcp(self, client: Client, scope: Scope, receive: Receive, send: Send) -> None:
+        _only(scope["method"], "POST", "GET", "DELETE")
+        headers = http_messages.headers_of(scope)
+        assert self._http
+        entry = self._enter(client, scope)
+        try:
+            match scope["method"]:
+                case "POST":
+                    await self._http.post(client, headers, receive, send, scope["state"]["abort"])
+                case "GET":
+                    await self._http.get(client, headers, receive, send, scope["state"]["abort"])
+                case _:
+                    await self._http.delete(client, headers, send)
+        finally:
+            self._leave(entry)
+
+    def _authorize(self, scope: Scope) -> Client:
+        found = self._authenticator.authorize(scope["headers"], scope.get("query_string", b""))
+        if isinstance(found, Refusal):
+            raise self._refusal(found)
+        return found
+
+    def _refuse(self, refusal: Refusal | None) -> None:
+        if refusal:
+            raise self._refusal(refusal)
+
+    def _refusal(self, refusal: Refusal) -> HttpError:
+        headers = {"www-authenticate": "Bearer"} if refusal.status == 401 else {}
+        return HttpError(refusal.status, refusal.message, headers=headers)
+
+    def _enter(self, client: Client, scope: Scope) -> tuple[str, Callable[[], None]]:
+        if not self._places.take(client.id):
+            raise HttpError(
+                503,
+                f"Busy: this client has {self._places.share(client.id)} of {self.max_connections} connections open, "
+                "which is its share; try again later",
+                headers={"retry-after": "1"},
+                code=SERVER_BUSY,
+            )
+        entry = (client.id, scope["state"]["abort"])
+        self._open.append(entry)
+        return entry
+
+    def _leave(self, entry: tuple[str, Callable[[], None]]) -> None:
+        self._open.remove(entry)
+        self._places.give_back(entry[0])
+
+
+def _only(method: str, *allowed: str) -> None:
+    if method not in allowed:
+        raise HttpError(405, f"{method} is not possible here", headers={"allow": ", ".join(allowed)})

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tokens, and the authenticator with Host, Origin and token, on real files."""
+
+import json
+import os
+import stat
+import threading
+
+import pytest
+from bl_ext.user_default.mcp_bridge.base.errors import SettingsError
+from bl_ext.user_default.mcp_bridge.server.clients.authenticator import (
+    ENVIRONMENT_CLIENT,
+    Authenticator,
+    Client,
+    TokenStore,
+)
+
+PORT = 9876
+HOST = (b"host", b"127.0.0.1:9876")
+DAY = 24 * 3600.0
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1_790_000_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path, clock):
+    return TokenStore(tmp_path / "mcp" / "clients.json", clock=clock)
+
+
+@pytest.fixture
+def authenticator(store):
+    return Authenticator(store, port=PORT, fixed={"from-environment": ENVIRONMENT_CLIENT})
+
+
+def bearer(token):
+    return [HOST, (b"authorization", f"Bearer {token}".encode())]
+
+
+def test_a_minted_token_opens_for_its_client(store, authenticator):
+    entry, token = store.mint("Cursor")
+    assert authenticator.authorize(bearer(token)) == Client(entry.id, "Cursor")
+
+
+@pytest.mark.parametrize(
+    ("headers", "query"),
+    [
+        ([(b"authorization", b"bearer  TOKEN ")], b""),
+        ([], b"token=TOKEN"),
+        ([], b"x=1&token=TOKEN"),
+        ([(b"sec-websocket-protocol", b"mcp, mcp.token.TOKEN")], b""),
+    ],
+)
+def test_the_token_is_found_wherever_a_client_can_put_it(store, authenticator, headers, query):
+    entry, token = store.mint("Cursor")
+    filled = [(name, value.replace(b"TOKEN", token.encode())) for name, value in headers]
+    client = authenticator.authorize([HOST, *filled], query.replace(b"TOKEN", token.encode()))
+    assert client == entry.client
+
+
+def test_the_environments_token_is_one_more_client(authenticator):
+    assert authenticator.authorize(bearer("from-environment")) == ENVIRONMENT_CLIENT
+
+
+def test_an_empty_fixed_token_opens_nothing(store):
+    authenticator = Authenticator(store, port=PORT, fixed={"": ENVIRONMENT_CLIENT})
+    assert authenticator.authorize([HOST], b"token=").status == 401
+    assert authenticator.authorize(bearer("")).status == 401
+
+
+@pytest.mark.parametrize(
+    ("headers", "query", "status", "says"),
+    [
+        ([], b"", 401, "A token is needed"),
+        ([(b"authorization", b"Basic dTpw")], b"", 401, "must be 'Bearer <token>'"),
+        ([(b"authorization", b"Bearer a"), (b"authorization", b"Bearer b")], b"", 400, "only one"),
+        ([(b"authorization", b"Bearer wrong")], b"", 401, "not known to Blender"),
+        ([(b"authorization", b"Bearer \xff\xfe")], b"", 401, "not known to Blender"),
+        ([(b"sec-websocket-protocol", b"mcp")], b"", 401, "A token is needed"),
+    ],
+)
+def test_a_missing_or_wrong_token_is_refused(store, authenticator, headers, query, status, says):
+    store.mint("Cursor")
+    refusal = authenticator.authorize([HOST, *headers], query)
+    assert refusal.status == status
+    assert says in refusal.message
+
+
+def test_a_wrong_header_is_not_rescued_by_a_good_query(store, authenticator):
+    _, token = store.mint("Cursor")
+    assert authenticator.authorize(bearer("wrong"), f"token={token}".encode()).status == 401
+
+
+def test_a_revoked_token_is_refused_and_the_client_is_told_what_to_do(store, authenticator):
+    entry, token = store.mint("Cursor")
+    assert store.revoke(entry.id) is True
+    refusal = authenticator.authorize(bearer(token))
+    assert refusal.status == 401
+    assert refusal.message == (
+        "The token of 'Cursor' was revoked in Blender. "
+        "In Blender's MCP panel use Copy Client Configuration and replace the old one by it."
+    )
+    assert authenticator.turned_away == {entry.id}
+    assert store.revoke(entry.id) is False
+
+
+def test_revoking_one_leaves_the_others(store, authenticator):
+    first, _ = store.mint("Cursor")
+    second, token = store.mint("Zed")
+    store.revoke(first.id)
+    assert authenticator.authorize(bearer(token)) == second.client
+
+
+def test_another_process_sees_a_revocation_at_once(store, authenticator):
+    entry, token = store.mint("Cursor")
+    assert authenticator.authorize(bearer(token)) == entry.client
+    TokenStore(store.path).revoke(entry.id)
+    assert authenticator.authorize(bearer(token)).status == 401
+
+
+def test_the_file_is_private_and_holds_no_token(store):
+    _, token = store.mint("Cursor", copied={"port": "9876"})
+    text = store.path.read_text()
+    assert token not in text
+    assert json.loads(text)["clients"][0]["copied"] == {"port": "9876"}
+    if os.name == "posix":
+        assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(store.path.parent.stat().st_mode) == 0o700
+    assert [path.name for path in store.path.parent.iterdir()] == ["clients.json"]
+
+
+def test_the_list_survives_a_restart(store):
+    entry, token = store.mint("Cursor")
+    again = TokenStore(store.path)
+    assert again.authenticate(token) == entry.client
+
+
+def test_the_same_client_twice_gets_two_names(store):
+    names = [store.mint("Cursor")[0].name for _ in range(3)]
+    assert names == ["Cursor", "Cursor 2", "Cursor 3"]
+
+
+def test_a_copy_that_was_never_used_lapses_when_copied_anew_days_later(store, clock):
+    unused, _ = store.mint("Cursor")
+    used, token = store.mint("Cursor")
+    other, _ = store.mint("Zed")
+    store.authenticate(token)
+    clock.now += 2 * DAY
+    fresh, _ = store.mint("Cursor")
+    assert [entry.id for entry in store.entries()] == [used.id, other.id, fresh.id]
+    assert unused.id not in {entry.id for entry in store.entries()}
+
+
+def test_use_is_noted_once_a_day(store, clock):
+    entry, token = store.mint("Cursor")
+    store.authenticate(token)
+    first = store.entries()[0].last_used
+    stamp = store.path.stat().st_mtime_ns
+    clock.now += 60
+    store.authenticate(token)
+    assert store.path.stat().st_mtime_ns == stamp
+    clock.now += DAY
+    assert store.authenticate(token) == entry.client
+    assert store.entries()[0].last_used > first
+
+
+def test_a_client_gets_in_while_another_process_holds_the_lock(store, caplog):
+    entry, token = store.mint("Cursor")
+    store.path.with_name("clients.json.lock").touch()
+    assert store.authenticate(token) == entry.client
+    assert "the use of a token was not noted" in caplog.text
+
+
+def test_a_lock_left_by_a_dead_process_is_taken_over(store):
+    store.mint("Cursor")
+    guard = store.path.with_name("clients.json.lock")
+    guard.touch()
+    os.utime(guard, (1, 1))
+    store.mint("Zed")
+    assert [entry.name for entry in store.entries()] == ["Cursor", "Zed"]
+
+
+def test_tokens_minted_at_once_by_several_are_all_kept(store):
+    def work():
+        for _ in range(5):
+            TokenStore(store.path).mint("Cursor")
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({entry.name for entry in store.entries()}) == 20
+
+
+def test_a_new_token_can_take_the_place_of_another_with_its_name(store):
+    old, old_token = store.mint("Cursor")
+    new, _ = store.mint("Cursor", replaces=old.id)
+    assert [(entry.id, entry.name) for entry in store.entries()] == [(new.id, "Cursor")]
+    assert store.authenticate(old_token) is None
+
+
+def test_only_revoked_clients_are_forgotten(store):
+    kept, _ = store.mint("Cursor")
+    gone, _ = store.mint("Zed")
+    store.revoke(gone.id)
+    store.forget(kept.id)
+    store.forget(gone.id)
+    assert [entry.id for entry in store.entries()] == [kept.id]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", '{"format": 99, "clients": []}', '{"format": 1, "clients": [{}]}', "[]"]
+)
+def test_a_broken_file_is_named_and_kept_and_lets_nobody_in(store, authenticator, text):
+    _, token = store.mint("Cursor")
+    store.path.write_text(text)
+    with pytest.raises(SettingsError, match=r"clients\.json cannot be used .* Mend or delete that file"):
+        store.entries()
+    with pytest.raises(SettingsError):
+        store.mint("Zed")
+    assert store.path.read_text() == text
+    assert authenticator.authorize(bearer(token)).status == 503
+    assert authenticator.authorize(bearer("from-environment")) == ENVIRONMENT_CLIENT
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows' user folders are private by inheritance")
+def test_a_file_that_others_can_write_is_not_trusted(store, authenticator):
+    _, token = store.mint("Cursor")
+    store.path.chmod(0o622)
+    os.utime(store.path, (1, 1))
+    with pytest.raises(SettingsError, match="can be written by other users: run chmod go-w"):
+        store.entries()
+    assert authenticator.authorize(bearer(token)).status == 503
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "localhost",
+        "127.0.0.1:9877",
+        "127.0.0.1:9876:80",
+        "\xa0127.0.0.1:9876",
+        "evil.example:9876",
+        "127.0.0.1.evil.example:9876",
+        "",
+        "[::1]",
+    ],
+)
+def test_other_hosts_are_refused_with_the_way_out(authenticator, host):
+    refusal = authenticator.check_source([(b"host", host.encode("latin-1"))])
+    assert refusal.status == 403
+    assert "Use 127.0.0.1:9876, or add the name to BLENDER_MCP_ALLOWED_HOSTS." in refusal.message
+
+
+def test_exactly_one_host_is_needed(authenticator):
+    assert authenticator.check_source([]).status == 400
+    assert authenticator.check_source([HOST, (b"host", b"evil.example")]).status == 400
+    assert authenticator.check_source([HOST, HOST]).status == 400
+
+
+@pytest.mark.parametrize(
+    ("allowed", "host", "good"),
+    [
+        ("host.docker.internal", "host.docker.internal:9000", True),
+        ("host.docker.internal", "host.docker.internal", True),
+        ("Studio:9000", "studio:9000", True),
+        ("studio:9000", "studio:9001", False),
+        ("[fe80::1]", "[fe80::1]:9876", True),
+    ],
+)
+def test_allowed_names_with_and_without_a_port(store, allowed, host, good):
+    authenticator = Authenticator(store, port=PORT, allowed_hosts=[allowed])
+    assert (authenticator.check_source([(b"host", host.encode())]) is None) is good
+
+
+def test_a_bound_address_is_ours_a_wildcard_has_no_name(store):
+    assert (
+        Authenticator(store, port=PORT, host="192.0.2.7").check_source([(b"host", b"192.0.2.7:9876")]) is None
+    )
+    everywhere = Authenticator(store, port=PORT, host="0.0.0.0")
+    assert everywhere.check_source([(b"host", b"192.0.2.7:9876")]).status == 403
+    assert everywhere.check_source([(b"host", b"0.0.0.0:9876")]).status == 403
+
+
+@pytest.mark.parametrize("origin", ["http://localhost:9876", "http://127.0.0.1:9876", "https://[::1]:9876"])
+def test_our_own_origin_is_good(authenticator, origin):
+    assert authenticator.check_source([HOST, (b"origin", origin.encode())]) is None
+
+
+def test_only_one_origin_is_good(authenticator):
+    own = (b"origin", b"http://localhost:9876")
+    assert authenticator.check_source([HOST, own]) is None
+    assert authenticator.check_source([HOST, own, own]).status == 403
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://evil.example",
+        "null",
+        "",
+        "http://localhost:3000",
+        "file://",
+        "http://localhost",
+        "http://[",
+        "*",
+    ],
+)
+def test_a_foreign_origin_is_refused_even_with_a_good_token(store, authenticator, origin):
+    _, token = store.mint("Cursor")
+    refusal = authenticator.authorize([*bearer(token), (b"origin", origin.encode())])
+    assert refusal.status == 403
+    assert "web pages may not control Blender" in refusal.message
+
+
+def test_an_origin_at_the_default_port_matches_an_allowed_name(store):
+    authenticator = Authenticator(store, port=PORT, allowed_hosts=["studio.example:443"])
+    assert authenticator.check_source([HOST, (b"origin", b"https://studio.example")]) is None
+
+
+def test_a_client_can_have_the_whole_list_of_tools(store):
+    one, _ = store.mint("Cursor")
+    other, _ = store.mint("Zed")
+    store.list_every_tool(one.id, True)
+    assert [store.lists_every_tool(entry.id) for entry in (one, other)] == [True, False]
+    assert store.entries()[0].every_tool
+    store.list_every_tool(one.id, False)
+    assert not store.lists_every_tool(one.id)

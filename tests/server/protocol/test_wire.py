@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JSON is read strictly and written in one line."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from bl_ext.user_default.mcp_bridge.server.protocol.messages import wire
+from hypothesis import given
+from hypothesis import strategies as st
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(_VALUES)
+def test_what_is_encoded_is_decoded(value: object) -> None:
+    text = wire.encode(value)
+    assert "\n" not in text
+    assert wire.decode(text) == value
+
+
+@given(st.text())
+def test_no_text_raises_anything_but_a_wire_error(text: str) -> None:
+    try:
+        value = wire.decode(text)
+    except wire.WireError:
+        return
+    assert value == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"a": 1, "a": 2}', "duplicate key 'a'"),
+        ('{"b": {"a": 1, "a": 1}}', "duplicate key 'a'"),
+        ("[NaN]", "NaN is not JSON"),
+        ("[-Infinity]", "-Infinity is not JSON"),
+        ("[1e999]", "number 1e999 is out of range"),
+        ("[" * 200 + "]" * 200, "nested deeper than 100 levels"),
+        ("[" * 200_000, "nested deeper than 100 levels"),
+        ('{"a"', "not JSON"),
+        ("", "not JSON"),
+        ("1" * 5000, "not JSON"),
+        (r'"\ud800"', r"\\ud800 is half a pair of UTF-16 and no character"),
+        (r'{"a": ["x\uDFFF"]}', r"\\udfff is half a pair"),
+        (r'{"\ud83d": 1}', r"\\ud83d is half a pair"),
+        (r'"\ude00\ud83d"', r"\\ude00 is half a pair"),
+        (r'"\ud83d\u0020\ude00"', r"\\ud83d is half a pair"),
+    ],
+)
+def test_what_is_refused_is_named(text: str, why: str) -> None:
+    with pytest.raises(wire.WireError, match=why):
+        wire.decode(text)
+
+
+def test_a_whole_pair_and_a_text_about_one_are_read() -> None:
+    assert wire.decode(r'["\ud83d\ude00", "\\ud800", "\\\ud83d\ude00"]') == [
+        chr(0x1F600),
+        r"\ud800",
+        chr(92) + chr(0x1F600),
+    ]
+
+
+@given(
+    st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
+)
+def test_what_any_text_is_encoded_to_has_a_form_in_utf_8(value: object) -> None:
+    halved = json.loads(json.dumps(value).replace("\\ud8", "\\udf"))  # no pair is left whole
+    assert wire.decode_bytes(wire.encode(halved).encode()) is not None
+
+
+def test_half_a_pair_becomes_the_replacement_character() -> None:
+    assert wire.encode({"a\udc80": "\ud800b\ud83d\ude00"}) == '{"a\ufffd":"\ufffdb\U0001f600"}'
+
+
+def test_bytes_must_be_utf_8() -> None:
+    assert wire.decode_bytes('"ü"'.encode()) == "ü"
+    with pytest.raises(wire.WireError, match="not UTF-8"):
+        wire.decode_bytes('"ü"'.encode("utf-16"))
+
+
+def test_numbers_without_a_form_become_null() -> None:
+    assert wire.encode({"a": [float("nan"), float("inf"), 1.5, (1, 2)]}) == '{"a":[null,null,1.5,[1,2]]}'
+
+
+def test_what_is_not_json_is_an_error() -> None:
+    with pytest.raises(TypeError):
+        wire.encode({"a": object()})
+
+
+def test_cost_is_linear_in_size() -> None:
+    def cost(items: int) -> float:
+        text = json.dumps([{"name": f"Cube.{n}", "location": [n, 0.5, 1.0]} for n in range(items)])
+        best = float("inf")
+        for _ in range(3):
+            begin = time.perf_counter()
+            wire.encode(wire.decode(text))
+            best = min(best, time.perf_counter() - begin)
+        return best
+
+    assert cost(40_000) < 12 * cost(10_000)  # four times the size; quadratic would be sixteen
