@@ -20,18 +20,18 @@ from ..base import main_thread, settings
 from ..base.errors import PolicyError
 from ..base.telemetry import tracing
 from ..base.until import until
+from .approval_queue import WAIT_LIMIT_S, ApprovalQueue, new_id
 from .caller import Caller, CannotBeAsked
 from .client_names import shown_name
-from .desk import WAIT_LIMIT_S, Desk, new_id
 from .request import Asks, Entry, InjectScriptRequest, Tool
 
 __all__ = (
     "PENDING",
     "answer",
     "confirm",
-    "desk",
     "has_window",
     "is_unasked",
+    "queue",
     "require_somebody",
     "somebody",
     "submit",
@@ -76,8 +76,8 @@ _APPLY: Mapping[str, Any] = {
 _ALLOW: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
-def desk() -> Desk:
-    """The desk of this Blender. Raises PolicyError while there is none: the bridge makes it when it starts."""
+def queue() -> ApprovalQueue:
+    """The approval queue of this Blender. Raises PolicyError while there is none: the bridge opens it at its start."""
     found = approvals.current()
     if found is None:
         raise PolicyError("scripts can be asked for only while the bridge runs", code="confirm")
@@ -101,7 +101,7 @@ async def confirm(context: Caller, key: str, question: str, *, title: str, other
     if not _can_be_asked(context, asks):
         raise PolicyError(otherwise, code="not_confirmed")
     entry = submit(context, "question", question, title=title, asks=asks)
-    now = desk()
+    now = queue()
     with working_on(entry) as mine:
         if not mine:
             raise PolicyError("the user is being asked this already", code="not_confirmed")
@@ -127,7 +127,7 @@ def working_on(entry: Entry) -> Iterator[bool]:
 
     A call that is cancelled takes its request along; one that fails ends it, unless another text may still come.
     """
-    now = desk()
+    now = queue()
     mine = now.attach(entry.id)
     try:
         yield mine
@@ -154,8 +154,8 @@ def submit(
     asks: Asks,
     **more: Any,
 ) -> Entry:
-    """Put a request on the desk, or find the same one there."""
-    now = desk()
+    """Put a request in the queue, or find the same one there."""
+    now = queue()
     now.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
     client = context.client
     request = InjectScriptRequest(
@@ -214,7 +214,7 @@ def why_not(entry: Entry) -> str:
 
 def _asked_at(context: Caller, tool: Tool) -> Asks:
     chosen = settings.current().confirm_with(window=has_window())
-    if tool == "execute_blender_code" and (chosen == "auto" or context.client.id in desk().trusted):
+    if tool == "execute_blender_code" and (chosen == "auto" or context.client.id in queue().trusted):
         return "nobody"
     if chosen == "auto":
         return "panel" if has_window() else "client"
@@ -233,14 +233,14 @@ def _can_be_asked(context: Caller, asks: Asks) -> bool:
 
 async def _by_panel(entry: Entry) -> Entry:
     """Wait until somebody has decided in the panel, or the request has ended otherwise."""
-    now = desk()
+    now = queue()
     await until(now.listen, lambda: now.get(entry.id).state != "waiting")
     return now.get(entry.id)
 
 
 async def _by_client(context: Caller, entry: Entry, question: str, key: str) -> Entry:
     """Ask by elicitation: a form whose box has to be ticked for a script, a plain yes for any other question."""
-    now, revision = desk(), entry.revision
+    now, revision = queue(), entry.revision
     assert revision is not None  # it is waiting
     runs = entry.request.tool != "question"
     try:

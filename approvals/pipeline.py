@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The way of a request, step by step, on the event loop of its caller: check, rehearse, ask, run.
 
-What may follow what, and that a yes counts once, is for `approvals.desk` to say. Only preparing a rehearsal
+What may follow what, and that an approval counts once, is for `approval_queue` to say. Only preparing a rehearsal
 and the run itself take Blender's main thread.
 """
 
@@ -31,18 +31,18 @@ from ..sandbox.rehearsal.report import as_result, as_text
 from ..sandbox.run import execute
 from ..sandbox.run.validate import validate
 from ..scene import events
+from .approval_queue import SceneChanged, new_id
 from .caller import Caller
-from .consent import PENDING, answer, desk, require_somebody, submit, why_not, working_on
-from .desk import SceneChanged, new_id
+from .consent import PENDING, answer, queue, require_somebody, submit, why_not, working_on
 from .extract import extract
 from .request import Entry, Mode, Tool
 
 __all__ = (
     "Refused",
     "check",
-    "desk",
     "dry_run",
     "pending",
+    "queue",
     "request_for",
     "run",
     "script_of",
@@ -76,7 +76,7 @@ def request_for(
     mode: Mode = "contextual",
     level: str | None = None,
 ) -> Entry:
-    """Put a request on the desk. Raises PolicyError where nobody can be asked who has to be."""
+    """Put a request in the queue. Raises PolicyError where nobody can be asked who has to be."""
     asks = require_somebody(context, tool)
     return submit(context, tool, raw, title=title, asks=asks, mode=mode, level=level)
 
@@ -87,7 +87,7 @@ async def run(context: Caller, entry: Entry, *, wait_seconds: float) -> dict[str
     Raises what `execute.run` does, ScriptRefused where the script is not valid, and Refused where it fails in
     rehearsal or is denied.
     """
-    now = desk()
+    now = queue()
     if _looked_at(entry):
         await _in_background(context, entry, wait_seconds)
         if entry.state == "extracted":
@@ -147,10 +147,10 @@ async def check(entry: Entry) -> Entry:
     """Validate the script of a request. Raises ScriptRefused with the errors and their lines."""
     chosen = execute.check(entry.script, entry.request.level)
     if chosen == "arithmetic":
-        return desk().validated(entry.id, {})
+        return queue().validated(entry.id, {})
     index = await asyncio.wrap_future(main_thread.run(rna.current, changes=False, label="validation"))
     found = await asyncio.to_thread(validate, entry.script, index, policy(chosen))
-    entry = desk().validated(entry.id, found.to_dict())
+    entry = queue().validated(entry.id, found.to_dict())
     if not found.is_valid:
         raise ScriptRefused(found.errors)
     return entry
@@ -159,8 +159,8 @@ async def check(entry: Entry) -> Entry:
 def script_of(entry: Entry, answer: str | Mapping[str, Any]) -> Entry:
     """Find the script in an answer, or take it as it is in the mode `contextual`. Raises NoScript."""
     if entry.request.mode == "contextual" and isinstance(answer, str):
-        return desk().extracted(entry.id, answer)
-    return desk().extracted(entry.id, extract(answer).script)
+        return queue().extracted(entry.id, answer)
+    return queue().extracted(entry.id, extract(answer).script)
 
 
 # --- rehearse and ask -----------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def script_of(entry: Entry, answer: str | Mapping[str, Any]) -> Entry:
 async def _agreed(context: Caller, entry: Entry) -> Entry:
     """The request, once the user has said yes to what was rehearsed. Raises Refused for a no."""
     if entry.state == "waiting" and entry.revision != await _on_main_thread(events.settled, context):
-        entry = desk().outdated(entry.id)
+        entry = queue().outdated(entry.id)
     if entry.state == "validated":
         entry = await _rehearsed(context, entry)
     if entry.state == "waiting":
@@ -182,8 +182,8 @@ async def _agreed(context: Caller, entry: Entry) -> Entry:
 
 
 async def _rehearsed(context: Caller, entry: Entry) -> Entry:
-    """Rehearse, and put the question on the desk where there is one."""
-    now = desk()
+    """Rehearse, and put the question in the queue where there is one."""
+    now = queue()
     obligatory = entry.request.tool == "inject_bpy_script" or entry.asks == "nobody" or bool(entry.closer)
     if not obligatory and settings.current().rehearse == "never":
         revision = await _on_main_thread(events.settled, context)
@@ -302,8 +302,8 @@ def _prepare() -> tuple[int, rehearse.Prepared]:
 
 
 def _run_live(request_id: str, cancelled: Callable[[], bool]) -> dict[str, Any]:
-    """The one run of a request; whatever becomes of it is on the desk, also when nobody waits for it any more."""
-    now = desk()
+    """The one run of a request; whatever becomes of it is in the queue, also when nobody waits for it any more."""
+    now = queue()
     if now.get(request_id).asks == "nobody":
         revision = events.settled() if now.get(request_id).revision is not None else events.revision()
         now.permit(request_id, revision=revision)

@@ -14,6 +14,7 @@ __all__ = (
     "ENDED_EARLY",
     "ENDS",
     "NEXT",
+    "Approval",
     "Asks",
     "BPYExecutionRecord",
     "Entry",
@@ -21,7 +22,6 @@ __all__ = (
     "Mode",
     "State",
     "Tool",
-    "Yes",
     "digest",
     "from_dict",
     "to_dict",
@@ -95,7 +95,7 @@ class BPYExecutionRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Yes:
+class Approval:
     """Somebody's consent: to this script (SHA-256), in this state of the scene."""
 
     sha256: str
@@ -119,7 +119,7 @@ class Entry:
     #: The rehearsal in words, or why there was none; what the user reads before deciding.
     summary: str = ""
     attempts_left: int = ATTEMPTS
-    yes: Yes | None = None
+    approval: Approval | None = None
     running: bool = False
     #: Why it has to be rehearsed whatever the settings say: what it was estimated to make.
     closer: str = ""
@@ -152,7 +152,7 @@ class Entry:
 
     @property
     def sha256(self) -> str:
-        """What a yes is bound to."""
+        """What an approval is bound to."""
         return digest(self.script)
 
 
@@ -172,10 +172,10 @@ def from_dict(values: Mapping[str, Any]) -> Entry:
     request = InjectScriptRequest(**fields.pop("request"))
     record = dict(fields.pop("record"))
     logs = tuple(record.pop("logs"))
-    yes = fields.pop("yes")
+    approval = fields.pop("approval")
     return Entry(
         request=request,
         record=BPYExecutionRecord(**record, logs=logs),
-        yes=Yes(**yes) if yes else None,
+        approval=Approval(**approval) if approval else None,
         **fields,
     )

@@ -12,7 +12,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from ..base.errors import BridgeError, ExternalServiceError
 from ..server.clients import authenticator
 from ..server.clients.config import files, snippets, table
-from . import room, state
+from . import dialog_size, state
 
 __all__ = ("register", "unregister")
 
@@ -94,7 +94,7 @@ class MCP_BRIDGE_OT_connect_client(bpy.types.Operator):
             return {"CANCELLED"}
         return context.window_manager.invoke_props_dialog(
             self,
-            width=room.of(context).width,
+            width=dialog_size.of(context).width,
             title=f"Connect {kind.label}",
             confirm_text="Write",
             cancel_default=True,

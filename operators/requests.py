@@ -8,13 +8,13 @@ import bpy
 from bpy.props import BoolProperty, IntProperty, StringProperty
 
 from .. import approvals
-from ..approvals.desk import Desk
+from ..approvals.approval_queue import ApprovalQueue
 from ..approvals.request import Entry
 from ..base import journal
 from ..base.errors import BridgeError, ExternalServiceError, PolicyError
 from ..sandbox.run import undo
 from ..scene import events
-from . import request_lists, room, state
+from . import dialog_size, request_lists, state
 
 __all__ = ("register", "unregister")
 
@@ -38,13 +38,13 @@ class _OfRequest:
     def entry(self) -> Entry | None:
         return state.request(self.request_id)
 
-    def step(self, do: Callable[[Desk], object]) -> set[Any]:
-        """Take a step at the desk, and show what has become of it."""
-        desk = approvals.current()
+    def step(self, do: Callable[[ApprovalQueue], object]) -> set[Any]:
+        """Take a step in the queue, and show what has become of it."""
+        queue = approvals.current()
         try:
-            if desk is None:
+            if queue is None:
                 raise ExternalServiceError("The bridge does not run any more")
-            do(desk)
+            do(queue)
         except BridgeError as error:
             self.report({"WARNING"}, str(error))
             return {"CANCELLED"}
@@ -90,7 +90,7 @@ class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
             self.report({"WARNING"}, "This request does not wait for an answer any more")
             return {"CANCELLED"}
         self.sha256, self.revision = entry.sha256, entry.revision or 0  # what is shown is what is agreed to
-        size = room.of(context)
+        size = dialog_size.of(context)
         request_lists.show(entry, size.columns)
         self.opened = True
         return context.window_manager.invoke_props_dialog(
@@ -108,17 +108,17 @@ class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
         from ..panels import requests
 
         if self.entry is not None:
-            requests.draw_review(self.layout, self.entry, self, room.of(context))
+            requests.draw_review(self.layout, self.entry, self, dialog_size.of(context))
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         return self.step(self._confirm)
 
-    def _confirm(self, desk: Desk) -> None:
+    def _confirm(self, queue: ApprovalQueue) -> None:
         if self.opened and not request_lists.is_listed(self):
             raise PolicyError("Another request was opened meanwhile: look at this one again")
-        entry = desk.confirm(self.request_id, sha256=self.sha256, revision=self.revision, by=_BY)
+        entry = queue.confirm(self.request_id, sha256=self.sha256, revision=self.revision, by=_BY)
         if self.trust and entry.request.tool == "execute_blender_code":
-            desk.trust(entry.request.client_id, entry.request.requester)
+            queue.trust(entry.request.client_id, entry.request.requester)
 
 
 class MCP_BRIDGE_OT_deny_request(_OfRequest, bpy.types.Operator):
@@ -144,7 +144,7 @@ class MCP_BRIDGE_OT_deny_request(_OfRequest, bpy.types.Operator):
         layout.prop(self, "reason", text="")
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        return self.step(lambda desk: desk.deny(self.request_id, self.reason.strip()))
+        return self.step(lambda queue: queue.deny(self.request_id, self.reason.strip()))
 
 
 class MCP_BRIDGE_OT_undo_request(_OfRequest, bpy.types.Operator):
@@ -163,12 +163,12 @@ class MCP_BRIDGE_OT_undo_request(_OfRequest, bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[Any]:
         return self.step(self._undo)
 
-    def _undo(self, desk: Desk) -> None:
-        entry = desk.get(self.request_id)
+    def _undo(self, queue: ApprovalQueue) -> None:
+        entry = queue.get(self.request_id)
         if entry.undone or entry.applied_revision != events.settled():
             raise PolicyError("The scene has changed since this script ran: it cannot be undone alone")
         undo.take_back(self.request_id)
-        desk.undone(self.request_id)
+        queue.undone(self.request_id)
         self.report({"INFO"}, f"Undone: {entry.title}")
 
 
@@ -256,9 +256,9 @@ class MCP_BRIDGE_OT_ask_again(bpy.types.Operator):
     client_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        desk = approvals.current()
-        if desk is not None:
-            desk.distrust(self.client_id)
+        queue = approvals.current()
+        if queue is not None:
+            queue.distrust(self.client_id)
         state.refresh()
         return {"FINISHED"}
 

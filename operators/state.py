@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from .. import approvals
-from ..approvals.desk import WAIT_LIMIT_S
+from ..approvals.approval_queue import WAIT_LIMIT_S
 from ..approvals.request import Entry as Request
 from ..base import settings
 from ..base.errors import BridgeError
@@ -239,18 +239,18 @@ def _programs() -> tuple[table.ClientKind, ...]:
 
 
 def _with_requests(shown: View) -> View:
-    desk = approvals.current()
-    if desk is None:
+    queue = approvals.current()
+    if queue is None:
         return shown
-    desk.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
-    entries, now = desk.entries(), time.time()
+    queue.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
+    entries, now = queue.entries(), time.time()
     ages = {entry.id: _age(now - entry.request.timestamp) for entry in entries if not entry.ended}
     opened = tuple(entry for entry in entries if not entry.ended)
     return replace(
         shown,
         requests=entries,
         ages=ages,
-        trusted=tuple(desk.trusted.items()),
+        trusted=tuple(queue.trusted.items()),
         waiting=sum(entry.state == "waiting" for entry in opened),
         open=opened,
         done=tuple(sorted((e for e in entries if e.ended), key=lambda e: -e.updated)[:_MOST_DONE]),

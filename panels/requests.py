@@ -13,7 +13,7 @@ from .text import paragraph
 
 if TYPE_CHECKING:
     from ..approvals.request import Entry
-    from ..operators.room import Room
+    from ..operators.dialog_size import Room
 
 __all__ = ("draw_review", "register", "unregister")
 

@@ -177,7 +177,7 @@ def _start(chosen: Settings) -> Bridge:
     libraries.check()
     logs.configure(chosen, folders.user_folder())
     confinement.read_configuration(folders.user_folder() / "sandbox.toml")
-    approvals.open_desk(Store(folders.user_folder() / "requests", process_lives))
+    approvals.open_queue(Store(folders.user_folder() / "requests", process_lives))
     features = _features()
     listening = _bind(chosen)
     try:
@@ -320,9 +320,9 @@ def _app(
 
 def _forget(client_id: str) -> None:
     """End the trust, the requests and the files of a client that may come in no more. From any thread."""
-    desk = approvals.current()
-    if desk is not None:
-        desk.revoke(client_id)
+    queue = approvals.current()
+    if queue is not None:
+        queue.revoke(client_id)
     client_files.store.forget(client_id)
 
 
@@ -427,9 +427,9 @@ def _tidy_up(bridge: Bridge | None = None) -> None:
     main_thread.stop()
     main_thread.timed.clear()
     main_thread.regularly.clear()
-    desk = approvals.current()
-    if desk is not None:
-        desk.expire("the bridge was stopped")
+    queue = approvals.current()
+    if queue is not None:
+        queue.expire("the bridge was stopped")
     jobs.registry.cancel_all()
     client_files.store.clear()
     rehearse.shutdown()

@@ -146,9 +146,9 @@ class _Watcher:
             history.listen(self._note_event),
             jobs.registry.listen(self._note),
         ]
-        desk = approvals.current()
-        if desk is not None:
-            self._unlisten.append(desk.listen(self._note))
+        queue = approvals.current()
+        if queue is not None:
+            self._unlisten.append(queue.listen(self._note))
 
     def begin(self) -> None:
         """Something has changed: look in a moment, unless that is going to happen anyway."""
@@ -321,7 +321,7 @@ def _part(number: str, size: int) -> tuple[int, int]:
 
 
 async def _request(ctx: RequestContext, uri: str, variables: Mapping[str, str]) -> list[Json]:
-    """A job, a request on the desk, or both in one: a request that is waited for is a job of the same id."""
+    """A job, a request in the queue, or both in one: a request that is waited for is a job of the same id."""
     shown: Json = {}
     entry = _own_entry(variables["id"], ctx.client.id)
     if entry is not None:
@@ -335,8 +335,8 @@ async def _request(ctx: RequestContext, uri: str, variables: Mapping[str, str]) 
 
 
 def _own_entry(request_id: str, client_id: str) -> Entry | None:
-    desk = approvals.current()
-    entries = desk.entries() if desk is not None else ()
+    queue = approvals.current()
+    entries = queue.entries() if queue is not None else ()
     return next((e for e in entries if e.id == request_id and e.request.client_id == client_id), None)
 
 

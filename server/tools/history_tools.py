@@ -118,8 +118,8 @@ async def undo_request(context: RequestContext, request_id: str) -> Undone:
 
     request_id: from the answer of execute_blender_code or inject_bpy_script.
     """
-    desk = consent.desk()
-    entry = desk.get(request_id)
+    queue = consent.queue()
+    entry = queue.get(request_id)
     if entry.request.client_id != context.client.id:
         raise InvalidParamsError(f"there is no request {request_id!r} of yours")
     if entry.state != "applied" or entry.undone:
@@ -139,15 +139,15 @@ async def undo_request(context: RequestContext, request_id: str) -> Undone:
 
 
 def _undo(request_id: str) -> None:
-    desk = consent.desk()
-    if desk.get(request_id).applied_revision != events.settled():
+    queue = consent.queue()
+    if queue.get(request_id).applied_revision != events.settled():
         raise PolicyError(
             "The scene has changed since this script ran, so its run alone cannot be undone: the user can, by "
             "Edit > Undo History.",
             code="scene_changed",
         )
     undo.take_back(request_id)
-    desk.undone(request_id)
+    queue.undone(request_id)
 
 
 async def _happens(start: int, wanted: Collection[str], seconds: float) -> None:

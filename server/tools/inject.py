@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from ...approvals import pipeline
-from ...approvals.desk import OutOfTurn
+from ...approvals.approval_queue import OutOfTurn
 from ...approvals.extract import NoScript, extract
 from ...approvals.request import Entry, Mode
 from ...base import folders, settings
@@ -80,13 +80,13 @@ def _entry(
     raw = script if isinstance(script, str) else wire.encode(script)
     if request_id is None:
         return pipeline.request_for(context, "inject_bpy_script", raw, title=title, mode=mode)
-    desk = pipeline.desk()
-    entry = desk.get(request_id)
+    queue = pipeline.queue()
+    entry = queue.get(request_id)
     if entry.request.script_raw == raw and entry.request.client_id == context.client.id and not entry.ended:
         return entry
     if entry.state not in ("received", "extracted"):
         raise OutOfTurn(f"request {request_id} is {entry.state}: leave request_id out for a new one")
-    return desk.resubmit(request_id, context.client.id, raw)
+    return queue.resubmit(request_id, context.client.id, raw)
 
 
 async def _valid(context: RequestContext, entry: Entry, answer: Any) -> Entry:
@@ -100,7 +100,7 @@ async def _valid(context: RequestContext, entry: Entry, answer: Any) -> Entry:
         if attempt == entry.attempts_left or not context.supports("sampling"):
             break
         answer = await _ask_model(context, f"reformat-{attempt}", answer, problem)
-    entry = pipeline.desk().invalid(entry.id, str(problem), attempts=attempt)
+    entry = pipeline.queue().invalid(entry.id, str(problem), attempts=attempt)
     raise await _once_more(entry, problem) from problem
 
 

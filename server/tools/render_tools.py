@@ -15,7 +15,8 @@ import bpy
 from ...base import folders, main_thread
 from ...base.errors import LimitExceeded
 from ...files.client_files import store
-from ...rendering import animation, image
+from ...rendering import frames as animation
+from ...rendering import image
 from ...sandbox.rehearsal import program
 from ...scene.look.picture import Format
 from .. import resources

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.approvals.desk import Desk
+from bl_ext.user_default.mcp_bridge.approvals.approval_queue import ApprovalQueue
 from bl_ext.user_default.mcp_bridge.approvals.request import InjectScriptRequest
 from bl_ext.user_default.mcp_bridge.approvals.store import Store
 from bl_ext.user_default.mcp_bridge.base import journal
@@ -22,16 +22,16 @@ def _journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal, "_current", journal.Journal(tmp_path / "audit"))
 
 
-def waiting(folder: Path) -> Desk:
-    desk = Desk(Store(folder, lambda pid: False).keep)
-    desk.submit(
+def waiting(folder: Path) -> ApprovalQueue:
+    queue = ApprovalQueue(Store(folder, lambda pid: False).keep)
+    queue.submit(
         InjectScriptRequest("r1", "Cursor", "format-to-bpy", "Sure:\n\nx = 1", 0.0, "c1"), asks="panel"
     )
-    desk.extracted("r1", "x = 1\n")
-    desk.validated("r1", {"is_valid": True})
-    desk.rehearsed("r1", {"outcome": "success"}, "Nothing would change.", 1)
-    desk.ask("r1", revision=1)
-    return desk
+    queue.extracted("r1", "x = 1\n")
+    queue.validated("r1", {"is_valid": True})
+    queue.rehearsed("r1", {"outcome": "success"}, "Nothing would change.", 1)
+    queue.ask("r1", revision=1)
+    return queue
 
 
 def by_process(folder: Path, pid: int) -> None:
@@ -69,9 +69,9 @@ def test_after_a_restart_what_waited_is_shown_as_expired(tmp_path: Path) -> None
     waiting(tmp_path)
     by_process(tmp_path, ANOTHER)
     later = Store(tmp_path, lambda pid: False)
-    desk = Desk(later.keep)
-    desk.recall(later.load(), "Blender was closed before anybody answered")
-    assert (desk.get("r1").state, desk.get("r1").title) == ("expired", "Assistant's Script")
+    queue = ApprovalQueue(later.keep)
+    queue.recall(later.load(), "Blender was closed before anybody answered")
+    assert (queue.get("r1").state, queue.get("r1").title) == ("expired", "Assistant's Script")
     assert json.loads((tmp_path / "r1" / "out" / "record.json").read_text())["state"] == "expired"
 
 
@@ -105,13 +105,13 @@ def test_no_secret_is_kept_and_only_the_user_may_read(
     monkeypatch.setenv("BLENDER_MCP_TOKEN", 'of"the"settings')
     raw = f'{SECRET}print("""of"the"settings""")\n'
     kept = Store(tmp_path / "requests", lambda pid: False)
-    desk = Desk(kept.keep)
-    desk.submit(InjectScriptRequest("r1", "Cursor", "contextual", raw, 0.0, "c1"), asks="panel")
-    desk.extracted("r1", raw)
-    desk.validated("r1", {"seen": raw})
-    desk.rehearsed("r1", {"stdout": raw}, "", 1)
+    queue = ApprovalQueue(kept.keep)
+    queue.submit(InjectScriptRequest("r1", "Cursor", "contextual", raw, 0.0, "c1"), asks="panel")
+    queue.extracted("r1", raw)
+    queue.validated("r1", {"seen": raw})
+    queue.rehearsed("r1", {"stdout": raw}, "", 1)
     kept.picture("r1", "before", b"\x89PNG")
-    assert desk.get("r1").script == raw, "what runs is what was sent"
+    assert queue.get("r1").script == raw, "what runs is what was sent"
     files = [path for path in (tmp_path / "requests").rglob("*") if path.is_file()]
     assert {path.name for path in files} == {
         *("answer.txt", "script.py", "validation.json", "rehearsal.json", "record.json", "before.png")
@@ -139,15 +139,15 @@ def records() -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("asks", ["panel", "client", "nobody"])
 def test_a_rejected_text_keeps_its_validation(tmp_path: Path, asks: Any) -> None:
-    desk = Desk(Store(tmp_path / "requests", lambda pid: False).keep)
-    desk.submit(
+    queue = ApprovalQueue(Store(tmp_path / "requests", lambda pid: False).keep)
+    queue.submit(
         InjectScriptRequest("r1", "Cursor", "contextual", "import os", 0.0, "c1", "execute_blender_code"),
         asks=asks,
     )
-    desk.extracted("r1", "import os")
-    assert desk.validated("r1", NOT_VALID).state == "extracted"
-    desk.reject("r1", "'os' cannot be imported")
-    assert desk.get("r1").validation == NOT_VALID
+    queue.extracted("r1", "import os")
+    assert queue.validated("r1", NOT_VALID).state == "extracted"
+    queue.reject("r1", "'os' cannot be imported")
+    assert queue.get("r1").validation == NOT_VALID
     [kept] = [one for one in records() if "validation" in one]
     assert (kept["request_id"], kept["validation"]) == ("r1", NOT_VALID)
     if asks != "nobody":
@@ -156,14 +156,14 @@ def test_a_rejected_text_keeps_its_validation(tmp_path: Path, asks: Any) -> None
 
 @pytest.mark.parametrize("asks", ["panel", "client", "nobody"])
 def test_a_rehearsal_that_failed_leaves_its_report(tmp_path: Path, asks: Any) -> None:
-    desk = Desk(Store(tmp_path / "requests", lambda pid: False).keep)
-    desk.submit(
+    queue = ApprovalQueue(Store(tmp_path / "requests", lambda pid: False).keep)
+    queue.submit(
         InjectScriptRequest("r1", "Cursor", "contextual", "1 / 0", 0.0, "c1", "execute_blender_code"),
         asks=asks,
     )
-    desk.extracted("r1", "1 / 0")
-    desk.validated("r1", {"is_valid": True})
-    assert desk.failed_in_rehearsal("r1", REPORT).state == "failed"
+    queue.extracted("r1", "1 / 0")
+    queue.validated("r1", {"is_valid": True})
+    assert queue.failed_in_rehearsal("r1", REPORT).state == "failed"
     [kept] = [one for one in records() if "rehearsal" in one]
     assert kept["rehearsal"] == {"outcome": "error", "message": "The rehearsal stopped."}
     if asks != "nobody":

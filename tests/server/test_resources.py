@@ -141,29 +141,29 @@ def test_requests_are_read_by_their_owner_alone(use: Any) -> None:
     use(work)
 
 
-def test_a_request_on_the_desk_is_told_step_by_step(use: Any) -> None:
-    desk = approvals.current()
-    assert desk is not None
+def test_a_request_in_the_queue_is_told_step_by_step(use: Any) -> None:
+    queue = approvals.current()
+    assert queue is not None
     for name, owner in (("mine1", "local"), ("other1", "somebody else")):
-        desk.submit(
+        queue.submit(
             InjectScriptRequest(name, "Client", "contextual", "x = 1", 0.0, owner, title="A chair"),
             asks="panel",
         )
-        desk.extracted(name, "x = 1")
-        desk.validated(name, {"is_valid": True})
+        queue.extracted(name, "x = 1")
+        queue.validated(name, {"is_valid": True})
 
     async def work(client: mcp.Client) -> None:
         uri = "blender://request/mine1"
         assert (await read(client, uri))["state"] == "working"
         async with client.listen(resource_subscriptions=[uri]) as heard:
             news = heard.__aiter__()
-            desk.rehearsed("mine1", {}, "Object 'Chair' would be added.", 3)
-            desk.ask("mine1", revision=3)
+            queue.rehearsed("mine1", {}, "Object 'Chair' would be added.", 3)
+            queue.ask("mine1", revision=3)
             await news.__anext__()
             waiting = await read(client, uri)
             assert (waiting["state"], waiting["request"]["state"]) == ("input_required", "waiting")
             assert waiting["request"]["rehearsal"] == "Object 'Chair' would be added."
-            desk.deny("mine1", "no chairs")
+            queue.deny("mine1", "no chairs")
             await news.__anext__()
         denied = await read(client, uri)
         assert (denied["state"], denied["message"], denied["title"]) == ("failed", "no chairs", "A chair")

@@ -64,7 +64,7 @@ def transport(kind: str, served: Served) -> AbstractAsyncContextManager[Any]:
         return _websocket(f"ws://127.0.0.1:{served.port}/mcp")
     if kind == "http":
         return _http(f"http://127.0.0.1:{served.port}/mcp")
-    shim = blender.installed_folder() / "server" / "stdio_shim.py"
+    shim = blender.installed_folder() / "server" / "clients" / "stdio_shim.py"
     return stdio_client(StdioServerParameters(command=sys.executable, args=[str(shim)], env=served.env))
 
 

@@ -46,8 +46,8 @@ class Bridge:
 
     def state(self) -> str:
         return self.run(
-            "desk = import_module(f'{name}.approvals').current()\n"
-            "result = desk.entries()[0].state if desk.entries() else ''"
+            "queue = import_module(f'{name}.approvals').current()\n"
+            "result = queue.entries()[0].state if queue.entries() else ''"
         )
 
     def becomes(self, state: str) -> None:
@@ -234,12 +234,12 @@ bpy.ops.script.execute_preset(
 """
 #: Opens the dialog for the newest request, as the panel's button does.
 _REVIEW = """
-desk = import_module(f'{name}.approvals').current()
+queue = import_module(f'{name}.approvals').current()
 with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):
-    bpy.ops.mcp_bridge.review_request('INVOKE_DEFAULT', request_id=desk.entries()[0].id)
+    bpy.ops.mcp_bridge.review_request('INVOKE_DEFAULT', request_id=queue.entries()[0].id)
 """
 
-#: A desk with `count` requests that wait and as many that have ended; none of them is anybody's.
+#: A queue with `count` requests that wait and as many that have ended; none of them is anybody's.
 _FILL = """
 review = import_module(f'{{name}}.approvals')
 request = import_module(f'{{name}}.approvals.request')
@@ -247,21 +247,21 @@ review.close()
 store = import_module(f'{{name}}.approvals.store')
 from pathlib import Path
 import tempfile
-desk = review.open_desk(store.Store(Path(tempfile.mkdtemp()), lambda pid: False))
-desk._keep = lambda entry: None
+queue = review.open_queue(store.Store(Path(tempfile.mkdtemp()), lambda pid: False))
+queue._keep = lambda entry: None
 import time
 titles = ['Simple chair', 'Scatter a hundred rocks over the ground', 'Rename', 'Three-point light', 'A table']
 for number in range(2 * {count}):
     asked = request.InjectScriptRequest(
         f'r{{number}}', ['Claude Desktop', 'Cursor'][number % 2], 'contextual', f'x = {{number}}',
         time.time() - 30 * number, f'c{{number}}', title=titles[number % 5])
-    desk.submit(asked, asks='panel')
-    desk.extracted(asked.id, 'import os' if number == 1 else f'x = {{number}}')
-    desk.validated(asked.id, {{}})
-    desk.rehearsed(asked.id, {{}}, 'The rehearsal went well.', 1)
-    desk.ask(asked.id, revision=1)
+    queue.submit(asked, asks='panel')
+    queue.extracted(asked.id, 'import os' if number == 1 else f'x = {{number}}')
+    queue.validated(asked.id, {{}})
+    queue.rehearsed(asked.id, {{}}, 'The rehearsal went well.', 1)
+    queue.ask(asked.id, revision=1)
     if number % 2:
-        desk.deny(asked.id, 'no') if number % 4 == 1 else desk.cancel(asked.id)
+        queue.deny(asked.id, 'no') if number % 4 == 1 else queue.cancel(asked.id)
 import_module(f'{{name}}.operators.state').refresh()
 """
 #: Wraps a panel's draw, so that Blender's own drawing is measured, and takes the wrapping off again. Activity, which is

@@ -101,12 +101,12 @@ def test_what_a_killed_blender_leaves_is_removed_by_the_next(server: SketchfabSe
 
 _IMPORT = """
 from pathlib import Path
-from bl_ext.user_default.mcp_bridge.importers import local
+from bl_ext.user_default.mcp_bridge.importers import environment
 from bl_ext.user_default.mcp_bridge.importers.sketchfab import importing
 from bl_ext.user_default.mcp_bridge.importers.sketchfab.api import Sketchfab
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 bpy.context.preferences.system.use_online_access = True
-importing.run(Work(local.asset_cache()), Sketchfab(None).model("{uid}"), size=None, location=None)
+importing.run(Work(environment.asset_cache()), Sketchfab(None).model("{uid}"), size=None, location=None)
 """
 
 

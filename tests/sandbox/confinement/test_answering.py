@@ -18,7 +18,7 @@ from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers import environment
 from bl_ext.user_default.mcp_bridge.importers.opening import foreign
 from bl_ext.user_default.mcp_bridge.importers.work import Work
-from bl_ext.user_default.mcp_bridge.rendering import animation, image
+from bl_ext.user_default.mcp_bridge.rendering import frames, image
 from bl_ext.user_default.mcp_bridge.sandbox import confinement as supervisor
 from bl_ext.user_default.mcp_bridge.sandbox.confinement import answering
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.probe import EVERYTHING
@@ -57,7 +57,7 @@ def _render(_folder: Path) -> None:
 
 
 def _animation(folder: Path) -> None:
-    ordered = animation.order(
+    ordered = frames.order(
         folder / "renders",
         folder / "turn.png",
         owner="somebody",
@@ -68,7 +68,7 @@ def _animation(folder: Path) -> None:
         resolution=(8, 4),
         samples=1,
     )
-    animation.run(folder / "renders", ordered, program.find(), lambda *_: None, threading.Event())
+    frames.run(folder / "renders", ordered, program.find(), lambda *_: None, threading.Event())
     assert sorted(path.name for path in folder.glob("*.png")) == ["turn_0001.png", "turn_0002.png"]
 
 
@@ -91,7 +91,7 @@ PROGRAMS: dict[str, Callable[[Path], None]] = {
     "sandbox/confinement/__init__.py": _any_program,
     "sandbox/rehearsal/pool.py": _rehearsal,
     "rendering/image.py": _render,
-    "rendering/animation.py": _animation,
+    "rendering/frames.py": _animation,
     "importers/opening/confined.py": _import,
 }
 

@@ -193,7 +193,7 @@ def test_a_blender_that_is_closed_meanwhile_leaves_nothing(tmp_path: Path, after
     code = f"""
 import time
 from pathlib import Path
-from {blender.EXTENSION}.base import threads
+from {blender.EXTENSION}.base.process import threads
 from {blender.EXTENSION}.base.errors import BridgeError
 from {blender.EXTENSION}.sandbox import confinement
 from {blender.EXTENSION}.sandbox.rehearsal import rehearse

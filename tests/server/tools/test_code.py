@@ -45,7 +45,7 @@ def _unasked(monkeypatch: pytest.MonkeyPatch, empty_scene: None, tmp_path: Path)
     monkeypatch.setenv("BLENDER_MCP_CONFIRM", "auto")
     execute._rate.clear()
     approvals.close()
-    approvals.open_desk(Store(tmp_path, lambda pid: False))
+    approvals.open_queue(Store(tmp_path, lambda pid: False))
     yield
     approvals.close()
 
@@ -114,11 +114,11 @@ def test_where_nobody_can_be_asked_nothing_runs(
 
 def test_a_client_that_the_user_trusts_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLENDER_MCP_CONFIRM", "client")
-    desk = approvals.current()
-    assert desk
-    desk.trust("c", "Cursor")
+    queue = approvals.current()
+    assert queue
+    queue.trust("c", "Cursor")
     assert _execute("result = 1").structured["result"] == 1
-    desk.distrust("c")
+    queue.distrust("c")
     assert _execute("result = 1").is_error
 
 

@@ -14,7 +14,7 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.approvals import consent
-from bl_ext.user_default.mcp_bridge.approvals.desk import Desk, OutOfTurn
+from bl_ext.user_default.mcp_bridge.approvals.approval_queue import ApprovalQueue, OutOfTurn
 from bl_ext.user_default.mcp_bridge.approvals.request import Entry
 from bl_ext.user_default.mcp_bridge.approvals.store import Store
 from bl_ext.user_default.mcp_bridge.base import journal
@@ -82,17 +82,17 @@ def _rehearsals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, empty_scene: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def queue(tmp_path: Path, empty_scene: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApprovalQueue]:
     monkeypatch.setattr(journal, "_current", journal.Journal(tmp_path / "audit"))
     monkeypatch.setattr(consent, "has_window", lambda: True)
     execute._rate.clear()
     approvals.close()
-    yield approvals.open_desk(Store(tmp_path / "requests", lambda pid: False))
+    yield approvals.open_queue(Store(tmp_path / "requests", lambda pid: False))
     approvals.close()
 
 
 @pytest.fixture
-def tools(desk: Desk) -> Iterator[Tools]:
+def tools(queue: ApprovalQueue) -> Iterator[Tools]:
     started = Tools()
     yield started
     started.stop()
@@ -111,64 +111,66 @@ def observer(tools: Tools) -> Iterator[Observer]:
         handlers.remove(watching)
 
 
-def asked(tools: Tools, desk: Desk, name: str) -> Entry:
+def asked(tools: Tools, queue: ApprovalQueue, name: str) -> Entry:
     """A request that adds an object of this name and is before the user."""
     script = f"import bpy\nbpy.ops.mesh.primitive_cube_add()\nbpy.context.object.name = {name!r}"
     answer = tools.raw("inject_bpy_script", {"script": script, "title": name, "wait_seconds": 0})
-    return becomes(desk, answer["structuredContent"]["request_id"], "waiting")
+    return becomes(queue, answer["structuredContent"]["request_id"], "waiting")
 
 
-def becomes(desk: Desk, request_id: str, state: str) -> Entry:
+def becomes(queue: ApprovalQueue, request_id: str, state: str) -> Entry:
     """The request once it is in this state; Blender's work goes on meanwhile."""
     reached = threading.Event()
-    unlisten = desk.listen(lambda entry: entry.id == request_id and entry.state == state and reached.set())
-    if desk.get(request_id).state == state:
+    unlisten = queue.listen(lambda entry: entry.id == request_id and entry.state == state and reached.set())
+    if queue.get(request_id).state == state:
         reached.set()
     on_worker(lambda: reached.wait(60))
     unlisten()
-    entry = desk.get(request_id)
+    entry = queue.get(request_id)
     assert entry.state == state
     return entry
 
 
-def agree(desk: Desk, entry: Entry) -> None:
+def agree(queue: ApprovalQueue, entry: Entry) -> None:
     assert entry.revision is not None
-    desk.confirm(entry.id, sha256=entry.sha256, revision=entry.revision, by=BY)
+    queue.confirm(entry.id, sha256=entry.sha256, revision=entry.revision, by=BY)
 
 
 def names() -> list[str]:
     return sorted(item.name for item in bpy.data.objects)
 
 
-def test_only_what_was_agreed_to_changes_the_scene(tools: Tools, desk: Desk, observer: Observer) -> None:
-    first, second, third = (asked(tools, desk, name) for name in ("A", "B", "C"))
-    agree(desk, first)
-    becomes(desk, first.id, "applied")
+def test_only_what_was_agreed_to_changes_the_scene(
+    tools: Tools, queue: ApprovalQueue, observer: Observer
+) -> None:
+    first, second, third = (asked(tools, queue, name) for name in ("A", "B", "C"))
+    agree(queue, first)
+    becomes(queue, first.id, "applied")
     # A's run has changed the scene: a yes to what was rehearsed before is void, and the user is asked again.
-    agree(desk, second)
-    again = becomes(desk, second.id, "waiting")
+    agree(queue, second)
+    again = becomes(queue, second.id, "waiting")
     assert again.revision != second.revision
-    desk.deny(third.id, "enough")
+    queue.deny(third.id, "enough")
     with pytest.raises(OutOfTurn, match="has changed since it was shown"):
-        agree(desk, second)
-    agree(desk, again)
+        agree(queue, second)
+    agree(queue, again)
     with pytest.raises(OutOfTurn, match="does not wait for an answer: it is confirmed"):
-        agree(desk, again)  # pressed twice
-    becomes(desk, second.id, "applied")
+        agree(queue, again)  # pressed twice
+    becomes(queue, second.id, "applied")
     assert names() == ["A", "B"]
     assert len(observer.changes) >= 2
 
 
 @pytest.mark.parametrize("what", ["moved", "custom property", "undo", "file"])
 def test_a_scene_that_changes_after_the_yes_needs_another(
-    what: str, tools: Tools, desk: Desk, observer: Observer
+    what: str, tools: Tools, queue: ApprovalQueue, observer: Observer
 ) -> None:
     with observer.user():
         bpy.ops.mesh.primitive_cube_add()
         bpy.ops.ed.undo_push(message="a cube")
         bpy.context.object.location.x = 1
         bpy.ops.ed.undo_push(message="moved")
-    entry = asked(tools, desk, "A")
+    entry = asked(tools, queue, "A")
     with observer.user():
         if what == "moved":
             bpy.data.objects["Cube"].location.x = 5
@@ -181,21 +183,23 @@ def test_a_scene_that_changes_after_the_yes_needs_another(
             for handlers in (bpy.app.handlers.depsgraph_update_post, bpy.app.handlers.undo_post):
                 if observer not in handlers:
                     handlers.append(observer)
-    agree(desk, entry)
-    again = becomes(desk, entry.id, "waiting")
+    agree(queue, entry)
+    again = becomes(queue, entry.id, "waiting")
     assert again.revision != entry.revision
     assert "A" not in names()
-    agree(desk, again)
-    becomes(desk, entry.id, "applied")
+    agree(queue, again)
+    becomes(queue, entry.id, "applied")
     assert "A" in names()
 
 
-def test_whoever_is_shut_out_or_gone_changes_nothing(tools: Tools, desk: Desk, observer: Observer) -> None:
-    entry = asked(tools, desk, "A")
-    agree(desk, entry)  # nothing has run yet: Blender's thread is here
+def test_whoever_is_shut_out_or_gone_changes_nothing(
+    tools: Tools, queue: ApprovalQueue, observer: Observer
+) -> None:
+    entry = asked(tools, queue, "A")
+    agree(queue, entry)  # nothing has run yet: Blender's thread is here
     running = bridge.current()
     assert running is not None
     running.disconnect(entry.request.client_id)
-    assert desk.get(entry.id).state == "cancelled"
+    assert queue.get(entry.id).state == "cancelled"
     on_worker(lambda: threading.Event().wait(0.5))
     assert (names(), observer.changes) == ([], [])

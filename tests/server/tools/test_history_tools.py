@@ -33,9 +33,9 @@ def run(tools: Tools, code: str, title: str = "") -> str:
     """Run a script; the id of its request."""
     answer = tools("execute_blender_code", code=code, title=title)
     assert answer["status"] == "success"
-    desk = approvals.current()
-    assert desk is not None
-    return desk.entries()[0].id
+    queue = approvals.current()
+    assert queue is not None
+    return queue.entries()[0].id
 
 
 MOVE = "import bpy\nbpy.data.objects['Cube'].location.x = 5\n"

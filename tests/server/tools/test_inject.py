@@ -15,7 +15,7 @@ import fastjsonschema
 import pytest
 from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.approvals import consent
-from bl_ext.user_default.mcp_bridge.approvals.desk import Desk
+from bl_ext.user_default.mcp_bridge.approvals.approval_queue import ApprovalQueue
 from bl_ext.user_default.mcp_bridge.approvals.request import Entry
 from bl_ext.user_default.mcp_bridge.approvals.store import Store
 from bl_ext.user_default.mcp_bridge.base import journal
@@ -48,16 +48,16 @@ def _rehearsals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, empty_scene: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def queue(tmp_path: Path, empty_scene: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApprovalQueue]:
     monkeypatch.setattr(journal, "_current", journal.Journal(tmp_path / "audit"))
     execute._rate.clear()
     approvals.close()
-    yield approvals.open_desk(Store(tmp_path / "requests", lambda pid: False))
+    yield approvals.open_queue(Store(tmp_path / "requests", lambda pid: False))
     approvals.close()
 
 
 @pytest.fixture
-def tools(desk: Desk) -> Iterator[Tools]:
+def tools(queue: ApprovalQueue) -> Iterator[Tools]:
     started = Tools(elicitation={"form": {}})
     yield started
     started.stop()
@@ -76,7 +76,7 @@ def records() -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def events_of(desk: Desk) -> list[str]:
+def events_of(queue: ApprovalQueue) -> list[str]:
     return [record["event"] for record in records()]
 
 
@@ -85,7 +85,7 @@ def the_key(asked: dict[str, Any]) -> str:
     return key
 
 
-def test_a_chair_goes_through_to_a_confirmed_run(tools: Tools, desk: Desk) -> None:
+def test_a_chair_goes_through_to_a_confirmed_run(tools: Tools, queue: ApprovalQueue) -> None:
     asked = inject_script(tools, CHAIR, title="Simple chair")
     assert asked["resultType"] == "input_required"
     question = asked["inputRequests"][the_key(asked)]["params"]["message"]
@@ -94,7 +94,7 @@ def test_a_chair_goes_through_to_a_confirmed_run(tools: Tools, desk: Desk) -> No
     assert "mcp_bridge" not in question
     assert "bpy.context.object.name = 'Chair'" in question
     assert not bpy.data.objects
-    [waiting] = desk.entries()
+    [waiting] = queue.entries()
     assert waiting.state == "waiting"
 
     answer = inject_script(
@@ -111,10 +111,10 @@ def test_a_chair_goes_through_to_a_confirmed_run(tools: Tools, desk: Desk) -> No
         "request_id": waiting.id,
     }
     assert [item.name for item in bpy.data.objects] == ["Chair"]
-    [entry] = desk.entries()
+    [entry] = queue.entries()
     assert (entry.state, entry.record.user_confirmed) == ("applied", True)
     assert entry.applied_revision == events.settled()
-    written = events_of(desk)
+    written = events_of(queue)
     assert written.index("request_confirmed") < written.index("execute_started")
     # The next rehearsal's process may get ready, and be recorded, at any time.
     assert [event for event in written if not event.startswith("process_")][-1] == "request_applied"
@@ -128,7 +128,7 @@ def test_a_chair_goes_through_to_a_confirmed_run(tools: Tools, desk: Desk) -> No
         {"action": "accept", "content": {"apply": False, "reason": "it has no back"}},
     ],
 )
-def test_whatever_is_no_yes_is_a_no(tools: Tools, desk: Desk, said: dict[str, Any]) -> None:
+def test_whatever_is_no_yes_is_a_no(tools: Tools, queue: ApprovalQueue, said: dict[str, Any]) -> None:
     asked = inject_script(tools, CHAIR)
     answer = inject_script(
         tools, CHAIR, inputResponses={the_key(asked): said}, requestState=asked["requestState"]
@@ -142,10 +142,10 @@ def test_whatever_is_no_yes_is_a_no(tools: Tools, desk: Desk, said: dict[str, An
     )
     assert answer["structuredContent"]["message"] == denied
     assert not bpy.data.objects
-    assert desk.entries()[0].state == "denied"
+    assert queue.entries()[0].state == "denied"
 
 
-def test_a_question_that_the_client_cancels_was_put_to_nobody(tools: Tools, desk: Desk) -> None:
+def test_a_question_that_the_client_cancels_was_put_to_nobody(tools: Tools, queue: ApprovalQueue) -> None:
     asked = inject_script(tools, CHAIR)
     said = {"action": "cancel"}
     answer = inject_script(
@@ -156,10 +156,12 @@ def test_a_question_that_the_client_cancels_was_put_to_nobody(tools: Tools, desk
     assert message.startswith("Nobody could be asked: the client cancelled the question")
     assert "BLENDER_MCP_CONFIRM=panel" in message
     assert not bpy.data.objects
-    assert desk.entries()[0].state == "cancelled"
+    assert queue.entries()[0].state == "cancelled"
 
 
-def test_when_the_scene_changes_meanwhile_it_is_rehearsed_and_asked_again(tools: Tools, desk: Desk) -> None:
+def test_when_the_scene_changes_meanwhile_it_is_rehearsed_and_asked_again(
+    tools: Tools, queue: ApprovalQueue
+) -> None:
     asked = inject_script(tools, CHAIR)
     bpy.context.scene.collection.objects.link(bpy.data.objects.new("By the user", None))
     bpy.context.view_layer.update()
@@ -171,10 +173,10 @@ def test_when_the_scene_changes_meanwhile_it_is_rehearsed_and_asked_again(tools:
     assert [item.name for item in bpy.data.objects] == ["By the user"]
     inject_script(tools, CHAIR, inputResponses={the_key(again): YES}, requestState=again["requestState"])
     assert {item.name for item in bpy.data.objects} == {"By the user", "Chair"}
-    assert "the scene has changed: once more" in desk.entries()[0].record.logs
+    assert "the scene has changed: once more" in queue.entries()[0].record.logs
 
 
-def test_an_answer_given_twice_runs_once(tools: Tools, desk: Desk) -> None:
+def test_an_answer_given_twice_runs_once(tools: Tools, queue: ApprovalQueue) -> None:
     asked = inject_script(tools, CHAIR)
     rounds = {"inputResponses": {the_key(asked): YES}, "requestState": asked["requestState"]}
     inject_script(tools, CHAIR, **rounds)
@@ -183,7 +185,7 @@ def test_an_answer_given_twice_runs_once(tools: Tools, desk: Desk) -> None:
     assert [item.name for item in bpy.data.objects] == ["Chair"]
 
 
-def test_prose_comes_back_with_the_template_twice(tools: Tools, desk: Desk) -> None:
+def test_prose_comes_back_with_the_template_twice(tools: Tools, queue: ApprovalQueue) -> None:
     first = inject_script(tools, PROSE)["structuredContent"]
     assert first["attempts_left"] == 2
     assert first["message"].startswith("the answer is prose, not a script")
@@ -199,12 +201,12 @@ def test_prose_comes_back_with_the_template_twice(tools: Tools, desk: Desk) -> N
     last = inject_script(tools, PROSE, request_id=first["request_id"])["structuredContent"]
     assert last["attempts_left"] == 0
     assert last["message"].endswith("No attempts are left: tell the user what is wrong.")
-    assert desk.get(first["request_id"]).state == "rejected"
+    assert queue.get(first["request_id"]).state == "rejected"
     over = inject_script(tools, CHAIR, request_id=first["request_id"])["structuredContent"]
     assert over["message"].endswith("is rejected: leave request_id out for a new one")
 
 
-def test_a_better_text_goes_on_with_the_same_request(tools: Tools, desk: Desk) -> None:
+def test_a_better_text_goes_on_with_the_same_request(tools: Tools, queue: ApprovalQueue) -> None:
     first = inject_script(tools, PROSE)["structuredContent"]
     asked = inject_script(tools, CHAIR, request_id=first["request_id"])
     rounds = {"inputResponses": {the_key(asked): YES}, "requestState": asked["requestState"]}
@@ -212,7 +214,7 @@ def test_a_better_text_goes_on_with_the_same_request(tools: Tools, desk: Desk) -
     assert (done["status"], done["request_id"]) == ("success", first["request_id"])
 
 
-def test_the_clients_model_mends_what_is_no_script(tools: Tools, desk: Desk) -> None:
+def test_the_clients_model_mends_what_is_no_script(tools: Tools, queue: ApprovalQueue) -> None:
     tools.capabilities = {"elicitation": {"form": {}}, "sampling": {}}
     asked = inject_script(tools, PROSE)
     assert the_key(asked) == "reformat-1"
@@ -228,7 +230,7 @@ def test_the_clients_model_mends_what_is_no_script(tools: Tools, desk: Desk) -> 
         tools, PROSE, inputResponses={the_key(question): YES}, requestState=question["requestState"]
     )
     assert done["structuredContent"]["result"] == "a chair"
-    assert len(desk.entries()) == 1
+    assert len(queue.entries()) == 1
 
 
 def test_an_unknown_operator_is_refused_before_anything_runs(tools: Tools) -> None:
@@ -239,11 +241,11 @@ def test_an_unknown_operator_is_refused_before_anything_runs(tools: Tools) -> No
     assert "nonexistent" in found["message"]
 
 
-def test_what_fails_in_the_rehearsal_is_never_asked_about(tools: Tools, desk: Desk) -> None:
+def test_what_fails_in_the_rehearsal_is_never_asked_about(tools: Tools, queue: ApprovalQueue) -> None:
     found = inject_script(tools, "import bpy\nbpy.data.objects['Nobody'].location.x = 1")
     assert found["isError"]
     assert (found["structuredContent"]["error"], found["structuredContent"]["line"]) == ("HandlerError", 2)
-    entry = desk.entries()[0]
+    entry = queue.entries()[0]
     assert entry.state == "failed"
     assert entry.record.sandbox_result
     assert entry.record.sandbox_result["error"]["cause"] == "KeyError"
@@ -251,11 +253,11 @@ def test_what_fails_in_the_rehearsal_is_never_asked_about(tools: Tools, desk: De
     assert (kept["event"], kept["rehearsal"]["outcome"]) == ("request_failed", "error")
 
 
-def test_a_rejected_script_leaves_its_validation(tools: Tools, desk: Desk) -> None:
+def test_a_rejected_script_leaves_its_validation(tools: Tools, queue: ApprovalQueue) -> None:
     inject_script(tools, "import os\nos.remove('/important')")
     [kept] = [one for one in records() if "validation" in one]
     assert kept["validation"]["errors"][0]["line"] == 2
-    assert desk.entries()[0].validation == kept["validation"]
+    assert queue.entries()[0].validation == kept["validation"]
 
 
 @pytest.mark.parametrize("mode", ["contextual", "format-to-bpy"])
@@ -285,7 +287,7 @@ def test_a_question_about_what_was_not_rehearsed_says_what_will_happen(
 
 
 def test_without_confinement_there_is_no_run_and_it_says_why(
-    tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none() -> None:
         raise Unconfined("no means of confinement works here")
@@ -295,7 +297,7 @@ def test_without_confinement_there_is_no_run_and_it_says_why(
     assert found["message"] == (
         "the script cannot be rehearsed, so it may not run in the open scene: no means of confinement works here"
     )
-    entry = desk.entries()[0]
+    entry = queue.entries()[0]
     assert (entry.state, entry.reason) == (
         "rejected",
         "it cannot be rehearsed: no means of confinement works here",
@@ -303,10 +305,10 @@ def test_without_confinement_there_is_no_run_and_it_says_why(
 
 
 def test_a_setting_that_asks_nobody_still_asks_about_an_injected_script(
-    tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLENDER_MCP_CONFIRM", "auto")
-    desk.trust("local", "Local stdio client")
+    queue.trust("local", "Local stdio client")
     assert inject_script(tools, CHAIR)["resultType"] == "input_required"
     tools.capabilities = {}
     assert "does not offer elicitation" in inject_script(tools, CHAIR)["structuredContent"]["message"]
@@ -314,49 +316,54 @@ def test_a_setting_that_asks_nobody_still_asks_about_an_injected_script(
 
 
 def test_in_the_panel_the_assistant_waits_and_the_yes_runs_it(
-    tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consent, "has_window", lambda: True)
     pending = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]
     assert pending["status"] == "pending"
     assert "decides in Blender's MCP panel under Requests" in pending["message"]
     request_id = pending["request_id"]
-    entry = pumped(lambda: desk.get(request_id).state == "waiting" and desk.get(request_id))
+    entry = pumped(lambda: queue.get(request_id).state == "waiting" and queue.get(request_id))
     repeated = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]
     assert (repeated["status"], repeated["request_id"]) == ("pending", request_id)
-    desk.confirm(request_id, sha256=entry.sha256, revision=entry.revision, by="the user in the panel")
+    queue.confirm(request_id, sha256=entry.sha256, revision=entry.revision, by="the user in the panel")
     job = tools("get_job", job_id=request_id, wait_seconds=20)
     assert (job["state"], job["result"]["result"]) == ("completed", "a chair")
     assert [item.name for item in bpy.data.objects] == ["Chair"]
 
 
 def test_in_the_panel_a_no_and_its_reason_reach_the_assistant(
-    tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consent, "has_window", lambda: True)
     request_id = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]["request_id"]
-    pumped(lambda: desk.get(request_id).state == "waiting")
-    desk.deny(request_id, "not today")
+    pumped(lambda: queue.get(request_id).state == "waiting")
+    queue.deny(request_id, "not today")
     job = tools("get_job", job_id=request_id, wait_seconds=20)
     assert job["result"]["message"] == "The user denied it: not today"
 
 
-def test_a_client_takes_its_request_back(tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consent, "has_window", lambda: True)
-    request_id = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]["request_id"]
-    pumped(lambda: desk.get(request_id).state == "waiting")
-    assert tools("cancel_job", job_id=request_id)["state"] == "cancelled"
-    pumped(lambda: desk.get(request_id).state == "cancelled")
-
-
-def test_stopping_the_bridge_expires_what_waits(
-    tools: Tools, desk: Desk, monkeypatch: pytest.MonkeyPatch
+def test_a_client_takes_its_request_back(
+    tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consent, "has_window", lambda: True)
     request_id = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]["request_id"]
-    pumped(lambda: desk.get(request_id).state == "waiting")
+    pumped(lambda: queue.get(request_id).state == "waiting")
+    assert tools("cancel_job", job_id=request_id)["state"] == "cancelled"
+    pumped(lambda: queue.get(request_id).state == "cancelled")
+
+
+def test_stopping_the_bridge_expires_what_waits(
+    tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consent, "has_window", lambda: True)
+    request_id = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]["request_id"]
+    pumped(lambda: queue.get(request_id).state == "waiting")
     bridge.stop()
-    assert (desk.get(request_id).state, desk.get(request_id).reason) == ("expired", "the bridge was stopped")
+    assert (queue.get(request_id).state, queue.get(request_id).reason) == (
+        "expired",
+        "the bridge was stopped",
+    )
 
 
 def pumped(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
@@ -405,7 +412,7 @@ class HandshakeClient:
         self._socket.send(json.dumps({"jsonrpc": "2.0", **message}))
 
 
-def test_in_the_handshake_era_the_client_is_asked_while_it_waits(tools: Tools, desk: Desk) -> None:
+def test_in_the_handshake_era_the_client_is_asked_while_it_waits(tools: Tools, queue: ApprovalQueue) -> None:
     running = bridge.current()
     assert running
 
@@ -424,7 +431,9 @@ def test_in_the_handshake_era_the_client_is_asked_while_it_waits(tools: Tools, d
     assert "+ Object 'Chair'" in asked[0]["params"]["message"]
 
 
-def test_a_client_that_hangs_up_while_it_is_asked_takes_its_request_along(tools: Tools, desk: Desk) -> None:
+def test_a_client_that_hangs_up_while_it_is_asked_takes_its_request_along(
+    tools: Tools, queue: ApprovalQueue
+) -> None:
     running = bridge.current()
     assert running
     gone = threading.Event()
@@ -443,7 +452,7 @@ def test_a_client_that_hangs_up_while_it_is_asked_takes_its_request_along(tools:
     assert gone.is_set()
 
     def ended() -> Entry | None:
-        entry = desk.entries()[0]
+        entry = queue.entries()[0]
         return entry if entry.ended else None
 
     assert pumped(ended).state == "cancelled"

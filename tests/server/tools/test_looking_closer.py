@@ -45,7 +45,7 @@ def _unasked(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
     bpy.ops.wm.read_homefile(use_factory_startup=True)
     execute._rate.clear()
     approvals.close()
-    approvals.open_desk(Store(tmp_path_factory.mktemp("requests"), lambda pid: False))
+    approvals.open_queue(Store(tmp_path_factory.mktemp("requests"), lambda pid: False))
     yield
     approvals.close()
 
@@ -67,9 +67,9 @@ def _run(script: str) -> dict[str, Any]:
 
 
 def _entry() -> Entry:
-    desk = approvals.current()
-    assert desk
-    [entry] = desk.entries()
+    queue = approvals.current()
+    assert queue
+    [entry] = queue.entries()
     return entry
 
 

@@ -67,26 +67,26 @@ def test_with_a_window_the_cost_is_asked_about_in_the_panel(
     tools: Tools, server: RodinServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consent, "has_window", lambda: True)
-    desk = approvals.current()
-    assert desk is not None
+    queue = approvals.current()
+    assert queue is not None
 
     def decide(entry: Entry) -> None:
         if entry.state == "waiting":
-            desk.confirm(entry.id, sha256=entry.sha256, revision=0, by="the user in the panel")
+            queue.confirm(entry.id, sha256=entry.sha256, revision=0, by="the user in the panel")
 
-    unlisten = desk.listen(decide)
+    unlisten = queue.listen(decide)
     answer = tools.raw("create_rodin_job", {"prompt": "a lamp"})
     unlisten()
     assert answer["structuredContent"]["order_id"] == ORDER
-    entry = desk.entries()[0]
+    entry = queue.entries()[0]
     assert (entry.state, entry.title, entry.request.tool) == ("applied", "Generate with Rodin", "question")
     assert "It costs 0.5 credit or more" in entry.summary
 
     def refuse(entry: Entry) -> None:
         if entry.state == "waiting":
-            desk.deny(entry.id, "too dear")
+            queue.deny(entry.id, "too dear")
 
-    unlisten = desk.listen(refuse)
+    unlisten = queue.listen(refuse)
     answer = tools.raw("create_rodin_job", {"prompt": "a lamp"})
     unlisten()
     assert "credits.): too dear" in answer["content"][0]["text"]

@@ -7,7 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.approvals.desk import KEEP_COUNT, MOST_OPEN, Desk, OutOfTurn, SceneChanged
+from bl_ext.user_default.mcp_bridge.approvals.approval_queue import (
+    KEEP_COUNT,
+    MOST_OPEN,
+    ApprovalQueue,
+    OutOfTurn,
+    SceneChanged,
+)
 from bl_ext.user_default.mcp_bridge.approvals.request import (
     Entry,
     InjectScriptRequest,
@@ -27,26 +33,26 @@ def request(name: str = "r1", raw: str = "x = 1", **more: Any) -> InjectScriptRe
     return InjectScriptRequest(name, "Cursor", "format-to-bpy", raw, 0.0, client_id=CLIENT, **more)
 
 
-def waiting(desk: Desk, name: str = "r1", *, revision: int = 1, **more: Any) -> Entry:
+def waiting(queue: ApprovalQueue, name: str = "r1", *, revision: int = 1, **more: Any) -> Entry:
     """A request that was rehearsed at `revision` and is before the user."""
-    desk.submit(request(name, **more), asks="panel")
-    desk.extracted(name, "x = 1\n")
-    desk.validated(name, {"is_valid": True})
-    desk.rehearsed(name, {"outcome": "success"}, "Nothing in the scene would change.", revision)
-    return desk.ask(name, revision=revision)
+    queue.submit(request(name, **more), asks="panel")
+    queue.extracted(name, "x = 1\n")
+    queue.validated(name, {"is_valid": True})
+    queue.rehearsed(name, {"outcome": "success"}, "Nothing in the scene would change.", revision)
+    return queue.ask(name, revision=revision)
 
 
-def agree(desk: Desk, entry: Entry) -> Entry:
+def agree(queue: ApprovalQueue, entry: Entry) -> Entry:
     assert entry.revision is not None
-    return desk.confirm(entry.id, sha256=entry.sha256, revision=entry.revision, by="the user in the panel")
+    return queue.confirm(entry.id, sha256=entry.sha256, revision=entry.revision, by="the user in the panel")
 
 
 def test_the_whole_way_is_recorded() -> None:
-    desk = Desk()
-    agree(desk, waiting(desk))
-    taken = desk.take("r1", revision=1)
+    queue = ApprovalQueue()
+    agree(queue, waiting(queue))
+    taken = queue.take("r1", revision=1)
     assert (taken.script, taken.running) == ("x = 1\n", True)
-    done = desk.applied("r1", {"status": "success"})
+    done = queue.applied("r1", {"status": "success"})
     assert (done.state, done.record.user_confirmed, done.record.live_result) == (
         "applied",
         True,
@@ -66,266 +72,271 @@ def test_the_whole_way_is_recorded() -> None:
 
 
 def test_a_yes_counts_once() -> None:
-    desk = Desk()
-    agree(desk, waiting(desk))
-    desk.take("r1", revision=1)
+    queue = ApprovalQueue()
+    agree(queue, waiting(queue))
+    queue.take("r1", revision=1)
     with pytest.raises(OutOfTurn, match="nobody said yes to it"):
-        desk.take("r1", revision=1)
+        queue.take("r1", revision=1)
 
 
 def test_a_yes_to_what_was_shown_is_no_yes_to_what_came_after() -> None:
-    desk = Desk()
-    shown = waiting(desk)
-    desk.resubmit("r1", CLIENT, "x = 2")
-    desk.extracted("r1", "x = 2\n")
-    desk.validated("r1", {})
-    desk.rehearsed("r1", {}, "", 1)
-    desk.ask("r1", revision=1)
+    queue = ApprovalQueue()
+    shown = waiting(queue)
+    queue.resubmit("r1", CLIENT, "x = 2")
+    queue.extracted("r1", "x = 2\n")
+    queue.validated("r1", {})
+    queue.rehearsed("r1", {}, "", 1)
+    queue.ask("r1", revision=1)
     with pytest.raises(OutOfTurn, match="has changed since it was shown"):
-        agree(desk, shown)
-    assert desk.get("r1").state == "waiting"
+        agree(queue, shown)
+    assert queue.get("r1").state == "waiting"
 
 
 def test_a_changed_script_needs_a_new_yes() -> None:
-    desk = Desk()
-    agree(desk, waiting(desk))
-    desk.resubmit("r1", CLIENT, "x = 2")
+    queue = ApprovalQueue()
+    agree(queue, waiting(queue))
+    queue.resubmit("r1", CLIENT, "x = 2")
     with pytest.raises(OutOfTurn, match="nobody said yes"):
-        desk.take("r1", revision=1)
+        queue.take("r1", revision=1)
 
 
 def test_a_changed_scene_is_rehearsed_and_asked_about_again() -> None:
-    desk = Desk()
-    agree(desk, waiting(desk))
+    queue = ApprovalQueue()
+    agree(queue, waiting(queue))
     with pytest.raises(SceneChanged, match="the scene changed"):
-        desk.take("r1", revision=2)
-    again = desk.get("r1")
-    assert (again.state, again.yes, again.revision) == ("validated", None, None)
+        queue.take("r1", revision=2)
+    again = queue.get("r1")
+    assert (again.state, again.approval, again.revision) == ("validated", None, None)
     with pytest.raises(OutOfTurn):
-        desk.take("r1", revision=1)
+        queue.take("r1", revision=1)
 
 
 def test_what_was_estimated_to_make_too_much_is_rehearsed_before_it_runs_again() -> None:
-    desk = Desk()
-    desk.submit(request(tool="execute_blender_code"), asks="nobody")
-    desk.extracted("r1", "x = 1")
-    desk.validated("r1", {})
-    desk.permit("r1", revision=1)
+    queue = ApprovalQueue()
+    queue.submit(request(tool="execute_blender_code"), asks="nobody")
+    queue.extracted("r1", "x = 1")
+    queue.validated("r1", {})
+    queue.permit("r1", revision=1)
     with pytest.raises(OutOfTurn, match="cannot be postponed"):
-        desk.postponed("r1", "too many")
-    desk.take("r1", revision=1)
-    again = desk.postponed("r1", "too many")
-    assert (again.state, again.running, again.yes, again.closer) == ("validated", False, None, "too many")
+        queue.postponed("r1", "too many")
+    queue.take("r1", revision=1)
+    again = queue.postponed("r1", "too many")
+    assert (again.state, again.running, again.approval, again.closer) == (
+        "validated",
+        False,
+        None,
+        "too many",
+    )
     with pytest.raises(OutOfTurn, match="not rehearsed, which is obligatory: too many"):
-        desk.permit("r1", revision=1)
+        queue.permit("r1", revision=1)
     with pytest.raises(OutOfTurn, match="not rehearsed, which is obligatory"):
-        desk.ask("r1", revision=1)
-    desk.rehearsed("r1", {"growth": {}}, "", 1)
-    desk.permit("r1", revision=1)
-    desk.take("r1", revision=1)
+        queue.ask("r1", revision=1)
+    queue.rehearsed("r1", {"growth": {}}, "", 1)
+    queue.permit("r1", revision=1)
+    queue.take("r1", revision=1)
     with pytest.raises(OutOfTurn, match="cannot be postponed"):
-        desk.postponed("r1", "too many")
+        queue.postponed("r1", "too many")
 
 
 def test_an_injected_script_is_never_applied_unasked_nor_unrehearsed() -> None:
-    desk = Desk()
+    queue = ApprovalQueue()
     with pytest.raises(PolicyError, match="never applied without an explicit yes"):
-        desk.submit(request(), asks="nobody")
-    desk.trust(CLIENT, "Cursor")
-    desk.submit(request(), asks="panel")
-    desk.extracted("r1", "x = 1")
-    desk.validated("r1", {})
+        queue.submit(request(), asks="nobody")
+    queue.trust(CLIENT, "Cursor")
+    queue.submit(request(), asks="panel")
+    queue.extracted("r1", "x = 1")
+    queue.validated("r1", {})
     with pytest.raises(OutOfTurn, match="was not rehearsed, which is obligatory"):
-        desk.ask("r1", revision=1)
+        queue.ask("r1", revision=1)
     with pytest.raises(OutOfTurn, match="may not run unasked"):
-        desk.permit("r1", revision=1)
+        queue.permit("r1", revision=1)
 
 
 def test_who_is_asked_cannot_be_got_round_by_permitting() -> None:
-    desk = Desk()
-    entry = waiting(desk, tool="execute_blender_code")
+    queue = ApprovalQueue()
+    entry = waiting(queue, tool="execute_blender_code")
     with pytest.raises(OutOfTurn, match="may not run unasked"):
-        desk.permit(entry.id, revision=1)
+        queue.permit(entry.id, revision=1)
 
 
 def test_a_revoked_client_runs_nothing_and_asks_nothing_any_more() -> None:
-    desk = Desk()
-    desk.trust(CLIENT, "Cursor")
-    agree(desk, waiting(desk))
-    desk.revoke(CLIENT)
-    assert (desk.get("r1").state, desk.get("r1").reason, desk.trusted) == (
+    queue = ApprovalQueue()
+    queue.trust(CLIENT, "Cursor")
+    agree(queue, waiting(queue))
+    queue.revoke(CLIENT)
+    assert (queue.get("r1").state, queue.get("r1").reason, queue.trusted) == (
         "cancelled",
         "the client was revoked",
         {},
     )
     with pytest.raises(OutOfTurn):
-        desk.take("r1", revision=1)
+        queue.take("r1", revision=1)
     with pytest.raises(PolicyError, match="this client was revoked"):
-        desk.submit(request("r2"), asks="panel")
+        queue.submit(request("r2"), asks="panel")
 
 
 def test_so_many_requests_of_a_client_are_open_and_no_more() -> None:
-    desk = Desk()
+    queue = ApprovalQueue()
     for number in range(MOST_OPEN):
-        desk.submit(request(f"r{number}", raw=f"x = {number}"), asks="panel")
-        desk.extracted(f"r{number}", f"x = {number}")
+        queue.submit(request(f"r{number}", raw=f"x = {number}"), asks="panel")
+        queue.extracted(f"r{number}", f"x = {number}")
     with pytest.raises(PolicyError, match="32 requests of yours are open, which is the limit"):
-        desk.submit(request("one more", raw="y = 1"), asks="panel")
+        queue.submit(request("one more", raw="y = 1"), asks="panel")
     other = InjectScriptRequest("other", "Zed", "contextual", "y = 1", 0.0, client_id="c2")
-    assert desk.submit(other, asks="panel").state == "received"
-    desk.cancel("r0")
-    desk.submit(request("one more", raw="y = 1"), asks="panel")
-    desk.submit(request("yet another", raw="z = 1"), asks="panel")
-    assert desk.get("one more").reason == "newer requests came instead"
+    assert queue.submit(other, asks="panel").state == "received"
+    queue.cancel("r0")
+    queue.submit(request("one more", raw="y = 1"), asks="panel")
+    queue.submit(request("yet another", raw="z = 1"), asks="panel")
+    assert queue.get("one more").reason == "newer requests came instead"
 
 
 def test_a_question_needs_a_yes_and_no_rehearsal() -> None:
-    desk = Desk()
+    queue = ApprovalQueue()
     with pytest.raises(PolicyError, match="explicit yes"):
-        desk.submit(request(tool="question"), asks="nobody")
-    desk.submit(request(raw="Overwrite a.png?", tool="question"), asks="panel")
-    desk.extracted("r1", "Overwrite a.png?")
-    desk.validated("r1", {})
-    entry = desk.ask("r1", revision=0, unrehearsed="Overwrite a.png?")
+        queue.submit(request(tool="question"), asks="nobody")
+    queue.submit(request(raw="Overwrite a.png?", tool="question"), asks="panel")
+    queue.extracted("r1", "Overwrite a.png?")
+    queue.validated("r1", {})
+    entry = queue.ask("r1", revision=0, unrehearsed="Overwrite a.png?")
     with pytest.raises(OutOfTurn, match="nobody said yes"):
-        desk.take("r1", revision=0)
-    agree(desk, entry)
-    assert desk.take("r1", revision=0).running
+        queue.take("r1", revision=0)
+    agree(queue, entry)
+    assert queue.take("r1", revision=0).running
 
 
 def test_an_attempt_to_reach_outside_blender_stays_on_the_request() -> None:
-    desk = Desk()
-    desk.submit(request(raw="import os"), asks="panel")
-    entry = desk.extracted("r1", "import os, socket")
+    queue = ApprovalQueue()
+    queue.submit(request(raw="import os"), asks="panel")
+    entry = queue.extracted("r1", "import os, socket")
     assert (entry.alert, entry.record.logs[-1]) == ("os, socket", "script found; it tries to use os, socket")
-    desk.invalid("r1", "'os' cannot be imported")
-    desk.resubmit("r1", CLIENT, "x = 1")
-    assert desk.extracted("r1", "x = 1").alert == "os, socket"
+    queue.invalid("r1", "'os' cannot be imported")
+    queue.resubmit("r1", CLIENT, "x = 1")
+    assert queue.extracted("r1", "x = 1").alert == "os, socket"
 
 
 def test_only_what_ran_is_undone_and_once() -> None:
-    desk = Desk()
-    agree(desk, waiting(desk))
+    queue = ApprovalQueue()
+    agree(queue, waiting(queue))
     with pytest.raises(OutOfTurn, match="cannot be undone"):
-        desk.undone("r1")
-    desk.take("r1", revision=1)
-    assert desk.applied("r1", {}, revision=5).applied_revision == 5
-    undone = desk.undone("r1")
+        queue.undone("r1")
+    queue.take("r1", revision=1)
+    assert queue.applied("r1", {}, revision=5).applied_revision == 5
+    undone = queue.undone("r1")
     assert (undone.state, undone.undone, undone.record.logs[-1]) == ("applied", True, "undone by the user")
     with pytest.raises(OutOfTurn, match="cannot be undone"):
-        desk.undone("r1")
-    later = Desk()
+        queue.undone("r1")
+    later = ApprovalQueue()
     later.recall([from_dict(to_dict(undone))], "closed")
     assert later.get("r1").applied_revision is None
 
 
 def test_what_nobody_is_asked_about_but_was_rehearsed_runs_in_that_scene() -> None:
-    desk = Desk()
-    desk.submit(request(tool="execute_blender_code"), asks="nobody")
-    desk.extracted("r1", "x = 1")
-    desk.validated("r1", {})
-    desk.rehearsed("r1", {}, "", 3)
-    desk.permit("r1", revision=4)
+    queue = ApprovalQueue()
+    queue.submit(request(tool="execute_blender_code"), asks="nobody")
+    queue.extracted("r1", "x = 1")
+    queue.validated("r1", {})
+    queue.rehearsed("r1", {}, "", 3)
+    queue.permit("r1", revision=4)
     with pytest.raises(SceneChanged):
-        desk.take("r1", revision=4)
-    assert desk.get("r1").state == "validated"
+        queue.take("r1", revision=4)
+    assert queue.get("r1").state == "validated"
 
 
 def test_a_denial_keeps_its_reason() -> None:
-    desk = Desk()
-    waiting(desk)
-    denied = desk.deny("r1", "too many chairs")
+    queue = ApprovalQueue()
+    waiting(queue)
+    denied = queue.deny("r1", "too many chairs")
     assert (denied.state, denied.reason, denied.record.user_confirmed) == ("denied", "too many chairs", False)
     with pytest.raises(OutOfTurn, match="has ended: it is denied"):
-        desk.take("r1", revision=1)
+        queue.take("r1", revision=1)
 
 
 def test_a_text_that_is_no_script_may_be_sent_twice_more() -> None:
-    desk = Desk()
-    desk.submit(request(raw="Sure!"), asks="panel")
-    assert (desk.invalid("r1", "prose").attempts_left, desk.get("r1").state) == (2, "received")
-    desk.resubmit("r1", CLIENT, "Here it is!")
-    assert desk.invalid("r1", "prose").attempts_left == 1
-    desk.resubmit("r1", CLIENT, "Well …")
-    assert desk.invalid("r1", "prose").state == "rejected"
+    queue = ApprovalQueue()
+    queue.submit(request(raw="Sure!"), asks="panel")
+    assert (queue.invalid("r1", "prose").attempts_left, queue.get("r1").state) == (2, "received")
+    queue.resubmit("r1", CLIENT, "Here it is!")
+    assert queue.invalid("r1", "prose").attempts_left == 1
+    queue.resubmit("r1", CLIENT, "Well …")
+    assert queue.invalid("r1", "prose").state == "rejected"
     with pytest.raises(OutOfTurn, match="it is rejected"):
-        desk.resubmit("r1", CLIENT, "x = 1")
+        queue.resubmit("r1", CLIENT, "x = 1")
 
 
 def test_nobody_sends_a_text_for_somebody_elses_request() -> None:
-    desk = Desk()
-    waiting(desk)
+    queue = ApprovalQueue()
+    waiting(queue)
     with pytest.raises(InvalidParamsError, match="no request 'r1' of yours"):
-        desk.resubmit("r1", "c2", "x = 1")
+        queue.resubmit("r1", "c2", "x = 1")
     with pytest.raises(InvalidParamsError, match="no request 'r9'"):
-        desk.resubmit("r9", CLIENT, "x = 1")
+        queue.resubmit("r9", CLIENT, "x = 1")
 
 
 def test_the_same_question_is_not_put_twice_while_it_is_open() -> None:
-    desk = Desk()
-    waiting(desk)
-    assert desk.submit(request("r2"), asks="panel").id == "r1"
-    desk.deny("r1")
-    assert desk.submit(request("r3"), asks="panel").id == "r3"
+    queue = ApprovalQueue()
+    waiting(queue)
+    assert queue.submit(request("r2"), asks="panel").id == "r1"
+    queue.deny("r1")
+    assert queue.submit(request("r3"), asks="panel").id == "r3"
 
 
 def test_what_runs_unasked_is_never_taken_for_a_repetition() -> None:
-    desk = Desk()
+    queue = ApprovalQueue()
     for name in ("r1", "r2"):
-        assert desk.submit(request(name, tool="execute_blender_code"), asks="nobody").id == name
+        assert queue.submit(request(name, tool="execute_blender_code"), asks="nobody").id == name
 
 
 def test_only_one_works_on_a_request() -> None:
-    desk = Desk()
-    assert desk.attach("r1")
-    assert not desk.attach("r1")
-    desk.detach("r1")
-    assert desk.attach("r1")
+    queue = ApprovalQueue()
+    assert queue.attach("r1")
+    assert not queue.attach("r1")
+    queue.detach("r1")
+    assert queue.attach("r1")
 
 
 def test_what_waits_too_long_expires() -> None:
     now = [0.0]
-    desk = Desk(clock=lambda: now[0])
-    waiting(desk)
+    queue = ApprovalQueue(clock=lambda: now[0])
+    waiting(queue)
     now[0] = 10.0
-    desk.expire("nobody answered in time", older_than_s=11.0)
-    assert desk.get("r1").state == "waiting"
-    desk.expire("nobody answered in time", older_than_s=10.0)
-    assert (desk.get("r1").state, desk.get("r1").reason) == ("expired", "nobody answered in time")
+    queue.expire("nobody answered in time", older_than_s=11.0)
+    assert queue.get("r1").state == "waiting"
+    queue.expire("nobody answered in time", older_than_s=10.0)
+    assert (queue.get("r1").state, queue.get("r1").reason) == ("expired", "nobody answered in time")
 
 
 def test_a_running_script_is_neither_cancelled_nor_expired_on_paper() -> None:
-    desk = Desk()
-    agree(desk, waiting(desk))
-    desk.take("r1", revision=1)
-    desk.expire("the bridge was stopped")
-    assert desk.cancel("r1").running
+    queue = ApprovalQueue()
+    agree(queue, waiting(queue))
+    queue.take("r1", revision=1)
+    queue.expire("the bridge was stopped")
+    assert queue.cancel("r1").running
     with pytest.raises(OutOfTurn, match="is running"):
-        desk.resubmit("r1", CLIENT, "x = 2")
-    assert desk.failed("r1", "it raised").state == "failed"
+        queue.resubmit("r1", CLIENT, "x = 2")
+    assert queue.failed("r1", "it raised").state == "failed"
 
 
 @pytest.mark.parametrize(
     "step",
     [
-        lambda desk: desk.deny("r1"),
-        lambda desk: desk.reject("r1", "no"),
-        lambda desk: desk.invalid("r1", "prose", attempts=3),
-        lambda desk: desk.outdated("r1"),
+        lambda queue: queue.deny("r1"),
+        lambda queue: queue.reject("r1", "no"),
+        lambda queue: queue.invalid("r1", "prose", attempts=3),
+        lambda queue: queue.outdated("r1"),
     ],
 )
-def test_nothing_but_its_end_changes_a_script_that_runs(step: Callable[[Desk], Entry]) -> None:
-    desk = Desk()
-    agree(desk, waiting(desk))
-    desk.take("r1", revision=1)
+def test_nothing_but_its_end_changes_a_script_that_runs(step: Callable[[ApprovalQueue], Entry]) -> None:
+    queue = ApprovalQueue()
+    agree(queue, waiting(queue))
+    queue.take("r1", revision=1)
     with pytest.raises(OutOfTurn, match="the script of request r1 is running: only its end can change that"):
-        step(desk)
-    assert desk.applied("r1", {}).state == "applied"
+        step(queue)
+    assert queue.applied("r1", {}).state == "applied"
 
 
 def test_after_a_restart_what_waited_has_expired() -> None:
-    desk, later = Desk(), Desk()
-    entry = agree(desk, waiting(desk))
+    queue, later = ApprovalQueue(), ApprovalQueue()
+    entry = agree(queue, waiting(queue))
     later.recall([from_dict(to_dict(entry))], "Blender was closed before anybody answered")
     assert later.get("r1").state == "expired"
     with pytest.raises(OutOfTurn):
@@ -337,33 +348,33 @@ def test_what_cannot_be_kept_does_not_happen() -> None:
         if entry.state == "confirmed":
             raise OSError("no space left")
 
-    desk = Desk(full)
-    entry = waiting(desk)
+    queue = ApprovalQueue(full)
+    entry = waiting(queue)
     with pytest.raises(OSError, match="no space left"):
-        agree(desk, entry)
-    assert desk.get("r1").state == "waiting"
+        agree(queue, entry)
+    assert queue.get("r1").state == "waiting"
     with pytest.raises(OutOfTurn):
-        desk.take("r1", revision=1)
+        queue.take("r1", revision=1)
 
 
 def test_ended_requests_are_forgotten_open_ones_are_not() -> None:
-    desk = Desk()
-    waiting(desk, "open", raw="open")
+    queue = ApprovalQueue()
+    waiting(queue, "open", raw="open")
     for number in range(KEEP_COUNT + 5):
-        desk.submit(request(f"r{number}", raw=str(number)), asks="panel")
-        desk.cancel(f"r{number}")
-    desk.submit(request("last", raw="last"), asks="panel")
-    assert desk.get("open").state == "waiting"
-    assert len(desk.entries()) == KEEP_COUNT + 2
-    assert desk.entries()[0].id == "last"
+        queue.submit(request(f"r{number}", raw=str(number)), asks="panel")
+        queue.cancel(f"r{number}")
+    queue.submit(request("last", raw="last"), asks="panel")
+    assert queue.get("open").state == "waiting"
+    assert len(queue.entries()) == KEEP_COUNT + 2
+    assert queue.entries()[0].id == "last"
 
 
 def test_listeners_hear_every_change_until_they_stop() -> None:
-    desk, heard = Desk(), []
-    stop = desk.listen(lambda entry: heard.append(entry.state))
-    waiting(desk)
+    queue, heard = ApprovalQueue(), []
+    stop = queue.listen(lambda entry: heard.append(entry.state))
+    waiting(queue)
     stop()
-    desk.deny("r1")
+    queue.deny("r1")
     assert heard == ["received", "extracted", "validated", "rehearsed", "waiting"]
 
 
@@ -375,7 +386,7 @@ class Reviews(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.kept: dict[str, Entry] = {}
-        self.desk = Desk(self._keep)
+        self.queue = ApprovalQueue(self._keep)
         self.revision = 0
         self.count = 0
         #: What the user said yes to and has not been used: request -> (script, revision).
@@ -397,35 +408,35 @@ class Reviews(RuleBasedStateMachine):
         self.count += 1
         name = f"r{self.count}"
         tool: Any = "inject_bpy_script" if inject else "execute_blender_code"
-        entry = self._try(self.desk.submit, request(name, raw=name, tool=tool), asks=asks)
+        entry = self._try(self.queue.submit, request(name, raw=name, tool=tool), asks=asks)
         assert (entry is None) == (inject and asks == "nobody")
         return name if entry else "none"
 
     @rule(name=requests, text=st.sampled_from(["a = 1", "b = 2"]))
     def edit(self, name: str, text: str) -> None:
-        if name in self.kept and self._try(self.desk.resubmit, name, CLIENT, text):
+        if name in self.kept and self._try(self.queue.resubmit, name, CLIENT, text):
             self.consents.pop(name, None)
 
     @rule(name=requests, text=st.sampled_from(["a = 1", "b = 2"]))
     def prepare(self, name: str, text: str) -> None:
         if name in self.kept:
-            if self._try(self.desk.extracted, name, text):
-                self._try(self.desk.validated, name, {})
-            self._try(self.desk.rehearsed, name, {}, "", self.revision)
-            self._try(self.desk.ask, name, revision=self.revision)
+            if self._try(self.queue.extracted, name, text):
+                self._try(self.queue.validated, name, {})
+            self._try(self.queue.rehearsed, name, {}, "", self.revision)
+            self._try(self.queue.ask, name, revision=self.revision)
 
     @rule(name=requests)
     def not_valid(self, name: str) -> None:
         if name in self.kept:
-            self._try(self.desk.invalid, name, "prose")
+            self._try(self.queue.invalid, name, "prose")
 
     @rule(name=requests, stale=st.booleans())
     def confirm(self, name: str, stale: bool) -> None:
         if name in self.kept:
-            entry = self.desk.get(name)
+            entry = self.queue.get(name)
             revision = -1 if entry.revision is None else entry.revision
             sha256 = digest("other") if stale else entry.sha256
-            done = self._try(self.desk.confirm, name, sha256=sha256, revision=revision, by="the user")
+            done = self._try(self.queue.confirm, name, sha256=sha256, revision=revision, by="the user")
             assert not (done and stale)
             if done:
                 self.consents[name] = (done.script, revision)
@@ -433,7 +444,7 @@ class Reviews(RuleBasedStateMachine):
     @rule(name=requests)
     def permit(self, name: str) -> None:
         if name in self.kept:
-            entry = self._try(self.desk.permit, name, revision=self.revision)
+            entry = self._try(self.queue.permit, name, revision=self.revision)
             if entry:
                 assert entry.request.tool == "execute_blender_code"
                 assert entry.asks == "nobody"
@@ -442,7 +453,7 @@ class Reviews(RuleBasedStateMachine):
     @rule(name=requests, step=st.sampled_from(["deny", "cancel", "outdated"]))
     def turn_away(self, name: str, step: str) -> None:
         if name in self.kept:
-            done = self._try(getattr(self.desk, step), name)
+            done = self._try(getattr(self.queue, step), name)
             if done and not done.running and done.state != "applied":
                 self.consents.pop(name, None)
 
@@ -452,20 +463,20 @@ class Reviews(RuleBasedStateMachine):
 
     @rule()
     def expire(self) -> None:
-        self.desk.expire("nobody answered")
+        self.queue.expire("nobody answered")
         self.consents.clear()
 
     @rule()
     def restart(self) -> None:
-        old, self.desk = dict(self.kept), Desk(self._keep)
-        self.desk.recall(old.values(), "Blender was closed")
+        old, self.queue = dict(self.kept), ApprovalQueue(self._keep)
+        self.queue.recall(old.values(), "Blender was closed")
         self.consents.clear()
 
     @rule(name=requests)
     def run(self, name: str) -> None:
         if name not in self.kept:
             return
-        entry = self._try(self.desk.take, name, revision=self.revision)
+        entry = self._try(self.queue.take, name, revision=self.revision)
         consent = self.consents.pop(name, None)
         if entry:
             assert consent == (entry.script, self.revision), "it ran without a yes to exactly this"
@@ -475,14 +486,16 @@ class Reviews(RuleBasedStateMachine):
     @rule(name=consumes(requests), well=st.booleans())
     def end_run(self, name: str, well: bool) -> None:
         if name in self.kept:
-            done = self._try(self.desk.applied, name, {}) if well else self._try(self.desk.failed, name, "x")
+            done = (
+                self._try(self.queue.applied, name, {}) if well else self._try(self.queue.failed, name, "x")
+            )
             if done:
                 self.consents.pop(name, None)
                 assert not well or name in self.runs
 
     @invariant()
     def what_is_kept_is_what_is(self) -> None:
-        for entry in self.desk.entries():
+        for entry in self.queue.entries():
             assert self.kept[entry.id] == entry
             assert not (entry.running and entry.ended)
 

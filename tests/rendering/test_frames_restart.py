@@ -15,7 +15,7 @@ from typing import Any
 import mcp
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
-from bl_ext.user_default.mcp_bridge.rendering import animation
+from bl_ext.user_default.mcp_bridge.rendering import frames
 
 from support.live import websocket_transport
 from support.serving import TOKEN, Served, serving
@@ -99,25 +99,25 @@ def pictures(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in folder.glob("a_*.png")}
 
 
-def order(folder: Path, **more: Any) -> animation.Order:
-    made = animation.Order(
+def order(folder: Path, **more: Any) -> frames.Order:
+    made = frames.Order(
         "0123456789abcdef", "alice", str(folder), "a", (1, 2), {}, "c.blend", {}, (), False, **more
     )
     (folder / made.id).mkdir()
-    animation._keep(folder, made)
+    frames._keep(folder, made)
     return made
 
 
 def test_a_render_of_another_blender_is_not_taken_over_while_that_lives(tmp_path: Path) -> None:
     made = order(tmp_path)
-    claim = tmp_path / made.id / animation._CLAIM
+    claim = tmp_path / made.id / frames._CLAIM
     claim.write_text(str(os.getppid()))
     message = r"'0123456789abcdef' is under way in another Blender"
-    with pytest.raises(InvalidParamsError, match=message), animation._claimed(tmp_path / made.id):
+    with pytest.raises(InvalidParamsError, match=message), frames._claimed(tmp_path / made.id):
         pass
     for gone in ("4194304", "nonsense", str(os.getpid())):
         claim.write_text(gone)
-        with animation._claimed(tmp_path / made.id):
+        with frames._claimed(tmp_path / made.id):
             assert claim.read_text() == str(os.getpid())
         assert not claim.exists()
 
@@ -128,8 +128,8 @@ def test_a_picture_that_came_just_before_a_crash_is_known_as_ours(
     made = order(tmp_path)
     kept: list[tuple[bool, tuple[int, ...]]] = []
 
-    def take(_made: Path, _staging: Path, ordered: animation.Order, frame: int) -> None:
-        path = tmp_path / ordered.id / animation._FILE
+    def take(_made: Path, _staging: Path, ordered: frames.Order, frame: int) -> None:
+        path = tmp_path / ordered.id / frames._FILE
         kept.append((ordered.overwrite, tuple(json.loads(path.read_text())["done"])))
         ordered.place(frame).touch()
 
@@ -142,13 +142,13 @@ def test_a_picture_that_came_just_before_a_crash_is_known_as_ours(
         def __getattr__(self, _name: str) -> Any:
             return lambda *_: None
 
-    monkeypatch.setattr(animation, "_take", take)
-    monkeypatch.setattr(animation, "_spec", lambda *_: None)
-    monkeypatch.setattr(animation.confinement, "current", Running)
-    monkeypatch.setattr(animation.image, "answers", lambda *_: iter([{"frame": 2, "note": ""}]))
+    monkeypatch.setattr(frames, "_take", take)
+    monkeypatch.setattr(frames, "_spec", lambda *_: None)
+    monkeypatch.setattr(frames.confinement, "current", Running)
+    monkeypatch.setattr(frames.image, "answers", lambda *_: iter([{"frame": 2, "note": ""}]))
     for overwrite in (False, True):
         (tmp_path / "a_0002.png").unlink(missing_ok=True)
-        ordered = animation.replace(made, overwrite=overwrite)
-        animation._keep(tmp_path, ordered)
-        animation._run(tmp_path, ordered, None, lambda *_: None, None)
+        ordered = frames.replace(made, overwrite=overwrite)
+        frames._keep(tmp_path, ordered)
+        frames._run(tmp_path, ordered, None, lambda *_: None, None)
     assert kept == [(False, (2,)), (True, ())]

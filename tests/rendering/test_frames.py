@@ -15,7 +15,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.base import folders
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
-from bl_ext.user_default.mcp_bridge.rendering import animation
+from bl_ext.user_default.mcp_bridge.rendering import frames
 
 from support.tool_calls import ToolError, Tools
 
@@ -69,7 +69,7 @@ def test_250_frames_cancelled_and_resumed_with_nothing_lost(tools: Tools, folder
     render_id = begun["render_id"]
     manifest = folders.user_folder() / "renders" / render_id / "render.json"
     end = time.monotonic() + 60
-    while render_id in animation._running:  # the frame that was being rendered is let go of
+    while render_id in frames._running:  # the frame that was being rendered is let go of
         assert time.monotonic() < end
         time.sleep(0.02)
     done = json.loads(manifest.read_text())["done"]
@@ -148,14 +148,14 @@ def test_what_cannot_be_rendered(tools: Tools, folder: Path, arguments: Any, mes
 
 
 def test_a_render_belongs_to_the_client_that_ordered_it(tmp_path: Path) -> None:
-    made = animation.Order(
+    made = frames.Order(
         "0123456789abcdef", "alice", str(tmp_path), "a", (1, 2), {}, "c.blend", {}, (), False, (1,)
     )
     (tmp_path / made.id).mkdir()
-    animation._keep(tmp_path, made)
-    assert animation.load(tmp_path, made.id, "alice") == made
+    frames._keep(tmp_path, made)
+    assert frames.load(tmp_path, made.id, "alice") == made
     with pytest.raises(InvalidParamsError, match="no unfinished render '0123456789abcdef' of yours"):
-        animation.load(tmp_path, made.id, "bob")
+        frames.load(tmp_path, made.id, "bob")
     assert made.left == (1, 2)  # frame 1 was removed by somebody
     made.place(1).touch()
     assert made.left == (2,)

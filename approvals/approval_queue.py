@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The desk that every request goes over: who may do which step when, and that a yes counts once.
+"""The approval queue, which every request goes through: who may do which step when, and that an approval counts once.
 
 There is one way to a run: `take`, which hands a confirmed script out exactly once, and only if it is the script
 that was agreed to and the scene is as it was when somebody agreed. Safe to use from any thread.
@@ -17,9 +17,9 @@ from typing import Any
 from ..base.errors import Breakout, InvalidParamsError, PolicyError
 from ..base.signal import Signal
 from .alerts import outside
-from .request import ENDED_EARLY, NEXT, Asks, BPYExecutionRecord, Entry, InjectScriptRequest, State, Yes
+from .request import ENDED_EARLY, NEXT, Approval, Asks, BPYExecutionRecord, Entry, InjectScriptRequest, State
 
-__all__ = ("KEEP_COUNT", "MOST_OPEN", "WAIT_LIMIT_S", "Desk", "OutOfTurn", "SceneChanged", "new_id")
+__all__ = ("KEEP_COUNT", "MOST_OPEN", "WAIT_LIMIT_S", "ApprovalQueue", "OutOfTurn", "SceneChanged", "new_id")
 
 #: Nobody answered for this long (seconds): the request expires.
 WAIT_LIMIT_S = 3600.0
@@ -37,7 +37,7 @@ class OutOfTurn(PolicyError):
 
 
 class SceneChanged(PolicyError):
-    """The scene is not as it was when the user agreed: the yes is void, the request has to be rehearsed again."""
+    """The scene is not as it was when the user agreed: the approval is void, the request has to be rehearsed again."""
 
     def __init__(self) -> None:
         super().__init__("the scene changed after the script was rehearsed", code="scene_changed")
@@ -52,7 +52,7 @@ def _keep_nothing(_entry: Entry) -> None:
     return
 
 
-class Desk:
+class ApprovalQueue:
     """All requests of this Blender. `keep(entry)` is called before a change counts; what it raises prevents it."""
 
     def __init__(
@@ -118,7 +118,7 @@ class Desk:
     def submit(self, request: InjectScriptRequest, *, asks: Asks) -> Entry:
         """Take a request in. A question that is there already, word for word, and still open is given back instead.
 
-        So a client that repeats a call, or is answered in rounds, does not put its question on the desk twice.
+        So a client that repeats a call, or is answered in rounds, does not put its question in the queue twice.
         """
         if asks == "nobody" and request.tool != "execute_blender_code":
             raise PolicyError("an injected script is never applied without an explicit yes", code="confirm")
@@ -206,14 +206,14 @@ class Desk:
     # --- decisions --------------------------------------------------------------------------------------------
 
     def confirm(self, request_id: str, *, sha256: str, revision: int, by: str) -> Entry:
-        """The user's yes to the script with this digest at this revision, which are those that were shown."""
+        """The user approves the script with this digest at this revision, which are those that were shown."""
         with self._lock:
             entry = self._open(request_id)
             if entry.state != "waiting":
                 raise OutOfTurn(f"request {request_id} does not wait for an answer: it is {entry.state}")
             if (entry.sha256, entry.revision) != (sha256, revision):
                 raise OutOfTurn("the request has changed since it was shown: look at it again")
-            return self._agree(entry, Yes(sha256, revision, by))
+            return self._agree(entry, Approval(sha256, revision, by))
 
     def permit(self, request_id: str, *, revision: int) -> Entry:
         """Nobody has to be asked: the settings or the user's trust allow it. Never for `inject_bpy_script`."""
@@ -227,7 +227,7 @@ class Desk:
                 )
             # What was rehearsed first runs in the scene that it was rehearsed on.
             at = revision if entry.revision is None else entry.revision
-            return self._agree(entry, Yes(entry.sha256, at, "policy"))
+            return self._agree(entry, Approval(entry.sha256, at, "policy"))
 
     def deny(self, request_id: str, reason: str = "") -> Entry:
         """The user's no; the assistant gets the reason."""
@@ -240,19 +240,24 @@ class Desk:
     # --- the run ----------------------------------------------------------------------------------------------
 
     def take(self, request_id: str, *, revision: int) -> Entry:
-        """Hand the script out for its one run. Raises OutOfTurn without a yes to exactly this script.
+        """Hand the script out for its one run. Raises OutOfTurn unless exactly this script is approved.
 
         Raises SceneChanged where the scene, at `revision` now, is not as it was: rehearse and ask again.
         """
         with self._lock:
             entry = self._open(request_id)
-            yes = entry.yes
-            if entry.state != "confirmed" or entry.running or yes is None or yes.sha256 != entry.sha256:
+            approval = entry.approval
+            if (
+                entry.state != "confirmed"
+                or entry.running
+                or approval is None
+                or approval.sha256 != entry.sha256
+            ):
                 raise OutOfTurn(f"request {request_id} may not run: nobody said yes to it")
-            if yes.revision != revision:
+            if approval.revision != revision:
                 self.outdated(request_id)
                 raise SceneChanged
-            return self._move(entry, "confirmed", "running", yes=None, running=True)
+            return self._move(entry, "confirmed", "running", approval=None, running=True)
 
     def outdated(self, request_id: str) -> Entry:
         """The scene has changed since the rehearsal: it has to be rehearsed, and the user asked, again."""
@@ -296,7 +301,7 @@ class Desk:
         """The run failed; the scene is as before. `broke_out`: the script tried to break out, which `reason` says."""
         alert = {"broke_out": reason} if broke_out else {}
         return self._step(
-            request_id, "failed", f"failed: {reason}", reason=reason, yes=None, running=False, **alert
+            request_id, "failed", f"failed: {reason}", reason=reason, approval=None, running=False, **alert
         )
 
     def failed_in_rehearsal(self, request_id: str, result: Mapping[str, Any]) -> Entry:
@@ -311,7 +316,7 @@ class Desk:
                 f"failed in rehearsal: {reason}",
                 record=record,
                 reason=reason,
-                yes=None,
+                approval=None,
                 **alert,
             )
 
@@ -327,7 +332,7 @@ class Desk:
             entry = self.get(request_id)
             if entry.ended or entry.running:
                 return entry
-            return self._move(entry, "cancelled", reason, reason=reason, yes=None)
+            return self._move(entry, "cancelled", reason, reason=reason, approval=None)
 
     def expire(self, reason: str, *, older_than_s: float = 0.0) -> None:
         """End what still waits, or does not go on, and has done so for longer than this."""
@@ -335,7 +340,7 @@ class Desk:
             latest = self._clock() - older_than_s
             for entry in tuple(self._entries.values()):
                 if not entry.ended and not entry.running and entry.updated <= latest:
-                    self._move(entry, "expired", reason, reason=reason, yes=None)
+                    self._move(entry, "expired", reason, reason=reason, approval=None)
 
     def recall(self, entries: Iterable[Entry], reason: str) -> None:
         """Take over requests of an earlier Blender: those that were open have expired, and none of them runs."""
@@ -346,7 +351,7 @@ class Desk:
                 # Revisions of an earlier Blender mean nothing in this one.
                 self._entries[entry.id] = entry = replace(entry, applied_revision=None)
                 if not entry.ended:
-                    self._move(entry, "expired", reason, reason=reason, yes=None, running=False)
+                    self._move(entry, "expired", reason, reason=reason, approval=None, running=False)
             self._forget()
 
     # --- who works on it --------------------------------------------------------------------------------------
@@ -387,9 +392,9 @@ class Desk:
             code="too_many_requests",
         )
 
-    def _agree(self, entry: Entry, yes: Yes) -> Entry:
-        record = replace(entry.record, user_confirmed=True if yes.by != "policy" else None)
-        return self._move(entry, "confirmed", f"confirmed by {yes.by}", record=record, yes=yes)
+    def _agree(self, entry: Entry, approval: Approval) -> Entry:
+        record = replace(entry.record, user_confirmed=True if approval.by != "policy" else None)
+        return self._move(entry, "confirmed", f"confirmed by {approval.by}", record=record, approval=approval)
 
     def _open(self, request_id: str) -> Entry:
         entry = self.get(request_id)
@@ -421,7 +426,7 @@ class Desk:
             del self._entries[request_id]
 
 
-_VOID: Mapping[str, Any] = {"yes": None, "revision": None, "summary": "", "reason": ""}
+_VOID: Mapping[str, Any] = {"approval": None, "revision": None, "summary": "", "reason": ""}
 
 
 def _same(one: InjectScriptRequest, other: InjectScriptRequest) -> bool:
