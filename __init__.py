@@ -15,7 +15,7 @@ _ROOMS: tuple[str, ...] = (
     ".base.process.sigpipe",
     ".base.process.threads",
     ".base.folders",
-    ".preferences",
+    ".panels.preferences",
     ".importers.environment",
     ".server",
     ".server.command_line",

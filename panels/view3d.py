@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from .. import preferences
 from ..operators import state
-from . import confinement, requests, setting
+from . import confinement, preferences, requests, setting
 from .text import paragraph
 
 if TYPE_CHECKING:

@@ -51,11 +51,6 @@ ARROWS: dict[str, set[str]] = {
 }
 """The rooms of the sandbox: each may import from these rooms and modules of it, and from the floors below."""
 
-MOVING: dict[str, str] = {
-    "preferences": "panels",
-}
-"""Modules that stand in no room or in another one than theirs, and the room whose rules they follow."""
-
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("operators.clients", "panels.connecting"): "Blender has a dialog's operator draw it",
     ("operators.requests", "panels.requests"): "Blender has a dialog's operator draw it",
@@ -106,11 +101,6 @@ def test_each_exception_is_still_needed(arrow: tuple[str, str]) -> None:
         assert _circle(kept), "it breaks no rule any more: take it out of EXCEPTIONS"
 
 
-@pytest.mark.parametrize("module", MOVING)
-def test_each_module_outside_of_its_room_is_still_there(module: str) -> None:
-    assert module in _modules(), "it has moved: take it out of MOVING"
-
-
 def test_each_module_has_a_room() -> None:
     known = set().union(*FLOORS) | ARROWS.keys()
     assert {_room(module) for module in _modules() if module} - known - {"sandbox"} == set()
@@ -156,10 +146,6 @@ def _imported(module: str, path: Path) -> Iterator[str]:
 
 def _room(module: str) -> str:
     """'scene', or within the sandbox 'sandbox.guard'."""
-    heads = [module.rsplit(".", up)[0] for up in range(module.count(".") + 1)]
-    for head in heads:
-        if head in MOVING:
-            return MOVING[head]
     parts = module.split(".")
     return ".".join(parts[:2]) if parts[0] == "sandbox" else parts[0]
 

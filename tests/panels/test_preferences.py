@@ -1,66 +1,87 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The extension's page in the preferences."""
+"""What the user decides in the preferences reaches the settings, and nothing else does."""
 
 from __future__ import annotations
 
-from types import MappingProxyType
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
 
+import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge import preferences as root
-from bl_ext.user_default.mcp_bridge.base.settings import Settings
+from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.panels import preferences
-from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Entry
-
-from support.layout import Drawn, layout
-
-ENTRIES = (
-    Entry("a", "Cursor", "", "2026-11-01T00:00:00+00:00", last_used="2026-11-20T10:00:00+00:00"),
-    Entry("b", "Zed", "", "2026-11-01T00:00:00+00:00"),
-    Entry("c", "Codex", "", "2026-11-01T00:00:00+00:00", revoked="2026-11-21T00:00:00+00:00"),
-)
 
 
-def _draw() -> Drawn:
-    into, drawn = layout()
-    preferences.draw(into, root.get())
-    return drawn
+@pytest.fixture
+def chosen() -> Iterator[Any]:
+    """The preferences, untouched before and after."""
+    found = preferences.get()
+    names = preferences.MCP_BRIDGE_Preferences.__annotations__
+    for name in names:
+        found.property_unset(name)
+    settings.set_preferences({})
+    yield found
+    for name in names:
+        found.property_unset(name)
+    settings.set_preferences({})
 
 
-def test_every_preference_has_its_place() -> None:
-    assert sorted(_draw().properties) == sorted(root.MCP_BRIDGE_Preferences.__annotations__)
+def test_every_preference_is_a_setting_with_the_same_default(chosen: Any) -> None:
+    known = {field.name for field in fields(settings.Settings)}
+    defaults = settings.Settings()
+    for name in preferences.MCP_BRIDGE_Preferences.__annotations__:
+        assert name in known
+        default = getattr(defaults, name)
+        if default is not None:  # otherwise the setting's own default is to decide by itself
+            value = getattr(chosen, name)
+            expected = set(default) if isinstance(value, set) else pytest.approx(default)
+            assert value == expected, name
 
 
-def test_clients_with_their_use_and_their_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "view", state.View(clients=ENTRIES, connected=("Cursor",)))
-    drawn = _draw()
-    for text in ("last used 2026-11-20", "never used", "revoked 2026-11-21"):
-        assert text in drawn.labels
-    assert [(name, button.client_id) for name, button in drawn.buttons if "client" in name] == [
-        ("mcp_bridge.revoke_client", "a"),
-        ("mcp_bridge.revoke_client", "b"),
-        ("mcp_bridge.forget_client", "c"),
-    ]
+def test_what_was_never_touched_is_not_passed_on(chosen: Any) -> None:
+    assert preferences.chosen(chosen) == {}
+    assert settings.current().confirm is None
 
 
-def test_a_client_can_be_shown_every_tool(monkeypatch: pytest.MonkeyPatch) -> None:
-    every = Entry("d", "Zed", "", "2026-11-01T00:00:00+00:00", every_tool=True)
-    monkeypatch.setattr(state, "view", state.View(clients=(ENTRIES[0], every)))
-    buttons = [button for name, button in _draw().buttons if name == "mcp_bridge.list_every_tool"]
-    assert [(button.client_id, button.every) for button in buttons] == [("a", True), ("d", False)]
+def test_a_number_saved_when_less_was_allowed_counts_as_the_least(chosen: Any) -> None:
+    # Where Blender keeps what the user set; up to 4.5 together with custom properties.
+    stored = chosen.bl_system_properties_get(do_create=True) if bpy.app.version >= (5, 0) else chosen
+    stored["journal_days"] = 3
+    assert preferences.chosen(chosen) == {"journal_days": 30}
 
 
-def test_without_clients_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "view", state.View())
-    assert "No client has a configuration yet" in _draw().labels
+def test_a_change_counts_at_once(chosen: Any) -> None:
+    chosen.port = 9900
+    chosen.confirm = "auto"
+    chosen.execute_enabled = False
+    now = settings.current()
+    assert (now.port, now.confirm, now.execute_enabled) == (9900, "auto", False)
+    assert now.origins["port"] == "preferences"
+    assert state.view.settings == now
 
 
-def test_a_locked_setting_shows_its_value_and_who_locked_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    origins = MappingProxyType({"port": "environment", "dry_run": "policy file"})
-    monkeypatch.setattr(
-        state, "view", state.View(settings=Settings(port=9900, dry_run=True, origins=origins))
-    )
-    drawn = _draw()
-    assert "9900 by the environment" in drawn.text
-    assert "On by the policy file" in drawn.text
-    assert not {"port", "dry_run"} & set(drawn.properties)
+def test_the_environment_goes_first_and_the_panel_knows(chosen: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLENDER_MCP_EXECUTE", "off")
+    chosen.execute_enabled = True
+    assert settings.current().execute_enabled is False
+    assert state.view.origins == {"execute_enabled": "environment"}
+
+
+def test_an_empty_log_file_is_none(chosen: Any) -> None:
+    chosen.log_file = ""
+    assert "log_file" not in preferences.chosen(chosen)
+    chosen.log_file = "/tmp/mcp.log"
+    assert str(settings.current().log_file) == "/tmp/mcp.log"
+
+
+def test_every_value_that_can_be_chosen_is_accepted(chosen: Any) -> None:
+    for name in ("confirm", "level", "log_level", "log_format", "log_handler"):
+        for item in chosen.bl_rna.properties[name].enum_items:
+            setattr(chosen, name, item.identifier)
+            assert getattr(settings.current(), name) == item.identifier
+    for name in ("port", "time_limit_s", "memory_limit_mb", "output_limit_kb", "rate_limit", "journal_days"):
+        for limit in ("hard_min", "hard_max"):
+            setattr(chosen, name, getattr(chosen.bl_rna.properties[name], limit))
+            assert getattr(settings.current(), name) == pytest.approx(getattr(chosen, name))

@@ -8,10 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge import preferences
 from bl_ext.user_default.mcp_bridge.base.settings import Settings
 from bl_ext.user_default.mcp_bridge.operators import state
-from bl_ext.user_default.mcp_bridge.panels import setting
+from bl_ext.user_default.mcp_bridge.panels import preferences, setting
 
 from support.layout import layout
 

@@ -102,7 +102,7 @@ _REHEARSE = """
 import contextlib, threading
 errors = import_module(f'{{name}}.base.errors')
 rehearse = import_module(f'{{name}}.sandbox.rehearsal.rehearse')
-import_module(f'{{name}}.preferences').get().rehearsal_blender = {program!r}
+import_module(f'{{name}}.panels.preferences').get().rehearsal_blender = {program!r}
 prepared = rehearse.prepare()
 def run():
     with contextlib.suppress(errors.ExternalServiceError):
@@ -156,7 +156,7 @@ def test_what_was_copied_connects_and_its_name_appears(panel: Panel) -> None:
 
 def test_it_starts_with_blender_if_so_chosen(panel: Panel) -> None:
     panel.run(
-        "preferences = import_module(f'{name}.preferences')\n"
+        "preferences = import_module(f'{name}.panels.preferences')\n"
         "preferences.get().autostart = True\n"
         "bpy.ops.mcp_bridge.stop()\n"
         "preferences.unregister()\n"
@@ -171,7 +171,7 @@ def test_drawing_takes_less_than_a_millisecond_and_every_state_looks_right(panel
         "gone = dict(client='cursor', form='stdio', blender='4.1', python='/gone/python', shim='/gone/shim')\n"
         "state.store().mint('Cursor', copied=gone)\n"
         "state.store().mint('Zed', copied=dict(client='zed', form='http', blender='4.1', port='9999'))\n"
-        "import_module(f'{name}.preferences').get().confirm = 'auto'\n"
+        "import_module(f'{name}.panels.preferences').get().confirm = 'auto'\n"
         "state.refresh()"
     )
     assert panel.run("result = len(import_module(f'{name}.operators.state').view.notices)") == 2

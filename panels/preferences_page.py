@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The extension's page in Blender's preferences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..operators import asset_view, state
+from . import setting
+
+if TYPE_CHECKING:
+    import bpy
+
+__all__ = ("draw",)
+
+#: Section -> its title, whether it begins closed, and its properties.
+_SECTIONS = (
+    ("server", "Server", False, ("port", "autostart")),
+    (
+        "execution",
+        "Execution",
+        False,
+        (
+            "execute_enabled",
+            "confirm",
+            "rehearse",
+            "level",
+            "dry_run",
+            "time_limit_s",
+            "memory_limit_mb",
+            "output_limit_kb",
+            "rate_limit",
+            "rehearsal_blender",
+            "extension_tools",
+        ),
+    ),
+    ("files", "Files", False, ("file_folders",)),
+    ("assets", "Assets", False, ("asset_services", "ask_above_mb", "cache_quota_mb")),
+    (
+        "records",
+        "Journal and Log",
+        True,
+        (
+            "journal_days",
+            "journal_code",
+            "log_level",
+            "log_format",
+            "log_handler",
+            "log_file",
+            "otlp_endpoint",
+        ),
+    ),
+)
+
+
+def draw(layout: bpy.types.UILayout, preferences: Any) -> None:
+    """Draw every section; what the environment or a policy file decides is shown and cannot be changed."""
+    layout.use_property_split = True
+    layout.use_property_decorate = False
+    for name, title, closed, properties in _SECTIONS:
+        header, body = layout.panel(f"mcp_bridge_{name}", default_closed=closed)
+        header.label(text=title)
+        if body:
+            for prop in properties:
+                setting.draw(body, preferences, prop)
+            if name == "assets":
+                _draw_keys(body, preferences)
+            if name == "records":
+                body.operator("mcp_bridge.verify_journal", icon="CHECKMARK")
+    header, body = layout.panel("mcp_bridge_clients")
+    header.label(text="Clients")
+    if body:
+        _draw_clients(body)
+
+
+def _draw_keys(layout: bpy.types.UILayout, preferences: Any) -> None:
+    for name, service in (("sketchfab_token", "sketchfab"), ("hyper3d_key", "hyper3d"), ("fal_key", "fal")):
+        row = layout.row()
+        setting.draw(row, preferences, name)
+        row.operator("mcp_bridge.test_key", text="Test").service = service
+    if asset_view.view.key_said:
+        layout.label(text=asset_view.view.key_said, icon="INFO", translate=False)
+
+
+def _draw_clients(layout: bpy.types.UILayout) -> None:
+    column = layout.column(align=True)
+    for entry in state.view.clients:
+        row = column.row()
+        row.label(
+            text=entry.name,
+            icon="CHECKMARK" if entry.name in state.view.connected else "BLANK1",
+            translate=False,
+        )
+        if entry.revoked:
+            row.label(text=f"revoked {entry.revoked[:10]}", translate=False)
+            row.operator("mcp_bridge.forget_client", text="", icon="TRASH").client_id = entry.id
+        else:
+            used = f"last used {entry.last_used[:10]}" if entry.last_used else "never used"
+            row.label(text=used, translate=False)
+            listing = row.operator(
+                "mcp_bridge.list_every_tool", text="", icon="LONGDISPLAY", depress=entry.every_tool
+            )
+            listing.client_id, listing.every = entry.id, not entry.every_tool
+            row.operator("mcp_bridge.revoke_client", text="", icon="X").client_id = entry.id
+    if not state.view.clients:
+        column.label(text="No client has a configuration yet")
+    layout.menu("MCP_BRIDGE_MT_connect", icon="LINKED")
+    layout.menu("MCP_BRIDGE_MT_copy_configuration", icon="COPYDOWN")
