@@ -141,7 +141,9 @@ def _refusal_of_late(name: str) -> str:
     """What a script is told that reads a part of numpy which nobody has loaded yet."""
     for loaded in [each for each in sys.modules if f"{each}.".startswith(f"numpy.{name}.")]:
         del sys.modules[loaded]
-    vars(np).pop(name, None)
+    part = vars(np).pop(name, None)
+    if name not in dir(np):  # numpy 1 loads this part with itself
+        setattr(np, name, part)
     try:
         blender(f"import numpy\nresult = numpy.{name}")
     except BridgeError as error:
