@@ -98,6 +98,7 @@ class BlenderHost:
         self.members = members(policy.level)
         self.geometry = Geometry(self, policy.geometry)
         self.stale = Stale(self.refuse)
+        self.keep = self.stale.held.keep
         self.overrides = Overrides()
         self.owned = _BLENDERS
         self.readers, self.writers = self.members.readers, self.members.writers

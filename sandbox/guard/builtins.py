@@ -7,7 +7,6 @@ import functools
 import itertools
 import operator
 import types
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NoReturn
 
@@ -20,6 +19,7 @@ from .methods import encoding as encoding_name
 from .reentry import calls_anything, may_call_scripts
 from .seam import Guard
 from .values import deep_nesting
+from .values.generators import Generators
 
 __all__ = ("Builtins", "StandIn", "kind_of", "stand_in")
 
@@ -62,7 +62,6 @@ _SAME_IN_ALL_RUNS: Final[dict[str, object]] = {
     "EnvironmentError": OSError,
 }
 _RANGE_END: Final = 1 << 62
-_MOST_ITERATORS: Final = 5_000
 _NOTHING: Final = object()
 Function = Callable[..., Any]
 
@@ -114,7 +113,8 @@ class Builtins:
             self.slice: slice,
             **{seal(guard.hashing.function(kind)): kind for kind in (dict, frozenset, set)},
         }
-        self._alive: weakref.WeakSet[Iterator[Any]] = weakref.WeakSet()
+        generators = Generators(guard.meter)
+        self.born, self.lasting = generators.born, generators.lasting
         self._known_kinds: dict[Any, Any] = {}
         self._by_type = {kind: facade for facade, kind in self.facades.items()}
 
@@ -321,16 +321,9 @@ class Builtins:
         """The iterator, with a tick for each item."""
         return self.born(self._ticking(iterator))
 
-    def born(self, made: Iterator[Any]) -> Iterator[Any]:
-        """A generator, counted while it is alive.
-
-        Iterators inside iterators are freed by recursion in C, which overflows the stack from Python 3.12 on when
-        they are many; so only so many may be alive at once.
-        """
-        self._alive.add(made)
-        if len(self._alive) > _MOST_ITERATORS:
-            self._guard.meter.exceed(f"more than {_MOST_ITERATORS:,} iterators at once", limit="sequence")
-        return made
+    def _until(self, function: Function, sentinel: Any) -> Iterator[Any]:
+        keep = self._guard.namespace[hooks.KEEP]
+        return self.ticked(iter(lambda: keep(function()), sentinel))
 
     def _ticking(self, iterator: Iterator[Any]) -> Iterator[Any]:
         namespace, stop = self._guard.namespace, self._guard.meter.stop
@@ -351,7 +344,12 @@ class Builtins:
 
     def map(self, function: Any, *items: Any) -> Iterator[Any]:
         """`map(function, …)`."""
-        return self.ticked(map(function, *map(self._guard.iterated, items)))
+        drawn = [self._guard.iterated(each) for each in items]
+        return self.ticked(
+            map(function, *drawn)
+            if len(drawn) == 1
+            else itertools.starmap(function, zip(*drawn, strict=False))
+        )
 
     def filter(self, function: Any, items: Any) -> Iterator[Any]:
         """`filter(function, items)`."""
@@ -363,9 +361,7 @@ class Builtins:
 
     def iter(self, items: Any, sentinel: Any = _NOTHING) -> Iterator[Any]:
         """`iter(items)`, `iter(function, sentinel)`."""
-        return (
-            iter(self._guard.iterated(items)) if sentinel is _NOTHING else self.ticked(iter(items, sentinel))
-        )
+        return iter(self._guard.iterated(items)) if sentinel is _NOTHING else self._until(items, sentinel)
 
     def sorted(self, items: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
         """`sorted(items, key, reverse)`."""
@@ -379,8 +375,12 @@ class Builtins:
             self._guard.operators.sortable(items)
             items.sort(reverse=reverse)
             return
-        keys = self._keys(items, key)
+        keys, shown = (
+            self._keys(items, key),
+            [*items],
+        )  # while it is sorted, a list looks empty to the collector
         items.sort(key=lambda _item: next(keys), reverse=reverse)
+        shown.clear()
 
     def _keys(self, items: Any, key: Function) -> Iterator[Any]:
         keys = list(map(self.ticking(key), items))

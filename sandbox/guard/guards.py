@@ -134,6 +134,7 @@ class Guard:
             hooks.SHOW: self.text.show,
             hooks.DRAWN: DRAWN_TYPES,
             hooks.ITERATED: self.iterated,
+            hooks.KEEP: self.host.keep if self.host is not None else _same,
             hooks.REPR: self.text.repr,
         }
         table |= {hooks.TYPES.format(kind.__name__): kind for kind in self.builtins.facades.values()}
@@ -142,7 +143,11 @@ class Guard:
             for kind in (bool, complex, dict, float, frozenset, list, set, tuple)
         }
         table |= {hooks.RAW[function.__name__]: function for function in (enumerate, map, reversed, zip)}
-        table |= {hooks.ISINSTANCE: isinstance, hooks.BORN: self.builtins.born}
+        table |= {
+            hooks.ISINSTANCE: isinstance,
+            hooks.BORN: self.builtins.born,
+            hooks.LASTING: self.builtins.lasting,
+        }
         return table | self.operators.table()
 
     # Reading attributes

@@ -91,6 +91,9 @@ class Host(Protocol):
     def iterated(self, value: object) -> object:
         """What a loop over any value draws from: something that survives whatever the loop does to it."""
 
+    def keep(self, value: Any) -> Any:
+        """Return the value, which the script is about to hold where nobody sees it: on the interpreter's stack."""
+
     def delitem(self, value: object, key: object) -> None:
         """`del value[key]`, checked."""
 

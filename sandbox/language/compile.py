@@ -17,9 +17,10 @@ from typing import Any, Final
 from ...base.errors import PolicyError
 from ...base.process import collector
 from . import hooks, names
+from .holding import binds_names
 from .inference import Scopes, is_number
 from .matching import Matching
-from .nodes import LOAD, STORE, Finding, is_small, uncounted, yields
+from .nodes import LOAD, STORE, Finding, children, is_small, uncounted, yields
 from .operations import OPERATORS
 from .prepare import prepare
 
@@ -203,16 +204,20 @@ class _Transformer(Matching):
                     return ast.copy_location(root, node)
         return self.constant(None, node)
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
         """Targets ask their guards by themselves; iterating what is unpacked needs none."""
         match node.targets:
             case [ast.Attribute() as target] if self.may_choose(target, node.value):
                 return self._chosen(node, target)
-        node.value = self.visit(node.value)
+        if (steps := self.one_by_one(node)) is not None:
+            return steps
+        loose = self.is_loose(node.value)
+        node.value, mark = self.visit(node.value), self.runs
         match node.targets:
             case [ast.Name(id=name)] if self.scope.form == "class" and name in names.CLASS_VARIABLES:
                 return node
         node.targets = self.visit_all(node.targets)
+        node.value = self.held_where(loose, node.value, mark)
         return node
 
     def _chosen(self, node: ast.Assign, target: ast.Attribute) -> ast.AST:
@@ -235,7 +240,7 @@ class _Transformer(Matching):
         if isinstance(target, ast.Name):
             self.check_binding(target, target.id)
             return self._augmented_name(node, safe)
-        if safe:
+        if safe and not (isinstance(target.value, ast.Name) and self.is_loose(target.value)):
             node.target = self.item(target) if isinstance(target, ast.Subscript) else self.visit(target)  # type: ignore[assignment]
             node.value = self.visit(node.value)
             return node
@@ -294,8 +299,10 @@ class _Transformer(Matching):
     def visit_For(self, node: ast.For) -> ast.AST:
         """Each turn ticks."""
         node.iter = self.iterated(node.iter)
-        node.target = self.visit(node.target)
+        node.target = self.visit(self.target_first(node.target, node.body))
+        self.leaving += 1
         node.body = [self.tick(node), *self.visit_all(node.body)]
+        self.leaving -= 1
         node.orelse = self.visit_all(node.orelse)
         return node
 
@@ -308,7 +315,11 @@ class _Transformer(Matching):
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
         """`finally` ticks: it also runs when a generator is thrown away, perhaps after the run."""
-        node = self.node_contents_visit(node)
+        self.leaving += bool(node.finalbody)
+        node.body, node.handlers = self.visit_all(node.body), self.visit_all(node.handlers)
+        node.orelse = self.visit_all(node.orelse)
+        self.leaving -= bool(node.finalbody)
+        node.finalbody = self.visit_all(node.finalbody)
         if node.finalbody:
             node.finalbody.insert(0, self.tick(node.finalbody[0]))
         return node
@@ -328,7 +339,28 @@ class _Transformer(Matching):
 
     def visit_With(self, node: ast.With) -> ast.AST:
         """Context managers are values the script holds; targets ask their guards."""
-        return self.node_contents_visit(node)
+        first = node.items[0]
+        if first.optional_vars is not None and not binds_names(first.optional_vars):
+            if rest := node.items[1:]:
+                node.items, node.body = [first], [ast.With(rest, node.body, **_place(node))]
+            first.optional_vars = self.target_first(first.optional_vars, node.body)
+        elif any(
+            each.optional_vars is not None and not binds_names(each.optional_vars) for each in node.items
+        ):
+            node.items, node.body = [first], [ast.With(node.items[1:], node.body, **_place(node))]
+        node.items = self.visit_all(node.items)
+        self.leaving += 1
+        node.body = self.visit_all(node.body)
+        self.leaving -= 1
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        """What is returned lies on the stack while `finally` and `__exit__` run."""
+        loose = self.leaving and self.is_loose(node.value)
+        if node.value is not None:
+            value = self.visit(node.value)
+            node.value = self.hold(value) if loose else value
+        return node
 
     def visit_Global(self, node: ast.Global) -> ast.AST:
         """Checked names."""
@@ -364,15 +396,16 @@ class _Transformer(Matching):
         node.returns = None
         outer, self.scope = self.scope, self.kinds.scope_of[node]
         held, self._no_temporaries = self._no_temporaries, 0
+        leaving, self.leaving, lazy, self.lazy = self.leaving, 0, self.lazy, 0
         documented = ast.get_docstring(node, clean=False) is not None
-        generates = yields(node.body)
+        generates, lasts = yields(node.body), any(map(_ends_with_code, node.body))
         body = self.visit_all(node.body)
         body.insert(1 if documented else 0, self.tick(node))
-        node.body = self._generator(node, body) if generates else body
-        self.scope, self._no_temporaries = outer, held
+        node.body = self._generator(node, body, hooks.LASTING if lasts else hooks.BORN) if generates else body
+        self.scope, self._no_temporaries, self.leaving, self.lazy = outer, held, leaving, lazy
         return node
 
-    def _generator(self, node: ast.FunctionDef, body: list[ast.stmt]) -> list[ast.stmt]:
+    def _generator(self, node: ast.FunctionDef, body: list[ast.stmt], born: str) -> list[ast.stmt]:
         """`def f(x): …yield…` as `def f(x): def <body>(x): …; return <born>(<body>(x))`."""
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         given = node.args
@@ -395,7 +428,7 @@ class _Transformer(Matching):
         if given.kwarg is not None:
             keywords.append(ast.keyword(None, name(given.kwarg), **place))
         made = ast.Call(ast.Name(hooks.BODY, LOAD, **place), passed, keywords, **place)
-        return [*documentation, inner, ast.Return(self.call(hooks.BORN, node, made), **place)]
+        return [*documentation, inner, ast.Return(self.call(born, node, made), **place)]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         """A class made by the guards' hook."""
@@ -476,6 +509,19 @@ class _Transformer(Matching):
     def _bind(self, name: str, value: ast.expr) -> ast.AST:
         place: dict[str, Any] = {"lineno": value.lineno, "col_offset": value.col_offset}
         return ast.Assign([ast.Name(name, STORE, **place)], value, **place)
+
+
+def _place(node: ast.stmt) -> dict[str, Any]:
+    return {"lineno": node.lineno, "col_offset": node.col_offset}
+
+
+def _ends_with_code(node: ast.AST) -> bool:
+    """Whether a generator that is thrown away, standing at a `yield` in here, does something then."""
+    if isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+        return False
+    return (isinstance(node, ast.Try | ast.With) and yields([node])) or any(
+        map(_ends_with_code, children(node))
+    )
 
 
 _TOLD_DATACLASSES: Final = frozenset({"ClassVar", "InitVar", "KW_ONLY"})

@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from . import hooks, names, structs
 from .builtin_methods import CALLING_BUILTINS, HASHING, HASHING_ALL, PLAIN_METHODS
-from .inference import CONTAINERS, MODULE, TEXT, Kind, is_number
+from .holding import binds_names
+from .inference import CONTAINERS, MODULE, TEXT, UNKNOWN, Kind, is_number
 from .nodes import LOAD, are_small, is_small, uncounted, yields
 from .operations import Operations, has_stars, is_made_here
 
@@ -70,6 +71,7 @@ class Expressions(Operations):
         if names.is_dunder(node.attr):
             return self._special(node)
         kind = self.kind(node.value)
+        self.note_running(node)
         node.value = self.visit(node.value)
         if node.attr in HASHING or node.attr in HASHING_ALL:  # not called here: whoever does is looked at
             return self._asked(node.value, node)
@@ -167,8 +169,11 @@ class Expressions(Operations):
         """Guard `value[key]`; if it is set, `key` is no slice, or what it is set to is short."""
         kind = self.kind(node.value)
         plain = kind in CONTAINERS
-        value = self.visit(node.value)
+        loose = self.is_loose(node.value)
+        self.note_running(node)
+        value, mark = self.visit(node.value), self.runs
         key = self.visit(node.slice) if kind in ("list", "tuple", TEXT) else self.keyed(node.slice)
+        value = self.held_where(loose, value, mark)
         node.value, node.slice = value, key
         if not isinstance(node.ctx, ast.Load):
             if not (plain and kind in ("list", "dict")):
@@ -192,9 +197,11 @@ class Expressions(Operations):
 
     def _set_slice(self, node: ast.Subscript, kind: Kind) -> ast.AST:
         """`value[key] = …` where key is a slice, or may be one: a list that takes another grows without a tick."""
-        value = self.visit(node.value)
+        loose = self.is_loose(node.value)
+        value, mark = self.visit(node.value), self.runs
         sliced = isinstance(node.slice, ast.Slice)
         key: ast.expr = self.visit(node.slice)
+        value = self.held_where(loose, value, mark)
         owner, index = (None, None) if sliced else (self.twice(value), self.twice(key))
         if owner is None or index is None:
             node.value = self.call(hooks.WRITE, value, value)
@@ -247,19 +254,36 @@ class Expressions(Operations):
 
     def visit_Set(self, node: ast.Set) -> ast.AST:
         """A set display."""
+        loose, marks = [self.is_loose(part) for part in node.elts], []
         for position, part in enumerate(node.elts):
             if isinstance(part, ast.Starred):
+                self.note_running(part)
                 part.value = self.call(hooks.KEYS, part, self.visit(part.value))
             else:
                 node.elts[position] = self.keyed(part)
+            marks.append(self.runs)
+        node.elts = [self.held_where(*each) for each in zip(loose, node.elts, marks, strict=True)]
         return node
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
         """A dict display."""
-        for position, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
-            if key is not None:
-                node.keys[position] = self.keyed(key)
-            node.values[position] = self.visit(value) if key is not None else self._spread(value)
+        noted: list[tuple[list[Any], int, bool, int]] = []
+        for at, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
+            loose = key is None or self.is_loose(value)
+            if key is None:
+                self.runs += 1
+                node.values[at] = self._spread(value)
+            else:
+                noted.append((node.keys, at, self.is_loose(key), self.runs))
+                node.keys[at] = self.keyed(key)
+                node.values[at] = self.visit(value)
+            noted.append((node.values, at, loose, self.runs))
+        for parts, at, loose, mark in noted:
+            if loose and mark < self.runs:
+                part = parts[at]
+                if node.keys[at] is None:  # what is unpacked may be emptied meanwhile
+                    part = ast.Dict([None], [part], lineno=part.lineno, col_offset=part.col_offset)
+                parts[at] = self.hold(part)
         return node
 
     def _spread(self, node: ast.expr) -> ast.expr:
@@ -268,7 +292,8 @@ class Expressions(Operations):
 
     def visit_Slice(self, node: ast.Slice) -> ast.AST:
         """`a:b:c` between brackets."""
-        return self.node_contents_visit(node)
+        node.lower, node.upper, node.step = self.operands([node.lower, node.upper, node.step])
+        return node
 
     # Calls
 
@@ -281,6 +306,7 @@ class Expressions(Operations):
             place = {"lineno": node.lineno, "col_offset": node.col_offset}
             node.args = [ast.Starred(ast.Tuple(node.args, LOAD, **place), LOAD, **place)]
         function = node.func
+        self.note_running(node)
         if (
             isinstance(function, ast.Name)
             and function.id in _MAKES_HASHED
@@ -289,8 +315,8 @@ class Expressions(Operations):
             made = self._hashed_arguments("update", node)
             place = {"lineno": node.lineno, "col_offset": node.col_offset}
             native = function if made is None else self.name(hooks.TYPES.format(function.id), node)
-            args = self.visit_all(node.args) if made is None else made
-            return ast.Call(native, args, self.visit_all(node.keywords), **place)
+            self._arguments(node, made)
+            return ast.Call(native, node.args, node.keywords, **place)
         if isinstance(function, ast.Name) and (rewritten := self._isinstance(node)):
             return rewritten
         if (
@@ -298,32 +324,54 @@ class Expressions(Operations):
             and isinstance(function, ast.Name)
             and function.id in CALLING_BUILTINS - self.kinds.names
         ):
-            args = [function, *self.visit_all(node.args)]
+            self._arguments(node, None)
             place = {"lineno": node.lineno, "col_offset": node.col_offset}
-            return ast.Call(self.name(hooks.ASK, node), args, self.visit_all(node.keywords), **place)
-        if not isinstance(function, ast.Attribute) or not isinstance(function.ctx, ast.Load):
-            return self.node_contents_visit(node)
-        if names.is_dunder(function.attr) or names.attribute_problem(function.attr):
-            return self.node_contents_visit(node)
+            return ast.Call(self.name(hooks.ASK, node), [function, *node.args], node.keywords, **place)
+        if (
+            not isinstance(function, ast.Attribute)
+            or names.is_dunder(function.attr)
+            or names.attribute_problem(function.attr)
+        ):
+            loose = self.is_loose(function)
+            node.func, mark = self.visit(function), self.runs
+            self._arguments(node, None)
+            node.func = self.held_where(loose, node.func, mark)
+            return node
         kind = self.kind(function.value)
         plain = self._needs_no_guard(kind, function.attr) or (
             kind == "list" and _extends(node, function.attr)
         )
-        function.value = self.visit(function.value)
+        loose = self.is_loose(function.value)
+        function.value, mark = self.visit(function.value), self.runs
         hashing = function.attr in HASHING or function.attr in HASHING_ALL
         made = self._hashed_arguments(function.attr, node) if hashing else None
-        node.args = self.visit_all(node.args) if made is None else made
-        node.keywords = self.visit_all(node.keywords)
+        self._arguments(node, made)
+        runs = mark < self.runs
+        function.value = self.held_where(loose, function.value, mark)
         if hashing and made is None:
             node.func = self._asked(function.value, function)
             return node
         if plain:
+            if runs and kind in structs.READ:  # a function of Blender's, which the collector does not know
+                node.func = self.hold(function)
             return node
         guarded = self._read(function.value, function)
-        if isinstance(guarded, ast.IfExp) and are_small(node.args, node.keywords):
+        if not runs and isinstance(guarded, ast.IfExp) and are_small(node.args, node.keywords):
             return self._both_ways(node, guarded)
-        node.func = guarded
+        node.func = self.hold(guarded) if runs else guarded
         return node
+
+    def _arguments(self, node: ast.Call, made: list[ast.expr] | None) -> None:
+        """Rewrite the arguments of a call; `made` are those of them that were rewritten already."""
+        if made is not None:
+            node.args, node.keywords = made, self.operands(node.keywords)
+            return
+        several = len(node.args) + len(node.keywords) > 1
+        draws = isinstance(node.func, ast.Name) and node.func.id == "next"
+        found = self.operands(
+            [*node.args, *node.keywords], run_by_use=several and (draws or self.has_classes)
+        )
+        node.args, node.keywords = found[: len(node.args)], found[len(node.args) :]
 
     def _hashed_arguments(self, name: str, node: ast.Call) -> list[ast.expr] | None:
         """The arguments of `table.get(key)`, `set.update(items)`, …, looked at where they will be hashed.
@@ -335,8 +383,15 @@ class Expressions(Operations):
         if name in HASHING:
             if node.keywords:
                 return None
-            return [self.keyed(part) for part in node.args[:1]] + self.visit_all(node.args[1:])
-        found = self.visit_all(node.args)
+            loose = [self.is_loose(part) for part in node.args]
+            first, mark = [self.keyed(part) for part in node.args[:1]], self.runs
+            rest = self.operands(node.args[1:])
+            if self.has_classes:  # whose `__hash__` and `__eq__` run while the default lies there
+                return [
+                    self.hold(part) if each else part for each, part in zip(loose, first + rest, strict=True)
+                ]
+            return [self.held_where(loose[0], part, mark) for part in first] + rest
+        found = self.operands(node.args)
         return [self.call(hooks.KEYS, part, part) for part in found]
 
     def _both_ways(self, node: ast.Call, guarded: ast.IfExp) -> ast.expr:
@@ -356,6 +411,7 @@ class Expressions(Operations):
                 and name not in self.kinds.names
                 and not self.answers
                 and not any(isinstance(part, ast.Starred) for part in args)
+                and (name != "map" or len(args) < 3)  # of several values C code holds the first alone
             ):
                 arguments = [self.iterated(part) for part in args]
                 place = {"lineno": node.lineno, "col_offset": node.col_offset}
@@ -393,6 +449,7 @@ class Expressions(Operations):
     def visit_keyword(self, node: ast.keyword) -> ast.AST:
         """`name=value` in a call."""
         if node.arg is None:
+            self.runs += 1
             node.value = self._spread(node.value)
             return node
         return self.node_contents_visit(node)
@@ -417,13 +474,14 @@ class Expressions(Operations):
             self.refuse(node, "syntax", "a lambda may not yield", "write a function")
         self.visit_arguments(node.args)
         outer, self.scope = self.scope, self.kinds.scope_of[node]
+        lazy, self.lazy = self.lazy, 0
         body = self.visit(
             node.body
         )  # in what a comprehension draws from, `:=` is no more allowed than outside
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         deeper = [self.call(hooks.DEEPER, node)] if uncounted(node.args) else []
         node.body = ast.BoolOp(ast.And(), [self.running(node), *deeper, body], **place)
-        self.scope = outer
+        self.scope, self.lazy = outer, lazy
         return node
 
     def visit_arguments(self, node: ast.arguments) -> ast.AST:
@@ -432,13 +490,15 @@ class Expressions(Operations):
             if argument is not None:
                 self.check_binding(argument, argument.arg)
                 argument.annotation = None
-        node.defaults = self.visit_all(node.defaults)
-        node.kw_defaults = [None if default is None else self.visit(default) for default in node.kw_defaults]
+        found = self.operands([*node.defaults, *node.kw_defaults])
+        node.defaults, node.kw_defaults = found[: len(node.defaults)], found[len(node.defaults) :]
         return node
 
     def _visit_comprehension_parts(self, node: Any) -> ast.AST:
         outer, inner = self.scope, self.kinds.scope_of[node]
+        before, draws = self.runs, False
         for position, clause in enumerate(node.generators):
+            draws = draws or self.draws_from_code(clause.iter)
             if clause.is_async:
                 self.not_allowed(clause)
             self.scope = inner if position else outer
@@ -446,13 +506,24 @@ class Expressions(Operations):
             clause.iter = self.iterated(clause.iter)
             self._no_temporaries -= 1
             self.scope = inner
+            if not binds_names(clause.target):
+                self.refuse(clause.target, "syntax", "a comprehension binds names only", "write a for loop")
             clause.target = self.visit(clause.target)
             clause.ifs = [self.running(clause.iter), *self.visit_all(clause.ifs)]
         self.scope = inner
+        loose: list[str] = []
         for part in ("key", "value", "elt"):
             if hasattr(node, part):
+                each = getattr(node, part)
+                if (isinstance(each, ast.Name) and self.kind(each) == UNKNOWN) or self.is_loose(each):
+                    loose.append(part)
                 hashed = part == "key" or isinstance(node, ast.SetComp)
-                setattr(node, part, (self.keyed if hashed else self.visit)(getattr(node, part)))
+                setattr(node, part, (self.keyed if hashed else self.visit)(each))
+        if isinstance(node, ast.DictComp) and (draws or before < self.runs):
+            for part in loose:  # the dict grows on the stack, and the collector does not show it
+                each = getattr(node, part)
+                setattr(node, part, self.call(hooks.KEEP, each, each))
+        self.runs += 1
         self.scope = outer
         return node
 
@@ -460,7 +531,10 @@ class Expressions(Operations):
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
         """Generators are counted while they are alive."""
-        return self.call(hooks.BORN, node, self._visit_comprehension_parts(node))  # type: ignore[arg-type]
+        self.lazy += 1
+        made = self._visit_comprehension_parts(node)
+        self.lazy -= 1
+        return self.call(hooks.BORN, node, made)  # type: ignore[arg-type]
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
         """`name := value`."""

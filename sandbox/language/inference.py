@@ -151,6 +151,8 @@ class Scopes:
         self._cache: dict[ast.expr, Kind] | None = None
         self._noted: set[ast.Name] = set()
         self._walrus: set[str] = set()
+        self.bound_within: set[str] = set()
+        """Names that are bound within an expression: by `:=`."""
         self._collect_body(tree.body, self.module)
         self._hand_over()
         self.names = frozenset(name for scope in self._scopes for name in scope.bound)
@@ -197,6 +199,7 @@ class Scopes:
             case ast.For() | ast.AsyncFor():
                 self._bind_loop(scope, node.target, node.iter)
             case ast.NamedExpr(target=ast.Name() as target):
+                self.bound_within.add(target.id)
                 home = scope
                 while home.form == "comprehension" and home.parent is not None:
                     home = home.parent

@@ -20,8 +20,11 @@ class Matching(Expressions):
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
         """Patterns that read no attributes."""
-        rewritten: ast.AST = self.node_contents_visit(node)
-        return rewritten
+        loose = self.is_loose(node.subject)
+        subject = self.visit(node.subject)
+        node.subject = self.hold(subject) if loose else subject
+        node.cases = self.visit_all(node.cases)
+        return node
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
         """A value pattern (`case Color.RED`) becomes a capture and a condition: Python would read it unguarded."""

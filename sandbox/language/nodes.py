@@ -147,6 +147,8 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
             return value, ast.Name(value.id, LOAD, lineno=value.lineno, col_offset=value.col_offset)
         if isinstance(value, ast.Constant):
             return value, value
+        if isinstance(value, ast.NamedExpr) and value.target.id.startswith("<"):  # one of ours already
+            return value, ast.Name(value.target.id, LOAD, lineno=value.lineno, col_offset=value.col_offset)
         if self.is_without_temporaries():
             return None
         temporary = self.temporary()

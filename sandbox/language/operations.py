@@ -12,8 +12,9 @@ import ast
 from typing import Any, Final
 
 from . import hooks
+from .holding import Holding
 from .inference import FLOAT, TEXT, UNBOUNDED, UNKNOWN, Kind, is_number
-from .nodes import LOAD, Nodes, is_small
+from .nodes import LOAD, is_small
 
 __all__ = ("OPERATORS", "Operations", "has_stars", "is_made_here")
 
@@ -51,7 +52,7 @@ _PARTS: Final = 32
 """Most parts of an f-string that are put together at once."""
 
 
-class Operations(Nodes):
+class Operations(Holding):
     """Rewrites operators, comparisons and the fields of f-strings."""
 
     # Operators
@@ -60,7 +61,8 @@ class Operations(Nodes):
         """Guard the operators that can make huge values out of small ones."""
         safe = self.is_bounded(node.op, node.left, node.right)
         left_kind, right_kind = self.kind(node.left), self.kind(node.right)
-        left, right = self.visit(node.left), self.visit(node.right)
+        self.note_running(node)
+        left, right = self.operands([node.left, node.right])
         node.left, node.right = left, right
         if safe:
             return node
@@ -138,6 +140,7 @@ class Operations(Nodes):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         """`-x`, `+x`, `~x`, `not x`."""
+        self.note_running(node)
         rewritten: ast.AST = self.node_contents_visit(node)
         return rewritten
 
@@ -148,7 +151,8 @@ class Operations(Nodes):
             isinstance(op, ast.Is | ast.IsNot) or self._is_scalar(left) or self._is_scalar(right)
             for op, left, right in zip(node.ops, operands, operands[1:], strict=False)
         )
-        node = self.node_contents_visit(node)
+        self.note_running(node)
+        node.left, *node.comparators = self.operands(operands)
         if cheap or len(node.ops) > 1 or isinstance(node.ops[0], ast.Is | ast.IsNot):
             return node if cheap or len(node.ops) == 1 else self._compare_chain(node)
         return self._compare(node)
@@ -224,9 +228,12 @@ class Operations(Nodes):
         return self._display(node)
 
     def _display(self, node: ast.List | ast.Tuple) -> ast.AST:
+        if not isinstance(node.ctx, ast.Load):
+            node.elts = self.visit_all(node.elts)
+            return node
         starred = has_stars(node.elts)
-        node = self.node_contents_visit(node)
-        if not starred or not isinstance(node.ctx, ast.Load):
+        node.elts = self.operands(node.elts)
+        if not starred:
             return node
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         parts: list[list[ast.expr]] = [[]]
@@ -241,7 +248,8 @@ class Operations(Nodes):
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
         """`{value!r:spec}` of an f-string: bounded widths, bounded text of nested containers."""
-        kind = self.kind(node.value)
+        kind, loose = self.kind(node.value), self.is_loose(node.value)
+        self.note_running(node)
         node.value = self.visit(node.value)
         spec = node.format_spec
         short = spec is None or _is_short_spec(spec)
@@ -252,7 +260,9 @@ class Operations(Nodes):
             node.conversion = -1
             kind = TEXT
         if spec is not None and not short:
-            node.value = self.call(hooks.FORMAT, node, node.value, self.visit(spec))
+            mark, spec = self.runs, self.visit(spec)
+            value = self.held_where(loose, node.value, mark)
+            node.value = self.call(hooks.FORMAT, node, value, spec)
             node.format_spec = None
         elif not is_number(kind) and kind != TEXT and spec is None:
             pair = self.twice(node.value)

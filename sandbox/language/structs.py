@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ("CONTEXT", "DATA", "READ", "RETURNS", "WRITTEN")
+__all__ = ("CONTEXT", "DATA", "READ", "RETURNS", "SHOWN", "WRITTEN")
 
 RETURNS: Final = "returns "
 """Prefix of the kind of a function whose result is known."""
@@ -81,6 +81,8 @@ def _parsed(listed: str) -> dict[str, str]:
 
 READ: Final[dict[object, dict[str, str]]] = {struct: _parsed(listed) for struct, listed in _READ.items()}
 """By struct and member what reading it gives: a struct, `RETURNS` and a struct, or "" for what is not known."""
+SHOWN: Final = frozenset(READ) - {"CollectionObjects", "IDMaterials", "LayerObjects"}
+"""Structs of which Python's garbage collector shows the references, and collections that last as long as Blender."""
 WRITTEN: Final[dict[object, frozenset[str]]] = {
     struct: frozenset(listed.split()) for struct, listed in _WRITTEN.items()
 }

@@ -3,7 +3,9 @@
 
 Python's garbage collector knows most of it: what existed before the run is frozen out of its sight, so that it shows
 only what the script made. It does not track Blender's collections, arrays and functions, nor dicts and tuples of
-nothing but these: they are found in what holds them, in the script's variables, and among what `keep` was given.
+nothing but these: they are found in what holds them, in the script's variables, in those of the guards that called
+it, and among what `keep` was given. What the interpreter's stack holds meanwhile, the transformer puts into variables
+(`language.holding`).
 """
 
 from __future__ import annotations
@@ -65,11 +67,13 @@ class Held:
         found += gc.get_referents(*found)
         found += [*variables.values()][self._given :]
         found += self._kept
-        frame = sys._getframe(1)
+        frame, inside = sys._getframe(1), False
         while frame is not None:
             if frame.f_globals is variables:
+                inside = True  # of what follows, guards that called the script hold what it gave them
                 if frame.f_locals is variables:
                     break  # the module's own, below which nothing is the script's
+            if inside:
                 found += frame.f_locals.values()
             frame = frame.f_back  # type: ignore[assignment]
         held: dict[int, Any] = {}

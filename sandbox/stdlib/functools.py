@@ -12,7 +12,7 @@ from ..guard.facade import Facade, bind, hide, seal
 from ..guard.reentry import calls_anything, may_call_scripts
 from ..guard.seam import Guard
 from ..guard.values.plain import SCALAR_TYPES
-from ..language import names
+from ..language import hooks, names
 
 __all__ = ("functools_members",)
 
@@ -22,7 +22,8 @@ def functools_members(guard: Guard) -> dict[str, object]:
 
     def reduce(function: Any, items: Any, *start: Any) -> Any:
         drawn = guard.builtins.ticked(iter(guard.iterated(items)))
-        return functools.reduce(guard.builtins.ticking(function), drawn, *start)
+        keep, step = guard.namespace[hooks.KEEP], guard.builtins.ticking(function)
+        return functools.reduce(lambda total, item: keep(step(total, item)), map(keep, drawn), *start)
 
     def update_wrapper(wrapper: Any, wrapped: Any, **_options: Any) -> Any:
         own = isinstance(wrapper, types.FunctionType) and wrapper.__globals__ is guard.namespace

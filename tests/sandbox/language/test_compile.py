@@ -52,6 +52,34 @@ SYNTAX = {
         d['k'] += change()
         print(a.n, d)
     """,
+    "several targets, each set in its turn": """
+        class A: pass
+        a, items, table = A(), [0, 1, 2], {}
+        def key(name):
+            print(name, len(items))
+            return name
+        a.x, items[0] = items[1], 7
+        (a.y, [table[key('p')], *a.rest]), z = (1, (2, 3, 4)), 5
+        a.x, items[1] = items[1], a.x
+        b = a.z = table['q'] = [6]
+        for a.i, items[2] in enumerate('ab'): pass
+        from contextlib import nullcontext
+        with nullcontext(1) as a.c, nullcontext(2) as d, nullcontext(3) as table[key('r')]: print(a.c, d)
+        print(a.x, a.y, a.rest, z, a.z is b, a.i, items, table)
+        try: a.x, items[0] = 1, 2, 3
+        except ValueError as error: print(error)
+    """,
+    "displays and calls in which each part runs something": """
+        log = []
+        def f(x):
+            log.append(x)
+            return x
+        def g(*a, **k): return a, k
+        more = {'m': 1}
+        print(g(f(1), *[f(2)], f(3), k=f(4), **more, l=f(5)), {f(6): f(7), **more, f(8): f(9)}, {f(10), f(11)})
+        print(f([12])[f(0):f(1)], {f(i): f(str(i)) for i in range(2)}, g(more.get(f('m'), f(13))), f(14) + f(15))
+        print((lambda a=f(16), *, b=f(17): (a, b))(), f(1) < f(2) < f(3), log)
+    """,
     "augmented assignment in place": """
         class A: pass
         a = A(); a.items = [1]; alias = a.items

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# ruff: noqa: N802, N815 (visit_Name is how ast.NodeVisitor wants it)
+"""The part of the transformer that lets nothing lie on the interpreter's stack alone while more of the script runs.
+
+In `use(o.modifiers, f())` the collection lies on that stack while `f` runs, and nobody can see it there. Should `f`
+remove the object, the reference has to be found and cut off (`lifetime.held`). Python's garbage collector shows most
+values wherever they are; it does not know Blender's collections, arrays and functions, nor dicts of nothing but these.
+So an expression that may give such a value, and after which something of its surroundings runs code, is put into a
+variable that no script can name: `use((<1> := o.modifiers), f())`. Where there can be no such variable, or it would be
+bound again too soon, `<keep>(value)` does the same.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, Final
+
+from . import hooks, structs
+from .inference import CONTAINERS, FLOAT, MODULE, Scopes, is_number
+from .nodes import LOAD, STORE, Nodes
+
+__all__ = ("Holding", "binds_names")
+
+_SHOWN: Final = (
+    *(ast.Constant, ast.JoinedStr, ast.Lambda, ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Tuple),
+    *(ast.GeneratorExp, ast.Starred, ast.Slice),
+)
+"""What gives a value that the collector shows, with all that is in it, or one that refers to nothing."""
+_STILL: Final = (ast.Constant, ast.Name, ast.Lambda, type(None))
+"""What runs nothing."""
+_OPERATIONS: Final = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.Attribute, ast.FormattedValue)
+"""What runs nothing of a script that has no classes, if its operands do not."""
+_STILL_BUILTINS: Final = frozenset(
+    "abs bool chr enumerate float hash id int isinstance len ord range round zip".split()
+)
+"""Builtins that run nothing of a script that has no classes."""
+_DRAWING: Final = frozenset({"fsum", "dist"})
+"""Functions of `math` that draw from iterators."""
+
+
+class Holding(Nodes):
+    """Rewrites expressions that are evaluated one after the other."""
+
+    def __init__(self, kinds: Scopes) -> None:
+        super().__init__(kinds)
+        self.runs = 0
+        """How many of the expressions that were rewritten so far may run code of the script."""
+        self.has_classes = any(scope.form == "class" for scope in kinds.scope_of.values())
+        self.lazy = 0
+        """In how many generator expressions: their variables are those of the function around them, whose other
+        generators may bind them meanwhile."""
+        self.leaving = 0
+        """Around how many statements end when a function is left, and may run code then."""
+
+    def operands(self, nodes: Sequence[Any], *, run_by_use: bool = False) -> list[Any]:
+        """Rewrite what is evaluated in this order and used together; a keyword stands for its value.
+
+        `run_by_use`: what uses them may run code of the script while C code alone holds them.
+        """
+        last = len(nodes) - (not run_by_use)
+        while 0 < last < len(nodes) and isinstance(_value(nodes[last]), _STILL):
+            last -= 1
+        loose = [_is_unpacked(node) or self.is_loose(_value(node)) for node in nodes[: max(last, 0)]]
+        found, marks = [], []
+        for node in nodes:
+            found.append(node if node is None else self.visit(node))
+            marks.append(self.runs)
+        for at, each in enumerate(loose):
+            if each and (run_by_use or marks[at] < self.runs):
+                found[at] = self._held(found[at])
+        return found
+
+    def _held(self, node: Any) -> Any:
+        if not isinstance(node, ast.keyword):
+            return self.hold(node)
+        if _is_unpacked(node):  # what is unpacked here may be emptied before the call
+            place: dict[str, Any] = {"lineno": node.value.lineno, "col_offset": node.value.col_offset}
+            node.value = ast.Dict([None], [node.value], **place)
+        node.value = self.hold(node.value)
+        return node
+
+    def hold(self, value: ast.expr) -> ast.expr:
+        """The rewritten `value`, found by whoever looks for what the script holds."""
+        if self.lazy or self.is_without_temporaries():
+            return self.call(hooks.KEEP, value, value)
+        place: dict[str, Any] = {"lineno": value.lineno, "col_offset": value.col_offset}
+        return ast.NamedExpr(ast.Name(self.temporary(), STORE, **place), value, **place)
+
+    def held_where(self, loose: bool, value: ast.expr, mark: int) -> ast.expr:
+        """`hold(value)` if it is `loose` and something ran since `runs` was `mark`."""
+        return self.hold(value) if loose and mark < self.runs else value
+
+    def is_loose(self, node: ast.expr | None) -> bool:
+        """Whether an expression (not rewritten yet) may give what nothing but the stack refers to or shows."""
+        if node is None or isinstance(node, _SHOWN):
+            return False
+        if isinstance(node, ast.Name) and self._lasts(node.id):
+            return False
+        if not self.has_classes and isinstance(node, ast.Compare | ast.UnaryOp):
+            return False
+        kind = self.kind(node)
+        if is_number(kind) or kind in structs.SHOWN:
+            return False
+        return kind == "dict" or not (kind in CONTAINERS or str(kind).startswith(MODULE))
+
+    def _lasts(self, name: str) -> bool:
+        """Whether nothing that runs within an expression can bind this variable anew."""
+        owner = self.scope.owner(name)
+        here = owner is None or owner is self.scope or owner.form == "module"
+        return here and name not in self.kinds.rebound and name not in self.kinds.bound_within
+
+    def visit_Starred(self, node: ast.Starred) -> ast.AST:
+        """`*values`."""
+        if isinstance(node.ctx, ast.Load):
+            self.note_running(node)
+        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+
+    def visit_BoolOp(self, node: ast.BoolOp | ast.IfExp) -> ast.AST:
+        """`a and b`, `a if b else c`."""
+        self.note_running(node)
+        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+
+    visit_IfExp = visit_BoolOp
+
+    def note_running(self, node: ast.expr) -> None:
+        """`node` is about to be rewritten: count it if it may run code of the script."""
+        self.runs += self._may_run(node)
+
+    def _may_run(self, node: ast.expr) -> bool:
+        if self.has_classes:
+            return True
+        match node:
+            case ast.Call(func=ast.Name(id=name)):
+                return name not in _STILL_BUILTINS - self.kinds.names
+            case ast.Call(func=ast.Attribute(attr=name)):
+                return name in _DRAWING or self.kind(node) != FLOAT
+            case ast.Compare():
+                others = [right for op, right in zip(node.ops, node.comparators, strict=True) if _is_in(op)]
+                return any(self.kind(right) not in CONTAINERS for right in others)
+            case ast.Starred() | ast.Subscript():
+                return self.kind(node.value) not in CONTAINERS
+        return not isinstance(node, _OPERATIONS)
+
+    def draws_from_code(self, node: ast.expr) -> bool:
+        """Whether drawing from the value of an expression may run code of the script."""
+        if self.has_classes:
+            return True
+        match node:
+            case ast.Attribute():
+                return False
+            case ast.Call(func=ast.Attribute(attr="items" | "keys" | "values")):
+                return False
+            case ast.Call(func=ast.Name(id="range" | "sorted" | "list" as name)):
+                return name in self.kinds.names
+            case ast.Call(func=ast.Name(id="enumerate" | "zip" as name), args=args):
+                return name in self.kinds.names or any(self.draws_from_code(each) for each in args)
+        return self.kind(node) not in CONTAINERS and not isinstance(node, ast.Subscript)
+
+    # Targets
+
+    def one_by_one(self, node: ast.Assign) -> list[ast.stmt] | None:
+        """`o.x, y = value` as `<1>, <2> = value; o.x = <1>; y = <2>`, `a = o.x = value` likewise.
+
+        Setting one may run code while the others lie on the stack. None where nothing but names is set, or one thing.
+        """
+        several = len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple | ast.List | ast.Starred)
+        if not several or all(binds_names(target) for target in node.targets):
+            return None
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        if self.scope.form == "class":
+            self.refuse(
+                node,
+                "syntax",
+                "a class body sets several things at once by names only",
+                "write one line for each",
+            )
+            return []
+        value = self.visit(node.value)
+        steps: list[ast.stmt] = []
+        if len(node.targets) > 1:
+            first = self.temporary()
+            steps.append(ast.Assign([ast.Name(first, STORE, **place)], value, **place))
+            value = ast.Name(first, LOAD, **place)
+        for target in node.targets:
+            later: list[tuple[ast.expr, str]] = []
+            steps.append(ast.Assign([self._taken(target, later)], value, **place))
+            steps += self.visit_all(
+                [ast.Assign([part], ast.Name(name, LOAD, **place), **place) for part, name in later]
+            )
+        return steps
+
+    def _taken(self, target: ast.expr, later: list[tuple[ast.expr, str]]) -> ast.expr:
+        """The target with variables of ours in the place of what is no tuple, and what these stand for."""
+        if isinstance(target, ast.Tuple | ast.List):
+            target.elts = [self._taken(part, later) for part in target.elts]
+            return target
+        if isinstance(target, ast.Starred):
+            target.value = self._taken(target.value, later)
+            return target
+        name = self.temporary()
+        later.append((target, name))
+        return ast.Name(name, STORE, lineno=target.lineno, col_offset=target.col_offset)
+
+    def target_first(self, target: ast.expr, body: list[ast.stmt]) -> ast.expr:
+        """What a loop or `with` binds: if that is no name, a variable of ours, from which `body` sets it first."""
+        if binds_names(target):
+            return target
+        if self.scope.form == "class":
+            self.refuse(
+                target, "syntax", "a class body binds names only", "bind a name, and set the rest from it"
+            )
+            return target
+        place: dict[str, Any] = {"lineno": target.lineno, "col_offset": target.col_offset}
+        name = self.temporary()
+        body.insert(0, ast.Assign([target], ast.Name(name, LOAD, **place), **place))
+        return ast.Name(name, STORE, **place)
+
+
+def _is_in(op: ast.cmpop) -> bool:
+    return isinstance(op, ast.In | ast.NotIn)
+
+
+def _value(node: ast.expr | ast.keyword | None) -> ast.expr | None:
+    return node.value if isinstance(node, ast.keyword) else node
+
+
+def _is_unpacked(node: ast.expr | ast.keyword | None) -> bool:
+    """`**values`."""
+    return isinstance(node, ast.keyword) and node.arg is None
+
+
+def binds_names(target: ast.expr) -> bool:
+    """Whether this binds names alone."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return all(binds_names(part) for part in target.elts)
+    if isinstance(target, ast.Starred):
+        return binds_names(target.value)
+    return isinstance(target, ast.Name)
