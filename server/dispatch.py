@@ -16,18 +16,19 @@ from ..base import main_thread
 from ..base.errors import Cancelled, InvalidParamsError
 from ..base.similar_names import did_you_mean
 from ..base.telemetry import tracing
+from . import handlers
 from .protocol import tasks
 from .protocol.actions import Action, Answered, Send, Start, Stop
 from .protocol.context import Call, Era, InputRequired, Principal, RequestContext
 from .protocol.messages import content
 from .protocol.messages.errors import INTERNAL_ERROR, SERVER_BUSY, MissingCapability, RpcError
 from .protocol.messages.revisions import TASKS_EXTENSION
-from .protocol.methods import call_tool, tool_result
 from .protocol.peer import Peer
 
 if TYPE_CHECKING:
     from ..base.jobs import Job, JobHandle
     from .protocol.core import Core
+    from .protocol.features import Tool
     from .protocol.messages.content import Json, ToolResult
 
 #: How long a client that was told of further tools has to ask for its list, before it is answered: several act at once
@@ -240,7 +241,9 @@ class Connection:
         call = start.call
         link = Link(self, call)
         try:
-            result = await start.run(RequestContext(call, link))
+            result = await handlers.perform(
+                self.dispatcher.core, RequestContext(call, link), call, start.work
+            )
             if result.get("isError"):
                 _failed(span, str((result.get("structuredContent") or {}).get("error", "tool_error")))
         except InputRequired as needed:
@@ -267,7 +270,7 @@ class Connection:
     def _cancelled(self, call: Call) -> list[Action]:
         """The client still waits when something else cancelled the work, such as `cancel_job`."""
         if call.method == "tools/call":
-            return self.peer.finish(call, tool_result(content.failed(Cancelled())))
+            return self.peer.finish(call, content.tool_result(content.failed(Cancelled())))
         return self.peer.fail(call, RpcError(INTERNAL_ERROR, "Cancelled"))
 
 
@@ -357,7 +360,7 @@ class Link:
         else:
             message = f"{title}: still at work. Ask get_job for it."
             answer = {"status": "pending", "job_id": job.id, "message": message, **pending}
-            result = tool_result(content.ToolResult(structured=answer))
+            result = content.tool_result(content.ToolResult(structured=answer))
             timer = self._dispatcher.loop.call_later(wait_seconds, self._give_up_waiting, result)
             task.add_done_callback(lambda _: timer.cancel())
         return job
@@ -400,12 +403,20 @@ class Link:
 
     async def use_tool(self, context: RequestContext, name: str, arguments: Json) -> ToolResult:
         """Call another tool in the place of the one that the client called."""
-        core = self._dispatcher.core
-        tool = core.features.tools.get(name)
-        if tool is None:
-            near = did_you_mean(name, core.features.tools)
+        core, tool = self._dispatcher.core, self._tool(name)
+        return await handlers.call_tool(core, context, self._call, tool, arguments)
+
+    def use_now(self, context: RequestContext, name: str, arguments: Json) -> ToolResult:
+        """Call another tool at once. Blender's main thread."""
+        core, tool = self._dispatcher.core, self._tool(name)
+        return handlers.call_now(core, context, self._call, tool, arguments)
+
+    def _tool(self, name: str) -> Tool:
+        tools = self._dispatcher.core.features.tools
+        if name not in tools:
+            near = did_you_mean(name, tools)
             raise InvalidParamsError(f"Unknown tool: {name}.{near} find_tools finds tools by what they do.")
-        return await call_tool(core, tool, context, self._call, arguments)
+        return tools[name]
 
 
 def _setter(future: asyncio.Future[Json]) -> Callable[[Json], None]:

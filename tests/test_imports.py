@@ -76,7 +76,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ): "an estimate asks for those of other objects",
     ("sandbox.lifetime.stale", "sandbox.language.hooks"): "it takes back what the script reads natively",
     ("server.bridge", "server.tools"): "tools ask the bridge which of them are served",
-    ("server.tools.batch", "server.tools"): "a batch runs any other tool",
     ("server.tools.finding", "server.tools"): "a search goes through all tools",
 }
 """Imports that break a rule, and why they still do. May only become fewer."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .context import Call
 from .messages.content import Json
 from .messages.errors import RpcError
-from .methods import Run
+from .work import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,10 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Run the handler of `call`, then tell `finish`, `fail` or `require_input`."""
+    """Do the work of `call`, then tell `finish`, `fail` or `require_input`."""
 
     call: Call
-    run: Run
+    work: Work
 
 
 @dataclass(frozen=True, slots=True)

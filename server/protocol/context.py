@@ -105,6 +105,7 @@ class Link(Protocol):
     async def release_stream(self) -> None: ...
     async def list_tools(self, names: Iterable[str]) -> None: ...
     async def use_tool(self, context: RequestContext, name: str, arguments: Json) -> ToolResult: ...
+    def use_now(self, context: RequestContext, name: str, arguments: Json) -> ToolResult: ...
 
 
 class RequestContext:
@@ -257,6 +258,10 @@ class RequestContext:
     async def use_tool(self, name: str, arguments: Json) -> ToolResult:
         """Call another tool, as if the client had: checked, asked about and recorded as that. Raises BridgeError."""
         return await self._link.use_tool(self, name, arguments)
+
+    def use_now(self, name: str, arguments: Json) -> ToolResult:
+        """As `use_tool`, at once, on Blender's main thread: for a tool that is done in one visit there (`Tool.now`)."""
+        return self._link.use_now(self, name, arguments)
 
     def _require(self, request: Json) -> None:
         """Refuse to ask for what the client did not declare."""

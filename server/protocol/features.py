@@ -64,6 +64,9 @@ class Tool:
     other_names: Mapping[str, str] = field(default_factory=dict)
     #: Whether it is a way to run a script: the journal has each call that was refused.
     runs_scripts: bool = False
+    #: What it does, where that is one visit to Blender's main thread, on which this is called; None for what asks the
+    #: user, takes a rate limit, leaves that thread or outlasts a call.
+    now: Callable[[RequestContext, dict[str, Any]], ToolResult] | None = None
 
     def __post_init__(self) -> None:
         if not _TOOL_NAME.fullmatch(self.name):

@@ -1,43 +1,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The requests that are the same whoever sends them and over which connection: lists, calls, reads, tasks.
 
-A method gives its result at once, or a coroutine function for the dispatcher to run. It raises RpcError for
-parameters that don't fit.
+A method gives its result at once, or the work that a handler has to do for it. It raises RpcError for parameters that
+don't fit.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ...base.errors import BridgeError, HandlerError, InvalidParamsError
+from ...base.errors import BridgeError
 from ...base.jobs import Job
 from . import asking, listing, tasks
-from .context import Call, Era, RequestContext
+from .context import Call, Era
 from .core import STATELESS_CAPABILITIES, Core
-from .features import Completer, Tool
-from .messages import content, wire
-from .messages.content import Json, ToolResult
-from .messages.errors import (
-    INVALID_PARAMS,
-    RESOURCE_NOT_FOUND,
-    MissingCapability,
-    RpcError,
-    as_bridge_error,
-    invalid_params,
-)
+from .features import Completer
+from .messages.content import Json
+from .messages.errors import invalid_params, resource_not_found
 from .messages.pagination import page
 from .messages.revisions import STATELESS
-from .messages.validation import from_texts, without_nulls
+from .work import CallTool, Complete, GetPrompt, ReadResource, Work
 
-Run = Callable[[RequestContext], Awaitable[Json]]
-Method = Callable[[Core, Call], Json | Run]
-
-#: Completion values in one answer, as the schema allows.
-MAX_COMPLETIONS = 100
-
-_log = logging.getLogger(__name__)
+Method = Callable[[Core, Call], Json | Work]
 
 
 def discover(core: Core, _call: Call) -> Json:
@@ -70,52 +55,29 @@ def prompts_list(core: Core, call: Call) -> Json:
     return _listed(call, "prompts", "prompts", core.features.prompts.values(), listing.prompt)
 
 
-def tools_call(core: Core, call: Call) -> Run:
+def tools_call(core: Core, call: Call) -> CallTool:
     """tools/call"""
     name = _string(call.params, "name")
     tool = core.features.tools.get(name)
     if tool is None:
         raise invalid_params(f"Unknown tool: {name}")
-    arguments = _object(call.params, "arguments")
-
-    async def run(ctx: RequestContext) -> Json:
-        try:
-            result = await call_tool(core, tool, ctx, call, arguments)
-        except BridgeError as error:
-            result = content.failed(error)
-        return tool_result(result)
-
-    return run
+    return CallTool(tool, _object(call.params, "arguments"))
 
 
-async def call_tool(core: Core, tool: Tool, ctx: RequestContext, call: Call, arguments: Json) -> ToolResult:
-    """Check the arguments and call a tool. Whatever fails is a BridgeError, which `core.refused` was told of."""
-    named = without_nulls(tool.input_schema, _by_listed_names(tool, arguments))
-    named = from_texts(tool.input_schema, named)
-    problem = core.check(tool)(named)
-    try:
-        if problem:
-            raise InvalidParamsError(f"Invalid arguments for {tool.name}: {problem}")
-        return await _perform(tool, ctx, call, named)
-    except BridgeError as error:
-        core.refused(tool, call.client, named, error)
-        raise
-
-
-def resources_read(core: Core, call: Call) -> Json | Run:
+def resources_read(core: Core, call: Call) -> ReadResource:
     """resources/read"""
     uri = _string(call.params, "uri")
     resource = core.features.resources.get(uri)
     if resource:
-        return _reading(call, uri, lambda ctx: resource.read(ctx, uri))
+        return ReadResource(uri, lambda ctx: resource.read(ctx, uri))
     matched = core.features.match(uri)
     if matched is None:
-        raise resource_not_found(call, uri)
+        raise resource_not_found(uri, stateless=call.era is Era.STATELESS)
     template, variables = matched
-    return _reading(call, uri, lambda ctx: template.read(ctx, uri, variables))
+    return ReadResource(uri, lambda ctx: template.read(ctx, uri, variables))
 
 
-def prompts_get(core: Core, call: Call) -> Json | Run:
+def prompts_get(core: Core, call: Call) -> GetPrompt:
     """prompts/get"""
     name = _string(call.params, "name")
     prompt = core.features.prompts.get(name)
@@ -128,29 +90,16 @@ def prompts_get(core: Core, call: Call) -> Json | Run:
     for key, value in arguments.items():
         if not isinstance(value, str):
             raise invalid_params(f"arguments.{key}: must be a string")
-
-    async def run(ctx: RequestContext) -> Json:
-        result: Json = {"messages": await prompt.get(ctx, arguments)}
-        if prompt.description:
-            result["description"] = prompt.description
-        return result
-
-    return run
+    return GetPrompt(prompt, arguments)
 
 
-def complete(core: Core, call: Call) -> Json | Run:
+def complete(core: Core, call: Call) -> Complete:
     """completion/complete"""
     argument = _object(call.params, "argument")
     name, value = _string(argument, "name", "argument."), _string(argument, "value", "argument.")
     completer = _completer(core, _object(call.params, "ref"), name)
     context = _object(_object(call.params, "context"), "arguments", "context.")
-
-    async def run(ctx: RequestContext) -> Json:
-        values = list(await completer(ctx, value, context)) if completer else []
-        shown = values[:MAX_COMPLETIONS]
-        return {"completion": {"values": shown, "total": len(values), "hasMore": len(values) > len(shown)}}
-
-    return run
+    return Complete(completer, value, context)
 
 
 def tasks_get(core: Core, call: Call) -> Json:
@@ -207,58 +156,6 @@ TTL_MS: Mapping[str, int] = {
     "resources/templates/list": 60_000,
     "resources/read": 0,
 }
-
-
-def tool_result(result: ToolResult) -> Json:
-    """A `CallToolResult`."""
-    blocks = result.content
-    found: Json = {"content": blocks, "isError": result.is_error}
-    if result.structured is not None:
-        found["structuredContent"] = result.structured
-        if not blocks:
-            found["content"] = [content.text(wire.encode(result.structured))]
-    if result.meta:
-        found["_meta"] = dict(result.meta)
-    return found
-
-
-def resource_not_found(call: Call, uri: str) -> RpcError:
-    """The code changed with 2026-07-28."""
-    code = INVALID_PARAMS if call.era is Era.STATELESS else RESOURCE_NOT_FOUND
-    return RpcError(code, f"Resource not found: {uri}", {"uri": uri})
-
-
-def _by_listed_names(tool: Tool, arguments: Json) -> Json:
-    """The arguments by the names that the schema has. What came by both its names is left for the check to refuse."""
-    listed = {name: tool.other_names.get(name, name) for name in arguments}
-    return {name if listed[name] in arguments else listed[name]: value for name, value in arguments.items()}
-
-
-async def _perform(tool: Tool, ctx: RequestContext, call: Call, arguments: Json) -> ToolResult:
-    """Run a tool; whatever fails is a BridgeError, because the assistant can only act on what it reads."""
-    try:
-        return await tool.handler(ctx, arguments)
-    except MissingCapability as error:
-        if call.era is Era.STATELESS:
-            raise
-        raise as_bridge_error(error) from error
-    except (RpcError, BridgeError):
-        raise
-    except Exception as error:
-        _log.exception("tool %s failed", tool.name)
-        raise HandlerError(tool.name, error) from error
-
-
-def _reading(call: Call, uri: str, read: Callable[[RequestContext], Awaitable[list[Json]]]) -> Run:
-    """A reader says by LookupError that the thing isn't there (any more)."""
-
-    async def run(ctx: RequestContext) -> Json:
-        try:
-            return {"contents": await read(ctx)}
-        except LookupError as error:
-            raise resource_not_found(call, uri) from error
-
-    return run
 
 
 def _listed(call: Call, kind: str, member: str, items: Iterable[Any], shape: Callable[[Any], Json]) -> Json:

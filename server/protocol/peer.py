@@ -26,6 +26,7 @@ from .messages.errors import (
     RpcError,
     invalid_params,
     method_not_found,
+    resource_not_found,
     unsupported_version,
 )
 from .messages.request_state import Rounds, digest
@@ -41,6 +42,7 @@ from .messages.revisions import (
     negotiate,
 )
 from .subscriptions import Filter, Listen
+from .work import Work
 
 #: Requests whose stateless answer may be `input_required`.
 _ASKING = frozenset({"tools/call", "prompts/get", "resources/read"})
@@ -188,7 +190,7 @@ class Peer:
             return self.session is None
         return method in methods.STATELESS_METHODS or method == "subscriptions/listen"
 
-    def _perform(self, call: Call) -> Json | methods.Run | list[Action]:
+    def _perform(self, call: Call) -> Json | Work | list[Action]:
         if call.era is Era.STATELESS:
             if call.method == "subscriptions/listen":
                 return self._listen(call)
@@ -224,12 +226,12 @@ class Peer:
 
     def _receive_plain(self, message: Json) -> list[Action]:
         try:
-            call, run = plain.read(self.core, self.client, message)
+            call, work = plain.read(self.core, self.client, message)
             if len(self._plain) >= MAX_PLAIN:
                 raise RpcError(SERVER_BUSY, f"Busy: {MAX_PLAIN} commands are waiting")
         except RpcError as error:
             return [Send(plain.failure(error), final=True)]
-        self._plain.append(Start(call, run))
+        self._plain.append(Start(call, work))
         return [self._plain[0]] if len(self._plain) == 1 else []
 
     # The handshake era's own requests
@@ -267,7 +269,7 @@ class Peer:
         uri = _uri(call)
         features = self.core.features
         if uri not in features.resources and features.match(uri) is None:
-            raise methods.resource_not_found(call, uri)
+            raise resource_not_found(uri, stateless=call.era is Era.STATELESS)
         assert self.session
         if len(self.session.subscribed) >= MAX_SUBSCRIPTIONS:
             raise RpcError(SERVER_BUSY, f"At most {MAX_SUBSCRIPTIONS} subscriptions")

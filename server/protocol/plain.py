@@ -15,13 +15,14 @@ from .context import Call, Era, Principal
 from .core import Core
 from .messages.content import Json
 from .messages.errors import RpcError, as_bridge_error, invalid_params
-from .methods import Run, tools_call
+from .methods import tools_call
+from .work import CallTool
 
 #: Other names of tools.
 ALIASES: Mapping[str, str] = {"execute_code": "execute_blender_code"}
 
 
-def read(core: Core, client: Principal, message: Json) -> tuple[Call, Run]:
+def read(core: Core, client: Principal, message: Json) -> tuple[Call, CallTool]:
     """A call of the tool that the command names. Raises RpcError."""
     name, params = message["type"], message.get("params")
     if not isinstance(name, str):

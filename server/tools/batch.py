@@ -7,26 +7,23 @@ thread or outlasts a call is an `async` function, so no batch is a way round any
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from ...base import settings
-from ...base.errors import BridgeError, Cancelled, HandlerError, InvalidParamsError, LimitExceeded
+from ...base.errors import BridgeError, Cancelled, InvalidParamsError, LimitExceeded
 from ...base.similar_names import did_you_mean
 from ...sandbox.run import undo
 from .. import attempts
 from ..protocol.context import RequestContext
+from ..protocol.features import Tool
 from ..protocol.messages.content import ToolResult, failed, text
-from ..protocol.messages.validation import Check, compile_check, without_nulls
 from ..protocol.messages.wire import encode
 from .finding import served
-from .registry import result_of, tidy, tool, whole_numbers
-from .schema import Bounds, Shown, input_schema
+from .registry import tool
+from .schema import Bounds, Shown
 
 __all__ = ("batch",)
 
@@ -55,17 +52,6 @@ class BatchResult(TypedDict):
     rolled_back: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A tool that can be part of a batch."""
-
-    function: Callable[..., Any]
-    schema: Mapping[str, Any]
-    check: Check
-    integers: frozenset[str]
-    changes: bool
-
-
 class _Stopped(Exception):
     """A call has failed, and the batch was to stop there."""
 
@@ -84,8 +70,10 @@ def batch(
     stop_on_error: stop at the first call that fails and take back what those before it changed; false goes on.
     title: a few words for the undo history.
     """
-    parts = _parts()
-    changes = any(parts[call["tool"]].changes for call in calls if call["tool"] in parts)
+    parts = {one.name: one for one in served() if one.now and one.name != batch.__name__}
+    changes = any(
+        "readOnlyHint" not in parts[call["tool"]].annotations for call in calls if call["tool"] in parts
+    )
     step = undo.one_step(title or f"{len(calls)} Calls") if changes else contextlib.nullcontext()
     done: list[tuple[str, ToolResult]] = []
     try:
@@ -99,7 +87,7 @@ def batch(
 def _perform(
     context: RequestContext,
     calls: list[BatchCall],
-    parts: Mapping[str, _Part],
+    parts: Mapping[str, Tool],
     done: list[tuple[str, ToolResult]],
     *,
     stop_on_error: bool,
@@ -122,32 +110,19 @@ def _perform(
 
 
 def _outcome(
-    context: RequestContext, name: str, arguments: dict[str, Any], parts: Mapping[str, _Part]
+    context: RequestContext, name: str, arguments: dict[str, Any], parts: Mapping[str, Tool]
 ) -> ToolResult:
     """What a call gave; its failure is a result like any other."""
     try:
-        return _call(context, name, arguments, parts)
+        if name not in parts:
+            raise _no_part(context, name, arguments, parts)
+        return context.use_now(name, arguments)
     except BridgeError as error:
         return failed(error)
-    except Exception as error:
-        return failed(HandlerError(name, error))
-
-
-def _call(
-    context: RequestContext, name: str, arguments: dict[str, Any], parts: Mapping[str, _Part]
-) -> ToolResult:
-    part = parts.get(name)
-    if part is None:
-        raise _no_part(context, name, arguments, parts)
-    given = without_nulls(dict(part.schema), arguments)
-    problem = part.check(given)
-    if problem:
-        raise InvalidParamsError(f"Invalid arguments for {name}: {problem}")
-    return result_of(part.function(context, **tidy(given, part.integers)))
 
 
 def _no_part(
-    context: RequestContext, name: str, arguments: dict[str, Any], parts: Mapping[str, _Part]
+    context: RequestContext, name: str, arguments: dict[str, Any], parts: Mapping[str, Tool]
 ) -> InvalidParamsError:
     found = next((one for one in served() if one.name == name), None)
     if found is None:
@@ -157,23 +132,6 @@ def _no_part(
     )
     attempts.refused(found, context.client, arguments, error)
     return error
-
-
-@cache
-def _parts() -> Mapping[str, _Part]:
-    from . import CORE, FURTHER  # which have this one too
-
-    return {
-        function.__name__: _part(function)
-        for function in (*CORE, *FURTHER)
-        if function is not batch and not asyncio.iscoroutinefunction(function)
-    }
-
-
-def _part(function: Callable[..., Any]) -> _Part:
-    schema = input_schema(function)
-    changes = "readOnlyHint" not in function.__tool__["annotations"]  # type: ignore[attr-defined]
-    return _Part(function, schema, compile_check(schema), whole_numbers(function), changes)
 
 
 def _told(done: list[tuple[str, ToolResult]], *, rolled_back: bool, is_error: bool) -> ToolResult:

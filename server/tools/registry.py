@@ -3,7 +3,7 @@
 
 A plain function runs on Blender's main thread, an `async` one on the server's event loop. The first parameter is
 the call's context. A dict that comes back is the structured result; an error that it raises becomes a result that the
-assistant reads (`mcp.methods`).
+assistant reads (`server.handlers`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from .schema import describe, input_schema, of_type
 __all__ = ("hints", "make", "result_of", "tidy", "tool", "whole_numbers")
 
 Function = Callable[..., Any]
-Call = Callable[[RequestContext, dict[str, Any]], Awaitable[Any]]
+Handler = Callable[[RequestContext, dict[str, Any]], Awaitable[ToolResult]]
+Now = Callable[[RequestContext, dict[str, Any]], ToolResult]
 
 
 def tool(
@@ -82,6 +83,7 @@ def make(function: Function, *, listed: bool = True) -> Tool:
     disturbs, seldom = facts.pop("disturbs"), facts.pop("seldom")
     output = facts.pop("output") or get_type_hints(function).get("return")
     changes = "readOnlyHint" not in facts["annotations"]
+    handler, now = _handler(function, changes, disturbs)
     return Tool(
         name=function.__name__,
         description=describe(function)[0],
@@ -89,34 +91,39 @@ def make(function: Function, *, listed: bool = True) -> Tool:
         listed_schema=input_schema(function, shown=True, but=seldom),
         further=seldom,
         output_schema=None if output in (None, ToolResult) else of_type(output),
-        handler=_handler(_caller(function, changes, disturbs), whole_numbers(function)),
+        handler=handler,
+        now=now,
         listed=listed,
         runs_scripts=getattr(function, "__runs_scripts__", False),
         **facts,
     )
 
 
-def _caller(function: Function, changes: bool, disturbs: Callable[[Mapping[str, Any]], bool] | None) -> Call:
+def _handler(
+    function: Function, changes: bool, disturbs: Callable[[Mapping[str, Any]], bool] | None
+) -> tuple[Handler, Now | None]:
+    """What the tool does, and for a plain function how it is done at once, on Blender's main thread."""
+    integers = whole_numbers(function)
     if inspect.iscoroutinefunction(function):
-        return lambda context, arguments: function(context, **arguments)
 
-    def call(context: RequestContext, arguments: dict[str, Any]) -> Awaitable[Any]:
+        async def handle(context: RequestContext, arguments: dict[str, Any]) -> ToolResult:
+            return result_of(await function(context, **tidy(arguments, integers)))
+
+        return handle, None
+
+    def now(context: RequestContext, arguments: dict[str, Any]) -> ToolResult:
+        return result_of(function(context, **tidy(arguments, integers)))
+
+    async def visit(context: RequestContext, arguments: dict[str, Any]) -> ToolResult:
         work = main_thread.run(
-            partial(function, context, **arguments),
+            partial(now, context, arguments),
             changes=changes or (disturbs is not None and disturbs(arguments)),
             cancelled=context.cancelled,
             label=function.__name__,
         )
-        return asyncio.wrap_future(work)
+        return await asyncio.wrap_future(work)
 
-    return call
-
-
-def _handler(call: Call, integers: frozenset[str]) -> Callable[..., Awaitable[ToolResult]]:
-    async def handle(context: RequestContext, arguments: dict[str, Any]) -> ToolResult:
-        return result_of(await call(context, tidy(arguments, integers)))
-
-    return handle
+    return visit, now
 
 
 def result_of(value: Any) -> ToolResult:

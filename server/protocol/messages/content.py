@@ -74,6 +74,19 @@ class ToolResult:
     meta: Mapping[str, Any] | None = None
 
 
+def tool_result(result: ToolResult) -> Json:
+    """A `CallToolResult`."""
+    blocks = result.content
+    found: Json = {"content": blocks, "isError": result.is_error}
+    if result.structured is not None:
+        found["structuredContent"] = result.structured
+        if not blocks:
+            found["content"] = [text(wire.encode(result.structured))]
+    if result.meta:
+        found["_meta"] = dict(result.meta)
+    return found
+
+
 #: In a result's `_meta`: programs read its structure, so that it stays beside pictures.
 FOR_PROGRAMS = "mcp_bridge/for_programs"
 #: Beginnings of the names of clients that show a model nothing besides `structuredContent` where there is any.

@@ -62,6 +62,12 @@ def invalid_params(message: str) -> RpcError:
     return RpcError(INVALID_PARAMS, message)
 
 
+def resource_not_found(uri: str, *, stateless: bool) -> RpcError:
+    """No such resource. The code changed with 2026-07-28."""
+    code = INVALID_PARAMS if stateless else RESOURCE_NOT_FOUND
+    return RpcError(code, f"Resource not found: {uri}", {"uri": uri})
+
+
 def method_not_found(method: str) -> RpcError:
     """No such method in the revision that the request is written in."""
     return RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.server.protocol.messages import content
-from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult
-from bl_ext.user_default.mcp_bridge.server.protocol.methods import tool_result
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult, tool_result
 
 PICTURE, NOTE = content.image(b"picture"), content.text("Left before, right after.")
 FACTS = {"status": "success", "width": 64}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
-from bl_ext.user_default.mcp_bridge.server.protocol import methods
+from bl_ext.user_default.mcp_bridge.server import handlers
 from bl_ext.user_default.mcp_bridge.server.protocol.actions import Start
 from bl_ext.user_default.mcp_bridge.server.protocol.context import RequestContext
 from bl_ext.user_default.mcp_bridge.server.protocol.features import Tool
@@ -33,9 +33,10 @@ def answer(peer: Peer, message: Json) -> Json:
     """Send a request and run its handler to the end, which in these tests never waits."""
     (action,) = peer.receive(message)
     if isinstance(action, Start):
-        coroutine = action.run(RequestContext(action.call, None))  # type: ignore[arg-type]
+        context = RequestContext(action.call, None)  # type: ignore[arg-type]
+        coroutine = handlers.perform(peer.core, context, action.call, action.work)
         try:
-            coroutine.send(None)  # type: ignore[attr-defined]
+            coroutine.send(None)
         except StopIteration as done:
             (action,) = peer.finish(action.call, done.value)
         except RpcError as error:
@@ -142,12 +143,12 @@ def test_a_missing_capability_is_an_error_or_a_result_by_era(peer: Peer) -> None
 
 
 def test_tool_result_forms() -> None:
-    assert methods.tool_result(ToolResult([content.text("a")], meta={"k": 1})) == {
+    assert content.tool_result(ToolResult([content.text("a")], meta={"k": 1})) == {
         "content": [{"type": "text", "text": "a"}],
         "isError": False,
         "_meta": {"k": 1},
     }
-    assert methods.tool_result(ToolResult(structured=0))["content"] == [{"type": "text", "text": "0"}]
+    assert content.tool_result(ToolResult(structured=0))["content"] == [{"type": "text", "text": "0"}]
 
 
 # Resources

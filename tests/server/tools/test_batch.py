@@ -13,9 +13,10 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
 from bl_ext.user_default.mcp_bridge.sandbox.run import undo
+from bl_ext.user_default.mcp_bridge.server import bridge
 from bl_ext.user_default.mcp_bridge.server import tools as all_of
 from bl_ext.user_default.mcp_bridge.server.tools import batch
-from bl_ext.user_default.mcp_bridge.server.tools.registry import tool
+from bl_ext.user_default.mcp_bridge.server.tools.registry import make, tool
 
 from support.tool_calls import ToolError, Tools
 
@@ -31,11 +32,12 @@ def add_empty(context: Any, name: str, count: int = 1) -> dict[str, Any]:
 
 
 @pytest.fixture
-def tools(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tools]:
+def tools() -> Iterator[Tools]:
     bpy.ops.wm.read_homefile(use_factory_startup=True)
-    known = {**batch._parts(), "add_empty": batch._part(add_empty)}
-    monkeypatch.setattr(batch, "_parts", lambda: known)
     started = Tools()
+    running = bridge.current()
+    assert running is not None
+    running.features.add(make(add_empty))
     yield started
     started.stop()
 
@@ -103,7 +105,7 @@ def test_what_asks_or_lasts_is_no_part_of_it(tools: Tools, name: str) -> None:
 def test_no_tool_that_leaves_the_main_thread_is_a_part() -> None:
     for function in (*all_of.CORE, *all_of.FURTHER):
         if asyncio.iscoroutinefunction(function):
-            assert function.__name__ not in batch._parts()
+            assert make(function).now is None
 
 
 def test_an_unknown_tool(tools: Tools) -> None:

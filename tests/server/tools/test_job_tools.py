@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base import jobs
-from bl_ext.user_default.mcp_bridge.server.protocol import methods
-from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult, image
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult, image, tool_result
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.validation import compile_check
 from bl_ext.user_default.mcp_bridge.server.tools import job_tools
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
@@ -67,7 +66,7 @@ def test_a_job_at_work(registry: jobs.Jobs) -> None:
 
 def test_results_of_tools_come_with_their_pictures(registry: jobs.Jobs) -> None:
     job = registry.begin("render", "Render", ALICE.id)
-    job.complete(methods.tool_result(ToolResult([image(b"png")], {"width": 10})))
+    job.complete(tool_result(ToolResult([image(b"png")], {"width": 10})))
     result = call("get_job", job_id=job.id)
     assert (result.structured["state"], result.structured["result"]) == ("completed", {"width": 10})
     assert result.content[1] == image(b"png")
