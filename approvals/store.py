@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..base import journal, settings
+from ..base import atomic, journal, settings
 from .request import Entry, from_dict, to_dict
 
 __all__ = ("Store",)
@@ -77,7 +77,7 @@ class Store:
     def picture(self, request_id: str, when: str, data: bytes) -> None:
         """Keep a picture of the rehearsal, `when` being `before` or `after`."""
         try:
-            _write(self.picture_path(request_id, when), data)
+            atomic.write(self.picture_path(request_id, when), data, mode=0o600)
         except OSError as error:
             _log.warning("a picture of request %s was not kept: %s", request_id, error)
 
@@ -126,10 +126,9 @@ class Store:
         for name, text in files.items():
             if text:
                 text = journal.without_secrets(text, as_json=name.endswith(".json"))
-                _write(folder / name, text.encode("utf-8", "surrogatepass"))
-        part = folder / "out" / (_RECORD + ".new")
-        _write(part, journal.without_secrets(_json(values), as_json=True).encode())
-        part.replace(folder / "out" / _RECORD)
+                atomic.write(folder / name, text.encode("utf-8", "surrogatepass"), mode=0o600)
+        record = journal.without_secrets(_json(values), as_json=True).encode()
+        atomic.write(folder / "out" / _RECORD, record, mode=0o600)
 
 
 def _found(entry: Entry) -> dict[str, Any]:
@@ -144,13 +143,6 @@ def _found(entry: Entry) -> dict[str, Any]:
         report = entry.record.sandbox_result
         return {"rehearsal": {name: report[name] for name in report if name not in ("result", "stdout")}}
     return {}
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file that only the user may read."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
 
 
 def _json(value: object) -> str:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from . import atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,17 +51,7 @@ def write(path: Path, data: bytes) -> None:
     Raises `OSError` when that cannot be done; what was there before is then untouched.
     """
     make_folder(path.parent)
-    scratch = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.new")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(scratch, path)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
+    atomic.write(path, data, mode=0o600, on_disk=True)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from ..base import atomic
 from ..base.errors import BridgeError
 from .network import download
 from .network.download import Site
@@ -86,9 +87,7 @@ def thumbnail(work: Work, entry: Entry, folder: Path) -> Path | None:
             _SITES[entry.service], entry.thumbnail_url, cancelled=work.cancelled, most=_MOST_THUMBNAIL
         )
         folder.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        part.write_bytes(answer.data)
-        part.replace(path)
+        atomic.write(path, answer.data)
     except (BridgeError, OSError):
         return None  # the grid shows a blank instead
     return path

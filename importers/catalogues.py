@@ -7,9 +7,9 @@ Source: Blender's manual, "Asset Catalogs", format version 1: a line `UUID:path/
 from __future__ import annotations
 
 import re
-import secrets
 from pathlib import Path
 
+from ..base import atomic
 from ..base.errors import ExternalServiceError
 
 __all__ = ("FILE", "add", "is_id")
@@ -33,8 +33,6 @@ def add(folder: Path, catalogue_id: str, path: str) -> None:
             return
         clean = path.replace(":", "-").replace("\n", " ")
         text = f"{known.rstrip()}\n{catalogue_id}:{clean}:{clean.replace('/', '-')}\n"
-        scratch = file.with_name(f"{FILE}.{secrets.token_hex(4)}.new")
-        scratch.write_text(text, encoding="utf-8")
-        scratch.replace(file)
+        atomic.write(file, text.encode())
     except OSError as error:
         raise ExternalServiceError(f"{file} can't be written: {error.strerror or error}.") from error

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ..base import atomic
 from ..base.errors import ExternalServiceError
 from .browse import Entry
 
@@ -61,14 +60,10 @@ class Shelf:
         kept = {"recent": self.recent(), "favourites": self.favourites()}
         kept[name] = change(kept[name])
         data = {key: [asdict(entry) for entry in entries] for key, entries in kept.items()}
-        scratch = self._path.with_suffix(f".{secrets.token_hex(4)}.new")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            scratch.write_text(json.dumps(data), encoding="utf-8")
-            scratch.replace(self._path)
+            atomic.write(self._path, json.dumps(data).encode())
         except OSError as error:
-            with contextlib.suppress(OSError):
-                scratch.unlink()
             raise ExternalServiceError(
                 f"{self._path} can't be written: {error.strerror or error}."
             ) from error

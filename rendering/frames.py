@@ -21,6 +21,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from ..base import atomic
 from ..base.errors import ExternalServiceError, InvalidParamsError
 from ..base.process.other_processes import process_lives
 from ..files import allowed_folders
@@ -283,10 +284,7 @@ def _spec(
 
 
 def _keep(home: Path, ordered: Order) -> None:
-    path = home / ordered.id / _FILE
-    waiting = path.with_suffix(".new")
-    waiting.write_text(json.dumps(asdict(ordered)), encoding="utf-8")
-    os.replace(waiting, path)
+    atomic.write(home / ordered.id / _FILE, json.dumps(asdict(ordered)).encode())
 
 
 def _forget_old(home: Path) -> None:

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import secrets
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...base import atomic
 from ...base.errors import ExternalServiceError, InvalidParamsError
 from .api import Ticket
 
@@ -35,16 +34,10 @@ class Orders:
     def add(self, ticket: Ticket, title: str) -> None:
         """Note an order. Raises ExternalServiceError when the disk refuses; the message then holds the ticket."""
         data = {"provider": ticket.provider, "facts": dict(ticket.facts), "title": title, "time": time.time()}
-        path = self._path(ticket.id)
-        scratch = path.with_suffix(f".{secrets.token_hex(4)}.new")
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(data, file)
-            scratch.replace(path)
+            atomic.write(self._path(ticket.id), json.dumps(data).encode(), mode=0o600)
         except OSError as error:
-            scratch.unlink(missing_ok=True)
             raise ExternalServiceError(
                 f"The order {ticket.id} was taken, but can't be noted in {self._folder}: {error.strerror or error}. "
                 "Its result will be on the provider's site."

@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import json
 import os
-import secrets
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ...base import atomic
 from ...base.errors import ExternalServiceError
 from . import download
 from .download import Flag, HttpError, Progress, RemoteFile, Site
@@ -149,16 +149,9 @@ def _read_document(path: Path) -> Mapping[str, Any] | None:
 
 def _write_document(path: Path, etag: str, data: Any) -> None:
     """Keep a document. A disk that is full only means that it will be asked for again."""
-    scratch = path.with_suffix(f".{secrets.token_hex(4)}.new")
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            scratch.write_text(
-                json.dumps({"time": time.time(), "etag": etag, "data": data}), encoding="utf-8"
-            )
-            scratch.replace(path)
-        finally:
-            scratch.unlink(missing_ok=True)
+        atomic.write(path, json.dumps({"time": time.time(), "etag": etag, "data": data}).encode())
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import difflib
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ....base import atomic
 from ....base.errors import ExternalServiceError
 from . import json_text, toml_text, yaml_text
 from .table import CLIENTS, NAME, ClientKind, place, signs
@@ -139,8 +139,8 @@ def write(change: Change) -> Path | None:
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = 0o600 if change.before is None else stat.S_IMODE(path.stat().st_mode)
         if backup is not None and change.before is not None:
-            _replace(backup, change.before, mode)
-        _replace(path, change.after, mode)
+            atomic.write(backup, change.before, mode=mode, on_disk=True)
+        atomic.write(path, change.after, mode=mode, on_disk=True)
     except OSError as error:
         raise ExternalServiceError(f"{change.path} cannot be written: {error.strerror or error}.") from error
     return backup
@@ -165,22 +165,6 @@ def _contents(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise ExternalServiceError(f"{path} cannot be read: {error.strerror or error}.") from error
-
-
-def _replace(path: Path, data: bytes, mode: int) -> None:
-    """Replace a file in one step; nobody sees half of it, and its mode stays."""
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(scratch, mode)
-        os.replace(scratch, path)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
 
 
 def _entry_of(client: ClientKind, data: Any) -> Any:
