@@ -15,8 +15,9 @@ import bpy
 
 from ..keyframes import blocks_of, curves_of
 from ..nodes import tree as node_tree
+from ..nodes.values import short
 from . import file_info
-from .overview import properties_of
+from .properties import properties_of
 
 __all__ = ("Aspect", "ObjectAspect", "makes_nodes", "told")
 
@@ -82,7 +83,7 @@ def _materials(_scene: Any, objects: Sequence[Any], trees: _Trees) -> dict[str, 
             tree = trees.read(f"material {material.name}", nodes)
             facts |= {"tree": tree} if tree is not None else {}
         else:
-            facts["diffuse_color"] = [node_tree.short(part) for part in material.diffuse_color]
+            facts["diffuse_color"] = [short(part) for part in material.diffuse_color]
         found[material.name] = facts
     return found
 

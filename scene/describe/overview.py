@@ -15,6 +15,7 @@ from mathutils import Vector
 
 from ...base.errors import InvalidParamsError
 from ...base.similar_names import did_you_mean, quoted
+from .properties import plain, properties_of, short
 
 __all__ = (
     "DEFAULT_FIELDS",
@@ -24,7 +25,6 @@ __all__ = (
     "SceneInfo",
     "find",
     "object_info",
-    "properties_of",
     "scene_info",
 )
 
@@ -198,13 +198,13 @@ def _overview(scene: Any, view_layer: Any, every: Sequence[Any]) -> dict[str, An
         "units": {
             "system": scene.unit_settings.system,
             "length_unit": scene.unit_settings.length_unit,
-            "scale_length": _round(scene.unit_settings.scale_length),
+            "scale_length": short(scene.unit_settings.scale_length),
         },
         "frames": {
             "start": scene.frame_start,
             "end": scene.frame_end,
             "current": scene.frame_current,
-            "rate": _round(scene.render.fps / scene.render.fps_base),
+            "rate": short(scene.render.fps / scene.render.fps_base),
         },
         "render": {
             "engine": scene.render.engine,
@@ -246,7 +246,7 @@ def object_info(name: str, more: More | None = None) -> ObjectInfo:
         "materials": [_name(slot.material) for slot in obj.material_slots],
         "modifiers": [properties_of(modifier) for modifier in obj.modifiers],
         "constraints": [properties_of(constraint) for constraint in obj.constraints],
-        "custom_properties": {key: _plain(obj[key]) for key in obj.keys() if not key.startswith("_")},  # noqa: SIM118
+        "custom_properties": {key: plain(obj[key]) for key in obj.keys() if not key.startswith("_")},  # noqa: SIM118
         "animated": obj.animation_data is not None and obj.animation_data.action is not None,
         "library": obj.library.name if obj.library else None,
     }
@@ -324,11 +324,6 @@ def _name(block: Any) -> str | None:
     return None if block is None else block.name
 
 
-def _round(number: float) -> float:
-    """Blender's floats have seven digits; more would only be noise to read."""
-    return round(number, 5)
-
-
 def _vector(vector: Any) -> Vec3:
     x, y, z = vector
     return round(x, 5), round(y, 5), round(z, 5)
@@ -389,76 +384,19 @@ def _mesh(obj: Any) -> dict[str, Any]:
 
 def _light(obj: Any) -> dict[str, Any]:
     light = obj.data
-    return {"type": light.type, "energy": _round(light.energy), "color": _vector(light.color)}
+    return {"type": light.type, "energy": short(light.energy), "color": _vector(light.color)}
 
 
 def _camera(obj: Any) -> dict[str, Any]:
     camera = obj.data
     return {
         "type": camera.type,
-        "lens": _round(camera.lens),
-        "ortho_scale": _round(camera.ortho_scale),
-        "clip_start": _round(camera.clip_start),
-        "clip_end": _round(camera.clip_end),
+        "lens": short(camera.lens),
+        "ortho_scale": short(camera.ortho_scale),
+        "clip_start": short(camera.clip_start),
+        "clip_end": short(camera.clip_end),
         "active": obj == bpy.context.scene.camera,
     }
-
-
-def properties_of(item: Any) -> dict[str, Any]:
-    """A modifier or constraint: its name, its type, and what differs from the defaults."""
-    changed: dict[str, Any] = {}
-    for prop in item.bl_rna.properties:
-        key = prop.identifier
-        if key in _PLUMBING or prop.is_hidden or prop.type == "COLLECTION":
-            continue
-        value = getattr(item, key)
-        if prop.type == "POINTER" and value is not None and not isinstance(value, bpy.types.ID):
-            continue
-        value = _plain(value)
-        if value != _USUAL.get(key, _default(prop)):
-            changed[key] = value
-    return {"name": item.name, "type": item.type, "properties": changed}
-
-
-_PLUMBING = frozenset(
-    {"rna_type", "name", "type", "is_active", "show_expanded", "show_in_editmode", "show_on_cage"}
-)
-_PLUMBING |= {"show_render", "is_override_data", "execution_time", "persistent_uid", "active", "is_valid"}
-#: What a new modifier or constraint has, where RNA's default says otherwise.
-_USUAL = {"show_viewport": True, "enabled": True, "influence": 1.0, "use_limit_surface": True}
-
-
-def _default(prop: Any) -> Any:
-    if prop.type == "POINTER":
-        return None
-    if getattr(prop, "is_array", False):
-        return [_plain(value) for value in prop.default_array]
-    if prop.type == "ENUM" and prop.is_enum_flag:
-        return sorted(prop.default_flag)
-    return _plain(prop.default)
-
-
-def _plain(value: Any) -> Any:
-    """A property's value as JSON; a data-block as its name."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return _round(value)
-    if isinstance(value, bpy.types.ID):
-        return value.name
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    if hasattr(value, "to_dict"):
-        return {key: _plain(item) for key, item in value.to_dict().items()}
-    if hasattr(value, "to_list"):
-        return [_plain(item) for item in value.to_list()]
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, bpy.types.bpy_struct):
-        return getattr(value, "name", None) or type(value).__name__
-    if isinstance(value, Iterable):
-        return [_plain(item) for item in value]
-    return str(value)
 
 
 _READERS: Mapping[ObjectField, Callable[[Any], Any]] = {

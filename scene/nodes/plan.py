@@ -14,7 +14,9 @@ import bpy
 from ...base.errors import InvalidParamsError
 from ...base.similar_names import did_you_mean, quoted
 from . import tree as node_tree
+from .blocks import COLLECTIONS, HELD, found
 from .tree import KINDS, Kind, Standard
+from .values import is_number, tree_properties
 
 __all__ = ("plan",)
 
@@ -26,14 +28,6 @@ _GROUPS = ("ShaderNodeTree", "GeometryNodeTree", "CompositorNodeTree", "TextureN
 _NODE_KEYS = frozenset(
     "name type location parent properties items inputs outputs hidden pinned pairs_with panels keep".split()
 )
-#: Which collection of bpy.data has the blocks of a type.
-_COLLECTIONS = {
-    "Object": "objects", "Image": "images", "Material": "materials", "Collection": "collections",
-    "Texture": "textures", "VectorFont": "fonts", "Sound": "sounds", "Text": "texts", "Scene": "scenes",
-    "NodeTree": "node_groups", "Mask": "masks", "MovieClip": "movieclips", "World": "worlds",
-    "ShaderNodeTree": "node_groups", "GeometryNodeTree": "node_groups", "CompositorNodeTree": "node_groups",
-    "TextureNodeTree": "node_groups",
-}  # fmt: skip
 
 
 def plan(kind: Kind, name: str, tree: Json, *, new: bool) -> Json:
@@ -77,7 +71,7 @@ class _Check:
         self._unknown("the tree", tree, known)
         if "type" in tree and tree["type"] != self.bench.bl_idname:
             self.wrong.append(f"type is {self.bench.bl_idname} here, not {quoted(str(tree['type']))}")
-        usual = node_tree.tree_properties(self.bench)
+        usual = tree_properties(self.bench)
         told = self._dict(tree, "properties", "the tree")
         self._unknown("properties of the tree", told, usual)
         nodes = [node for node in self._list(tree, "nodes", "the tree") if self._is_node(node)]
@@ -90,7 +84,7 @@ class _Check:
         interface = None
         if "interface" in tree or (self.existing and len(self.existing.interface.items_tree)):
             interface = list(self._interface(self._list(tree, "interface", "the tree"), None, []))
-        now = node_tree.tree_properties(self.existing) if self.existing else usual
+        now = tree_properties(self.existing) if self.existing else usual
         return {
             "use_nodes": tree.get("use_nodes", True) is True,
             "properties": {
@@ -122,7 +116,7 @@ class _Check:
         where = f"node {quoted(node['name'])}"
         self._unknown(where, node, _NODE_KEYS)
         location = node.get("location", [0, 0])
-        if not (isinstance(location, list) and len(location) == 2 and all(map(_is_number, location))):
+        if not (isinstance(location, list) and len(location) == 2 and all(map(is_number, location))):
             self.wrong.append(f"{where}: location is two numbers")
         for key in ("parent", "pairs_with"):
             if node.get(key) is not None:
@@ -206,7 +200,7 @@ class _Check:
         """A particle system by its name; `owner` is the block of the object that has it."""
         if name is None:
             return None
-        there = _found(owner) if owner else None
+        there = found(owner) if owner else None
         known = [] if there is None else there.particle_systems.keys()
         if name not in known:
             near = did_you_mean(str(name), known)
@@ -257,7 +251,7 @@ class _Check:
         node = self.bench.nodes.new(idname)
         for name, value in values.items():
             if isinstance(value, dict) and "block" in value and all(value["block"][:2]):
-                setattr(node, name, _found(value))
+                setattr(node, name, found(value))
         for _ in range(len(enums)):
             refused = [error for name, value in enums.items() if (error := _try(node, name, value))]
         self.wrong += [f"{where}: {error}" for error in refused]
@@ -275,7 +269,7 @@ class _Check:
         if value is None:
             return None
         name, library = value if isinstance(value, list) and len(value) == 2 else (value, None)
-        collection = next((c for k, c in _COLLECTIONS.items() if k == held.identifier), None)
+        collection = next((c for k, c in COLLECTIONS.items() if k == held.identifier), None)
         blocks = getattr(bpy.data, collection) if collection else {}
         if not isinstance(name, str):
             self.wrong.append(f"{where} is the name of a data-block, not {quoted(str(value))}")
@@ -311,7 +305,9 @@ class _Check:
     def _sockets(self, where: str, node: Json, side: str, standard: Mapping[str, Any]) -> Json:
         found: Json = {}
         loose = (
-            node["type"].startswith("NodeGroup") or node["type"].endswith("Group") or _has_items(node["type"])
+            node["type"].startswith("NodeGroup")
+            or node["type"].endswith("Group")
+            or node_tree.has_items(node["type"])
         )
         loose = loose or bool(node.get("properties"))  # which sockets there are depends on the settings
         names = {name for _, _, name in standard.values()} | {f"@{i}" for i in standard}
@@ -327,7 +323,7 @@ class _Check:
             k for i, (k, _, name) in standard.items() if key in (name, f"@{i}") or key.startswith(name + "#")
         }
         if isinstance(value, str) or (isinstance(value, list) and value and isinstance(value[0], str)):
-            held = next((_HELD[kind] for kind in kinds if kind in _HELD), None)
+            held = next((HELD[kind] for kind in kinds if kind in HELD), None)
             if held is not None:
                 return self._block(where, getattr(bpy.types, held).bl_rna, value)
             if not kinds & {"NodeSocketString", "NodeSocketMenu"}:
@@ -444,29 +440,6 @@ class _Check:
         return []
 
 
-_HELD = {
-    "NodeSocketObject": "Object", "NodeSocketCollection": "Collection", "NodeSocketImage": "Image",
-    "NodeSocketMaterial": "Material", "NodeSocketTexture": "Texture", "NodeSocketFont": "VectorFont",
-    "NodeSocketSound": "Sound", "NodeSocketScene": "Scene", "NodeSocketText": "Text",
-}  # fmt: skip
-
-
-def _has_items(idname: str) -> bool:
-    """Whether the sockets of a node depend on its items or on what it is paired or linked with."""
-    kind: Any = node_tree.node_kind(idname) or bpy.types.Node
-    pairs = "paired_output" in kind.bl_rna.properties
-    base = bpy.types.Node.bl_rna.properties
-    own = (p for p in kind.bl_rna.properties if p.identifier not in base)
-    return pairs or any(p.type == "COLLECTION" and p.srna is not None for p in own)
-
-
-def _found(told: Json) -> Any:
-    """The data-block that is told as `{"block": [collection, name, library]}`; None where there is none."""
-    collection, name, library = told["block"]
-    blocks = getattr(bpy.data, collection)
-    return blocks.get((name, library)) if library else blocks.get(name)
-
-
 def _try(node: Any, name: str, value: Any) -> str:
     """Set a choice of a node that nobody sees; why it cannot be that, with what looks like it."""
     try:
@@ -475,7 +448,3 @@ def _try(node: Any, name: str, value: Any) -> str:
         known = node.bl_rna.properties[name].enum_items.keys()
         return f"{name} cannot be {quoted(str(value))}.{did_you_mean(str(value), known)} {error}"
     return ""
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -21,11 +21,8 @@ says `"keep": true` and nothing of itself. Links come in the order in which they
 
 from __future__ import annotations
 
-import math
-import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Literal
 
 import bpy
@@ -33,6 +30,19 @@ import bpy
 from ...base.errors import InvalidParamsError
 from ..describe.overview import find
 from .bench import bench_for, is_of_scene, scratch
+from .values import (
+    NOT_OF_NODE,
+    PATHS,
+    class_of,
+    different,
+    interface_values,
+    is_id,
+    node_values,
+    properties,
+    short,
+    tree_properties,
+    value_of,
+)
 
 __all__ = (
     "KINDS",
@@ -41,6 +51,7 @@ __all__ = (
     "Kind",
     "Standard",
     "find_tree",
+    "has_items",
     "interface_standard",
     "is_of_scene",
     "is_unused",
@@ -50,9 +61,7 @@ __all__ = (
     "read",
     "require_tree",
     "scratch",
-    "short",
     "socket_key",
-    "tree_properties",
 )
 
 Json = dict[str, Any]
@@ -67,26 +76,6 @@ KINDS: Mapping[Kind, str] = {
     "scene": "scenes",
     "node_group": "node_groups",
 }
-#: Read-only parts of a node that are values of their own.
-_PARTS = frozenset(
-    "ColorRamp CurveMapping ImageUser TexMapping ColorMapping ColorManagedDisplaySettings "
-    "ColorManagedViewSettings".split()
-)
-#: Told elsewhere, of the view alone, or (a Cryptomatte's `add`) a button in the guise of a value.
-_NOT_OF_NODE = frozenset(
-    "rna_type name type location location_absolute dimensions inputs outputs internal_links parent select "
-    "show_texture add remove".split()
-)
-_NOT_OF_INTERFACE = frozenset(
-    "rna_type item_type parent position index identifier in_out bl_socket_idname socket_type select interface_items "
-    "name persistent_uid".split()
-)
-_TREE_PROPERTIES = frozenset(
-    "color_tag description default_group_node_width is_modifier is_tool is_mode_edit is_mode_object is_mode_paint "
-    "is_mode_sculpt is_type_curve is_type_grease_pencil is_type_mesh is_type_point_cloud is_type_pointcloud "
-    "use_wait_for_click".split()
-)
-_PATHS = frozenset(("FILE_PATH", "DIR_PATH"))
 RUNS_OR_READS = ("ShaderNodeScript", "CompositorNodeOutputFile", "GeometryNodeImport")
 
 
@@ -119,7 +108,7 @@ def read(tree: Any) -> Json:
     nodes = list(tree.nodes)
     with bench_for(tree) as bench:
         found: Json = {"type": tree.bl_idname}
-        told = _different(tree_properties(tree), _tree_standard(bench))
+        told = different(tree_properties(tree), _tree_standard(bench))
         if told:
             found["properties"] = told
         if tree.interface is not None and len(tree.interface.items_tree):
@@ -170,6 +159,15 @@ def node_kind(idname: str) -> Any:
     return kind if isinstance(kind, type) and issubclass(kind, bpy.types.Node) else None
 
 
+def has_items(idname: str) -> bool:
+    """Whether the sockets of a node depend on its items or on what it is paired or linked with."""
+    kind: Any = node_kind(idname) or bpy.types.Node
+    pairs = "paired_output" in kind.bl_rna.properties
+    base = bpy.types.Node.bl_rna.properties
+    own = (p for p in kind.bl_rna.properties if p.identifier not in base)
+    return pairs or any(p.type == "COLLECTION" and p.srna is not None for p in own)
+
+
 def _make_standard(bench: Any, idname: str) -> Standard | None:
     if node_kind(idname) is None:
         return None
@@ -178,12 +176,12 @@ def _make_standard(bench: Any, idname: str) -> Standard | None:
     except RuntimeError:
         return None
     try:
-        inputs = {s.identifier: (s.bl_idname, _value(s), s.name) for s in node.inputs}
-        outputs = {s.identifier: (s.bl_idname, _value(s), s.name) for s in node.outputs}
+        inputs = {s.identifier: (s.bl_idname, value_of(s), s.name) for s in node.inputs}
+        outputs = {s.identifier: (s.bl_idname, value_of(s), s.name) for s in node.outputs}
         values = {
-            name: _DEPENDS for name, kind, *_ in _properties(_class_of(node), _NOT_OF_NODE) if kind == "ENUM"
+            name: _DEPENDS for name, kind, *_ in properties(class_of(node), NOT_OF_NODE) if kind == "ENUM"
         }
-        values |= {n: _DEPENDS if _depends(node, n, v) else v for n, v in _node_values(node).items()}
+        values |= {n: _DEPENDS if _depends(node, n, v) else v for n, v in node_values(node).items()}
         return Standard(values, inputs, outputs, _panels(node))
     finally:
         bench.nodes.remove(node)
@@ -193,7 +191,7 @@ def _depends(node: Any, name: str, value: Any) -> bool:
     """Whether a new node's value is a data-block, or a choice that is made from the file, such as a view layer."""
     prop = node.bl_rna.properties[name]
     if prop.type == "POINTER":
-        return value is not None and _is_id(prop.fixed_type)
+        return value is not None and is_id(prop.fixed_type)
     return prop.type == "ENUM" and not prop.is_enum_flag and value not in prop.enum_items
 
 
@@ -206,135 +204,10 @@ def interface_standard(bench: Any, socket_type: str, in_out: str) -> Json | None
         except TypeError:
             _standards[key] = None
         else:
-            _standards[key] = Standard(_interface_values(item), {}, {})
+            _standards[key] = Standard(interface_values(item), {}, {})
             bench.interface.remove(item)
     found = _standards[key]
     return None if found is None else found.values
-
-
-# --- values ---------------------------------------------------------------------------------------------------
-
-
-@cache
-def _properties(kind: Any, skipped: frozenset[str]) -> tuple[tuple[str, str, str, Any], ...]:
-    """Name, type and subtype of the properties that are worth telling, and the type of what they hold."""
-    told = []
-    for prop in kind.bl_rna.properties:
-        name = prop.identifier
-        if name in skipped or name == "rna_type" or name.startswith(("bl_", "active_")):
-            continue
-        held = getattr(prop, "fixed_type", None)
-        if prop.type == "COLLECTION":
-            functions = prop.srna.functions.keys() if prop.srna else ()
-            if "new" not in functions and kind.__name__ not in _PARTS:
-                continue
-        elif prop.type == "POINTER":
-            if prop.is_readonly and held.identifier not in _PARTS:
-                continue
-            if not prop.is_readonly and not _is_id(held) and held.identifier != "ParticleSystem":
-                continue
-        elif prop.is_readonly:
-            continue
-        subtype = prop.subtype if prop.type == "STRING" else ""
-        told.append((name, prop.type, subtype, held))
-    return tuple(told)
-
-
-def _class_of(item: Any) -> Any:
-    return type(item)  # as Any: mypy takes no class for hashable
-
-
-def _is_id(rna: Any) -> bool:
-    while rna is not None and rna.identifier != "ID":
-        rna = rna.base
-    return rna is not None
-
-
-def _values(item: Any, skipped: frozenset[str] = frozenset()) -> Json:
-    """All that can be told of a struct, by property. Paths are left out, and so is what has no value now."""
-    found: Json = {}
-    for name, kind, subtype, held in _properties(_class_of(item), skipped):
-        if subtype in _PATHS:
-            continue
-        value = getattr(item, name)
-        if kind == "COLLECTION":
-            found[name] = [_part(each) for each in value]
-        elif kind == "POINTER" and held.identifier in _PARTS:
-            found[name] = _part(value) if value is not None else None
-        elif kind != "ENUM" or value != "":
-            found[name] = plain(value)
-    return found
-
-
-def _part(value: Any) -> Any:
-    """A value that has parts of its own. Colour ramps and curves are told as lists of numbers."""
-    kind = value.bl_rna.identifier
-    if kind == "ColorRampElement":
-        return [short(value.position), *map(short, value.color)]
-    if kind == "CurveMap":
-        return [[*map(short, point.location), point.handle_type] for point in value.points]
-    return _values(value)
-
-
-def _node_values(node: Any) -> Json:
-    return _values(node, _NOT_OF_NODE)
-
-
-def _interface_values(item: Any) -> Json:
-    return _values(item, _NOT_OF_INTERFACE)
-
-
-def tree_properties(tree: Any) -> Json:
-    """The settings of a tree itself, where it has them."""
-    names = (p.identifier for p in tree.bl_rna.properties if p.identifier in _TREE_PROPERTIES)
-    return {name: plain(getattr(tree, name)) for name in names}
-
-
-def plain(value: Any) -> Any:
-    """A value of Blender's as JSON that gives the same value again."""
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return short(value)
-    if isinstance(value, bpy.types.ID):
-        return [value.name, value.library.filepath] if value.library else value.name
-    if isinstance(value, bpy.types.ParticleSystem):
-        return value.name
-    if isinstance(value, (set, frozenset)):
-        return sorted(value)
-    return [plain(each) for each in value]
-
-
-def short(number: float) -> Any:
-    """The shortest number that is the same to Blender, whose floats have 32 bits; what JSON lacks as a text."""
-    if number.is_integer() and -1e6 < number < 1e6:
-        return number
-    if not math.isfinite(number):
-        return str(number)
-    for digits in range(6, 10):
-        near = float(f"{number:.{digits}g}")
-        try:
-            if struct.pack("f", near) == struct.pack("f", number):
-                return near
-        except OverflowError:
-            continue
-    return number
-
-
-def _value(socket: Any) -> Any:
-    return plain(socket.default_value) if hasattr(socket, "default_value") else None
-
-
-def _different(now: Json, standard: Mapping[str, Any]) -> Json:
-    """What differs; of a part only what differs in it."""
-    found: Json = {}
-    for name, value in now.items():
-        usual = standard.get(name)
-        if name not in standard or value != usual or type(value) is not type(usual):
-            if isinstance(value, dict) and isinstance(usual, dict):
-                value = _different(value, usual)
-            found[name] = value
-    return found
 
 
 # --- nodes ----------------------------------------------------------------------------------------------------
@@ -351,12 +224,10 @@ def _node(node: Any, bench: Any) -> Json:
     if _is_kept(node):
         return told | {"keep": True}
     standard = node_standard(bench, node.bl_idname) or Standard({}, {}, {})
-    changed = _different(_node_values(node), standard.values)
+    changed = different(node_values(node), standard.values)
     if "is_active_output" in standard.values:
         changed["is_active_output"] = node.is_active_output
-    collections = {
-        name for name, kind, *_ in _properties(_class_of(node), _NOT_OF_NODE) if kind == "COLLECTION"
-    }
+    collections = {name for name, kind, *_ in properties(class_of(node), NOT_OF_NODE) if kind == "COLLECTION"}
     items = {name: changed.pop(name) for name in collections & changed.keys()}
     paired = None if node.bl_idname in _CRASH_UNPAIRED else getattr(node, "paired_output", None)
     if changed:
@@ -365,7 +236,7 @@ def _node(node: Any, bench: Any) -> Json:
         told["items"] = items
     if paired is not None:
         told["pairs_with"] = paired.name
-    if panels := _different(_panels(node), standard.panels):
+    if panels := different(_panels(node), standard.panels):
         told["panels"] = panels
     tree = getattr(node, "node_tree", None)
     for side, sockets, usual in (
@@ -395,15 +266,15 @@ def _panels(node: Any) -> Json:
 def _is_kept(node: Any) -> bool:
     """Whether a node runs code or names a file: it is told of, but never made by an assistant."""
     return node.bl_idname.startswith(RUNS_OR_READS) or any(
-        subtype in _PATHS and getattr(node, name)
-        for name, _, subtype, _ in _properties(_class_of(node), _NOT_OF_NODE)
+        subtype in PATHS and getattr(node, name)
+        for name, _, subtype, _ in properties(class_of(node), NOT_OF_NODE)
     )
 
 
 def _sockets(sockets: Any, standard: Mapping[str, Any], of_group: Mapping[str, Any]) -> Json:
     found: Json = {}
     for socket in sockets:
-        value = _value(socket)
+        value = value_of(socket)
         empty = value is None and socket.bl_idname not in _HOLD_BLOCKS
         if empty or (value == "" and socket.type == "MENU"):
             continue
@@ -426,7 +297,7 @@ _HOLD_BLOCKS = frozenset(
 def _group_values(tree: Any, side: str) -> Json:
     wanted = "INPUT" if side == "inputs" else "OUTPUT"
     return {
-        item.identifier: _value(item)
+        item.identifier: value_of(item)
         for item in tree.interface.items_tree
         if item.item_type == "SOCKET" and item.in_out == wanted
     }
@@ -475,13 +346,13 @@ def _interface(tree: Any, bench: Any) -> list[Json]:
 
     def told(item: Any) -> Json:
         if item.item_type == "PANEL":
-            panel = {"panel": item.name, **_different(_interface_values(item), PANEL)}
+            panel = {"panel": item.name, **different(interface_values(item), PANEL)}
             inside = [told(each) for each in below.get(item.index, ())]
             return panel | ({"items": inside} if inside else {})
         kind = item.socket_type
         usual = interface_standard(bench, kind, item.in_out) or {}
         head = {"name": item.name, "in_out": item.in_out, "type": kind}
-        return head | _different(_interface_values(item), usual)
+        return head | different(interface_values(item), usual)
 
     return [told(item) for item in below.get(-1, ())]
 

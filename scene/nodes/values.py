@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The values of nodes, sockets and trees as JSON that gives the same values again. Main thread."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import bpy
+
+__all__ = (
+    "NOT_OF_NODE",
+    "PATHS",
+    "class_of",
+    "different",
+    "interface_values",
+    "is_id",
+    "is_number",
+    "node_values",
+    "plain",
+    "properties",
+    "short",
+    "tree_properties",
+    "value_of",
+)
+
+Json = dict[str, Any]
+#: Read-only parts of a node that are values of their own.
+_PARTS = frozenset(
+    "ColorRamp CurveMapping ImageUser TexMapping ColorMapping ColorManagedDisplaySettings "
+    "ColorManagedViewSettings".split()
+)
+#: Told elsewhere, of the view alone, or (a Cryptomatte's `add`) a button in the guise of a value.
+NOT_OF_NODE = frozenset(
+    "rna_type name type location location_absolute dimensions inputs outputs internal_links parent select "
+    "show_texture add remove".split()
+)
+_NOT_OF_INTERFACE = frozenset(
+    "rna_type item_type parent position index identifier in_out bl_socket_idname socket_type select interface_items "
+    "name persistent_uid".split()
+)
+_TREE_PROPERTIES = frozenset(
+    "color_tag description default_group_node_width is_modifier is_tool is_mode_edit is_mode_object is_mode_paint "
+    "is_mode_sculpt is_type_curve is_type_grease_pencil is_type_mesh is_type_point_cloud is_type_pointcloud "
+    "use_wait_for_click".split()
+)
+PATHS = frozenset(("FILE_PATH", "DIR_PATH"))
+
+
+@cache
+def properties(kind: Any, skipped: frozenset[str]) -> tuple[tuple[str, str, str, Any], ...]:
+    """Name, type and subtype of the properties that are worth telling, and the type of what they hold."""
+    told = []
+    for prop in kind.bl_rna.properties:
+        name = prop.identifier
+        if name in skipped or name == "rna_type" or name.startswith(("bl_", "active_")):
+            continue
+        held = getattr(prop, "fixed_type", None)
+        if prop.type == "COLLECTION":
+            functions = prop.srna.functions.keys() if prop.srna else ()
+            if "new" not in functions and kind.__name__ not in _PARTS:
+                continue
+        elif prop.type == "POINTER":
+            if prop.is_readonly and held.identifier not in _PARTS:
+                continue
+            if not prop.is_readonly and not is_id(held) and held.identifier != "ParticleSystem":
+                continue
+        elif prop.is_readonly:
+            continue
+        subtype = prop.subtype if prop.type == "STRING" else ""
+        told.append((name, prop.type, subtype, held))
+    return tuple(told)
+
+
+def class_of(item: Any) -> Any:
+    """The class of a node, socket or item, hashable."""
+    return type(item)  # as Any: mypy takes no class for hashable
+
+
+def is_id(rna: Any) -> bool:
+    """Whether an RNA type is one of data-blocks."""
+    while rna is not None and rna.identifier != "ID":
+        rna = rna.base
+    return rna is not None
+
+
+def _values(item: Any, skipped: frozenset[str] = frozenset()) -> Json:
+    """All that can be told of a struct, by property. Paths are left out, and so is what has no value now."""
+    found: Json = {}
+    for name, kind, subtype, held in properties(class_of(item), skipped):
+        if subtype in PATHS:
+            continue
+        value = getattr(item, name)
+        if kind == "COLLECTION":
+            found[name] = [_part(each) for each in value]
+        elif kind == "POINTER" and held.identifier in _PARTS:
+            found[name] = _part(value) if value is not None else None
+        elif kind != "ENUM" or value != "":
+            found[name] = plain(value)
+    return found
+
+
+def _part(value: Any) -> Any:
+    """A value that has parts of its own. Colour ramps and curves are told as lists of numbers."""
+    kind = value.bl_rna.identifier
+    if kind == "ColorRampElement":
+        return [short(value.position), *map(short, value.color)]
+    if kind == "CurveMap":
+        return [[*map(short, point.location), point.handle_type] for point in value.points]
+    return _values(value)
+
+
+def node_values(node: Any) -> Json:
+    """The values of a node that are its own, by property: not its name, place, sockets or links."""
+    return _values(node, NOT_OF_NODE)
+
+
+def interface_values(item: Any) -> Json:
+    """The values of a socket or panel of a group, by property."""
+    return _values(item, _NOT_OF_INTERFACE)
+
+
+def tree_properties(tree: Any) -> Json:
+    """The settings of a tree itself, where it has them."""
+    names = (p.identifier for p in tree.bl_rna.properties if p.identifier in _TREE_PROPERTIES)
+    return {name: plain(getattr(tree, name)) for name in names}
+
+
+def plain(value: Any) -> Any:
+    """A value of Blender's as JSON that gives the same value again."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return short(value)
+    if isinstance(value, bpy.types.ID):
+        return [value.name, value.library.filepath] if value.library else value.name
+    if isinstance(value, bpy.types.ParticleSystem):
+        return value.name
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    return [plain(each) for each in value]
+
+
+def short(number: float) -> Any:
+    """The shortest number that is the same to Blender, whose floats have 32 bits; what JSON lacks as a text."""
+    if number.is_integer() and -1e6 < number < 1e6:
+        return number
+    if not math.isfinite(number):
+        return str(number)
+    for digits in range(6, 10):
+        near = float(f"{number:.{digits}g}")
+        try:
+            if struct.pack("f", near) == struct.pack("f", number):
+                return near
+        except OverflowError:
+            continue
+    return number
+
+
+def value_of(socket: Any) -> Any:
+    """What a socket has where nothing is linked to it; None where it has no value."""
+    return plain(socket.default_value) if hasattr(socket, "default_value") else None
+
+
+def different(now: Json, standard: Mapping[str, Any]) -> Json:
+    """What differs; of a part only what differs in it."""
+    found: Json = {}
+    for name, value in now.items():
+        usual = standard.get(name)
+        if name not in standard or value != usual or type(value) is not type(usual):
+            if isinstance(value, dict) and isinstance(usual, dict):
+                value = different(value, usual)
+            found[name] = value
+    return found
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number of JSON."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
