@@ -7,10 +7,11 @@ ARGS ?=
 WORKERS = -n $(shell nproc) --dist worksteal
 SEARCHES = $(shell grep -rl "^from hypothesis" tests --include="test_*.py")
 
-.PHONY: help setup wheels extension repository mcpb release install run clients test test-matrix test-window conformance bench offline soak attack clients-check policy-diff docs lint format types clean
+.PHONY: help setup wheels extension repository mcpb release install run clients check test test-matrix test-window conformance bench offline soak attack clients-check policy-diff docs lint format types clean
 
 help:
 	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
+	@echo "make check          format, lint, types, and the tests of what changed since main, in less than a minute"
 	@echo "make test           test the installed extension in Blender; ARGS='tests/sandbox -x' for a part"
 	@echo "make test-matrix    the same on newer Blenders, modules and programs; ARGS='--only 4.5.15' for one"
 	@echo "make test-window    the same with the windows of two Blenders, on a virtual screen (root rights, Debian);"
@@ -55,6 +56,9 @@ run: setup
 
 clients: setup
 	@$(VENV) dev/clients.py
+
+check: install
+	@$(VENV) dev/check.py $(ARGS)
 
 test: install clients
 	@$(VENV) -m pytest $(or $(ARGS),$(WORKERS))
