@@ -6,6 +6,8 @@
 Modules that run on this Python get a virtual environment each; the others run on the Python of the Debian 13 root.
 Both are kept in the cache that all checkouts share. Programs run the tests of tests/program: as artists have them,
 they install the extension, serve without a window, and start themselves again for what is confined.
+
+Rooms that know nothing of Blender are tested once for each Python.
 """
 
 from __future__ import annotations
@@ -28,6 +30,9 @@ from blenders import BUILD, CACHE, DEFAULT, MATRIX, ROOT, Blender, cache_lock
 _PROGRAM = "tests/program"
 #: The whole suite runs in one Blender for each processor, as `make test` has it.
 _WORKERS = ("-n", str(len(os.sched_getaffinity(0))), "--dist", "worksteal")
+#: Rooms that know nothing of Blender: what they do depends on the Python alone, so that `make test` has tested them for
+#: each Blender with the same one.
+PURE = ("base/process", "base/telemetry", "importers/network", "sandbox/confinement", "server/protocol")
 
 
 def _concerns(arguments: Sequence[str], *, programs: bool) -> bool:
@@ -84,11 +89,13 @@ def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
     except (environment.SetupError, debian_root.RootError) as error:
         print(error)
         return False
-    pytest = [*python, "-m", "pytest", "-p", "no:cacheprovider", *(arguments or _WORKERS)]
+    whole = [*_WORKERS, *(f"--ignore=tests/{room}" for room in PURE if blender.python == DEFAULT.python)]
+    pytest = [*python, "-m", "pytest", "-p", "no:cacheprovider", *(arguments or whole)]
     return subprocess.run(pytest, env=env, cwd=ROOT).returncode == 0
 
 
 def main() -> int:
+    """Test on each Blender that was asked for; 1 where one failed."""
     parser = argparse.ArgumentParser(description="Run the tests on every Blender; arguments go to pytest.")
     parser.add_argument("--only", choices=[*(blender.version for blender in MATRIX), *debian_root.SUITES])
     options, arguments = parser.parse_known_args()
