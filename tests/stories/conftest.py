@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from support.serving import Served, serving
 
 
-@pytest.fixture
-def factory(tmp_path: Path) -> Iterator[Served]:
-    """A Blender with its factory scene, fresh for every test."""
-    with serving(tmp_path) as served:
+@pytest.fixture(scope="session")
+def factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A Blender with its factory scene, shared by all tests: each story begins by taking away the last one's table."""
+    with serving(tmp_path_factory.mktemp("factory")) as served:
         yield served
 
 

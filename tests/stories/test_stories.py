@@ -26,6 +26,9 @@ TABLE = """
 import bpy
 import math
 
+for old in [each for each in bpy.data.objects if each.name.startswith("Table")]:
+    bpy.data.objects.remove(old)
+
 def box(name, size, location):
     bpy.ops.mesh.primitive_cube_add(size=1, location=location)
     part = bpy.context.active_object
