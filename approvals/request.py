@@ -135,10 +135,12 @@ class Entry:
 
     @property
     def id(self) -> str:
+        """The id of the request."""
         return self.request.id
 
     @property
     def title(self) -> str:
+        """What the user reads first."""
         return self.request.title or "Assistant's Script"
 
     @property
@@ -148,6 +150,7 @@ class Entry:
 
     @property
     def ended(self) -> bool:
+        """Whether nothing can become of it any more."""
         return self.state in ENDS
 
     @property

@@ -48,6 +48,7 @@ class Job:
 
     @property
     def ended(self) -> bool:
+        """Whether it is completed, failed or cancelled."""
         return self.state in ENDED
 
 

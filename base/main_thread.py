@@ -151,6 +151,7 @@ class Queue:
 
     @property
     def closed(self) -> bool:
+        """Whether no work is taken any more."""
         return not self._open
 
     def submit(

@@ -25,6 +25,7 @@ _SAID_EVERY_S = 60.0
 
 
 def main() -> int:
+    """Search, or judge the script that `--run` names; 1 where there was harm or a crash."""
     parser = argparse.ArgumentParser(description="Search for a way out of the sandbox.")
     parser.add_argument("--minutes", type=float, default=10.0, help="how long to search (10)")
     parser.add_argument("--scripts", type=int, default=10**9, help="how many scripts to try at most")

@@ -14,6 +14,7 @@ sys.path.append(str(ROOT / "tests"))
 
 
 def main() -> None:
+    """Write the file."""
     import_module("bpy")
     addon_utils = import_module("addon_utils")  # Blender's own: found only after bpy
     addon_utils.enable("bl_ext.user_default.mcp_bridge", default_set=True)

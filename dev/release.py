@@ -76,6 +76,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def main() -> None:
+    """Fill the folder of the release."""
     parser = argparse.ArgumentParser(description="Build all that a release consists of.")
     parser.add_argument(
         "--downloads", default="", help="the address of the folder with the files, for server.json"

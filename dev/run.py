@@ -19,6 +19,7 @@ _SERVE = ROOT / "dev" / "serve_in_blender.py"
 
 
 def main(arguments: list[str]) -> None:
+    """Serve until Ctrl-C; `arguments` go to the server."""
     program = os.environ.get("BLENDER")
     user = BUILD / "run" / ("window" if program else "module")
     package = extension.build()

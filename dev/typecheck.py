@@ -15,6 +15,7 @@ from blenders import BUILD, ROOT
 
 
 def main() -> int:
+    """Run mypy; its exit code."""
     package = BUILD / "types" / "mcp_bridge"
     package.parent.mkdir(parents=True, exist_ok=True)
     if not package.is_symlink():

@@ -161,6 +161,7 @@ class MainSite:
         self._cancelled = cancelled
 
     def submit(self, order: Order) -> Ticket:
+        """Order a model. Raises InvalidParamsError and ExternalServiceError."""
         order.check()
         fields = {"geometry_file_format": "glb", **_options(order)}
         if order.prompt.strip():
@@ -178,6 +179,7 @@ class MainSite:
         return Ticket(found["uuid"], "hyper3d", {"subscription_key": key})
 
     def progress(self, ticket: Ticket) -> Progress:
+        """How far the order is. Raises ExternalServiceError."""
         found = self._post("/api/v2/status", {"subscription_key": ticket.facts["subscription_key"]})
         jobs = found.get("jobs")
         words = (
@@ -199,6 +201,7 @@ class MainSite:
         )
 
     def files(self, ticket: Ticket) -> dict[str, RemoteFile]:
+        """The files of a finished order by name. Raises ExternalServiceError."""
         found = self._post("/api/v2/download", {"task_uuid": ticket.id}).get("list")
         items = [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
         return {
@@ -208,6 +211,7 @@ class MainSite:
         }
 
     def balance(self) -> Balance | None:
+        """What is left on the account; None where the service does not tell."""
         return _balance(MAIN, _object(self._call("/api/v2/check_balance")).get("balance"), "credits")
 
     def _post(self, path: str, data: Mapping[str, str]) -> Mapping[str, Any]:
@@ -231,6 +235,7 @@ class Fal:
         self._cancelled = cancelled
 
     def submit(self, order: Order) -> Ticket:
+        """Order a model. Raises InvalidParamsError and ExternalServiceError."""
         order.check()
         version = _FAL_VERSIONS.get(order.tier)
         if version is None:
@@ -246,6 +251,7 @@ class Fal:
         return Ticket(found["request_id"], "fal", {name: str(url) for name, url in facts.items()})
 
     def progress(self, ticket: Ticket) -> Progress:
+        """How far the order is. Raises ExternalServiceError."""
         found = self._ask(ticket.facts["status_url"])
         status, error = found.get("status"), found.get("error")
         if status == "COMPLETED":
@@ -257,6 +263,7 @@ class Fal:
         return Progress("failed", str(error or f"fal.ai told the unknown state {status!r}"))
 
     def files(self, ticket: Ticket) -> dict[str, RemoteFile]:
+        """The files of a finished order by name. Raises ExternalServiceError."""
         mesh = self._ask(ticket.facts["response_url"]).get("model_mesh")
         if not isinstance(mesh, Mapping) or not isinstance(mesh.get("url"), str):
             raise _odd(FAL, "the result")
@@ -265,6 +272,7 @@ class Fal:
         return {name: RemoteFile(mesh["url"], size=size if isinstance(size, int) and size > 0 else None)}
 
     def balance(self) -> Balance | None:
+        """What is left on the account; None where the service does not tell."""
         try:
             answer = download.request(
                 FAL_ACCOUNT,

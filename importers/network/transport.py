@@ -74,7 +74,8 @@ class TooSlow(ExternalServiceError):
 class Flag(Protocol):
     """Something that tells whether it was set, like `threading.Event`."""
 
-    def is_set(self) -> bool: ...
+    def is_set(self) -> bool:
+        """Whether to stop."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ class Asset:
 
     @property
     def credit(self) -> Credit:
+        """Who made it, under CC0."""
         return Credit(
             service=SITE.name,
             id=self.id,

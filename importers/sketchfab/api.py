@@ -102,6 +102,7 @@ class Model:
 
     @property
     def credit(self) -> Credit:
+        """Who made it, and under which licence."""
         return Credit(
             service=SITE.name,
             id=self.uid,

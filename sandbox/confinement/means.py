@@ -41,11 +41,17 @@ class Process(Protocol):
     """As much of `subprocess.Popen` as is used."""
 
     @property
-    def pid(self) -> int: ...
+    def pid(self) -> int:
+        """The process, by its id on this machine."""
+
     @property
-    def stdin(self) -> IO[bytes] | None: ...
+    def stdin(self) -> IO[bytes] | None:
+        """Where it reads."""
+
     @property
-    def stdout(self) -> IO[bytes] | None: ...
+    def stdout(self) -> IO[bytes] | None:
+        """What it prints."""
+
     def poll(self) -> int | None:
         """The exit code, or None while it runs."""
 
@@ -72,7 +78,9 @@ class Means(Protocol):
     """A way to start a confined process."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What holds a process, in words."""
+
     @property
     def wraps(self) -> bool:
         """Whether another program stands between, which tells of a signal by an exit code above 128."""

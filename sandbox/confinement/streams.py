@@ -22,6 +22,7 @@ class Tail:
         self._lock = threading.Lock()
 
     def feed(self, chunk: bytes) -> None:
+        """Take bytes that the process has printed."""
         with self._lock:
             self._data += chunk
             del self._data[: -self._keep]

@@ -157,6 +157,7 @@ class Marker(Facade):
         return self
 
     def __call__(self, *args: Any) -> Any:
+        """Give back what it is given last: as a decorator it changes nothing."""
         return args[-1] if args else self
 
     def __or__(self, _other: object) -> Marker:
@@ -185,6 +186,7 @@ class ClassHook:
         return {}
 
     def __call__(self, name: str, bases: tuple[Any, ...], body: Any) -> type:
+        """Make the class of a class statement. Raises PolicyError."""
         kinds, is_tuple = self._bases(name, bases)
         for key in [key for key in body if key.startswith("<")]:
             del body[key]

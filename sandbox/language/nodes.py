@@ -185,6 +185,7 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
 
 
 def is_small(node: ast.expr) -> bool:
+    """Whether an expression is small: see `are_small`."""
     return are_small([node], [])
 
 

@@ -45,10 +45,12 @@ class Box:
 
     @property
     def area(self) -> float:
+        """In square pixels."""
         return self.width * self.height
 
     @property
     def center(self) -> tuple[float, float]:
+        """Its middle in pixels, from the left and from below."""
         return self.x + self.width / 2, self.y + self.height / 2
 
 

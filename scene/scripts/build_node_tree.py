@@ -46,6 +46,7 @@ def put_part(part, values, where):
 
 
 def put_elements(elements, stops):
+    """Make the elements of a colour ramp be these stops: positions and colours."""
     while len(elements) > len(stops):
         elements.remove(elements[len(elements) - 1])
     while len(elements) < len(stops):
@@ -59,6 +60,7 @@ def put_elements(elements, stops):
 
 
 def put_points(points, wanted):
+    """Make the points of a curve be these: places and handles."""
     while len(points) > len(wanted):
         points.remove(points[1])
     while len(points) < len(wanted):
@@ -166,6 +168,7 @@ def build_interface(interface, wanted):
 
 
 def build_node(tree, plan):
+    """Make one node, without its links, and return it."""
     if plan["keep"]:
         return tree.nodes[plan["name"]]
     node = tree.nodes.new(plan["type"])
@@ -211,6 +214,7 @@ def unfit(links):
 
 
 def build(plan):
+    """Build the tree as planned. Tells how many nodes and links it has, and which links do not fit."""
     tree = find_tree(plan)
     put(tree, plan["properties"], "the tree")
     late = build_interface(tree.interface, plan["interface"]) if plan["interface"] is not None else []

@@ -6,6 +6,7 @@ import bpy
 
 
 def set_frame(plan):
+    """Set the frame, the range and the rate, those that are given."""
     scene = bpy.context.scene
     if plan["rate"] is not None:
         scene.render.fps = max(1, round(plan["rate"]))
@@ -20,6 +21,7 @@ def set_frame(plan):
 
 
 def curves_of(block):
+    """The curves that animate a data-block, with and without layers."""
     data = block.animation_data
     action = data.action if data else None
     if action is None:
@@ -49,6 +51,7 @@ def put(block, path, index, value):
 
 
 def set_keyframes(plan):
+    """Set a key for each value. Tells how many there are, and on how many curves."""
     named = getattr(bpy.data, plan["collection"])[plan["name"]]
     block = named.path_resolve(plan["block"]) if plan["block"] else named
     path, index = plan["path"], plan["index"]

@@ -204,6 +204,7 @@ class WebSocket:
             self._socket.sendall(head + key + body)
 
     def ping(self) -> None:
+        """Ask whether the other end is there."""
         self.send(b"", opcode=9)
 
     def receive(self, timeout: float) -> bytes | None:
@@ -231,6 +232,7 @@ class WebSocket:
                     return message
 
     def close(self) -> None:
+        """End the connection; it may have ended already."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits in receive
         self._socket.close()

@@ -49,9 +49,12 @@ class Principal(Protocol):
     """The client whose token came with the connection (`access.Client`)."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Stays the same for a client, and is nobody else's."""
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What its token is called."""
 
 
 class InputRequired(BaseException):
@@ -96,16 +99,31 @@ class Call:
 class Link(Protocol):
     """How a context reaches its client; the dispatcher has it."""
 
-    def report_progress(self, progress: float, total: float | None, message: str | None) -> None: ...
-    def log(self, level: str, data: Any, logger: str | None) -> None: ...
-    async def ask(self, requests: Mapping[str, Json]) -> dict[str, Json]: ...
+    def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """See `RequestContext.report_progress`. Any thread."""
+
+    def log(self, level: str, data: Any, logger: str | None) -> None:
+        """See `RequestContext.log`. Any thread."""
+
+    async def ask(self, requests: Mapping[str, Json]) -> dict[str, Json]:
+        """See `RequestContext.ask`."""
+
     async def background(
         self, kind: str, title: str, job_id: str | None, wait_seconds: float, pending: Json
-    ) -> JobHandle: ...
-    async def release_stream(self) -> None: ...
-    async def list_tools(self, names: Iterable[str]) -> None: ...
-    async def use_tool(self, context: RequestContext, name: str, arguments: Json) -> ToolResult: ...
-    def use_now(self, context: RequestContext, name: str, arguments: Json) -> ToolResult: ...
+    ) -> JobHandle:
+        """See `RequestContext.background`."""
+
+    async def release_stream(self) -> None:
+        """See `RequestContext.release_stream`."""
+
+    async def list_tools(self, names: Iterable[str]) -> None:
+        """See `RequestContext.list_tools`."""
+
+    async def use_tool(self, context: RequestContext, name: str, arguments: Json) -> ToolResult:
+        """See `RequestContext.use_tool`."""
+
+    def use_now(self, context: RequestContext, name: str, arguments: Json) -> ToolResult:
+        """See `RequestContext.use_now`. Blender's main thread."""
 
 
 class RequestContext:

@@ -32,6 +32,8 @@ _MOST_CHARACTERS = 8 << 20
 
 
 class BatchCall(TypedDict):
+    """One call of a batch."""
+
     tool: str
     arguments: NotRequired[Annotated[dict[str, Any], Shown(str)]]
 
@@ -46,6 +48,8 @@ class CallResult(TypedDict):
 
 
 class BatchResult(TypedDict):
+    """What all calls gave, in their order."""
+
     results: list[CallResult]
     failed: int
     #: Nothing of what the calls changed remains.

@@ -30,6 +30,8 @@ _LEAST_PART = 0.5
 
 
 class FoundTool(TypedDict):
+    """A tool, as a model reads it."""
+
     name: str
     description: str
     #: Each as `name: type`, with `= default` where it may be left out, and what it means.
@@ -37,6 +39,8 @@ class FoundTool(TypedDict):
 
 
 class FoundTools(TypedDict):
+    """Tools, and how to call them."""
+
     tools: list[FoundTool]
     how: str
 

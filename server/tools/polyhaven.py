@@ -36,6 +36,8 @@ class FoundAsset(TypedDict):
 
 
 class FoundAssets(TypedDict):
+    """A page of assets."""
+
     source: str
     assets: list[FoundAsset]
     total: int
@@ -44,12 +46,16 @@ class FoundAssets(TypedDict):
 
 
 class CategoryInfo(TypedDict):
+    """A category, and how many assets it has."""
+
     path: str
     name: str
     description: NotRequired[str]
 
 
 class Categories(TypedDict):
+    """Categories by type of asset."""
+
     categories: dict[str, list[CategoryInfo]]
 
 

@@ -22,6 +22,8 @@ Proportion = Annotated[int, Bounds(1, 1000)]
 
 
 class OrderResult(TypedDict):
+    """What became of an order."""
+
     status: Literal["success", "pending"]
     order_id: NotRequired[str]
     job_id: NotRequired[str]
@@ -29,6 +31,8 @@ class OrderResult(TypedDict):
 
 
 class OrderStatus(TypedDict):
+    """How far an order is."""
+
     status: Literal["success"]
     order_id: str
     state: Literal["waiting", "generating", "done", "failed", "cancelled"]
@@ -36,6 +40,8 @@ class OrderStatus(TypedDict):
 
 
 class Balance(TypedDict):
+    """What is left on the account."""
+
     provider: ProviderName
     credits: float | None
     #: What they are counted in: "credits", or a currency.

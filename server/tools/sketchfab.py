@@ -35,6 +35,8 @@ class FoundModel(TypedDict):
 
 
 class FoundModels(TypedDict):
+    """A page of models."""
+
     source: str
     models: list[FoundModel]
     next_cursor: NotRequired[str]

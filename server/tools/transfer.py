@@ -36,6 +36,8 @@ Offset = Annotated[int, Bounds(0, client_files.LARGEST)]
 
 
 class SentList(TypedDict):
+    """The client's files."""
+
     files: list[Sent]
 
 

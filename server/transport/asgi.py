@@ -46,11 +46,18 @@ _log = logging.getLogger(__name__)
 class Authenticates(Protocol):
     """What the app needs of `Authenticator`."""
 
-    def check_source(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None: ...
-    def authorize(self, headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> Client | Refusal: ...
+    def check_source(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None:
+        """Why the request may not come from there: its Host or Origin is not ours."""
+
+    def authorize(self, headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> Client | Refusal:
+        """The client whose token the request carries, or why it may not come in."""
+
     @property
-    def came_in(self) -> Collection[str]: ...
-    def shut_out(self) -> Collection[str]: ...
+    def came_in(self) -> Collection[str]:
+        """Ids of the clients that came in."""
+
+    def shut_out(self) -> Collection[str]:
+        """Ids, once each, of clients that came in and may be here no more."""
 
 
 class App:

@@ -55,7 +55,8 @@ def headers_of(scope: Scope) -> dict[str, str]:
 class Account(Protocol):
     """What a message holds of the store that all connections share; `transport.shares.Message`."""
 
-    def grow(self, size: int) -> bool: ...
+    def grow(self, size: int) -> bool:
+        """Take `size` bytes more; whether there was place."""
 
 
 async def read_body(headers: Mapping[str, str], receive: Receive, limit: int, account: Account) -> bytearray:

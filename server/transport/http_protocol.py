@@ -52,6 +52,7 @@ class HttpProtocol(H11Protocol):
         self._head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override, unused-ignore]
+        """As asyncio has it."""
         super().connection_made(transport)
         if len(self.connections) > self._shared.most:
             transport.abort()
@@ -101,6 +102,7 @@ class HttpProtocol(H11Protocol):
         return bool(self._arrived) and not self.flow.read_paused and not answering
 
     def on_response_complete(self) -> None:
+        """As uvicorn has it: the next request may be read."""
         super().on_response_complete()
         self.go_on()
 
@@ -137,11 +139,13 @@ class HttpProtocol(H11Protocol):
             super().timeout_keep_alive_handler()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """As uvicorn has it: the connection becomes a WebSocket."""
         # From here on the connection is another protocol's, which this one must not outlive.
         self._leave()
         super().handle_websocket_upgrade(event)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """As asyncio has it."""
         self._leave()
         super().connection_lost(exc)
 

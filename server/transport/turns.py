@@ -28,8 +28,11 @@ _log = logging.getLogger(__name__)
 class Clock(Protocol):
     """What is needed of an event loop."""
 
-    def time(self) -> float: ...
-    def call_later(self, delay: float, callback: Callable[[], object]) -> object: ...
+    def time(self) -> float:
+        """Seconds of a clock that only goes forward."""
+
+    def call_later(self, delay: float, callback: Callable[[], object]) -> object:
+        """Call it after `delay` seconds."""
 
 
 class Turns:

@@ -30,10 +30,17 @@ class Channel(Protocol):
     behind: Callable[[], bool]
 
     @property
-    def unread(self) -> int: ...
-    def go_on(self) -> None: ...
-    def write_now(self, text: str) -> bool: ...
-    async def write(self, text: str) -> None: ...
+    def unread(self) -> int:
+        """How many bytes wait to be taken by the system's network."""
+
+    def go_on(self) -> None:
+        """Read on, as soon as it is this connection's turn."""
+
+    def write_now(self, text: str) -> bool:
+        """Send a text, unless the client is behind with reading or gone; whether it was sent."""
+
+    async def write(self, text: str) -> None:
+        """Send a text when the client has read what came before. Raises Gone."""
 
 
 async def serve(
@@ -91,6 +98,7 @@ class _Outlet:
 
     @property
     def unread(self) -> int:
+        """Bytes that the client has not read."""
         return self._outbox.size + self._channel.unread
 
     def deliver(self, send: actions.Send) -> None:

@@ -82,11 +82,13 @@ class WebSocketProtocol(asyncio.Protocol):
     # What asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """As asyncio has it."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._connections.add(self)  # type: ignore[arg-type, unused-ignore]
 
     def data_received(self, data: bytes) -> None:
+        """As asyncio has it: the handshake, then frames."""
         if self._handshake is not None:
             self._shake_hands(self._handshake, data)
             return
@@ -105,19 +107,23 @@ class WebSocketProtocol(asyncio.Protocol):
             self.go_on()
 
     def eof_received(self) -> bool:
+        """As asyncio has it: the connection ends."""
         return False
 
     def pause_writing(self) -> None:
+        """As asyncio has it: the client does not read."""
         self._writable.clear()
         self._stalled = self._loop.call_later(STALL_SECONDS, self._look_at_reader, self.unread)
 
     def resume_writing(self) -> None:
+        """As asyncio has it: the client reads again."""
         self._writable.set()
         if self._stalled:
             self._stalled.cancel()
         self.go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """As asyncio has it."""
         self._ended = True
         self._connections.discard(self)
         self._turns.leave(self)

@@ -94,6 +94,7 @@ class Operator(Facade):
         _set_call(self, _Call(host, idname, native))
 
     def __call__(self, *args: Any, **kwargs: Any) -> set[str]:
+        """Call the operator, if its arguments may be."""
         return _run(_call(self), args, kwargs)
 
     def poll(self, *args: Any) -> bool:

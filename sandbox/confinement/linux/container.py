@@ -41,13 +41,16 @@ class Container:
 
     @property
     def name(self) -> str:
+        """What holds the process, in words."""
         return f"a {Path(self.engine).name} container, Landlock and seccomp"
 
     @classmethod
     def installed(cls) -> list[Container]:
+        """One for each engine that this machine has."""
         return [cls(found) for engine in ("podman", "docker") if (found := shutil.which(engine))]
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
+        """Start a process in a container. Raises OSError."""
         self._have_image()
         label = f"mcp-run-{secrets.token_hex(8)}"
         if os.geteuid() == 0:

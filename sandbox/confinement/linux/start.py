@@ -90,6 +90,7 @@ class Native:
     wraps = False
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
+        """Start a process that is held so. Raises OSError."""
         _give_workdir(spec)
         group = cgroup.make(spec.mem_limit_mb)
         ours, theirs = socket.socketpair()
@@ -118,10 +119,12 @@ class Bubblewrap:
 
     @classmethod
     def installed(cls) -> list[Bubblewrap]:
+        """One, where this machine has bubblewrap."""
         found = shutil.which("bwrap")
         return [cls(found)] if found else []
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
+        """Start a process that is held so. Raises OSError."""
         _give_workdir(spec)
         group = cgroup.make(spec.mem_limit_mb)
         ours, theirs = socket.socketpair()

@@ -78,6 +78,7 @@ class Seatbelt:
     needs_namespaces = False
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
+        """Start a process that is held so. Raises OSError."""
         env = means.environment(spec)
         proxy = None
         if spec.net_policy == "allow-list":

@@ -41,6 +41,7 @@ class AppContainer:
     needs_namespaces = False
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
+        """Start a process that is held so. Raises OSError."""
         if spec.net_policy == "allow-list":
             raise OSError("a list of allowed hosts is not possible on Windows: a container reaches no proxy")
         command = shutil.which(spec.cmd[0]) or spec.cmd[0]
