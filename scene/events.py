@@ -287,8 +287,10 @@ _HANDLERS = (
 
 
 def register() -> None:
-    """Begin to watch. Harmless when already watching."""
+    """Begin to watch. Harmless when already watching; else anything may have changed before."""
     global _unlisten
+    if not watching():
+        _on_everything()
     if _unlisten is None:
         _unlisten = jobs.registry.listen(_on_job)
     for name, handler in _HANDLERS:

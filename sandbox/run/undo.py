@@ -2,8 +2,10 @@
 """One request, one undo step; and a roll-back that is exact in every mode.
 
 A push that is made outside object mode records only the edited mesh, and an undo across a change of mode leaves half
-of both states behind. So every push is made in object mode, the modes are entered again afterwards, and a third push
-hides the failed state from Redo.
+of both states behind. So every push is made in object mode, and the modes are entered again afterwards.
+
+A step is pushed before a script runs, which a roll-back goes to. Where the user's last step holds the same, it is
+replaced by the step with what the script did: a second undo takes back what the user did before.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...base.errors import ExternalServiceError, PolicyError
-from ...scene import history
+from ...scene import events, history
 
 __all__ = (
     "Modes",
@@ -27,8 +29,9 @@ __all__ = (
     "take_back",
 )
 
+#: In bytes, of the 63 that Blender keeps of a step's name: one that it cut could not be told from others.
 _NAME_LENGTH = 60
-_WITNESS = "mcp_bridge_undo"
+_WITNESS, _BEFORE = "mcp_bridge_undo", "before "
 """Custom property of a scene. A new data-block would do, too, but its removal makes Blender rebuild the relations of
 all objects: a second for ten thousand of them."""
 
@@ -106,9 +109,10 @@ class UndoStep:
     """The undo step of one request: `begin`, run the script, then `commit` or `roll_back`."""
 
     def __init__(self, title: str, request_id: str = "") -> None:
-        self._title = (title.strip() or "MCP script")[:_NAME_LENGTH]
+        self._title = _step_name(title)
         self._token = request_id or secrets.token_hex(8)
         self._before: Modes | None = None
+        self._held = False
         self._digest: Any = None
 
     def begin(self) -> None:
@@ -118,25 +122,25 @@ class UndoStep:
         landed here.
         """
         require_undo()
+        self._held = _last_step_holds_the_scene()
         self._before = Modes.leave()
-        witness = _witness()
-        witness[_WITNESS] = self._token
-        try:
-            self._push(f"Before: {self._title}")
-        finally:
-            del witness[_WITNESS]
+        with _witnessed(_BEFORE + self._token):
+            _push(self._title)
         self._digest = digest()
         self._before.enter()
 
     def commit(self) -> None:
-        """Record what the script did as one step with its title."""
+        """Record what the script did as one step with its title, in place of the one before it where that can go."""
         import bpy
 
+        global _recorded
         modes = Modes.leave()
-        self._push(self._title)
+        with _witnessed(self._token):
+            (_replace if self._held else _push)(self._title)
         modes.enter()
         bpy.context.view_layer.update()  # or what was done here would count as the user's, later
         history.named(self._title)
+        _recorded = events.revision() if events.watching() else -1
 
     def roll_back(self) -> None:
         """Bring the scene back to `begin`; raises UndoFailed if it is not as before afterwards."""
@@ -144,10 +148,10 @@ class UndoStep:
 
         assert self._before is not None, "roll_back() without begin()"
         Modes.leave()
-        self._push(f"Failed: {self._title}")
+        _push(f"Failed: {self._title}")
         with _looking():
             bpy.ops.ed.undo()
-            landed = _witness().get(_WITNESS) == self._token
+            landed = _witness().get(_WITNESS) == _BEFORE + self._token
             if not landed:
                 bpy.ops.ed.redo()
                 raise UndoFailed(
@@ -155,17 +159,63 @@ class UndoStep:
                 )
             del _witness()[_WITNESS]
         differs = compare(self._digest, digest())
-        self._push(f"Rolled back: {self._title}")
+        _replace(self._title)  # the failed state goes with it: Redo must not bring it back
         self._before.enter()
         if differs:
             raise UndoFailed(f"the roll-back left differences: {'; '.join(differs[:5])}")
 
-    @staticmethod
-    def _push(name: str) -> None:
-        import bpy
 
-        if bpy.ops.ed.undo_push(message=name) != {"FINISHED"}:
-            raise PolicyError("Blender does not record undo steps now, so nothing runs", code="undo_off")
+def _step_name(title: str) -> str:
+    name = (title.strip() or "MCP script").encode("utf-8", "replace")[:_NAME_LENGTH]
+    return name.decode("utf-8", "ignore")
+
+
+#: The revision that the last step of a request left; -1 where nobody watched.
+_recorded = -1
+
+
+def _last_step_holds_the_scene() -> bool:
+    """Whether an undo would lose nothing if no step were made now.
+
+    With a window Blender makes a step of whatever the user does; without one of nothing. Outside object mode its steps
+    hold the edited mesh alone.
+    """
+    import bpy
+
+    if bpy.context.mode != "OBJECT":
+        return False
+    return not bpy.app.background or (_recorded != -1 and events.settled(quick=True) == _recorded)
+
+
+def _push(name: str) -> None:
+    """Make an undo step of this name."""
+    import bpy
+
+    if bpy.ops.ed.undo_push(message=name) != {"FINISHED"}:
+        raise PolicyError("Blender does not record undo steps now, so nothing runs", code="undo_off")
+
+
+def _replace(name: str) -> None:
+    """Make an undo step of this name in place of the last one, if it has the same name, and of what Redo would do.
+
+    Blender does so for an operator of an undo group; the group's name cannot be changed once it is registered.
+    """
+    import bpy
+
+    class MCP_BRIDGE_OT_undo_step(bpy.types.Operator):
+        bl_idname = "mcp_bridge.undo_step"
+        bl_label = "Script"
+        bl_options = {"INTERNAL", "UNDO_GROUPED"}
+        bl_undo_group = name
+
+        def execute(self, context: bpy.types.Context) -> set[Any]:
+            return {"FINISHED"}
+
+    bpy.utils.register_class(MCP_BRIDGE_OT_undo_step)
+    try:
+        bpy.ops.mcp_bridge.undo_step("EXEC_DEFAULT", True)  # type: ignore[attr-defined]
+    finally:
+        bpy.utils.unregister_class(MCP_BRIDGE_OT_undo_step)
 
 
 _inside = False
@@ -196,6 +246,17 @@ def one_step(title: str) -> Iterator[None]:
         _inside = False
 
 
+@contextmanager
+def _witnessed(value: str) -> Iterator[None]:
+    """Within this the scene has the custom property, which a step that is made inside is known by."""
+    witness = _witness()
+    witness[_WITNESS] = value
+    try:
+        yield
+    finally:
+        del witness[_WITNESS]
+
+
 def _witness() -> Any:
     """The scene that holds the witness: one of this file, of which Blender keeps at least one. Linked ones are not
     recorded by undo.
@@ -220,7 +281,7 @@ def _looking() -> Iterator[None]:
 
 
 def forget_witness() -> None:
-    """Remove what a request's first step says of itself, once the user has gone back to it."""
+    """Remove what a request's steps say of themselves, once the user has gone to one."""
     import bpy
 
     if _is_looking:
@@ -239,14 +300,16 @@ def take_back(request_id: str) -> None:
 
     require_undo()
     Modes.leave()
+    _push("Undo Script")  # or the first undo would go past the request's own step, if that is the last one
     undo: Any = bpy.ops.ed.undo
-    back = 0
+    back, found = 0, False
     with _looking():
         while back < bpy.context.preferences.edit.undo_steps and undo.poll() and undo() == {"FINISHED"}:
             back += 1
-            if _witness().get(_WITNESS) == request_id:
-                del _witness()[_WITNESS]
+            if found:
+                _witness().pop(_WITNESS, None)
                 return
+            found = _witness().get(_WITNESS) == request_id
         for _ in range(back):
             bpy.ops.ed.redo()
     forget_witness()

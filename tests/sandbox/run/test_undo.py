@@ -18,6 +18,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.run.undo import (
     require_undo,
     take_back,
 )
+from bl_ext.user_default.mcp_bridge.scene import events
 
 MODES = ("OBJECT", "EDIT", "SCULPT", "VERTEX_PAINT", "WEIGHT_PAINT", "TEXTURE_PAINT")
 
@@ -28,6 +29,17 @@ def _default_scene() -> Iterator[None]:
     yield
     bpy.context.preferences.edit.use_global_undo = True
     bpy.context.preferences.edit.undo_steps = 32
+
+
+@pytest.fixture
+def watching() -> Iterator[None]:
+    """The scene's changes are counted, as while the bridge runs."""
+    already = events.watching()
+    events.register()
+    events.settled()
+    yield
+    if not already:
+        events.unregister()
 
 
 def state() -> tuple[object, ...]:
@@ -96,6 +108,48 @@ def test_one_undo_takes_a_request_back() -> None:
     assert state() == before
     bpy.ops.ed.redo()
     assert "Suzanne" in bpy.data.objects
+
+
+def commit(title: str, location: float) -> None:
+    step = UndoStep(title)
+    step.begin()
+    bpy.data.objects["Cube"].location.x = location
+    step.commit()
+
+
+def test_requests_that_follow_each_other_are_one_step_each(watching: None) -> None:
+    places = [1.0, 2.0, 3.0]
+    for place in places:
+        commit("A title with more letters than Blender keeps: äöü äöü äöü äöü äöü", place)
+    for place in reversed(places):
+        assert bpy.data.objects["Cube"].location.x == place
+        bpy.ops.ed.undo()
+    assert bpy.data.objects["Cube"].location.x == 0.0
+    for place in places:
+        bpy.ops.ed.redo()
+        assert bpy.data.objects["Cube"].location.x == place
+
+
+def test_what_no_step_has_stays_when_the_request_after_it_is_undone(watching: None) -> None:
+    commit("first", 1.0)
+    bpy.data.objects["Camera"].location.x = 77.0  # without a window Blender makes no step of this
+    commit("second", 2.0)
+    bpy.ops.ed.undo()
+    assert bpy.data.objects["Cube"].location.x == 1.0
+    assert bpy.data.objects["Camera"].location.x == 77.0
+
+
+def test_a_request_that_failed_leaves_one_step_that_changes_nothing(watching: None) -> None:
+    commit("first", 1.0)
+    step = UndoStep("second")
+    step.begin()
+    harm()
+    step.roll_back()
+    assert bpy.data.objects["Cube"].location.x == 1.0
+    bpy.ops.ed.undo()
+    assert bpy.data.objects["Cube"].location.x == 1.0
+    bpy.ops.ed.undo()
+    assert bpy.data.objects["Cube"].location.x == 0.0
 
 
 def test_commit_in_edit_mode_records_objects_too() -> None:
@@ -167,6 +221,9 @@ def test_scripts_and_users_see_no_trace_of_the_proof() -> None:
     step.commit()
     assert list(bpy.data.scenes[scene].keys()) == kept
     bpy.ops.ed.undo()
+    assert len(bpy.data.scenes[scene].keys()) == len(kept) + 1
+    forget_witness()
+    bpy.ops.ed.redo()
     assert len(bpy.data.scenes[scene].keys()) == len(kept) + 1
     forget_witness()
     assert list(bpy.data.scenes[scene].keys()) == kept
