@@ -7,7 +7,7 @@ import ast
 import sys
 from collections.abc import Iterator
 
-__all__ = ("outside",)
+__all__ = ("named_outside", "outside")
 
 #: Of Python's own library what computes and reaches nothing.
 _HARMLESS = frozenset(
@@ -33,6 +33,11 @@ def outside(script: str) -> tuple[str, ...]:
         return ()
     found = dict.fromkeys(name for node in ast.walk(tree) for name in _names(node))
     return tuple(found)[:_MOST]
+
+
+def named_outside(node: ast.AST) -> bool:
+    """Whether this part of a script names something outside Blender."""
+    return any(True for _ in _names(node))
 
 
 def _names(node: ast.AST) -> Iterator[str]:

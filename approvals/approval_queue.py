@@ -7,7 +7,6 @@ that was agreed to and the scene is as it was when somebody agreed. Safe to use 
 
 from __future__ import annotations
 
-import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +16,20 @@ from typing import Any
 from ..base.errors import Breakout, InvalidParamsError, PolicyError
 from ..base.signal import Signal
 from .alerts import outside
-from .request import ENDED_EARLY, NEXT, Approval, Asks, BPYExecutionRecord, Entry, InjectScriptRequest, State
+from .request import (
+    ENDED_EARLY,
+    NEXT,
+    Approval,
+    Asks,
+    BPYExecutionRecord,
+    Entry,
+    Former,
+    InjectScriptRequest,
+    OutOfTurn,
+    SceneChanged,
+    State,
+    new_id,
+)
 
 __all__ = ("KEEP_COUNT", "MOST_OPEN", "WAIT_LIMIT_S", "ApprovalQueue", "OutOfTurn", "SceneChanged", "new_id")
 
@@ -27,25 +39,6 @@ WAIT_LIMIT_S = 3600.0
 KEEP_COUNT = 100
 #: So many requests of one client may be open: a list that nobody can read protects nobody.
 MOST_OPEN = 32
-
-
-class OutOfTurn(PolicyError):
-    """The step does not fit the request's state; nothing was done."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, code="out_of_turn")
-
-
-class SceneChanged(PolicyError):
-    """The scene is not as it was when the user agreed: the approval is void, the request has to be rehearsed again."""
-
-    def __init__(self) -> None:
-        super().__init__("the scene changed after the script was rehearsed", code="scene_changed")
-
-
-def new_id() -> str:
-    """An id for one request; it stands in the journal and in answers, and names a folder."""
-    return secrets.token_hex(8)
 
 
 def _keep_nothing(_entry: Entry) -> None:
@@ -260,8 +253,28 @@ class ApprovalQueue:
             return self._move(entry, "confirmed", "running", approval=None, running=True)
 
     def outdated(self, request_id: str) -> Entry:
-        """The scene has changed since the rehearsal: it has to be rehearsed, and the user asked, again."""
-        return self._step(request_id, "validated", "the scene has changed: once more", **_VOID)
+        """The scene has changed since the rehearsal: it has to be rehearsed again.
+
+        A yes counts no more, unless `uphold` finds it as good as before.
+        """
+        with self._lock:
+            entry = self._open(request_id)
+            void = {**_VOID, "former": Former.of(entry) or entry.former}
+            return self._move(entry, "validated", "the scene has changed: once more", **void)
+
+    def uphold(self, request_id: str) -> Entry:
+        """The yes of before the scene changed stands: the same script came out the same in the scene as it is now.
+
+        Raises OutOfTurn where it did not, or where there was no yes.
+        """
+        with self._lock:
+            entry = self._open(request_id)
+            former, found = entry.former, entry.record.sandbox_result
+            if entry.state != "rehearsed" or entry.revision is None or former is None or not former.by:
+                raise OutOfTurn(f"request {request_id} has no yes that could stand")
+            if not former.is_same(entry.sha256, found):
+                raise OutOfTurn(f"request {request_id} comes out otherwise than what was agreed to")
+            return self._agree(entry, Approval(entry.sha256, entry.revision, former.by))
 
     def postponed(self, request_id: str, why: str) -> Entry:
         """The run was stopped and rolled back, because what it makes has to be measured first: rehearse it.
@@ -289,13 +302,15 @@ class ApprovalQueue:
                 entry, "applied", "applied", record=record, running=False, applied_revision=revision
             )
 
-    def undone(self, request_id: str) -> Entry:
-        """The user has undone the run."""
+    def undone(self, request_id: str, *, again_at: int | None = None) -> Entry:
+        """The user has undone the run or, with `again_at`, has done it again, which left the scene at this revision."""
         with self._lock:
-            entry = self.get(request_id)
-            if entry.state != "applied" or entry.undone:
-                raise OutOfTurn(f"request {request_id} cannot be undone")
-            return self._put(replace(entry, undone=True, updated=self._clock()), "undone by the user")
+            entry, undone = self.get(request_id), again_at is None
+            if entry.state != "applied" or entry.undone is undone:
+                raise OutOfTurn(f"request {request_id} cannot be {'undone' if undone else 'done again'}")
+            at = entry.applied_revision if undone else again_at
+            entry = replace(entry, undone=undone, applied_revision=at, updated=self._clock())
+            return self._put(entry, f"{'undone' if undone else 'done again'} by the user")
 
     def failed(self, request_id: str, reason: str, *, broke_out: bool = False) -> Entry:
         """The run failed; the scene is as before. `broke_out`: the script tried to break out, which `reason` says."""
@@ -426,7 +441,7 @@ class ApprovalQueue:
             del self._entries[request_id]
 
 
-_VOID: Mapping[str, Any] = {"approval": None, "revision": None, "summary": "", "reason": ""}
+_VOID: Mapping[str, Any] = {"approval": None, "revision": None, "summary": "", "reason": "", "former": None}
 
 
 def _same(one: InjectScriptRequest, other: InjectScriptRequest) -> bool:

@@ -20,6 +20,7 @@ from ..base import main_thread, settings
 from ..base.errors import PolicyError
 from ..base.telemetry import tracing
 from ..base.until import until
+from ..scene import events
 from .approval_queue import WAIT_LIMIT_S, ApprovalQueue, new_id
 from .caller import Caller, CannotBeAsked
 from .client_names import shown_name
@@ -54,18 +55,20 @@ _NOBODY_ANSWERED = (
     "done. Don't repeat it here: the user can do this in an interactive session of the client, be asked in Blender's "
     "MCP panel instead (BLENDER_MCP_CONFIRM=panel), or let execute_blender_code run unasked (BLENDER_MCP_CONFIRM=auto)."
 )
-_NOT_TICKED = "the form came back without a tick at Apply to Live"
+_NOT_TICKED = "the form came back without a tick at Apply"
 _CANNOT_ASK_HERE = (
     "The user has to agree in Blender's MCP panel before a script runs (BLENDER_MCP_CONFIRM=panel), and this "
     "Blender has no window. BLENDER_MCP_CONFIRM=client asks through the client."
 )
+#: A scene that has not changed for so many seconds is at rest.
+_REST_S = 1.5
 _REASON = {"type": "string", "title": "If not, why", "description": "The assistant is told"}
 _APPLY: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "apply": {
             "type": "boolean",
-            "title": "Apply to Live",
+            "title": "Apply",
             "description": "Run this script in the open scene",
             "default": False,
         },
@@ -232,9 +235,22 @@ def _can_be_asked(context: Caller, asks: Asks) -> bool:
 
 
 async def _by_panel(entry: Entry) -> Entry:
-    """Wait until somebody has decided in the panel, or the request has ended otherwise."""
-    now = queue()
-    await until(now.listen, lambda: now.get(entry.id).state != "waiting")
+    """Wait until somebody has decided in the panel, or the request has ended otherwise.
+
+    Of a script it also returns, still waiting, once the scene is another one and has come to rest.
+    """
+    now, seen = queue(), entry.revision
+    decided = asyncio.ensure_future(until(now.listen, lambda: now.get(entry.id).state != "waiting"))
+    try:
+        while entry.request.tool != "question":
+            done, _ = await asyncio.wait({decided}, timeout=_REST_S)
+            before, seen = seen, events.revision()
+            if done or (before == seen != entry.revision):
+                break
+        else:
+            await decided
+    finally:
+        decided.cancel()
     return now.get(entry.id)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -111,7 +112,11 @@ async def run(context: Caller, entry: Entry, *, wait_seconds: float) -> dict[str
             if entry.ended:
                 raise
             continue
-        return result if entry.asks == "nobody" else {**result, "request_id": entry.id}
+        if entry.asks == "nobody":
+            return result
+        if entry.former is not None:
+            result["warnings"] = [*result.get("warnings", ()), _again(entry)]
+        return {**result, "request_id": entry.id}
 
 
 def _looked_at(entry: Entry) -> bool:
@@ -167,15 +172,19 @@ def script_of(entry: Entry, answer: str | Mapping[str, Any]) -> Entry:
 
 
 async def _agreed(context: Caller, entry: Entry) -> Entry:
-    """The request, once the user has said yes to what was rehearsed. Raises Refused for a no."""
-    if entry.state == "waiting" and entry.revision != await _on_main_thread(events.settled, context):
-        entry = queue().outdated(entry.id)
-    if entry.state == "validated":
-        entry = await _rehearsed(context, entry)
-    if entry.state == "waiting":
-        await context.progress(2, 3, "Waiting for the user's yes")
-        # The key has the revision: an answer of before the scene changed is no answer now.
-        entry = await answer(context, entry, _question(entry), key=f"apply-{entry.revision}")
+    """The request, once the user has said yes to what was rehearsed. Raises Refused for a no.
+
+    It is rehearsed again whenever the scene has changed meanwhile.
+    """
+    while entry.state in ("validated", "waiting"):
+        if entry.state == "waiting" and entry.revision != await _on_main_thread(events.settled, context):
+            entry = queue().outdated(entry.id)
+        if entry.state == "validated":
+            entry = await _rehearsed(context, entry)
+        if entry.state == "waiting":
+            await context.progress(2, 3, "Waiting for the user's yes")
+            # The key has the revision: an answer of before the scene changed is no answer now.
+            entry = await answer(context, entry, _question(entry), key=f"apply-{entry.revision}")
     if entry.state != "confirmed":
         raise Refused(why_not(entry), code=entry.state)
     return entry
@@ -215,6 +224,8 @@ async def _rehearsed(context: Caller, entry: Entry) -> Entry:
             ) from error
         revision = await _on_main_thread(events.settled, context)
         return now.ask(entry.id, revision=revision, unrehearsed=_unrehearsed(entry, str(error)))
+    if now.get(entry.id).state == "denied":  # while it was rehearsed again
+        return now.get(entry.id)
     report = done.report
     if report["outcome"] != "success":
         now.failed_in_rehearsal(entry.id, dict(report))
@@ -227,8 +238,39 @@ async def _rehearsed(context: Caller, entry: Entry) -> Entry:
         raise Refused(why + report["message"], code="rehearsal", text=why + as_text(report), **told)
     for when, picture in done.pictures.items():
         _keep_picture(entry.id, when, picture)
-    entry = now.rehearsed(entry.id, dict(report), as_text(report), revision)
-    return entry if entry.asks == "nobody" else now.ask(entry.id, revision=revision)
+    again = ""
+    if entry.former is not None:
+        record = replace(entry.record, sandbox_result=report)
+        again = _again(replace(entry, record=record)) + "\n\n"
+    entry = now.rehearsed(entry.id, dict(report), again + as_text(report), revision)
+    if entry.asks == "nobody":
+        return entry
+    if entry.former is not None and await _on_main_thread(partial(_still_stands, entry), context):
+        return now.uphold(entry.id)
+    return now.ask(entry.id, revision=revision)
+
+
+def _still_stands(entry: Entry) -> bool:
+    """Whether a yes of before the scene changed is good for it now.
+
+    The same has to come out, and what changed has to be known to be nothing that the script touches.
+    """
+    former, found = entry.former, entry.record.sandbox_result
+    if former is None or not former.by or found is None or not former.is_same(entry.sha256, found):
+        return False
+    changed, difference = events.changed_since(former.revision), found["difference"]
+    if difference["left_out"]:
+        return False
+    touched = {block["name"] for kind in ("added", "removed", "changed") for block in difference[kind]}
+    return changed is not None and not changed & touched
+
+
+def _again(entry: Entry) -> str:
+    """That it was rehearsed again, and how that went."""
+    former = entry.former
+    if former is not None and former.is_same(entry.sha256, entry.record.sandbox_result):
+        return "The scene changed: rehearsed again, the result is the same."
+    return "The scene changed: rehearsed again, and the result is not the same as before."
 
 
 def _keep_picture(request_id: str, when: str, picture: bytes) -> None:

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any, Literal
+
+from ..base.errors import PolicyError
 
 __all__ = (
     "ATTEMPTS",
@@ -18,12 +21,16 @@ __all__ = (
     "Asks",
     "BPYExecutionRecord",
     "Entry",
+    "Former",
     "InjectScriptRequest",
     "Mode",
+    "OutOfTurn",
+    "SceneChanged",
     "State",
     "Tool",
     "digest",
     "from_dict",
+    "new_id",
     "to_dict",
 )
 
@@ -53,8 +60,8 @@ NEXT: Mapping[State, frozenset[State]] = MappingProxyType(
     {
         "received": frozenset({"received", "extracted"}),
         "extracted": frozenset({"received", "extracted", "validated"}),
-        "validated": frozenset({"rehearsed", "waiting", "confirmed"}),
-        "rehearsed": frozenset({"waiting", "validated", "confirmed"}),
+        "validated": frozenset({"rehearsed", "waiting", "confirmed", "denied"}),
+        "rehearsed": frozenset({"waiting", "validated", "confirmed", "denied"}),
         "waiting": frozenset({"confirmed", "denied", "received", "validated"}),
         "confirmed": frozenset({"confirmed", "applied", "received", "validated"}),
     }
@@ -65,6 +72,25 @@ ENDS: frozenset[State] = ENDED_EARLY | {"applied", "denied"}
 
 #: How many texts a request may bring until one is a valid script: the first and two more.
 ATTEMPTS = 3
+
+
+class OutOfTurn(PolicyError):
+    """The step does not fit the request's state; nothing was done."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, code="out_of_turn")
+
+
+class SceneChanged(PolicyError):
+    """The scene is not as it was when the user agreed: the request has to be rehearsed again."""
+
+    def __init__(self) -> None:
+        super().__init__("the scene changed after the script was rehearsed", code="scene_changed")
+
+
+def new_id() -> str:
+    """An id for one request; it stands in the journal and in answers, and names a folder."""
+    return secrets.token_hex(8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +130,33 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
+class Former:
+    """What was rehearsed before the scene changed: the script (SHA-256), the scene's revision, and what came out.
+
+    `by` is who had agreed to it, "" if nobody had yet.
+    """
+
+    sha256: str
+    revision: int
+    difference: Mapping[str, Any] | None
+    by: str = ""
+
+    @classmethod
+    def of(cls, entry: Entry) -> Former | None:
+        """What the request is now, as that of before the next rehearsal; None where it was not rehearsed."""
+        found, agreed = entry.record.sandbox_result, entry.approval
+        if found is None or entry.revision is None:
+            return None
+        return cls(entry.sha256, entry.revision, found.get("difference"), agreed.by if agreed else "")
+
+    def is_same(self, sha256: str, result: Mapping[str, Any] | None) -> bool:
+        """Whether this script's rehearsal, with this report, came out the same."""
+        if self.difference is None or result is None:
+            return False
+        return (self.sha256, self.difference) == (sha256, result.get("difference"))
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A request as it is at one moment; replaced, never changed."""
 
@@ -121,6 +174,8 @@ class Entry:
     attempts_left: int = ATTEMPTS
     approval: Approval | None = None
     running: bool = False
+    #: The rehearsal before this one, where the scene has changed between the two.
+    former: Former | None = None
     #: Why it has to be rehearsed whatever the settings say: what it was estimated to make.
     closer: str = ""
     #: Why it was denied, refused or failed.
@@ -175,10 +230,11 @@ def from_dict(values: Mapping[str, Any]) -> Entry:
     request = InjectScriptRequest(**fields.pop("request"))
     record = dict(fields.pop("record"))
     logs = tuple(record.pop("logs"))
-    approval = fields.pop("approval")
+    approval, former = fields.pop("approval"), fields.pop("former", None)
     return Entry(
         request=request,
         record=BPYExecutionRecord(**record, logs=logs),
         approval=Approval(**approval) if approval else None,
+        former=Former(**former) if former else None,
         **fields,
     )

@@ -22,7 +22,9 @@ from .request import Entry, from_dict, to_dict
 
 __all__ = ("Store",)
 
-_RECORD = "record.json"
+_RECORD, _NOTED = "record.json", "noted.json"
+#: So many things that the user has taken note of are remembered.
+_MOST_NOTED = 500
 
 _log = logging.getLogger(__name__)
 
@@ -84,6 +86,22 @@ class Store:
     def picture_path(self, request_id: str, when: str) -> Path:
         """Where that picture is, if there is one."""
         return self.folder / request_id / "out" / f"{when}.png"
+
+    def noted(self) -> list[tuple[str, str]]:
+        """What the user has taken note of, in any Blender: pairs of a request's id and what was said of it."""
+        try:
+            return [(str(one), str(said)) for one, said in json.loads((self.folder / _NOTED).read_bytes())]
+        except (OSError, ValueError, TypeError):
+            return []
+
+    def note(self, request_id: str, said: str) -> None:
+        """The user has taken note of this about a request: it is told no more."""
+        kept = [*self.noted(), (request_id, said)][-_MOST_NOTED:]
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            atomic.write(self.folder / _NOTED, _json(kept).encode(), mode=0o600)
+        except OSError as error:
+            _log.warning("that request %s was noted is not kept: %s", request_id, error)
 
     def load(self) -> list[Entry]:
         """Requests of Blenders that are gone, oldest first; what is older than the journal is deleted."""

@@ -17,12 +17,14 @@ from typing import Any, Literal, get_args
 from .errors import InvalidParamsError
 from .signal import Signal
 
-__all__ = ("ENDED", "Job", "JobHandle", "Jobs", "State", "registry")
+__all__ = ("ENDED", "PANEL", "Job", "JobHandle", "Jobs", "State", "registry")
 
 State = Literal["working", "input_required", "completed", "failed", "cancelled"]
 ENDED: frozenset[State] = frozenset({"completed", "failed", "cancelled"})
 assert frozenset(get_args(State)) > ENDED
 
+#: The owner of the work that the user began in Blender itself.
+PANEL = "panel"
 #: Ended jobs are kept this long (seconds) and this many of them, so that a client that went away can ask again.
 KEEP_S = 3600.0
 KEEP_COUNT = 200
@@ -136,6 +138,11 @@ class Jobs:
         with self._lock:
             found = [entry.job for entry in self._entries.values() if entry.job.owner == owner]
         return found[::-1]
+
+    def going_on(self) -> tuple[Job, ...]:
+        """The jobs of all owners that have not ended, the oldest first."""
+        with self._lock:
+            return tuple(entry.job for entry in self._entries.values() if not entry.job.ended)
 
     def cancel(self, job_id: str, owner: str) -> Job:
         """Ask the work to stop; the job counts as cancelled from now on. One that has ended stays as it is."""

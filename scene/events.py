@@ -9,6 +9,7 @@ whoever listens fetches it with `take` when it likes.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ from .fingerprint.thorough import thorough_fingerprint
 
 __all__ = (
     "Changes",
+    "apart",
+    "changed_since",
     "listen",
     "loads",
     "quiet",
@@ -62,6 +65,8 @@ _loads = 0
 _saved = -1
 _selection: tuple[str | None, int] = (None, 0)
 _quiet = 0
+#: Revision -> the names of what changed up to it since the one before; None: nobody knows what did.
+_named: deque[tuple[int, frozenset[str] | None]] = deque(maxlen=_MOST)
 _listeners: Signal[[]] = Signal()
 _unlisten: Callable[[], None] | None = None
 _census = b""
@@ -72,6 +77,26 @@ _thorough: tuple[bytes, int, tuple[int, ...]] = (b"", 0, ())
 def revision() -> int:
     """Grows with every change of the file's contents; selection, view and frame don't count."""
     return _revision
+
+
+def changed_since(then: int) -> frozenset[str] | None:
+    """The names of the data-blocks that changed after this revision; None where nobody knows. Main thread."""
+    if len(_named) == _MOST and _named[0][0] > then:
+        return None
+    found: set[str] = set()
+    for at, names in _named:
+        if at > then:
+            if names is None:
+                return None
+            found |= names
+    return frozenset(found)
+
+
+def _note_names(names: frozenset[str] | None) -> None:
+    """Keep what has led to this revision; what goes on, as dragging does, is one entry."""
+    if _named and _named[-1][1] == names:
+        _named.pop()
+    _named.append((_revision, names))
 
 
 def settled(*, quick: bool = False) -> int:
@@ -120,6 +145,22 @@ def quiet() -> Iterator[None]:
                 _evaluate()
         finally:
             _quiet -= 1
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """What is made or removed inside is no part of the scene: a text that is opened to be read. Main thread.
+
+    A yes that somebody has given stays good.
+    """
+    global _census, _thorough
+    settled()
+    try:
+        with quiet():
+            yield
+    finally:
+        _census = quick_fingerprint()
+        _thorough = (thorough_fingerprint(), *_thorough[1:])
 
 
 def _evaluate() -> None:
@@ -183,11 +224,10 @@ def _on_depsgraph(scene: Any, depsgraph: Any) -> None:
         bpy.types.Material: set(),
         bpy.types.Collection: set(),
     }
-    counts = False
+    counting: set[str] = set()
     for update in updates:
-        counts = (
-            counts or update.is_updated_geometry or update.is_updated_transform or update.is_updated_shading
-        )
+        if update.is_updated_geometry or update.is_updated_transform or update.is_updated_shading:
+            counting.add(update.id.name)
         for kind, found in names.items():
             if isinstance(update.id, kind) and len(found) <= _MOST:
                 found.add(update.id.name)
@@ -200,8 +240,10 @@ def _on_depsgraph(scene: Any, depsgraph: Any) -> None:
         pending.selection = pending.selection or selection
         pending.everything = pending.everything or len(pending.objects) > _MOST
 
-    _note(note, counts=counts)
-    history.looked(_revision, _names(names) if counts else {}, selection=selection)
+    _note(note, counts=bool(counting))
+    if counting:
+        _note_names(frozenset(counting))
+    history.looked(_revision, _names(names) if counting else {}, selection=selection)
 
 
 def _names(found: dict[Any, set[str]]) -> dict[str, set[str]]:
@@ -225,6 +267,7 @@ def _on_everything(*_: Any) -> None:
         pending.everything = True
 
     _note(note)
+    _note_names(None)
 
 
 @persistent

@@ -24,6 +24,8 @@ __all__ = (
     "UndoFailed",
     "UndoStep",
     "forget_witness",
+    "is_looking",
+    "landed",
     "one_step",
     "require_undo",
     "take_back",
@@ -278,6 +280,17 @@ def _looking() -> Iterator[None]:
         yield
     finally:
         _is_looking = False
+
+
+def is_looking() -> bool:
+    """Whether an undo is this module's own: a roll-back, or a search for a request's step."""
+    return _is_looking
+
+
+def landed() -> str:
+    """The request at whose own step Blender stands after an undo or redo, "" at any other; before `forget_witness`."""
+    found = _witness().get(_WITNESS, "")
+    return found if isinstance(found, str) and not found.startswith(_BEFORE) else ""
 
 
 def forget_witness() -> None:

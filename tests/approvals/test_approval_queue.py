@@ -79,6 +79,65 @@ def test_a_yes_counts_once() -> None:
         queue.take("r1", revision=1)
 
 
+DIFFERENCE = {"added": [{"kind": "objects", "name": "Chair"}]}
+
+
+def changed_meanwhile(queue: ApprovalQueue, difference: object, *, agreed: bool = True) -> Entry:
+    """A request that was rehearsed again at revision 2, with this difference; it was agreed to at revision 1."""
+    queue.submit(request(), asks="panel")
+    queue.extracted("r1", "x = 1\n")
+    queue.validated("r1", {"is_valid": True})
+    queue.rehearsed("r1", {"difference": DIFFERENCE}, "", 1)
+    entry = queue.ask("r1", revision=1)
+    if agreed:
+        agree(queue, entry)
+        with pytest.raises(SceneChanged):
+            queue.take("r1", revision=2)
+    else:
+        queue.outdated("r1")
+    return queue.rehearsed("r1", {"difference": difference}, "", 2)
+
+
+def test_a_yes_stands_where_the_same_comes_out_in_the_scene_as_it_is_now() -> None:
+    queue = ApprovalQueue()
+    changed_meanwhile(queue, dict(DIFFERENCE))
+    entry = queue.uphold("r1")
+    assert (entry.state, entry.record.logs[-1]) == ("confirmed", "confirmed by the user in the panel")
+    assert queue.take("r1", revision=2).running
+    assert from_dict(to_dict(entry)) == entry
+
+
+@pytest.mark.parametrize(
+    ("difference", "agreed", "why"),
+    [
+        ({"added": []}, True, "comes out otherwise than what was agreed to"),
+        (None, True, "comes out otherwise than what was agreed to"),
+        (DIFFERENCE, False, "has no yes that could stand"),
+    ],
+)
+def test_no_yes_stands_that_was_not_given_to_what_comes_out(
+    difference: object, agreed: bool, why: str
+) -> None:
+    queue = ApprovalQueue()
+    changed_meanwhile(queue, difference, agreed=agreed)
+    with pytest.raises(OutOfTurn, match=why):
+        queue.uphold("r1")
+    with pytest.raises(OutOfTurn, match="nobody said yes to it"):
+        queue.take("r1", revision=2)
+
+
+def test_another_text_has_no_yes_of_before() -> None:
+    queue = ApprovalQueue()
+    changed_meanwhile(queue, DIFFERENCE)
+    queue.ask("r1", revision=2)
+    queue.resubmit("r1", CLIENT, "x = 2")
+    queue.extracted("r1", "x = 1\n")
+    queue.validated("r1", {})
+    queue.rehearsed("r1", {"difference": DIFFERENCE}, "", 2)
+    with pytest.raises(OutOfTurn, match="has no yes that could stand"):
+        queue.uphold("r1")
+
+
 def test_a_yes_to_what_was_shown_is_no_yes_to_what_came_after() -> None:
     queue = ApprovalQueue()
     shown = waiting(queue)

@@ -168,3 +168,16 @@ def test_a_rehearsal_that_failed_leaves_its_report(tmp_path: Path, asks: Any) ->
     assert kept["rehearsal"] == {"outcome": "error", "message": "The rehearsal stopped."}
     if asks != "nobody":
         assert json.loads((tmp_path / "requests/r1/out/rehearsal.json").read_text()) == REPORT
+
+
+def test_what_the_user_took_note_of_is_known_to_the_next_blender(tmp_path: Path) -> None:
+    store = Store(tmp_path / "requests", lambda pid: False)
+    assert store.noted() == []
+    store.note("r1", "it tries to use os")
+    store.note("r2", "no such wall")
+    assert Store(tmp_path / "requests", lambda pid: False).noted() == [
+        ("r1", "it tries to use os"),
+        ("r2", "no such wall"),
+    ]
+    (tmp_path / "requests" / "noted.json").write_text("[1")
+    assert store.noted() == []

@@ -134,7 +134,7 @@ def test_whatever_is_no_yes_is_a_no(tools: Tools, queue: ApprovalQueue, said: di
         tools, CHAIR, inputResponses={the_key(asked): said}, requestState=asked["requestState"]
     )
     assert answer["isError"]
-    why = said.get("content", {}).get("reason", "the form came back without a tick at Apply to Live")
+    why = said.get("content", {}).get("reason", "the form came back without a tick at Apply")
     denied = (
         f"The user denied it: {why}"
         if said["action"] == "accept"

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a reader of a script should not miss: lines that remove, repeat or reach outside, and text that hides text.
+
+For display alone: whether a script may run is decided elsewhere. Pure.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from .alerts import named_outside
+
+__all__ = ("LONGEST", "Mark", "lines_of", "marks", "visible")
+
+Mark = Literal["outside", "hides", "removes", "repeats"]
+
+#: A line with more letters is marked: its end is easily overlooked.
+LONGEST = 100
+#: So many spaces within a line are shown as a number: they would push what follows out of sight.
+_MOST_SPACES = 8
+#: The same for the indentation.
+_DEEPEST = 40
+
+_REMOVES = re.compile(
+    r"(^|_)(batch_remove|clear|decimate|delete|free|pop|purge|remove|unlink)(_|$)|orphans_purge"
+)
+_GAP = re.compile(rf"(?<=\S) {{{_MOST_SPACES},}}|^ {{{_DEEPEST},}}")
+
+
+def lines_of(script: str) -> list[str]:
+    """The lines as Python counts them: other signs that end a line elsewhere do not in a script."""
+    return re.split(r"\r\n|\r|\n", script)
+
+
+def visible(line: str) -> str:
+    """A line in which nothing is invisible: odd spaces and signs by their number, long gaps by their length."""
+    shown = "".join(_shown(letter) for letter in line.expandtabs(4))
+    return _GAP.sub(lambda gap: f" ⟨{len(gap.group())} spaces⟩ ", shown)
+
+
+def marks(script: str) -> Mapping[int, frozenset[Mark]]:
+    """Line, counted from 1 -> what is to be said of it; lines of which nothing is to be said are left out."""
+    found: dict[int, set[Mark]] = {}
+    for number, mark in _found(script):
+        found.setdefault(number, set()).add(mark)
+    return {number: frozenset(found[number]) for number in sorted(found)}
+
+
+def _found(script: str) -> Iterator[tuple[int, Mark]]:
+    for number, line in enumerate(lines_of(script), 1):
+        if len(line) > LONGEST or _GAP.search(line) or any(_shown(letter) != letter for letter in line):
+            yield number, "hides"
+    yield from ((number, "hides") for number in _with_semicolon(script))
+    try:
+        tree = ast.parse(script)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        number = getattr(node, "lineno", 0)
+        if _removes(node):
+            yield (
+                getattr(node, "end_lineno", number) if isinstance(node, ast.Attribute) else number,
+                "removes",
+            )
+        if isinstance(
+            node, ast.For | ast.While | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+        ):
+            yield number, "repeats"
+        if named_outside(node):
+            yield number, "outside"
+
+
+def _removes(node: ast.AST) -> bool:
+    """Whether it deletes or names something that does."""
+    match node:
+        case ast.Delete():
+            return True
+        case (
+            ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_])
+            | ast.Call(func=ast.Name(id=name))
+            | ast.Attribute(attr=name)
+        ):
+            return bool(_REMOVES.search(name))
+    return False
+
+
+def _with_semicolon(script: str) -> Iterator[int]:
+    """Lines with more than one statement."""
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(script).readline):
+            if token.type == tokenize.OP and token.string == ";":
+                yield token.start[0]
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        return
+
+
+def _shown(letter: str) -> str:
+    """A letter, or its number where it is invisible or looks like a plain space."""
+    if letter == " " or letter == "\t" or unicodedata.category(letter)[0] not in "ZC":
+        return letter
+    return f"⟨U+{ord(letter):04X}⟩"
