@@ -321,6 +321,11 @@ class Builtins:
         """The iterator, with a tick for each item."""
         return self.born(self._ticking(iterator))
 
+    def unpacked(self, value: Any) -> Any:
+        """What is unpacked into several variables: of an iterator each item is noted while the others are drawn."""
+        drawn = hasattr(type(value), "__next__") or type(value) in self._guard.own
+        return map(self._guard.namespace[hooks.KEEP], value) if drawn else value
+
     def _until(self, function: Function, sentinel: Any) -> Iterator[Any]:
         keep = self._guard.namespace[hooks.KEEP]
         return self.ticked(iter(lambda: keep(function()), sentinel))

@@ -147,6 +147,7 @@ class Guard:
             hooks.ISINSTANCE: isinstance,
             hooks.BORN: self.builtins.born,
             hooks.LASTING: self.builtins.lasting,
+            hooks.UNPACKED: self.builtins.unpacked,
         }
         return table | self.operators.table()
 

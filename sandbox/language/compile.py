@@ -17,7 +17,6 @@ from typing import Any, Final
 from ...base.errors import PolicyError
 from ...base.process import collector
 from . import hooks, names
-from .holding import binds_names
 from .inference import Scopes, is_number
 from .matching import Matching
 from .nodes import LOAD, STORE, Finding, children, is_small, uncounted, yields
@@ -211,8 +210,10 @@ class _Transformer(Matching):
                 return self._chosen(node, target)
         if (steps := self.one_by_one(node)) is not None:
             return steps
-        loose = self.is_loose(node.value)
-        node.value, mark = self.visit(node.value), self.runs
+        loose, given = self.is_loose(node.value), node.value
+        node.value, mark = self.visit(given), self.runs
+        if isinstance(node.targets[0], ast.Tuple | ast.List):
+            node.value = self.unpacked(given, node.value)
         match node.targets:
             case [ast.Name(id=name)] if self.scope.form == "class" and name in names.CLASS_VARIABLES:
                 return node
@@ -298,8 +299,9 @@ class _Transformer(Matching):
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """Each turn ticks."""
+        target = self.target_first(node.target, node.body, node.iter)
         node.iter = self.iterated(node.iter)
-        node.target = self.visit(self.target_first(node.target, node.body))
+        node.target = self.visit(target)
         self.leaving += 1
         node.body = [self.tick(node), *self.visit_all(node.body)]
         self.leaving -= 1
@@ -340,13 +342,11 @@ class _Transformer(Matching):
     def visit_With(self, node: ast.With) -> ast.AST:
         """Context managers are values the script holds; targets ask their guards."""
         first = node.items[0]
-        if first.optional_vars is not None and not binds_names(first.optional_vars):
+        if first.optional_vars is not None and not isinstance(first.optional_vars, ast.Name):
             if rest := node.items[1:]:
                 node.items, node.body = [first], [ast.With(rest, node.body, **_place(node))]
             first.optional_vars = self.target_first(first.optional_vars, node.body)
-        elif any(
-            each.optional_vars is not None and not binds_names(each.optional_vars) for each in node.items
-        ):
+        elif any(not isinstance(each.optional_vars, ast.Name | None) for each in node.items):
             node.items, node.body = [first], [ast.With(node.items[1:], node.body, **_place(node))]
         node.items = self.visit_all(node.items)
         self.leaving += 1

@@ -497,6 +497,9 @@ class Expressions(Operations):
     def _visit_comprehension_parts(self, node: Any) -> ast.AST:
         outer, inner = self.scope, self.kinds.scope_of[node]
         before, draws = self.runs, False
+        for clause in node.generators:
+            if not binds_names(clause.target):
+                self.refuse(clause.target, "syntax", "a comprehension binds names only", "write a for loop")
         for position, clause in enumerate(node.generators):
             draws = draws or self.draws_from_code(clause.iter)
             if clause.is_async:
@@ -506,8 +509,6 @@ class Expressions(Operations):
             clause.iter = self.iterated(clause.iter)
             self._no_temporaries -= 1
             self.scope = inner
-            if not binds_names(clause.target):
-                self.refuse(clause.target, "syntax", "a comprehension binds names only", "write a for loop")
             clause.target = self.visit(clause.target)
             clause.ifs = [self.running(clause.iter), *self.visit_all(clause.ifs)]
         self.scope = inner
@@ -523,6 +524,9 @@ class Expressions(Operations):
             for part in loose:  # the dict grows on the stack, and the collector does not show it
                 each = getattr(node, part)
                 setattr(node, part, self.call(hooks.KEEP, each, each))
+        node.generators = self.unpacked_clauses(node.generators)
+        if draws or before < self.runs:
+            self.show_variables(node)
         self.runs += 1
         self.scope = outer
         return node

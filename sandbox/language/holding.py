@@ -13,6 +13,7 @@ bound again too soon, `<keep>(value)` does the same.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -157,64 +158,150 @@ class Holding(Nodes):
                 return name in self.kinds.names or any(self.draws_from_code(each) for each in args)
         return self.kind(node) not in CONTAINERS and not isinstance(node, ast.Subscript)
 
+    def show_variables(self, node: Any) -> None:
+        """Let what a comprehension's variables hold be found.
+
+        From Python 3.12 on they are the frame's around it, which does not show them where that is no function's.
+        """
+        if (
+            sys.version_info < (3, 12)
+            or isinstance(node, ast.GeneratorExp)
+            or self._home().form == "function"
+        ):
+            return
+        for clause in node.generators:
+            bound = [part for part in ast.walk(clause.target) if isinstance(part, ast.Name)]
+            place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+            held = [self.hold(ast.Name(each.id, LOAD, **place)) for each in bound]
+            if held:
+                clause.ifs.insert(0, ast.Tuple(held, LOAD, **place))  # which is true
+
     # Targets
 
     def one_by_one(self, node: ast.Assign) -> list[ast.stmt] | None:
-        """`o.x, y = value` as `<1>, <2> = value; o.x = <1>; y = <2>`, `a = o.x = value` likewise.
+        """`o.x, y = value` as `<1>, y = value; o.x = <1>`, `a = o.x = value` and `a, (b, c) = value` likewise.
 
-        Setting one may run code while the others lie on the stack. None where nothing but names is set, or one thing.
+        Setting one, or unpacking another, may run code while the others lie on the stack. None where there is one
+        thing to set, or nothing but names from one thing.
         """
-        several = len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple | ast.List | ast.Starred)
-        if not several or all(binds_names(target) for target in node.targets):
+        if _is_flat(node.targets) or (len(node.targets) == 1 and _is_one(node.targets[0])):
             return None
-        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         if self.scope.form == "class":
             self.refuse(
-                node,
-                "syntax",
-                "a class body sets several things at once by names only",
-                "write one line for each",
+                node, "syntax", "a class body sets names, one thing at a time", "write one line for each"
             )
             return []
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        first = ast.Name(self.temporary(), LOAD, **place)
         value = self.visit(node.value)
-        steps: list[ast.stmt] = []
-        if len(node.targets) > 1:
-            first = self.temporary()
-            steps.append(ast.Assign([ast.Name(first, STORE, **place)], value, **place))
-            value = ast.Name(first, LOAD, **place)
+        steps: list[ast.stmt] = [ast.Assign([ast.Name(first.id, STORE, **place)], value, **place)]
         for target in node.targets:
             later: list[tuple[ast.expr, str]] = []
-            steps.append(ast.Assign([self._taken(target, later)], value, **place))
-            steps += self.visit_all(
-                [ast.Assign([part], ast.Name(name, LOAD, **place), **place) for part, name in later]
-            )
+            taken = self._taken(target, later)
+            source = first if isinstance(taken, ast.Name) else self.unpacked(first, first)
+            steps.append(ast.Assign([taken], source, **place))
+            rest: list[ast.stmt] = [
+                ast.Assign([part], ast.Name(name, LOAD, **place), **place) for part, name in later
+            ]
+            steps += self.visit_all(rest)
         return steps
 
+    def unpacked(self, node: ast.expr, value: ast.expr) -> ast.expr:
+        """The rewritten `value` of `node` as what several variables are bound to.
+
+        Some would lie on the stack while the others are drawn from an iterator.
+        """
+        if not self.draws_from_code(node):
+            return value
+        pair = self.twice(value)
+        if pair is None:
+            return self.call(hooks.UNPACKED, value, value)
+        first, again = pair
+        return self.choose(self.type_in(first, hooks.DRAWN), again, self.call(hooks.UNPACKED, value, again))
+
     def _taken(self, target: ast.expr, later: list[tuple[ast.expr, str]]) -> ast.expr:
-        """The target with variables of ours in the place of what is no tuple, and what these stand for."""
+        """The target with variables of ours in the place of what is no name, and what these stand for."""
         if isinstance(target, ast.Tuple | ast.List):
-            target.elts = [self._taken(part, later) for part in target.elts]
+            target.elts = [self._named(part, later) for part in target.elts]
             return target
+        return self._named(target, later)
+
+    def _named(self, target: ast.expr, later: list[tuple[ast.expr, str]]) -> ast.expr:
         if isinstance(target, ast.Starred):
-            target.value = self._taken(target.value, later)
+            target.value = self._named(target.value, later)
             return target
+        if isinstance(target, ast.Name):
+            return self.visit(target)  # type: ignore[no-any-return]
         name = self.temporary()
         later.append((target, name))
         return ast.Name(name, STORE, lineno=target.lineno, col_offset=target.col_offset)
 
-    def target_first(self, target: ast.expr, body: list[ast.stmt]) -> ast.expr:
-        """What a loop or `with` binds: if that is no name, a variable of ours, from which `body` sets it first."""
-        if binds_names(target):
+    def target_first(
+        self, target: ast.expr, body: list[ast.stmt], source: ast.expr | None = None
+    ) -> ast.expr:
+        """What a loop or `with` binds: if that is no name, a variable of ours, from which `body` sets it first.
+
+        `source`: what a loop draws from.
+        """
+        if isinstance(target, ast.Name) or (self._gives_tuples(source) and _is_flat([target])):
             return target
         if self.scope.form == "class":
             self.refuse(
-                target, "syntax", "a class body binds names only", "bind a name, and set the rest from it"
+                target, "syntax", "a class body binds single names", "bind a name, and set the rest from it"
             )
             return target
         place: dict[str, Any] = {"lineno": target.lineno, "col_offset": target.col_offset}
         name = self.temporary()
         body.insert(0, ast.Assign([target], ast.Name(name, LOAD, **place), **place))
         return ast.Name(name, STORE, **place)
+
+    def _gives_tuples(self, source: ast.expr | None) -> bool:
+        """Whether what is drawn from an expression is a tuple each time."""
+        match source:
+            case ast.Call(func=ast.Name(id="enumerate" | "zip" as name)):
+                return name not in self.kinds.names
+            case ast.Call(func=ast.Attribute(attr="items"), args=[]):
+                return not self.has_classes
+            case ast.List(elts=parts) | ast.Tuple(elts=parts):
+                return all(isinstance(part, ast.Tuple) for part in parts)
+        return False
+
+    def unpacked_clauses(self, clauses: list[ast.comprehension]) -> list[ast.comprehension]:
+        """`for a, b in x` of a comprehension as `for <1> in x for a, b in [<unpacked>(<1>)]`."""
+        found: list[ast.comprehension] = []
+        for clause in clauses:
+            found.append(clause)
+            later: list[tuple[ast.expr, str]] = []
+            if isinstance(clause.target, ast.Tuple | ast.List):
+                taken = self._of_comprehension if self._gives_tuples(clause.iter) else self._whole
+                clause.target = taken(clause.target, later)
+            conditions, clause.ifs = clause.ifs, []
+            for part, name in later:
+                place: dict[str, Any] = {"lineno": part.lineno, "col_offset": part.col_offset}
+                source = self.call(hooks.UNPACKED, part, ast.Name(name, LOAD, **place))
+                value = self.choose(
+                    self.type_in(ast.Name(name, LOAD, **place), hooks.DRAWN),
+                    ast.Name(name, LOAD, **place),
+                    source,
+                )
+                made = ast.List([value], LOAD, **place)
+                found.append(ast.comprehension(self._of_comprehension(part, later), made, [], 0))
+            found[-1].ifs = conditions
+        return found
+
+    def _of_comprehension(self, target: ast.expr, later: list[tuple[ast.expr, str]]) -> ast.expr:
+        assert isinstance(target, ast.Tuple | ast.List)
+        target.elts = [
+            self._whole(part, later) if isinstance(part, ast.Tuple | ast.List) else part
+            for part in target.elts
+        ]
+        return target
+
+    def _whole(self, target: ast.expr, later: list[tuple[ast.expr, str]]) -> ast.expr:
+        self._temporaries += 1
+        name = f"<{self._temporaries}>"  # the comprehension's own
+        later.append((target, name))
+        return ast.Name(name, STORE, lineno=target.lineno, col_offset=target.col_offset)
 
 
 def _is_in(op: ast.cmpop) -> bool:
@@ -228,6 +315,18 @@ def _value(node: ast.expr | ast.keyword | None) -> ast.expr | None:
 def _is_unpacked(node: ast.expr | ast.keyword | None) -> bool:
     """`**values`."""
     return isinstance(node, ast.keyword) and node.arg is None
+
+
+def _is_one(target: ast.expr) -> bool:
+    return isinstance(target, ast.Name | ast.Attribute | ast.Subscript)
+
+
+def _is_flat(targets: list[ast.expr]) -> bool:
+    """Whether this binds names alone, from one value, or each to the whole of it."""
+    if len(targets) == 1 and isinstance(targets[0], ast.Tuple | ast.List):
+        parts = [part.value if isinstance(part, ast.Starred) else part for part in targets[0].elts]
+        return all(isinstance(part, ast.Name) for part in parts)
+    return all(isinstance(target, ast.Name) for target in targets)
 
 
 def binds_names(target: ast.expr) -> bool:

@@ -68,6 +68,19 @@ SYNTAX = {
         print(a.x, a.y, a.rest, z, a.z is b, a.i, items, table)
         try: a.x, items[0] = 1, 2, 3
         except ValueError as error: print(error)
+        try: a, b = iter([1, 2, 3])
+        except ValueError as error: print(error)
+        def counted():
+            n = 0
+            while True:
+                n += 1
+                yield n
+        try: a, b = counted()
+        except ValueError as error: print(error)
+        a, *b = (x for x in 'abc'); c = d, e = iter((1, 2))
+        print(a, b, list(c), d, e, [x + y for x, (y, z) in [(1, iter((2, 3)))] if z], {k: v for k, v in [iter('kv')]})
+        for i, (x, [y]) in enumerate([(1, [2])]): print(i, x, y)
+        with nullcontext(map(str, (1, 2))) as (x, y): print(x + y)
     """,
     "displays and calls in which each part runs something": """
         log = []

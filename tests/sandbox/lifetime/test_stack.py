@@ -95,7 +95,27 @@ _PLAIN = {
         "def f():\n    def one(i): return ((P().modifiers, next(i))[0] for _ in range(1))\n"
         "    return use(next(one(free() for _ in range(1))))\nresult = f()"
     ),
+    "unpacked": "a, _ = (free() if i else P().modifiers for i in (0, 1))\nresult = use(a)",
+    "unpacked, nested": "_, (a, b) = 1, (free() if i else P().modifiers for i in (0, 1))\nresult = use(a)",
+    "unpacked into a list": "a, *b = (free() if i else P().modifiers for i in (0, 1))\nresult = use(a)",
+    "unpacked by a loop": "for a, _ in [(free() if i else P().modifiers for i in (0, 1))]: result = use(a)",
+    "unpacked from a map": "a, _ = map(lambda i: free() if i else P().modifiers, (0, 1))\nresult = use(a)",
+    "unpacked by a comprehension": (
+        "def f(): return [use(a) for a, _ in [(free() if i else P().modifiers for i in (0, 1))]]\nresult = f()"
+    ),
+    "unpacked by a comprehension, nested": (
+        "result = [use(a) for _, (a, _) in [(1, (free() if i else P().modifiers for i in (0, 1)))]]"
+    ),
+    "unpacked by with": (
+        "with contextlib.nullcontext((free() if i else P().modifiers for i in (0, 1))) as (a, _): result = use(a)"
+    ),
     "popped": "l = [P().modifiers]\nresult = use(l.pop(), free())",
+    "variable of a comprehension": "result = [use(x) for x in once(P().modifiers) if free()]",
+    "variables of a comprehension": "result = {use(x): 1 for _, [x] in once((1, once(P().modifiers))) if free()}",
+    "variable of a comprehension in a class": "class A:\n    x = [use(x) for x in once(P().modifiers) if free()]",
+    "variable of a comprehension over what is emptied": (
+        "l = [P().modifiers]\nresult = [use(x) for x in l if (l.clear(), free())]"
+    ),
     "class body": "class A:\n    x = use(P().modifiers, free())",
     "what a loop draws from": "for x in use(P().modifiers, free()): pass",
     "what a comprehension draws from": "result = [x for x in use(P().modifiers, free())]",
