@@ -43,6 +43,7 @@ __all__ = (
     "plain",
     "run_attack",
     "run_honest",
+    "shared",
     "surroundings",
     "undone",
 )
@@ -98,9 +99,14 @@ def _shared() -> list[Attack]:
     return [Attack(**case) for case in json.loads((CASES / "attacks.json").read_text("utf-8"))]
 
 
+def shared() -> list[Attack]:
+    """The shared attacks, but those of `undone`."""
+    return [attack for attack in _shared() if attack.id not in UNDONE]
+
+
 def attacks() -> list[Attack]:
     """The shared attacks, but those of `undone`, and our own."""
-    found = [attack for attack in _shared() if attack.id not in UNDONE]
+    found = shared()
     own = CASES / "attacks_own.txt"
     if own.exists():
         for part in own.read_text("utf-8").split("\n### ")[1:]:
