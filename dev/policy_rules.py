@@ -100,7 +100,7 @@ FIXED_PROPERTIES = _any(
     r"ViewLayer\.(?:active_.*module)|MovieClip\..*|UnitSettings\.(?:is_.*)",
 )
 
-#: Texts that are neither name nor label and therefore need a check of their value; see blender/writers.py.
+#: Texts that are neither name nor label and therefore need a check of their value; see blender/properties/writers.py.
 PATH_SUBTYPES = frozenset({"FILE_PATH", "DIR_PATH", "BYTE_STRING", "FILE_NAME", "PASSWORD"})
 #: Path properties that may be written after a check of the value.
 CHECKED_PATHS = frozenset({"RenderSettings.filepath"})

@@ -13,7 +13,17 @@ from ..base.similar_names import did_you_mean, quoted
 from . import data_paths
 from .describe.overview import find
 
-__all__ = ("KINDS", "Kind", "animation", "blocks_of", "curves_of", "curves_of_action", "target")
+__all__ = (
+    "KINDS",
+    "Kind",
+    "animation",
+    "blocks_of",
+    "curves_of",
+    "curves_of_action",
+    "strips",
+    "target",
+    "tracks",
+)
 
 Kind = Literal["object", "material", "world", "light", "camera", "scene", "node_group"]
 KINDS: dict[Kind, str] = {
@@ -52,6 +62,21 @@ def curves_of_action(action: Any) -> Iterator[Any]:
         for strip in layer.strips:
             for bag in strip.channelbags if strip.type == "KEYFRAME" else ():
                 yield from bag.fcurves
+
+
+def tracks(owner: Any) -> Iterator[Any]:
+    """The NLA tracks of a data-block."""
+    data = getattr(owner, "animation_data", None)
+    yield from data.nla_tracks if data is not None else ()
+
+
+def strips(owner: Any) -> Iterator[Any]:
+    """The NLA strips of a data-block, those within others too."""
+    waiting = list(tracks(owner))
+    while waiting:
+        for strip in waiting.pop().strips:
+            yield strip
+            waiting.append(strip)  # a meta strip has strips
 
 
 def animation(kind: Kind, name: str, *, limit: int) -> dict[str, Any]:

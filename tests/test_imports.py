@@ -29,9 +29,9 @@ FLOORS = (
 
 _VOCABULARY = {"sandbox.language.names", "sandbox.language.hooks", "sandbox.language.builtin_methods"}
 """What the language says by name, and the guards answer to."""
-_SEAM = {"sandbox.guard.seam", "sandbox.guard.meter", "sandbox.guard.measured", "sandbox.guard.audit"}
-"""What the guards are to others: protocols, the meter that stops a run, what a run was estimated to make, and what code
-may do that the audit wall forbids."""
+_SEAM = {f"sandbox.guard.{name}" for name in ("seam", "meter", "measured", "audit", "native")}
+"""What the guards are to others: protocols, the meter that stops a run, what a run was estimated to make, what code
+may do that the audit wall forbids, and what a script reads and writes without a guard."""
 
 ARROWS: dict[str, set[str]] = {
     "sandbox.language": set(),
@@ -55,27 +55,6 @@ ARROWS: dict[str, set[str]] = {
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("operators.clients", "panels.connecting"): "Blender has a dialog's operator draw it",
     ("operators.requests", "panels.requests"): "Blender has a dialog's operator draw it",
-    (
-        "sandbox.growth.animated",
-        "sandbox.lifetime.existing",
-    ): "growth asks which action drives a data-block",
-    (
-        "sandbox.lifetime.custom_properties",
-        "sandbox.guard.facade",
-    ): "custom properties are facades of their own",
-    (
-        "sandbox.lifetime.custom_properties",
-        "sandbox.guard.reentry",
-    ): "custom properties are facades of their own",
-    (
-        "sandbox.lifetime.custom_properties",
-        "sandbox.guard.values.weight",
-    ): "what is written to them is weighed",
-    (
-        "sandbox.growth.sizes",
-        "sandbox.growth.geometry",
-    ): "an estimate asks for those of other objects",
-    ("sandbox.lifetime.stale", "sandbox.language.hooks"): "it takes back what the script reads natively",
     ("server.bridge", "server.tools"): "tools ask the bridge which of them are served",
     ("server.tools.finding", "server.tools"): "a search goes through all tools",
 }
@@ -83,7 +62,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 
 
 MOST_MODULES = 15
-LARGE = {"sandbox/stdlib": 40, "server/tools": 40, "sandbox/guard": 16}
+LARGE = {"sandbox/stdlib": 40, "server/tools": 40}
 """How many modules a folder has beside its folders; families of which each member is alike may be larger."""
 
 

@@ -21,15 +21,17 @@ from ..facts.policy import Level, Policy, policy
 from ..facts.reasons import why_property
 from ..guard.facade import sealing
 from ..guard.seam import BlenderHost, Reader, Writer
-from ..lifetime import custom_properties
+from ..lifetime.custom_properties import PARTS
 from ..lifetime.freeing import frees
 from ..lifetime.layers import WRITTEN, may_make
 from ..lifetime.memory import of_removed
 from ..lifetime.stale import FRAGILE
-from . import blocks, calls, data_paths, overrides, text_sizes
-from . import writers as values
+from . import blocks, data_paths, overrides, text_sizes
+from .blocks import SESSION
+from .functions import calls, methods
+from .functions.checks import CHECKED, text_line
 from .operators import instead
-from .writers import SESSION
+from .properties import custom_properties, readers, writers
 
 __all__ = ("PLAIN_COLLECTION_METHODS", "SESSION", "Access", "Members", "lineage", "members")
 
@@ -65,12 +67,12 @@ PLAIN = Access(read=_get, plain_read=True)
 _STRUCT_METHODS: dict[str, Reader] = {
     name: sealing(read)
     for name, read in {
-        "keyframe_insert": calls.keyframe,
-        "keyframe_delete": calls.keyframe,
-        "driver_add": calls.driver,
-        "driver_remove": calls.driver,
-        "path_resolve": calls.path_resolve,
-        "property_unset": calls.property_unset,
+        "keyframe_insert": methods.keyframe,
+        "keyframe_delete": methods.keyframe,
+        "driver_add": methods.driver,
+        "driver_remove": methods.driver,
+        "path_resolve": methods.path_resolve,
+        "property_unset": methods.property_unset,
         **custom_properties.METHODS,
     }.items()
 }
@@ -81,8 +83,8 @@ _METHODS: dict[str, Reader] = {
     "BlendData.batch_remove": sealing(instead.batch_remove),
     "BlendData.orphans_purge": sealing(instead.orphans_purge),
 }
-#: Properties whose new value is looked at, besides those of `values.writer`.
-_WRITERS: dict[str, Writer] = {"TextLine.body": calls.text_line, **data_paths.WRITERS}
+#: Properties whose new value is looked at, besides those of `writers.writer`.
+_WRITERS: dict[str, Writer] = {"TextLine.body": text_line, **data_paths.WRITERS}
 _PLAIN_STRUCT_METHODS = frozenset(
     "path_from_id is_property_set is_property_hidden is_property_readonly id_data".split()
 )
@@ -125,7 +127,7 @@ class Members:
         self._structs: dict[tuple[type, str], Access] = {}
         #: (name, write) -> types of which scripts used that member natively: a later run need not ask again.
         self.known: defaultdict[tuple[str, bool], set[type]] = defaultdict(set)
-        #: Data paths that may be used in every run: see `reach`.
+        #: Data paths that may be used in every run: see `data_paths`.
         self.reached: set[tuple[str, frozenset[type], bool]] = set()
         self._collections: dict[tuple[str, str], Access] = {}
         #: By (type, name), how members are read and written that scripts never use natively.
@@ -197,10 +199,10 @@ class Members:
             return self._decide_struct(kind, name)
         if issubclass(kind, bpy.types.bpy_prop_array):
             if name == "foreach_set":
-                return Access(read=sealing(calls.array_foreach_set))
+                return Access(read=sealing(methods.array_foreach_set))
             return PLAIN if name in _PLAIN_ARRAY_METHODS else _refused(kind, name)
         allowed = _C_TYPES.get(kind.__name__)
-        if allowed is not None and name in allowed and custom_properties.PARTS[kind]:
+        if allowed is not None and name in allowed and PARTS[kind]:
             return Access(read=sealing(custom_properties.group_member))
         if allowed is not None:
             return PLAIN if name in allowed else _refused(kind, name)
@@ -217,12 +219,12 @@ class Members:
             return PLAIN
         structs = list(lineage(kind))
         if _is_generated(structs, name):
-            return Access(read=_get, write=values.shaping)
+            return Access(read=_get, write=writers.shaping)
         for struct in structs:
             path = f"{struct}.{name}"
             if path in _METHODS:
                 return Access(read=_METHODS[path])
-            if path in calls.CHECKED:
+            if path in CHECKED:
                 return Access(read=calls.checked(path))
             if name in self.policy.callable(struct) and (_is_looked_at(struct, name)):
                 return Access(read=calls.checked(path))
@@ -232,8 +234,8 @@ class Members:
                 if _is_function(kind, name) and (frees(struct, name) or may_make(struct, name)):
                     return Access(read=calls.checked(path))
                 return self._property(kind, struct, name)
-        if structs and structs[0] == "Context" and name in values.CONTEXT_MEMBERS:
-            read = values.READERS.get(f"Context.{name}")
+        if structs and structs[0] == "Context" and name in overrides.CONTEXT_MEMBERS:
+            read = readers.READERS.get(f"Context.{name}")
             return PLAIN if read is None else Access(read=read)
         if not hasattr(kind, name) and not _in_rna(kind, name):
             known = structs[0] == "Context" and name in dir(bpy.context)
@@ -245,22 +247,22 @@ class Members:
         prop = kind.bl_rna.properties.get(name)
         writable = name in self.policy.writable(struct) and (prop is None or not prop.is_readonly)
         aliased = getattr(prop, "is_array", False)
-        read: Reader = values.READERS.get(path) or (_get if writable or not aliased else values.copied)
+        read: Reader = readers.READERS.get(path) or (_get if writable or not aliased else readers.copied)
         if struct in FRAGILE:
-            write = values.writer(path, struct, name) or values.fragile_write if writable else None
+            write = writers.writer(path, struct, name) or writers.fragile_write if writable else None
             return Access(
-                read=values.fragile_read, write=write, why="" if writable else why_property([struct], name)
+                read=readers.fragile_read, write=write, why="" if writable else why_property([struct], name)
             )
         plain = read is _get
         if not writable:
             return Access(read=read, plain_read=plain, why=why_property([struct], name))
-        check = _WRITERS.get(path) or values.writer(path, struct, name)
-        check = text_sizes.limited(prop, check or values.node_writer(kind, struct, prop))
+        check = _WRITERS.get(path) or writers.writer(path, struct, name)
+        check = text_sizes.limited(prop, check or writers.node_writer(kind, struct, prop))
         check = blocks.pointing(prop, check)
         flag = check is None and struct in WRITTEN
         return Access(
             read=read,
-            write=values.keeping_layers(path) if flag else check or _set,
+            write=writers.keeping_layers(path) if flag else check or _set,
             plain_read=plain,
             plain_write=plain and check is None and not issubclass(kind, SESSION),
         )

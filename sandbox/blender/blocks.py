@@ -15,8 +15,10 @@ import bpy
 
 from ..guard.seam import BlenderHost, Writer
 
-__all__ = ("check_given", "check_original", "given_blocks", "original", "pointing")
+__all__ = ("SESSION", "check_given", "check_original", "given_blocks", "original", "pointing")
 
+SESSION = (bpy.types.WorkSpace, bpy.types.Screen, bpy.types.WindowManager, bpy.types.Brush)
+"""Data-blocks that undo leaves alone: writing them is looked at."""
 _ID, _STRUCT = bpy.types.ID, bpy.types.bpy_struct
 #: Kinds of data-blocks of which some are part of another. Drivers and keying sets point to these by a plain `ID`.
 _EMBEDDED = ("Collection", "NodeTree")

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import bmesh
 
-from ..growth.geometry import DISSOLVED
+from ..growth.formulas import Formula, formulas
 from ..guard.facade import seal, sealing
 from ..guard.seam import BlenderHost, Reader
-from ..lifetime import bmesh_layers, bmesh_removals, stale
-from .writers import settled
+from ..lifetime.bmesh import layers, removals
+from ..lifetime.references import in_generator, is_blank
+from .plain_values import as_plain
 
 __all__ = ("READERS", "edited", "given", "made", "member", "operator", "plain", "write")
 
@@ -26,13 +26,13 @@ _MOVING: dict[Any, frozenset[str]] = {
 }
 #: Members that are read through a function of their own.
 READERS: dict[tuple[type, str], Reader] = {
-    (kind, "remove"): sealing(bmesh_removals.removal)
+    (kind, "remove"): sealing(removals.removal)
     for kind in (bmesh.types.BMVertSeq, bmesh.types.BMEdgeSeq, bmesh.types.BMFaceSeq)
 }
 #: Layers whose values are references, by what has them.
 _LENDING: dict[Any, frozenset[str]] = dict.fromkeys(
     (getattr(bmesh.types, f"BMLayerAccess{kind}") for kind in ("Vert", "Edge", "Face", "Loop")),
-    frozenset(bmesh_layers.KINDS),
+    frozenset(layers.KINDS),
 )
 _LOOKED_AT = _MOVING | _LENDING
 
@@ -56,13 +56,13 @@ def member(host: BlenderHost, value: Any, name: str) -> Any:
     found = getattr(value, name)
     if name in _LENDING.get(type(value), ()):
         host.stale.lends = True
-        if name in bmesh_layers.LINKED:
+        if name in layers.LINKED:
             host.stale.watch()
         return found
     if name in _MOVING.get(type(value), ()):
         return seal(_moving(host, found))
     if name == "free":
-        return seal(lambda: host.stale.free(value))
+        return seal(lambda: host.stale.made.free(value))
     if name == "clear" and isinstance(value, bmesh.types.BMesh):
         return seal(lambda: _clear(host, value))
     if name == "sort":
@@ -78,7 +78,7 @@ def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 
 def _clear(host: BlenderHost, mesh: Any) -> None:
-    if stale.in_generator():
+    if in_generator():
         host.refuse("BMesh.clear() in a generator may empty what Blender is about to write: call it outside")
     _moving(host, mesh.clear, always=True)()
 
@@ -101,7 +101,7 @@ def made(host: BlenderHost) -> Callable[..., Any]:
 
     def new(*, use_operators: bool = True) -> Any:
         mesh = bmesh.new(use_operators=use_operators)
-        host.stale.keep(mesh)
+        host.stale.made.keep(mesh)
         return mesh
 
     return new
@@ -137,7 +137,7 @@ def _sort(elements: Any) -> Callable[..., None]:
 def _then_sweep(host: BlenderHost, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         given = [*args, *kwargs.values()]
-        blank = all(map(stale.is_blank, given))
+        blank = all(map(is_blank, given))
         try:
             return function(*args, **kwargs)
         finally:
@@ -152,17 +152,17 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
     if name.startswith("_"):
         raise AttributeError(f"BMeshOpsModule: {name!r} not found")
     function = getattr(bmesh.ops, name)
-    rule = _SIZES.get(name)
+    formula = _FORMULAS.get(name)
 
     def call(bm: Any, **arguments: Any) -> Any:
         host.meter.tick()
         arguments = {
-            key: value if isinstance(value, (list, tuple)) else settled(value)
+            key: value if isinstance(value, (list, tuple)) else as_plain(value)
             for key, value in arguments.items()
         }
-        if rule is not None:
-            host.geometry.amount(rule(bm, arguments), f"bmesh.ops.{name}", given(arguments))
-        if host.stale.lends or (removes and bmesh_removals.may_be_last(bm, arguments.values())):
+        if formula is not None:
+            host.geometry.amount(_size(formula, bm, arguments), f"bmesh.ops.{name}", given(arguments))
+        if host.stale.lends or (removes and removals.may_be_last(bm, arguments.values())):
             return moving(bm, **arguments)
         host.stale.drawn.before()
         try:
@@ -170,7 +170,7 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
         finally:
             host.stale.drawn.after()
 
-    removes = name not in bmesh_removals.STAYING
+    removes = name not in removals.STAYING
     moving = _moving(host, function, always=True)
     call.__name__ = call.__qualname__ = name
     return call
@@ -182,50 +182,19 @@ def given(arguments: Mapping[str, Any]) -> str:
     return f"({', '.join(shown)})"
 
 
-Size = Callable[[Any, Mapping[str, Any]], float]
+_FORMULAS = formulas("bmesh")
 
 
-def _number(arguments: Mapping[str, Any], name: str, default: float) -> float:
-    value = arguments.get(name, default)
-    return float(value) if isinstance(value, (int, float)) else default
+def _size(formula: Formula, bm: Any, arguments: Mapping[str, Any]) -> float:
+    """About how many vertices an operator makes."""
 
+    def read(name: str) -> float | None:
+        if name == "vertices":
+            return float(len(bm.verts))
+        if name == "chosen":
+            chosen = arguments.get("geom")
+            return float(len(chosen) if isinstance(chosen, (list, tuple)) else len(bm.verts))
+        value = arguments.get(name)
+        return float(value) if isinstance(value, (int, float)) else None
 
-def _product(**defaults: float) -> Size:
-    return lambda _bm, arguments: math.prod(max(_number(arguments, n, d), 1.0) for n, d in defaults.items())
-
-
-def _per_vertex(power: int, **defaults: float) -> Size:
-    def size(bm: Any, arguments: Mapping[str, Any]) -> float:
-        factor = math.prod((_number(arguments, n, d) + 1.0) ** power for n, d in defaults.items())
-        return len(bm.verts) * (factor if factor <= 1.0 else factor * _SLOW)
-
-    return size
-
-
-#: BMesh makes a vertex several times slower than a modifier does, and nothing interrupts it.
-_SLOW = 2.0
-
-
-def _geometry(arguments: Mapping[str, Any], bm: Any) -> int:
-    given = arguments.get("geom")
-    return len(given) if isinstance(given, (list, tuple)) else len(bm.verts)
-
-
-#: About how many vertices an operator makes.
-_SIZES: dict[str, Size] = {
-    "create_grid": _product(x_segments=1, y_segments=1),
-    "create_uvsphere": _product(u_segments=8, v_segments=8),
-    "create_icosphere": lambda _bm, a: 10.0 * 4.0 ** min(_number(a, "subdivisions", 1), 30.0),
-    "create_circle": _product(segments=8),
-    "create_cone": _product(segments=8),
-    "subdivide_edges": _per_vertex(2, cuts=0),
-    "subdivide_edgering": _per_vertex(1, cuts=0),
-    "bisect_edges": _per_vertex(1, cuts=0),
-    "bevel": _per_vertex(2, segments=1),
-    "spin": lambda bm, a: _geometry(a, bm) * max(_number(a, "steps", 1), 1.0),
-    "duplicate": lambda bm, a: len(bm.verts) + _geometry(a, bm),
-    "solidify": _per_vertex(0, thickness=1),
-    "wireframe": lambda bm, _a: len(bm.verts) * 8.0,
-    "dissolve_limit": lambda bm, _a: float(len(bm.verts)) ** 2 / DISSOLVED,
-    "grid_fill": lambda bm, _a: len(bm.verts) ** 2 / 8.0 if len(bm.verts) < 10_000 else 1e6,
-}
+    return formula.value(read)

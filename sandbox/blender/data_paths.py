@@ -21,7 +21,9 @@ import bpy
 from ...scene import data_paths
 from ..guard.seam import BlenderHost, Writer
 from ..lifetime import parts
-from . import blocks, vertex_groups, writers
+from . import blocks, vertex_groups
+from .plain_values import as_plain, numbers_to_read, place_to_write
+from .properties import writers
 
 __all__ = ("WRITERS", "check_path", "foreach_get", "foreach_set")
 
@@ -141,20 +143,20 @@ def _next(kinds: frozenset[type], named: list[tuple[type, Any]]) -> tuple[frozen
 def _curve_path(host: BlenderHost, curve: Any, name: str, new: Any) -> None:
     """The path of an F-curve: an action's may be used for any data-block, a driver's for its own."""
     owner = curve.id_data
-    new = writers.settled(new)
+    new = as_plain(new)
     check_path(host, new, None if isinstance(owner, _ACTION) else owner)
     host.geometry.animate(new)
     setattr(curve, name, new)
 
 
 def _key_path(host: BlenderHost, keyed: Any, name: str, new: Any) -> None:
-    new = writers.settled(new)
+    new = as_plain(new)
     check_path(host, new)
     setattr(keyed, name, new)
 
 
 def _target_path(host: BlenderHost, target: Any, name: str, new: Any) -> None:
-    new = writers.settled(new)
+    new = as_plain(new)
     _check_read(host, new, target.id)
     setattr(target, name, new)
 
@@ -216,10 +218,10 @@ def foreach_get(host: BlenderHost, owner: Any, _name: str) -> Any:
     """`foreach_get` of a collection: the attribute must be readable, as it would be of each item."""
 
     def call(attr: str, seq: Any) -> None:
-        attr = writers.settled(attr)
+        attr = as_plain(attr)
         if len(owner) and isinstance(attr, str):
             _check_items(host, owner, attr, write=False)
-        owner.foreach_get(attr, writers.place_to_write(seq, "foreach_get"))
+        owner.foreach_get(attr, place_to_write(seq, "foreach_get"))
 
     return call
 
@@ -229,7 +231,7 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
 
     def call(attr: str, seq: Any) -> None:
         blocks.check_original(host, owner)
-        attr, seq = writers.settled(attr), writers.numbers_to_read(seq, "foreach_set")
+        attr, seq = as_plain(attr), numbers_to_read(seq, "foreach_set")
         if len(owner) and isinstance(attr, str):
             path = f"{type(owner[0]).__name__}.{attr}"
             native = _check_items(host, owner, attr, write=True)

@@ -19,8 +19,9 @@ from ..facts.policy import Policy
 from ..growth.geometry import Geometry
 from ..guard.meter import Meter
 from ..guard.seam import Reader, Writer
-from ..lifetime import custom_properties, memory
-from ..lifetime.bmesh_removals import ELEMENTS, OF_WHOLE_MESH, SEQUENCES
+from ..lifetime import memory
+from ..lifetime.bmesh.removals import ELEMENTS, OF_WHOLE_MESH, SEQUENCES
+from ..lifetime.custom_properties import PARTS
 from ..lifetime.stale import Stale
 from . import blocks, vertex_groups, views
 from . import bmesh as bmesh_sizes
@@ -28,6 +29,7 @@ from .access import PLAIN_COLLECTION_METHODS, SESSION, Access, members
 from .depsgraph import Instances
 from .operators.ops import Operator, OperatorModule, Operators
 from .overrides import Overrides
+from .properties import custom_properties
 from .vertex_groups import VertexGroupElement, VertexGroupElements
 
 __all__ = ("BlenderHost",)
@@ -245,11 +247,7 @@ class BlenderHost:
             raise TypeError(f"{value!r} is not subscriptable")
         found = value[key]
         kind = type(found)
-        return (
-            self.stale.properties.give(value, found)
-            if kind is list or custom_properties.PARTS[kind]
-            else found
-        )
+        return self.stale.properties.give(value, found) if kind is list or PARTS[kind] else found
 
     def setitem(self, value: Any, key: Any, new: Any) -> None:
         """`value[key] = new`."""

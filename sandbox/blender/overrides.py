@@ -16,77 +16,27 @@ import bpy
 
 from ...base.process import threads
 from ...scene.override import PLACES, Place
+from ..facts.members import names, rows
 from ..guard.audit import may_raise
 from ..guard.facade import Facade, hide
 from ..guard.seam import BlenderHost
-from .writers import CONTEXT_MEMBERS
 
-__all__ = ("Override", "Overrides", "check_removal", "copy", "temp_override")
+__all__ = ("CONTEXT_MEMBERS", "Override", "Overrides", "check_removal", "copy", "temp_override")
 
-_STRIP: type = getattr(bpy.types, "Strip", None) or bpy.types.Sequence
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "window": bpy.types.Window,
-    "screen": bpy.types.Screen,
-    "area": bpy.types.Area,
-    "region": bpy.types.Region,
-    "workspace": bpy.types.WorkSpace,
-    "space_data": bpy.types.Space,
-    "region_data": bpy.types.RegionView3D,
-    "scene": bpy.types.Scene,
-    "view_layer": bpy.types.ViewLayer,
-    "collection": bpy.types.Collection,
-    "layer_collection": bpy.types.LayerCollection,
-    "material": bpy.types.Material,
-    "material_slot": bpy.types.MaterialSlot,
-    "mesh": bpy.types.Mesh,
-    "armature": bpy.types.Armature,
-    "lattice": bpy.types.Lattice,
-    "camera": bpy.types.Camera,
-    "light": bpy.types.Light,
-    "world": bpy.types.World,
-    "texture": bpy.types.Texture,
-    "modifier": bpy.types.Modifier,
-    "constraint": bpy.types.Constraint,
-    "particle_system": bpy.types.ParticleSystem,
-    "id": bpy.types.ID,
-    "active_node": bpy.types.Node,
-    "edit_bone": bpy.types.EditBone,
-    "pose_bone": bpy.types.PoseBone,
-    "active_pose_bone": bpy.types.PoseBone,
-    "bone": bpy.types.Bone,
-    "active_bone": (bpy.types.Bone, bpy.types.EditBone),
-    "active_action": bpy.types.Action,
-    "active_editable_fcurve": bpy.types.FCurve,
-    "active_nla_strip": bpy.types.NlaStrip,
-    "active_nla_track": bpy.types.NlaTrack,
-    "active_sequence_strip": _STRIP,
-    "active_strip": _STRIP,
-    "brush": bpy.types.Brush,
-    "cloth": bpy.types.ClothModifier,
-    "collision": bpy.types.CollisionModifier,
-    "curve": bpy.types.Curve,
-    "fluid": bpy.types.FluidModifier,
-    "lightprobe": bpy.types.LightProbe,
-    "meta_ball": bpy.types.MetaBall,
-    "mode": str,
-    "soft_body": bpy.types.SoftBodyModifier,
-    "speaker": bpy.types.Speaker,
-    "tool_settings": bpy.types.ToolSettings,
-}
-"""What may be overridden, and with what; besides, single objects and lists."""
-_ITEMS: dict[str, type | tuple[type, ...]] = {
-    "pose_bones": bpy.types.PoseBone,
-    "bones": (bpy.types.Bone, bpy.types.EditBone),
-    "nodes": bpy.types.Node,
-    "objects": bpy.types.Object,
-    "actions": bpy.types.Action,
-    "fcurves": bpy.types.FCurve,
-    "keyframes": bpy.types.Keyframe,
-    "nla_strips": bpy.types.NlaStrip,
-    "sequences": _STRIP,
-    "strips": _STRIP,
-}
-"""What lists hold, by how their names end; the first counts."""
+CONTEXT_MEMBERS = names("members of the context")
+"""Members of `bpy.context` that are no RNA properties."""
+
+
+def _types(row: Mapping[str, frozenset[str]]) -> tuple[type, ...]:
+    """The types of a row that this Blender has."""
+    return tuple(getattr(bpy.types, name) for name in sorted(row["types"]) if hasattr(bpy.types, name))
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    name: _types(row) for row in rows("types in an override") for name in row["members"]
+} | {"mode": (str,)}
+_ITEMS = [(tuple(row["endings"]), _types(row)) for row in rows("types in the lists of an override")]
+_OVERRIDES = names("members of an override")
 
 
 def _check_types(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
@@ -97,7 +47,7 @@ def _check_types(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
             continue
         values = value if listed else [value]
         if not isinstance(values, (list, tuple)) or not all(isinstance(each, wanted) for each in values):
-            what = "bpy.types.Bone" if isinstance(wanted, tuple) else _named(wanted)
+            what = _named(wanted[0])
             raise TypeError(f"temp_override({name}=…) takes {'a list of ' if listed else ''}{what} here")
     layer, scene = arguments.get("view_layer"), arguments.get("scene") or bpy.context.scene
     if layer is not None and layer.id_data != scene:
@@ -106,28 +56,19 @@ def _check_types(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
         )
 
 
-def _wanted(name: str) -> tuple[Any, bool]:
-    """The type of a member of the context, and whether it is a list of such."""
+def _wanted(name: str) -> tuple[tuple[type, ...], bool]:
+    """The types of a member of the context, none for one that is not reviewed, and whether it is a list of such."""
     if name in _TYPES:
         return _TYPES[name], False
-    for ending, kind in _ITEMS.items():
-        if name.endswith((ending, f"{ending}_in_mode", f"{ending}_in_mode_unique_data")):
-            return kind, True
-    return (bpy.types.Object, False) if name.endswith("object") else (None, False)
+    plain = name.removesuffix("_unique_data").removesuffix("_in_mode")
+    for endings, kinds in _ITEMS:
+        if plain.endswith(endings):
+            return kinds, True
+    return ((bpy.types.Object,), False) if name.endswith("object") else ((), False)
 
 
 def _named(kind: type) -> str:
     return f"bpy.types.{kind.__name__}" if issubclass(kind, bpy.types.bpy_struct) else kind.__name__
-
-
-_OVERRIDES = frozenset(
-    """
-    window screen area region scene view_layer object active_object selected_objects
-    selected_editable_objects selected_bones selected_pose_bones active_bone active_pose_bone collection
-    selectable_objects visible_objects editable_objects space_data region_data material mesh modifier constraint
-    workspace mode particle_system pose_object id edit_bone bone pose_bone active_node selected_nodes
-    """.split()
-)
 
 
 def _check(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
@@ -139,7 +80,7 @@ def _check(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
         )
     for name in arguments:
         reviewed = name in _OVERRIDES or name in _plain_overrides(host)
-        if not reviewed or _wanted(name)[0] is None:
+        if not reviewed or not _wanted(name)[0]:
             host.refuse(f"temp_override({name}=…) is refused: it is not on the list of reviewed members")
     _check_types(host, arguments)
 
@@ -162,11 +103,7 @@ def copy(host: BlenderHost, owner: Any, _name: str) -> Any:
     def copied() -> dict[str, Any]:
         names = sorted((_OVERRIDES | _plain_overrides(host)) - _NOT_COPIED)
         present = set(dir(owner))
-        found = {
-            name: host.getattr(owner, name)
-            for name in names
-            if name in present and _wanted(name)[0] is not None
-        }
+        found = {name: host.getattr(owner, name) for name in names if name in present and _wanted(name)[0]}
         return {name: value for name, value in found.items() if value is not None}
 
     return copied

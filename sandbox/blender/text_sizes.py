@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import bpy
 
 from ..guard.seam import BlenderHost, Writer
-from .writers import settled
+from .plain_values import as_plain
 
 __all__ = ("LONGEST_LINE", "MOST_CHARACTERS", "check_line", "check_text", "cut", "limited", "name_limit")
 
@@ -51,7 +51,7 @@ def limited(prop: Any, write: Writer | None) -> Writer | None:
         return write
 
     def checked(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-        new = settled(new)
+        new = as_plain(new)
         check_text(host, new, f"{value.rna_type.identifier}.{name}")
         if write is None:
             setattr(value, name, new)

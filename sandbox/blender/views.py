@@ -17,7 +17,7 @@ from ..facts.reasons import why_blender
 from ..guard.builtins import stand_in
 from ..guard.modules import Later, View, make_view
 from ..guard.seam import BlenderHost
-from ..lifetime import bmesh_removals
+from ..lifetime.bmesh import removals
 from . import bmesh, units
 from .operators.ops import Operators
 
@@ -55,7 +55,7 @@ def _part(host: BlenderHost, name: str) -> View:
         case "bpy.types":
             return make_view(name, {}, _types(host))
         case "bmesh.utils":
-            members = {member: bmesh_removals.removing(host, each) for member, each in _listed(name).items()}
+            members = {member: removals.removing(host, each) for member, each in _listed(name).items()}
         case "bpy.app":
             # The same in a rehearsal and with a window, or a script could behave in one and not in the other.
             members = _listed(name) | {"background": False}

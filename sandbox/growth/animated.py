@@ -16,9 +16,8 @@ from typing import Any
 import bpy
 
 from ...scene import data_paths
-from ...scene.keyframes import curves_of_action
+from ...scene.keyframes import curves_of_action, strips
 from ..guard.audit import may_raise
-from ..lifetime import existing
 
 __all__ = ("Animated", "has_modifiers", "modifiers", "shapes")
 
@@ -98,7 +97,7 @@ def _curves(owner: Any) -> Iterator[Any]:
     if data is None:
         return
     yield from data.drivers
-    for action in {data.action, *(strip.action for strip in existing.strips(owner))} - {None}:
+    for action in {data.action, *(strip.action for strip in strips(owner))} - {None}:
         yield from curves_of_action(action)
 
 
@@ -139,7 +138,7 @@ def _driven(driver: Any, frame: float, deeper: int) -> list[float]:
 
 
 def _evaluated(code: CodeType, names: dict[str, float]) -> float:
-    """A driver's expression, which `paths.bad_expression` found to be mathematics of names and numbers."""
+    """A driver's expression, which `data_paths.bad_expression` found to be mathematics of names and numbers."""
     try:
         return float(eval(code, {"__builtins__": {}}, _MATHEMATICS | names))  # noqa: S307 - mathematics alone
     except Exception:  # Blender has a function that is not known here, or calls it an error

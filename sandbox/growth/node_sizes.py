@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """About how many points a geometry node tree makes: values and geometry are followed through the links.
 
-Rough and on the high side, like all of geometry.py. A number that comes from a field or from an unknown node counts
-as `_UNKNOWN`; a number from the group's inputs as what the modifier gives, so that a script that sets it is caught.
+What a node makes is a formula of `facts/growth.json`; a node without one passes on what arrives. A number from a
+field counts as `_SMALL`, one that nothing is known of as `_UNKNOWN`, which has to be rehearsed, and a number from the
+group's inputs as what the modifier gives, so that a script that sets it is caught.
 """
 
 from __future__ import annotations
@@ -10,27 +11,44 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
-from . import sizes
+import bpy
 
-__all__ = ("modifier_size",)
+from ..facts.members import names
+from ..guard.measured import UNKNOWN
+from .formulas import Formula, formulas
 
-_UNKNOWN = 10.0
+__all__ = ("modifier_size", "most")
+
+PointsOf: TypeAlias = Callable[[Any], float]
+"""An object → about how many points it has after its modifiers."""
+
+_UNKNOWN = UNKNOWN
+_SMALL = 10.0
+"""What a field is taken for: a texture, a position, a random value."""
+_NUMERIC = frozenset({"VALUE", "INT", "VECTOR", "RGBA", "ROTATION", "MATRIX"})
+_SMALL_NUMBERS = tuple(names("nodes that give small numbers"))
+_ANY_NUMBER = names("nodes that give any number")
 _HUGE = 1e15
+_BY_OTHER_WAYS = frozenset(
+    "NodeEvaluateClosure GeometryNodeMeshToDensityGrid GeometryNodeMeshToSDFGrid GeometryNodePointsToSDFGrid".split()
+)
+"""What is evaluated although its result may not be geometry, or arrives by no geometry link."""
 _TEXTS = frozenset({"FunctionNodeReplaceString", "GeometryNodeStringJoin", "GeometryNodeStringToCurves"})
 _DEPTH = 40
 
 
-def modifier_size(modifier: Any, size: float, user: Any) -> float:
-    """Points after a Geometry Nodes modifier whose input has `size` points."""
-    tree = _tree(modifier, size, user)
+def modifier_size(modifier: Any, size: float, user: Any, points_of: PointsOf) -> float:
+    """Points after a Geometry Nodes modifier whose input has `size` points; `points_of` tells those of others."""
+    tree = _tree(modifier, size, user, points_of)
     return size if tree is None else tree.output()
 
 
-def most(modifier: Any) -> str:
+def most(modifier: Any, points_of: PointsOf) -> str:
     """Which node of a modifier's tree makes most of what it gets, and its largest number, as the end of a message."""
-    tree = _tree(modifier, 1.0, modifier.id_data)
+    tree = _tree(modifier, 1.0, modifier.id_data, points_of)
     if tree is None:
         return ""
     tree.output()
@@ -38,17 +56,15 @@ def most(modifier: Any) -> str:
     return f", node {node!r}{number}" if node else ""
 
 
-def _tree(modifier: Any, size: float, user: Any) -> _Tree | None:
+def _tree(modifier: Any, size: float, user: Any, points_of: PointsOf) -> _Tree | None:
     tree = modifier.node_group
     if tree is None:
         return None
     given = {}
     for item in tree.interface.items_tree:
         if item.item_type == "SOCKET" and item.in_out == "INPUT" and hasattr(item, "default_value"):
-            value = _given(modifier, item)
-            if isinstance(value, (int, float)):
-                given[item.identifier] = abs(float(value))
-    return _Tree(tree, size, given, user.dimensions[:], 0)
+            given[item.identifier] = _magnitude(_given(modifier, item))
+    return _Tree(tree, size, given, user.dimensions[:], 0, points_of)
 
 
 def _given(modifier: Any, item: Any) -> Any:
@@ -59,17 +75,32 @@ def _given(modifier: Any, item: Any) -> Any:
     return modifier.get(item.identifier, item.default_value)
 
 
+def _magnitude(value: Any) -> float:
+    """The size of a number, or of the largest of several; 0 for anything else."""
+    if isinstance(value, (int, float)):
+        return abs(float(value))
+    numbers = value if hasattr(value, "__len__") and not isinstance(value, str) else ()
+    return max((abs(float(each)) for each in numbers), default=0.0)
+
+
 class _Tree:
     """One evaluation of one tree; `given` are the numbers of its group inputs by socket identifier."""
 
     def __init__(
-        self, tree: Any, size: float, given: dict[str, float], extent: tuple[float, ...], depth: int
+        self,
+        tree: Any,
+        size: float,
+        given: dict[str, float],
+        extent: tuple[float, ...],
+        depth: int,
+        points_of: PointsOf,
     ) -> None:
         self.tree = tree
         self.size = size
         self.given = given
         self.extent = max(*extent, 1.0)
         self.depth = depth
+        self.points_of = points_of
         #: By how much the node multiplies that multiplies most, its name, and its largest number.
         self.most = (1.0, "", "")
         self._known: dict[tuple[str, str], float] = {}
@@ -108,6 +139,10 @@ class _Tree:
             self._known[known] = min(self._letters(node, level + 1), _HUGE)
         return self._known.get(known, _HUGE)
 
+    def text_input(self, node: Any) -> float:
+        """Letters of the texts that a node is given."""
+        return sum(self._given_text(s, 0) for s in node.inputs if s.type == "STRING")
+
     def _letters(self, node: Any, level: int) -> float:
         if node.bl_idname == "FunctionNodeInputString":
             return float(len(node.string))
@@ -136,25 +171,20 @@ class _Tree:
         """The magnitude of what arrives at a number socket."""
         links = self.links(socket)
         if not links or level > _DEPTH:
-            value = getattr(socket, "default_value", 0.0)
-            if isinstance(value, (int, float)):
-                return abs(float(value))
-            return max((abs(float(v)) for v in value), default=0.0) if hasattr(value, "__len__") else 0.0
+            return _magnitude(getattr(socket, "default_value", 0.0))
         link = links[0]
         return self._source(link.from_node, link.from_socket, level + 1)
 
     def _source(self, node: Any, output: Any, level: int) -> float:
         known = (node.name, output.identifier)
         if known not in self._known:
-            self._known[known] = _UNKNOWN  # a cycle through a zone
+            self._known[known] = _SMALL  # a cycle through a zone
             self._known[known] = min(self._compute(node, output, level), _HUGE)
         return self._known[known]
 
     def _compute(self, node: Any, output: Any, level: int) -> float:
         kind = node.bl_idname
-        inputs = [
-            self.value(s, level) for s in node.inputs if s.enabled and s.type in ("VALUE", "INT", "VECTOR")
-        ]
+        inputs = [self.value(s, level) for s in node.inputs if s.enabled and s.type in _NUMERIC]
         if kind == "NodeReroute":
             return self.value(node.inputs[0], level)
         if kind == "NodeGroupInput":
@@ -168,10 +198,15 @@ class _Tree:
         if kind == "ShaderNodeVectorMath":
             return _arithmetic(node.operation, inputs) * 2.0
         if kind in ("ShaderNodeClamp", "ShaderNodeMapRange", "ShaderNodeMix", "GeometryNodeSwitch"):
-            return max(inputs, default=_UNKNOWN)
-        if kind.startswith(("FunctionNode", "GeometryNodeIndexSwitch", "GeometryNodeMenuSwitch")):
-            return max([*inputs, _UNKNOWN])
-        return _UNKNOWN
+            return max(inputs, default=_SMALL)
+        if kind in _NUMBERS:
+            arriving = sum(self.geometry(s) for s in node.inputs if s.type == "GEOMETRY")
+            return self._computed(_NUMBERS[kind], node, arriving)
+        return (
+            max([*inputs, _SMALL])
+            if kind.startswith(_SMALL_NUMBERS) and kind not in _ANY_NUMBER
+            else _UNKNOWN
+        )
 
     def geometry(self, socket: Any) -> float:
         """Points that arrive at a geometry socket (several links: their sum)."""
@@ -194,14 +229,26 @@ class _Tree:
         if kind == "GeometryNodeGroup":
             return self._group(node)
         arriving = sum(self.geometry(s) for s in node.inputs if s.type == "GEOMETRY")
-        rule = _RULES.get(kind)
-        if rule is None:
+        formula = _FORMULAS.get(kind)
+        if formula is None:
             return max(arriving, 1.0)
-        made = rule(self, node, arriving)
+        made = self._computed(formula, node, arriving)
         factor = made / max(arriving, 1.0)
         if factor > self.most[0]:
             self.most = (factor, node.label or node.name, self._largest(node))
         return made
+
+    def _computed(self, formula: Formula, node: Any, arriving: float) -> float:
+        known = {"arriving": arriving, "extent": self.extent}
+
+        def read(name: str) -> float | None:
+            if name in known:
+                return known[name]
+            socket = node.inputs.get(name.replace("_", " "))
+            return None if socket is None else self.value(socket, 0)
+
+        functions = {name: partial(function, self, node, arriving) for name, function in _FUNCTIONS.items()}
+        return formula.value(read, {"into": lambda which: self.geometry(node.inputs[which]), **functions})
 
     def _largest(self, node: Any) -> str:
         """The largest number that a node is given."""
@@ -214,7 +261,7 @@ class _Tree:
             return 1.0
         arriving = sum(self.geometry(s) for s in node.inputs if s.type == "GEOMETRY")
         given = {s.identifier: self.value(s, 0) for s in node.inputs if s.type in ("VALUE", "INT", "VECTOR")}
-        inner = _Tree(node.node_tree, arriving, given, (self.extent,), self.depth + 1)
+        inner = _Tree(node.node_tree, arriving, given, (self.extent,), self.depth + 1, self.points_of)
         made = inner.output()
         self.most = max(self.most, inner.most)
         return made
@@ -235,51 +282,6 @@ def _arithmetic(operation: str, inputs: list[float]) -> float:
     return sum(inputs)
 
 
-Rule = Callable[[_Tree, Any, float], float]
-
-
-def _grow(*names: str) -> Rule:
-    """Makes the product of these counts, beside what arrives."""
-    return lambda tree, node, arriving: arriving + math.prod(max(tree.number(node, n), 1.0) for n in names)
-
-
-def _multiply(name: str) -> Rule:
-    return lambda tree, node, arriving: max(arriving, 1.0) * max(tree.number(node, name), 1.0)
-
-
-def _subdivide(tree: _Tree, node: Any, arriving: float) -> float:
-    return max(arriving, 1.0) * 4.0 ** min(tree.number(node, "Level"), 24.0)
-
-
-def _instances(tree: _Tree, node: Any, _arriving: float) -> float:
-    points = tree.geometry(node.inputs["Points"])
-    return max(points, 1.0) * max(tree.geometry(node.inputs["Instance"]), 1.0)
-
-
-def _scatter(tree: _Tree, node: Any, _arriving: float) -> float:
-    density = max(tree.number(node, "Density", 0.0), tree.number(node, "Density Max", 0.0))
-    return density * tree.extent**2 * 6.0
-
-
-def _in_volume(tree: _Tree, node: Any, _arriving: float) -> float:
-    spacing = tree.value(node.inputs["Spacing"], 0) if "Spacing" in node.inputs else 0.3
-    grid = (tree.extent / max(spacing, 1e-3)) ** 3 if "Spacing" in node.inputs else 0.0
-    return max(tree.number(node, "Density", 0.0) * tree.extent**3, grid)
-
-
-def _resample(tree: _Tree, node: Any, arriving: float) -> float:
-    length = tree.number(node, "Length", 0.1)
-    along = tree.extent * 4.0 / max(length, 1e-4)
-    return max(arriving, 1.0) * max(tree.number(node, "Count"), along if length else 1.0, 1.0)
-
-
-def _voxels(tree: _Tree, node: Any, arriving: float) -> float:
-    amount = max(tree.number(node, "Voxel Amount"), 1.0)
-    size = tree.number(node, "Voxel Size", 0.3)
-    across = max(amount, tree.extent / max(size, 1e-4))
-    return arriving + across**3 / 10.0
-
-
 def _for_each(tree: _Tree, node: Any, arriving: float) -> float:
     """A for-each zone: its body runs once for each element that goes in."""
     for other in tree.tree.nodes:
@@ -295,93 +297,37 @@ def _closure(tree: _Tree, _node: Any, arriving: float) -> float:
     return max(arriving, 1.0) * max([1.0, *made])
 
 
-def _repeat(tree: _Tree, node: Any, arriving: float) -> float:
+def _repeated(tree: _Tree, node: Any, arriving: float) -> float:
     """A repeat zone: its body runs `Iterations` times, and each turn may multiply."""
-    turns = 1.0
     for other in tree.tree.nodes:
         if other.bl_idname == "GeometryNodeRepeatInput" and other.paired_output == node:
             turns = tree.number(other, "Iterations")
-            before = sum(tree.geometry(s) for s in other.inputs if s.type == "GEOMETRY")
-            factor = max(arriving, 1.0) / max(before, 1.0)
-            return max(before, 1.0) * factor ** min(turns, 200.0) + turns
-    return arriving * max(turns, 1.0)
+            before = max(sum(tree.geometry(s) for s in other.inputs if s.type == "GEOMETRY"), 1.0)
+            try:
+                return before * (max(arriving, 1.0) / before) ** min(turns, 200.0) + turns
+            except OverflowError:
+                return _HUGE
+    return arriving
 
 
-_VOXEL_GRIDS = ("GeometryNodeMeshToDensityGrid", "GeometryNodeMeshToSDFGrid", "GeometryNodePointsToSDFGrid")
-#: What is evaluated although its result may not be geometry, or arrives by no geometry link.
-_BY_OTHER_WAYS = frozenset({"NodeEvaluateClosure", *_VOXEL_GRIDS})
-_RULES: dict[str, Rule] = {
-    "GeometryNodeMeshGrid": _grow("Vertices X", "Vertices Y"),
-    "GeometryNodeMeshCube": lambda tree, node, arriving: (
-        arriving
-        + 2.0 * tree.number(node, "Vertices X") * tree.number(node, "Vertices Y")
-        + 2.0 * tree.number(node, "Vertices Y") * tree.number(node, "Vertices Z")
-        + 2.0 * tree.number(node, "Vertices X") * tree.number(node, "Vertices Z")
-    ),
-    "GeometryNodeMeshCircle": _grow("Vertices"),
-    "GeometryNodeMeshLine": lambda tree, node, arriving: (
-        arriving
-        + max(tree.number(node, "Count"), 1000.0 / max(tree.number(node, "Resolution"), 1e-3) / 1000.0)
-    ),
-    "GeometryNodeMeshCylinder": lambda tree, node, arriving: (
-        arriving
-        + tree.number(node, "Vertices")
-        * (tree.number(node, "Side Segments") + 2.0 * tree.number(node, "Fill Segments"))
-    ),
-    "GeometryNodeMeshCone": lambda tree, node, arriving: (
-        arriving
-        + tree.number(node, "Vertices")
-        * (tree.number(node, "Side Segments") + 2.0 * tree.number(node, "Fill Segments"))
-    ),
-    "GeometryNodeMeshUVSphere": _grow("Segments", "Rings"),
-    "GeometryNodeMeshIcoSphere": lambda tree, node, arriving: (
-        arriving + 10.0 * 4.0 ** min(tree.number(node, "Subdivisions"), 24.0)
-    ),
-    "GeometryNodePoints": _grow("Count"),
-    "GeometryNodeCurvePrimitiveCircle": _grow("Resolution"),
-    "GeometryNodeCurveSpiral": _grow("Resolution", "Rotations"),
-    "GeometryNodeCurveStar": _grow("Points"),
-    "GeometryNodeCurveArc": _grow("Resolution"),
-    "GeometryNodeCurvePrimitiveBezierSegment": _grow("Resolution"),
-    "GeometryNodeCurveQuadraticBezier": _grow("Resolution"),
-    "GeometryNodeVolumeCube": _grow("Resolution X", "Resolution Y", "Resolution Z"),
-    "GeometryNodeSubdivideMesh": _subdivide,
-    "GeometryNodeSubdivisionSurface": _subdivide,
-    "GeometryNodeSubdivideCurve": _multiply("Cuts"),
-    "GeometryNodeSetSplineResolution": _multiply("Resolution"),
-    "GeometryNodeResampleCurve": _resample,
-    "GeometryNodeCurveToPoints": _resample,
-    "GeometryNodeCurveToMesh": lambda tree, node, _arriving: (
-        max(tree.geometry(node.inputs[0]), 1.0) * max(tree.geometry(node.inputs[1]), 1.0)
-    ),
-    "GeometryNodeDuplicateElements": _multiply("Amount"),
-    "GeometryNodeInstanceOnPoints": _instances,
-    "GeometryNodeDistributePointsOnFaces": _scatter,
-    "GeometryNodeDistributePointsInVolume": _in_volume,
-    "GeometryNodeDistributePointsInGrid": _in_volume,
-    "GeometryNodeInterpolateCurves": _multiply("Max Neighbors"),
-    "GeometryNodeMeshToVolume": _voxels,
-    "GeometryNodePointsToVolume": _voxels,
-    "GeometryNodeVolumeToMesh": _voxels,
-    "GeometryNodeStringToCurves": lambda _tree, _node, arriving: arriving + 1000.0,
-    "GeometryNodeFilletCurve": _multiply("Count"),
-    "GeometryNodeRepeatOutput": _repeat,
-    "GeometryNodeForeachGeometryElementOutput": _for_each,
-    "NodeEvaluateClosure": _closure,
-    "GeometryNodeExtrudeMesh": lambda _tree, _node, arriving: arriving * 5.0,
-    "GeometryNodeEdgePathsToCurves": lambda _tree, _node, arriving: arriving**2 / 10.0,
-    **dict.fromkeys(_VOXEL_GRIDS, _voxels),
-    "GeometryNodeCollectionInfo": lambda _tree, node, arriving: arriving + _collection_size(node),
-    "GeometryNodeObjectInfo": lambda _tree, node, arriving: arriving + _object_size(node),
-}
-
-
-def _object_size(node: Any) -> float:
+def _object_size(tree: _Tree, node: Any, _arriving: float) -> float:
     """Points of the object that a node names; 1000 where a field says which."""
     found = getattr(node.inputs.get("Object"), "default_value", None)
-    return 1000.0 if found is None else sizes.of(found)
+    return 1000.0 if found is None else tree.points_of(found)
 
 
-def _collection_size(node: Any) -> float:
+def _collection_size(tree: _Tree, node: Any, _arriving: float) -> float:
     found = getattr(node.inputs.get("Collection"), "default_value", None)
-    return 1000.0 + (0.0 if found is None else sum(sizes.of(each) for each in found.all_objects))
+    return 1000.0 + (0.0 if found is None else sum(map(tree.points_of, found.all_objects)))
+
+
+_FORMULAS, _NUMBERS = formulas("nodes"), formulas("numbers")
+_FUNCTIONS: dict[str, Callable[[_Tree, Any, float], float]] = {
+    "for_each": _for_each,
+    "closure": _closure,
+    "repeated": _repeated,
+    "object_size": _object_size,
+    "collection_size": _collection_size,
+    "letters": lambda tree, node, _arriving: tree.text_input(node),
+    "frames": lambda _tree, _node, _arriving: float(max(scene.frame_end for scene in bpy.data.scenes)),
+}

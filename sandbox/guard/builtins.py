@@ -4,22 +4,20 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from ..facts.reasons import why_builtin
-from ..language import hooks
 from .classes import EXCEPTIONS
 from .ending import EXIT, ScriptExit
 from .facade import Facade, expose, hide, seal
-from .methods import encoding as encoding_name
-from .reentry import calls_anything, may_call_scripts
+from .iteration import Iteration
+from .members.methods import encoding as encoding_name
+from .reentry import may_call_scripts
 from .seam import Guard
 from .values import deep_nesting
-from .values.generators import Generators
 
 __all__ = ("Builtins", "StandIn", "kind_of", "stand_in")
 
@@ -98,11 +96,11 @@ _FUNCTIONS: Final = (types.MethodType, types.MethodWrapperType)
 """Types of what stands for a type that may be called, such as `int`."""
 
 
-class Builtins:
+class Builtins(Iteration):
     """The guarded builtins of one run."""
 
     def __init__(self, guard: Guard) -> None:
-        self._guard = guard
+        super().__init__(guard)
         self.facades: dict[Any, type] = {
             self.int: int,
             self.str: str,
@@ -113,8 +111,6 @@ class Builtins:
             self.slice: slice,
             **{seal(guard.hashing.function(kind)): kind for kind in (dict, frozenset, set)},
         }
-        generators = Generators(guard.meter)
-        self.born, self.lasting = generators.born, generators.lasting
         self._known_kinds: dict[Any, Any] = {}
         self._by_type = {kind: facade for facade, kind in self.facades.items()}
 
@@ -300,131 +296,6 @@ class Builtins:
         self._guard.operators.weight(value)
         return hash(value)
 
-    # Iteration: whatever C code draws from ticks
-
-    @calls_anything
-    def ticking(self, function: Any) -> Any:
-        """A callback for C code: a function of the script's ticks by itself, another is called through a tick."""
-        if function is None or (
-            isinstance(function, types.FunctionType) and function.__globals__ is self._guard.namespace
-        ):
-            return function
-        tick = self._guard.meter.tick
-
-        def call(*arguments: Any) -> Any:
-            tick()
-            return function(*arguments)
-
-        return call
-
-    def ticked(self, iterator: Iterator[Any]) -> Iterator[Any]:
-        """The iterator, with a tick for each item."""
-        return self.born(self._ticking(iterator))
-
-    def unpacked(self, value: Any) -> Any:
-        """What is unpacked into several variables: of an iterator each item is noted while the others are drawn."""
-        drawn = hasattr(type(value), "__next__") or type(value) in self._guard.own
-        return map(self._guard.namespace[hooks.KEEP], value) if drawn else value
-
-    def _until(self, function: Function, sentinel: Any) -> Iterator[Any]:
-        keep = self._guard.namespace[hooks.KEEP]
-        return self.ticked(iter(lambda: keep(function()), sentinel))
-
-    def _ticking(self, iterator: Iterator[Any]) -> Iterator[Any]:
-        namespace, stop = self._guard.namespace, self._guard.meter.stop
-        for item in itertools.islice(iterator, self._guard.meter.limits.sequence):
-            if not namespace[hooks.RUNNING]:
-                stop()
-            yield item
-        for _ in iterator:
-            self._guard.meter.exceed("an iterator gave more items than the limit allows", limit="sequence")
-
-    def enumerate(self, items: Any, start: Any = 0) -> Iterator[tuple[int, Any]]:
-        """`enumerate(items, start)`."""
-        return self.ticked(enumerate(self._guard.iterated(items), start))
-
-    def zip(self, *items: Any, strict: Any = False) -> Iterator[Any]:
-        """`zip(…)`."""
-        return self.ticked(zip(*map(self._guard.iterated, items), strict=bool(strict)))
-
-    def map(self, function: Any, *items: Any) -> Iterator[Any]:
-        """`map(function, …)`."""
-        drawn = [self._guard.iterated(each) for each in items]
-        return self.ticked(
-            map(function, *drawn)
-            if len(drawn) == 1
-            else itertools.starmap(function, zip(*drawn, strict=False))
-        )
-
-    def filter(self, function: Any, items: Any) -> Iterator[Any]:
-        """`filter(function, items)`."""
-        return self.ticked(filter(function, self.ticked(iter(self._guard.iterated(items)))))
-
-    def reversed(self, items: Any) -> Iterator[Any]:
-        """`reversed(items)`."""
-        return self.ticked(reversed(items))
-
-    def iter(self, items: Any, sentinel: Any = _NOTHING) -> Iterator[Any]:
-        """`iter(items)`, `iter(function, sentinel)`."""
-        return iter(self._guard.iterated(items)) if sentinel is _NOTHING else self._until(items, sentinel)
-
-    def sorted(self, items: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
-        """`sorted(items, key, reverse)`."""
-        result = list(items)
-        self.sort(result, key, reverse)
-        return result
-
-    def sort(self, items: list[Any], key: Any, reverse: Any) -> None:
-        """Sort in place, having weighed what will be compared."""
-        if key is None:
-            self._guard.operators.sortable(items)
-            items.sort(reverse=reverse)
-            return
-        keys, shown = (
-            self._keys(items, key),
-            [*items],
-        )  # while it is sorted, a list looks empty to the collector
-        items.sort(key=lambda _item: next(keys), reverse=reverse)
-        shown.clear()
-
-    def _keys(self, items: Any, key: Function) -> Iterator[Any]:
-        keys = list(map(self.ticking(key), items))
-        self._guard.operators.sortable(keys)
-        return iter(keys)
-
-    def min(self, *values: Any, **named: Any) -> Any:
-        """`min(…)`."""
-        return self._extreme(min, values, named)
-
-    def max(self, *values: Any, **named: Any) -> Any:
-        """`max(…)`."""
-        return self._extreme(max, values, named)
-
-    def _extreme(self, function: Function, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        if len(values) == 1:
-            values = (values[0] if type(values[0]) in (list, tuple) else list(values[0]),)
-        compared = values[0] if len(values) == 1 else values
-        key = named.get("key")
-        if key is None:
-            self._guard.operators.sortable(compared)
-        else:
-            keys = self._keys(compared, key)
-            named["key"] = lambda _item: next(keys)
-        return function(*values, **named)
-
-    def sum(self, items: Any, start: Any = 0) -> Any:
-        """`sum(items, start)`: numbers as Python does it, all else one guarded addition after the other."""
-        if type(start) in (int, float):
-            items = items if type(items) in (list, tuple) else list(items)
-            if _NUMBERS.issuperset(map(type, items)):
-                return sum(items, start)
-        add = self._guard.operators.add
-        if isinstance(start, str | bytes):
-            return sum(items, start)
-        for item in self.ticked(iter(self._guard.iterated(items))):
-            start = add(start, item)
-        return start
-
     # Numbers
 
     def pow(self, base: Any, exponent: Any, modulus: Any = None) -> Any:
@@ -448,7 +319,6 @@ class Builtins:
 
 _BUILTIN_TYPES: Final = frozenset({int, str, bytes, bytearray, range, type, slice, dict, frozenset, set})
 _TEXTS: Final = (str, bytes, bytearray)
-_NUMBERS: Final = frozenset({int, float, bool})
 
 
 def _import_for_c(name: str, *_rest: object) -> None:

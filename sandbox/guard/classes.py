@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import abc
+import builtins
 import collections
 import enum
 import functools
@@ -22,47 +23,15 @@ from .values.weight import TooHeavy, weigh
 
 __all__ = ("EXCEPTIONS", "Auto", "ClassHook", "Marker")
 
-EXCEPTIONS: Final = (
-    *(
-        Exception,
-        ArithmeticError,
-        AssertionError,
-        AttributeError,
-        BufferError,
-        EOFError,
-        ImportError,
-        IndexError,
-    ),
-    *(
-        FloatingPointError,
-        KeyError,
-        LookupError,
-        MemoryError,
-        ModuleNotFoundError,
-        NameError,
-        NotImplementedError,
-    ),
-    *(
-        OSError,
-        FileNotFoundError,
-        PermissionError,
-        TimeoutError,
-        OverflowError,
-        RecursionError,
-        ReferenceError,
-    ),
-    *(
-        RuntimeError,
-        StopIteration,
-        SyntaxError,
-        SystemError,
-        TypeError,
-        UnboundLocalError,
-        UnicodeError,
-        ValueError,
-    ),
-    *(UnicodeDecodeError, UnicodeEncodeError, ZeroDivisionError),
-    *(Warning, DeprecationWarning, FutureWarning, RuntimeWarning, UserWarning),
+EXCEPTIONS: Final[tuple[Any, ...]] = tuple(
+    getattr(builtins, name)
+    for name in """
+    Exception ArithmeticError AssertionError AttributeError BufferError EOFError ImportError IndexError
+    FloatingPointError KeyError LookupError MemoryError ModuleNotFoundError NameError NotImplementedError OSError
+    FileNotFoundError PermissionError TimeoutError OverflowError RecursionError ReferenceError RuntimeError
+    StopIteration SyntaxError SystemError TypeError UnboundLocalError UnicodeError ValueError UnicodeDecodeError
+    UnicodeEncodeError ZeroDivisionError Warning DeprecationWarning FutureWarning RuntimeWarning UserWarning
+    """.split()
 )
 """Exceptions that scripts may name, raise, catch and derive from."""
 

@@ -11,22 +11,22 @@ from __future__ import annotations
 
 import enum
 import functools
-import re
 import types
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, NoReturn
 
 from ..facts.reasons import why_value
 from ..language import hooks, names
-from .assignment import AssignmentTarget
 from .builtins import Builtins, StandIn, kind_of, stand_in
 from .classes import EXCEPTIONS, ClassHook
 from .facade import Facade, bind, is_sealed, may_be_held, seal, unseal
-from .inherited import inherited
-from .initial_types import initial_types
+from .members.assignment import AssignmentTarget
+from .members.inherited import inherited
+from .members.items import Items
+from .members.methods import guarded_method
 from .meter import Meter
-from .methods import guarded_method
 from .modules import Imports, View, view_name
+from .native import initial_types, reads_natively, writes_natively
 from .operators import Operators
 from .reentry import call, may_call_scripts
 from .seam import Host, Reader, Writer
@@ -57,7 +57,7 @@ _OTHER_TYPES: Final[dict[type, frozenset[str]]] = {
 }
 
 
-class Guard:
+class Guard(Items):
     """The guards of one run."""
 
     def __init__(self, meter: Meter, host: Host | None) -> None:
@@ -80,7 +80,7 @@ class Guard:
         self.item_writers: dict[type, Callable[[Any, Any, Any], None]] = {}
         self.iterated: Callable[[Any], Any] = host.iterated if host is not None else _same
         """What to draw from when a script goes through a value; Blender's collections may change meanwhile."""
-        self._owned: Mapping[type, bool] = host.owned if host is not None else {}
+        self._owned = host.owned if host is not None else {}
         self._readers: Mapping[tuple[type, str], Reader] = host.readers if host is not None else {}
         self._writers: Mapping[tuple[type, str], Writer] = host.writers if host is not None else {}
         self._routes: dict[tuple[type, str], Callable[[Any], Any]] = {}
@@ -89,7 +89,7 @@ class Guard:
         self.hashing = Hashing(self.operators, self.own)
         self.text = Text(self)
         self.builtins = Builtins(self)
-        self.operators.real = self.builtins.real
+        self.real = self.operators.real = self.builtins.real
         self.namespace: dict[str, Any] = {}
         self.imports: Imports
         """What the script's import statements give, from `begin` on."""
@@ -103,7 +103,7 @@ class Guard:
         self.meter.attach(self.namespace)
 
     def _hooks(self) -> dict[str, object]:
-        make_class = ClassHook(self, self.builtins.real)
+        make_class = ClassHook(self, self.real)
         table: dict[str, object] = {
             hooks.STOP: self.meter.stop,
             hooks.DEEPER: _deeper,
@@ -137,11 +137,8 @@ class Guard:
             hooks.KEEP: self.host.keep if self.host is not None else _same,
             hooks.REPR: self.text.repr,
         }
-        table |= {hooks.TYPES.format(kind.__name__): kind for kind in self.builtins.facades.values()}
-        table |= {
-            hooks.TYPES.format(kind.__name__): kind
-            for kind in (bool, complex, dict, float, frozenset, list, set, tuple)
-        }
+        kinds = {*self.builtins.facades.values(), bool, complex, dict, float, frozenset, list, set, tuple}
+        table |= {hooks.TYPES.format(kind.__name__): kind for kind in kinds}
         table |= {hooks.RAW[function.__name__]: function for function in (enumerate, map, reversed, zip)}
         table |= {
             hooks.ISINSTANCE: isinstance,
@@ -169,7 +166,7 @@ class Guard:
             assert self.host is not None
             if kind is not type:
                 if not name.startswith("_") and self.host.plain(kind, name, False):
-                    self._learn(hooks.reads(name), kind)
+                    reads_natively(self.namespace, name, kind)
                     return getattr(value, name)
                 return self.host.reader(kind, name)(self.host, value, name)
             return self.host.getattr(value, name)
@@ -178,20 +175,15 @@ class Guard:
         allowed = self.allowed.get(kind)
         if allowed is not None and name in allowed:
             if kind is not type:
-                self._learn(hooks.reads(name), kind)
+                reads_natively(self.namespace, name, kind)
             return getattr(value, name)
         return self._rare_member(value, kind, name)
-
-    def _learn(self, hook: str, kind: type) -> None:
-        known = self.namespace.get(hook)
-        if known is not None:
-            known.add(kind)
 
     def _facade_member(self, value: Any, kind: type, name: str) -> Any:
         """A member of a facade, which has none that a script may not use."""
         if name.startswith("_"):
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
-        self._learn(hooks.reads(name), kind)
+        reads_natively(self.namespace, name, kind)
         return getattr(value, name)
 
     def _own_member(self, value: Any, kind: type, name: str) -> Any:
@@ -200,7 +192,7 @@ class Guard:
         if method is not None and not self._overrides(kind, name):
             return bind(method, value)
         if method is None and not name.startswith("_"):  # what overrides one may be taken away again
-            self._learn(hooks.reads(name), kind)
+            reads_natively(self.namespace, name, kind)
         return getattr(value, name)
 
     def _overrides(self, kind: type, name: str) -> bool:
@@ -209,7 +201,7 @@ class Guard:
 
     def _rare_member(self, value: Any, kind: type, name: str) -> Any:
         """Members of classes, facades, functions, exceptions, `super()`, and guarded methods of plain values."""
-        facade = self.builtins.real(value)
+        facade = self.real(value)
         if isinstance(facade, type):
             return self._class_member(facade, name)
         if issubclass(kind, Facade):
@@ -260,7 +252,7 @@ class Guard:
 
     def special(self, value: Any, name: str) -> Any:
         """The dunder attributes of `names.READABLE_DUNDERS`."""
-        kind = self.builtins.real(value)
+        kind = self.real(value)
         if name == "__class__":
             return self.type_of(value)
         if name == "__doc__":
@@ -312,7 +304,7 @@ class Guard:
         if kind in self.allowed or isinstance(value, BaseException):
             facade: Any = self.builtins.facade(kind) if kind not in _OTHER_TYPES else stand_in(kind)
             return facade if facade is not kind or may_be_held(facade) else stand_in(kind)
-        return self.builtins.facade(type) if isinstance(self.builtins.real(value), type) else stand_in(kind)
+        return self.builtins.facade(type) if isinstance(self.real(value), type) else stand_in(kind)
 
     # Attributes by a name made at run time
 
@@ -357,7 +349,7 @@ class Guard:
         kind = type(value)
         if names.is_dunder(name) or self.owns(kind):
             return True
-        real = self.builtins.real(value)
+        real = self.real(value)
         if isinstance(real, type) and not self.owns(real):
             return real in self.own or name in self.allowed.get(real, ()) or self._guarded(real, name)
         if kind in self.own or kind is super or name in self.allowed.get(kind, ()):
@@ -394,7 +386,7 @@ class Guard:
             if kind is type:
                 self.host.setattr(value, name, new)
             elif not name.startswith("_") and self.host.plain(kind, name, True):
-                self._learn(hooks.writes(name), kind)
+                writes_natively(self.namespace, name, kind)
                 setattr(value, name, new)
             else:
                 self.host.writer(kind, name)(self.host, value, name, new)
@@ -406,7 +398,7 @@ class Guard:
     def _may_write(self, value: Any, kind: type, name: str) -> bool:
         if kind in self.own or name in self.writable.get(kind, ()):
             if not name.startswith("_"):
-                self._learn(hooks.writes(name), kind)
+                writes_natively(self.namespace, name, kind)
             return True
         if isinstance(value, type):
             return value in self.own and name != "_missing_"  # which is looked at as the class is made
@@ -432,82 +424,7 @@ class Guard:
                 f"attribute {name!r} of {kind.__name__} cannot be deleted by a script", code="attribute"
             )
 
-    # Items
-
-    def getitem(self, value: Any, key: Any) -> Any:
-        """`value[key]`."""
-        kind = type(value)
-        if kind in self.items:
-            return value[key]
-        if self.owns(kind):
-            assert self.host is not None
-            if self.host.plain_items(kind, False):
-                self.items.add(kind)
-                return value[key]
-            return self.host.getitem(value, key)
-        if kind in self.own:
-            self.items.add(kind)
-            return value[key]
-        if isinstance(self.builtins.real(value), type):
-            return self._parametrised(value, key)
-        if kind in self.item_readers:
-            return self.item_readers[kind](value, key)
-        if kind in _SUBSCRIPTED or issubclass(kind, Facade):
-            return value[key]
-        return self._not_subscriptable(kind)
-
-    def _parametrised(self, value: Any, key: Any) -> Any:
-        """`list[int]` is `list` to a script; `Color['RED']` is a member."""
-        if isinstance(value, enum.EnumType) and (value in self.own):
-            return value[key]
-        return value
-
-    def _not_subscriptable(self, kind: type) -> NoReturn:
-        raise TypeError(f"{kind.__name__!r} object is not subscriptable")
-
-    def setitem(self, value: Any, key: Any, new: Any) -> None:
-        """`value[key] = new`."""
-        kind = type(value)
-        if type(key) is slice and (kind in self.set_items or kind in self.own or kind is bytearray):
-            self.operators.set_slice(value, key, new)
-        elif kind in self.set_items:
-            value[key] = new
-        elif self.owns(kind):
-            assert self.host is not None
-            if self.host.plain_items(kind, True):
-                self.set_items.add(kind)
-                value[key] = new
-            else:
-                self.host.setitem(value, key, new)
-        elif kind in self.own or kind is bytearray:
-            self.set_items.add(kind)
-            value[key] = new
-        elif kind in self.item_writers:
-            self.item_writers[kind](value, key, new)
-        else:
-            raise TypeError(f"{kind.__name__!r} object does not support item assignment")
-
-    def delitem(self, value: Any, key: Any) -> None:
-        """`del value[key]`."""
-        kind = type(value)
-        if self.owns(kind):
-            assert self.host is not None
-            self.host.delitem(value, key)
-        elif kind in self.set_items or kind in self.own:
-            del value[key]
-        else:
-            raise TypeError(f"{kind.__name__!r} object does not support item deletion")
-
     # The rest
-
-    def owns(self, kind: Any) -> bool:
-        """Whether values of this type are the host's."""
-        known = self._owned.get(kind)
-        return self.is_hosts(kind) if known is None else known
-
-    def is_hosts(self, kind: Any) -> bool:
-        """As `owns`, for anything."""
-        return self.host is not None and isinstance(kind, type) and self.host.owns(kind)
 
     def adopt(self, kind: type) -> type:
         """Remember a class as the script's own."""
@@ -516,7 +433,7 @@ class Guard:
 
     def facade_text(self, value: Any) -> str | None:
         """`<class 'int'>` for what stands for a class."""
-        real = self.builtins.real(value)
+        real = self.real(value)
         return repr(real) if real is not value and isinstance(real, type) else None
 
 
@@ -529,6 +446,5 @@ def _deeper() -> bool:
 
 
 _INITIALISED: Final = frozenset({object, list, dict, set})
-_SUBSCRIPTED: Final = frozenset({types.MappingProxyType, re.Match})
 
 may_call_scripts(globals(), by_instruction=True)

@@ -17,8 +17,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
-from . import hooks, structs
-from .inference import CONTAINERS, FLOAT, MODULE, Scopes, is_number
+from . import hooks
+from .analysis import structs
+from .analysis.inference import Scopes, is_number
+from .analysis.scopes import CONTAINERS, FLOAT, MODULE
 from .nodes import LOAD, STORE, Nodes
 
 __all__ = ("Holding", "binds_names")

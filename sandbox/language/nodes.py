@@ -13,8 +13,9 @@ from typing import Any, Final, TypeGuard
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from . import hooks, names
+from .analysis.inference import Scopes
+from .analysis.scopes import Kind, Scope
 from .builtin_methods import CALLED_BY_C
-from .inference import Kind, Scope, Scopes
 
 __all__ = ("LOAD", "STORE", "Finding", "Nodes", "are_small", "children", "is_small", "uncounted", "yields")
 

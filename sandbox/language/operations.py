@@ -12,8 +12,9 @@ import ast
 from typing import Any, Final
 
 from . import hooks
+from .analysis.inference import is_number
+from .analysis.scopes import FLOAT, TEXT, UNBOUNDED, UNKNOWN, Kind
 from .holding import Holding
-from .inference import FLOAT, TEXT, UNBOUNDED, UNKNOWN, Kind, is_number
 from .nodes import LOAD, is_small
 
 __all__ = ("OPERATORS", "Operations", "has_stars", "is_made_here")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Custom properties: how a script reads and writes them, and what becomes of their parts when Blender frees them.
+"""What becomes of parts of custom properties when Blender frees them.
 
 A group or an array of custom properties is a bare pointer, and has no type that could be made null. So what a script
 is given of a struct is noted, and whenever custom properties may be gone, those of it are looked up anew: a part that
@@ -9,29 +9,16 @@ is no longer there says so from then on.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from ..guard.facade import Facade, hide
-from ..guard.reentry import has_own_table
-from ..guard.seam import BlenderHost
-from ..guard.values.weight import TooHeavy, weigh
+from . import layout
 from .existing import Now, root_of
 from .held import ALONE
-from .memory import IS_PART as PARTS
-from .memory import is_cut_off, part_pointers
+from .layout import IS_PART as PARTS
+from .memory import is_cut_off
 
-__all__ = (
-    "METHODS",
-    "PARTS",
-    "Given",
-    "Settings",
-    "check_new",
-    "delete",
-    "group_member",
-    "is_registered",
-    "replace",
-)
+__all__ = ("PARTS", "Given")
 
 
 class Given:
@@ -68,7 +55,7 @@ class Given:
         for part, root in parts.values():
             if is_cut_off(part):
                 continue
-            owner, prop = part_pointers(part)
+            owner, prop = layout.part_pointers(part)
             if root is None:
                 root = now.block(owner)
             if id(root) not in roots:
@@ -98,191 +85,7 @@ def _pointers(root: Any) -> dict[int, type]:
         if type(value) is list:
             waiting += value
         elif PARTS[type(value)]:
-            found[part_pointers(value)[1]] = type(value)
+            found[layout.part_pointers(value)[1]] = type(value)
             if hasattr(value, "values"):
                 waiting += value.values()
     return found
-
-
-# --- writing ------------------------------------------------------------------------------------------------
-
-_MAX_CUSTOM = 2_000_000
-
-
-def check_new(host: BlenderHost, new: Any) -> None:
-    """Blender copies and frees nested groups by recursion, which overflows its stack."""
-    if isinstance(new, (dict, list, tuple)):
-        if has_own_table(new):
-            host.refuse("a custom property takes a plain dict: make one by dict(…)", code="item")
-        try:
-            weigh(new, _MAX_CUSTOM)
-        except TooHeavy:
-            host.exceed(
-                "a custom property this large, or nested this deeply, is over the limit", limit="sequence"
-            )
-
-
-def replace(host: BlenderHost, owner: Any, key: Any, new: Any) -> None:
-    """`owner[key] = new`."""
-    parts = _has_parts(owner, key)
-    owner[key] = new
-    if parts:
-        host.stale.after_property()
-
-
-def delete(host: BlenderHost, owner: Any, key: Any) -> None:
-    """`del owner[key]`."""
-    parts = _has_parts(owner, key)
-    del owner[key]
-    if parts:
-        host.stale.after_property()
-
-
-def _has_parts(owner: Any, key: Any) -> bool:
-    """Whether parts of custom properties go with this one."""
-    if not (hasattr(type(owner), "get") and isinstance(key, str)):
-        return False
-    kind = type(owner.get(key))
-    return kind is list or PARTS[kind]
-
-
-def is_registered(host: BlenderHost, owner: Any, key: object) -> bool:
-    """Whether the key is where Blender stores a property that an add-on registered on this struct."""
-    if not isinstance(key, str) or not hasattr(owner, "bl_rna"):
-        return False
-    asked = type(owner), str.__str__(key)
-    known = host.registered.get(asked)
-    if known is None:
-        prop = owner.bl_rna.properties.get(asked[1]) if _is_property(owner, asked[1]) else None
-        known = host.registered[asked] = prop is not None and prop.is_runtime
-    return known
-
-
-def _is_property(owner: Any, key: str) -> bool:
-    """Whether RNA may have a property of that name: `properties.get` goes through all of them before it says no."""
-    try:
-        owner.is_property_hidden(key)
-    except TypeError:  # not found
-        return False
-    except ValueError:  # not asked: it holds what ends a text in C, where the rest is not looked at
-        pass
-    return True
-
-
-# --- methods of structs -------------------------------------------------------------------------------------
-
-
-def _get(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`get`: custom properties, without what add-ons registered."""
-
-    def call(key: str, default: Any = None) -> Any:
-        if is_registered(host, owner, key):
-            return default
-        return host.stale.properties.give(owner, owner.get(key, default))
-
-    return call
-
-
-def _pop(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`pop`, likewise."""
-
-    def call(key: str, *default: Any) -> Any:
-        if is_registered(host, owner, key):
-            host.refuse(f"[{key!r}] belongs to an add-on")
-        parts = _has_parts(owner, key)
-        found = owner.pop(key, *default)
-        if parts:
-            host.stale.after_property()
-        return found
-
-    return call
-
-
-def _items(host: BlenderHost, owner: Any) -> list[tuple[str, Any]]:
-    return [
-        (key, host.stale.properties.give(owner, value))
-        for key, value in owner.items()
-        if not is_registered(host, owner, key)
-    ]
-
-
-class Settings(Facade):
-    """`id_properties_ui`: the settings of a custom property, asked anew each time, as it may be gone or another."""
-
-    __slots__ = ("place",)
-
-    def __init__(self, holder: Any, key: Any) -> None:
-        _set_place(self, (holder, key))
-        _native(self)  # Blender's own error where there are none
-
-    def as_dict(self) -> dict[str, Any]:
-        """The settings by name."""
-        settings: dict[str, Any] = _native(self).as_dict()
-        return settings
-
-    def clear(self) -> None:
-        """Remove them."""
-        _native(self).clear()
-
-    def update(self, **settings: Any) -> None:
-        """Change those that are given."""
-        _native(self).update(**settings)
-
-    def update_from(self, other: Any) -> None:
-        """Take those of another property of the same type."""
-        _native(self).update_from(_native(other) if isinstance(other, Settings) else other)
-
-
-_place: Callable[[Settings], tuple[Any, Any]]
-_place, _set_place = hide(Settings, "place")
-
-
-def _native(settings: Settings) -> Any:
-    holder, key = _place(settings)
-    return holder.id_properties_ui(key)
-
-
-#: Methods that every struct has.
-METHODS = {
-    "get": _get,
-    "pop": _pop,
-    "keys": lambda host, owner, _name: lambda: [key for key, _value in _items(host, owner)],
-    "values": lambda host, owner, _name: lambda: [value for _key, value in _items(host, owner)],
-    "items": lambda host, owner, _name: lambda: _items(host, owner),
-    "id_properties_ui": lambda _host, owner, _name: lambda key: Settings(owner, key),
-}
-
-
-# --- methods of groups --------------------------------------------------------------------------------------
-
-
-def group_member(host: BlenderHost, group: Any, name: str) -> Any:
-    """A member of a group of custom properties: lists take the place of views, which show freed memory."""
-    give = host.stale.properties.give
-    if name == "get":
-        return lambda key, default=None: give(group, group.get(key, default))
-    if name == "keys":
-        return lambda: list(group.keys())
-    if name == "values":
-        return lambda: [give(group, value) for value in group.values()]
-    if name == "items":
-        return lambda: [(key, give(group, value)) for key, value in group.items()]
-    if name == "update":
-        return lambda values: _update(host, group, values)
-    if name in ("pop", "clear"):
-        return lambda *arguments: _freeing(host, group, name, *arguments)
-    return getattr(group, name)
-
-
-def _update(host: BlenderHost, group: Any, values: Any) -> None:
-    check_new(host, values)
-    _freeing(host, group, "update", values)
-
-
-def _freeing(host: BlenderHost, group: Any, name: str, *arguments: Any) -> Any:
-    parts = any(_has_parts(group, key) for key in (arguments[:1] if name == "pop" else list(group.keys())))
-    try:
-        return getattr(group, name)(*arguments)
-    finally:
-        if parts:
-            host.stale.after_property()

@@ -14,10 +14,10 @@ from typing import Any
 
 import bpy
 
-from ...scene.keyframes import curves_of_action
+from ...scene.keyframes import curves_of_action, strips, tracks
 from . import parts
 
-__all__ = ("ATTRIBUTE_VALUES", "Now", "RootsByPointer", "arrays", "root_of", "strips")
+__all__ = ("ATTRIBUTE_VALUES", "Now", "RootsByPointer", "arrays", "root_of")
 
 _ID, _ACTION = bpy.types.ID, bpy.types.Action  # Blender searches its types each time one is named
 Items = Callable[[Any], Iterable[Any]]
@@ -242,20 +242,6 @@ def _layer_data(owner: Any) -> Iterator[Any]:
     yield from _of("position_data", "curve_offset_data")(owner)
 
 
-def strips(owner: Any) -> Iterator[Any]:
-    """The NLA strips of a data-block, those within others too."""
-    waiting = list(_tracks(owner))
-    while waiting:
-        for strip in waiting.pop().strips:
-            yield strip
-            waiting.append(strip)  # a meta strip has strips
-
-
-def _tracks(owner: Any) -> Iterator[Any]:
-    animation = getattr(owner, "animation_data", None)
-    yield from animation.nla_tracks if animation is not None else ()
-
-
 def _markers(owner: Any) -> Iterator[Any]:
     for name in ("timeline_markers", "pose_markers"):
         yield from getattr(owner, name, ())
@@ -306,7 +292,7 @@ _ITEMS: dict[str, Items] = {
     "LatticePoint": _of("points"),
     "FCurve": _curves,
     "Keyframe": _keyframes,
-    "NlaTrack": _tracks,
+    "NlaTrack": tracks,
     "NlaStrip": strips,
     "TimelineMarker": _markers,
 }

@@ -1,106 +1,38 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which functions and operators of Blender's free or move what references of a script may point to: lists, by name.
+"""Which functions and operators of Blender's free or move what references of a script may point to.
 
-A function that is on none of them leaves everything where it is. Names of operators are how they begin.
+The lists are in `facts/members.json`. A function that is on none of them leaves everything where it is.
 """
 
 from __future__ import annotations
 
+from ..facts.members import names, rows
+
 __all__ = ("freed_alone", "frees", "grows", "harmless_in", "is_followed", "removes_blocks", "spares_blocks")
 
-#: Functions after which items of their data-block may be gone or have moved.
-FREEING = frozenset(
-    """
-    remove clear pop clear_geometry resize add insert sort deduplicate from_pydata update_from_editmode add_strokes
-    remove_strokes resize_strokes reorder_strokes add_curves remove_curves resize_curves new_socket new_panel move
-    key_insert move_to_parent convert_to_samples convert_to_keyframes from_string shape_key_remove shape_key_clear
-    animation_data_clear sequence_editor_clear
-    """.split()
-)
-#: `new` moves what is there only where items lie in one array; a new link may take the place of another.
-_FREED_BY_NEW = frozenset(
-    """
-    AttributeGroup AttributeGroupMesh AttributeGroupCurves AttributeGroupPointCloud AttributeGroupGreasePencil
-    AttributeGroupGreasePencilDrawing UVLoopLayers LoopColors NodeLinks CurveMapPoints GreasePencilFrames
-    """.split()
-)
-#: Functions with other names: a new array takes the place of the old.
-_FREED_BY = frozenset(
-    """
-    BlendDataNodeTrees.remove FCurve.update ID.copy
-    CurveProfile.initialize CurveProfile.update CurveMapping.initialize
-    CurveMapping.update SequenceElements.append StripElements.append ParticleSettingsTextureSlots.create
-    ParticleSettingsTextureSlots.add GreasePencilFrames.copy
-    """.split()
-)
-#: Functions that free nothing but what follows the collections, a text's lines, or data-blocks with their parts.
-_FOLLOWED = frozenset(
-    """
-    CollectionChildren.link CollectionChildren.unlink CollectionObjects.unlink Object.to_curve Object.to_curve_clear
-    Object.to_mesh Object.to_mesh_clear Text.clear Text.from_string
-    """.split()
-)
-#: Functions of objects that remove a data-block which they or others made before.
-_REMOVING = frozenset(
-    "shape_key_remove shape_key_clear to_curve to_curve_clear to_mesh to_mesh_clear".split()
-)
-#: Items of a list, each in memory of its own, which a new one leaves where they are.
-_FREED_BY_NONE = frozenset({"AOVs.add", "Lightgroups.add"})
-#: What some functions free or move at most: its roots, by `Struct.function`.
-_FREED_ALONE: dict[str, frozenset[str]] = {
-    **dict.fromkeys(
-        ("AttributeGroup.new", "AttributeGroupMesh.new", "LoopColors.new", "UVLoopLayers.new"),
-        frozenset({"Attribute", "MeshUVLoopLayer", "MeshLoopColorLayer", "MeshSkinVertexLayer"}),
-    ),
-    **dict.fromkeys(
-        ("CurveMapPoints.new", "CurveMapPoints.remove", "CurveMapping.initialize", "CurveMapping.update"),
-        frozenset({"CurveMapPoint"}),
-    ),
+FREEING = names("functions that free")
+_FREED_BY_NEW = names("structs whose new frees")
+_FREED_BY = names("single functions that free")
+_FREED_BY_NONE = names("single functions that free nothing")
+_FOLLOWED = names("functions that free what follows")
+_REMOVING = names("functions of objects that remove a data-block")
+_FREED_ALONE = {
+    function: row["free"] for row in rows("functions that free only some") for function in row["functions"]
 }
-#: Arrays of `stale.FRAGILE` items, and the functions that only move them.
-_GROWING = frozenset("SplinePoints SplineBezierPoints FCurveKeyframePoints GPencilStrokePoints".split())
-_GROWN_BY = frozenset({"add", "insert", "sort"})
-_OBJECT, _EDIT_MESH = frozenset({"OBJECT"}), frozenset({"EDIT_MESH"})
-_EDIT_ARMATURE, _POSE = frozenset({"EDIT_ARMATURE"}), frozenset({"POSE"})
-_EDIT_CURVE, _EDIT_SURFACE = frozenset({"EDIT_CURVE"}), frozenset({"EDIT_SURFACE"})
-_EDIT_LATTICE = frozenset({"EDIT_LATTICE"})
-#: Modes that are entered from object mode with all left where it is: edit mode has copies, and takes the place of what
-#: the data-block has when it is left. What it hides meanwhile is noted: see `lifetime.hidden`.
-_ENTERED = _OBJECT | _EDIT_MESH | _EDIT_ARMATURE | _POSE | _EDIT_CURVE | _EDIT_SURFACE | _EDIT_LATTICE
-_ADDING = tuple(
-    """
-    object.select transform. mesh.primitive_ curve.primitive_ view3d. object.light_add object.camera_add
-    object.empty_add object.text_add object.armature_add object.effector_add object.metaball_add rigidbody.object_add
-    rigidbody.world_add
-    """.split()
-)
-#: Operators that free and move nothing, by how their names begin: they select, or add data-blocks. With the modes, as
-#: `Context.mode` has them, that they have to begin in and to end in: some leave edit mode first.
-_HARMLESS = (
-    (_ADDING, _OBJECT, _OBJECT),
-    (("object.mode_set",), _OBJECT, _ENTERED),
-    (("mesh.select_",), _EDIT_MESH, _EDIT_MESH),
-    (("armature.select_",), _EDIT_ARMATURE, _EDIT_ARMATURE),
-    (("pose.select_",), _POSE, _POSE),
-    (("curve.select_",), _EDIT_CURVE, _EDIT_CURVE),
-    (("curve.select_",), _EDIT_SURFACE, _EDIT_SURFACE),
-    (("lattice.select_",), _EDIT_LATTICE, _EDIT_LATTICE),
-)
-#: Operators that free and move nothing but what is of meshes, outside the edit modes of all else. `object.shade_` is
-#: none of them: it removes the modifier that smooths by angle.
-_OF_MESHES = ("mesh.", "uv.", "transform.", "object.mode_set", "object.editmode_toggle")
-#: Operators that free more than others whose names begin as theirs: by material a mesh is left with one slot, and a
-#: torus is joined to what is edited.
-_FREEING_MORE = frozenset({"mesh.separate", "mesh.primitive_torus_add", "transform.delete_orientation"})
-#: Operators that remove no data-block.
+_GROWING, _GROWN_BY = names("growing arrays"), names("functions that grow arrays")
+_HARMLESS = [
+    (tuple(row["operators"]), row["begin"], row["end"]) for row in rows("operators that free nothing")
+]
+_OF_MESHES = tuple(names("operators that free parts of meshes alone"))
+_FREEING_MORE = names("operators that free more")
 _SPARING = (
-    *(prefix for prefixes, _began, _ends in _HARMLESS for prefix in prefixes),
+    *(begin for begins, _began, _ends in _HARMLESS for begin in begins),
     *_OF_MESHES,
-    *"object.shade_ armature. pose. curve. rigidbody. object.modifier_".split(),
-    *"object.transform_apply object.origin_set object.duplicate object.parent_ object.constraint_".split(),
-    *"object.material_slot_ object.vertex_group_ object.quadriflow_remesh object.voxel_remesh".split(),
-    *"object.collection_instance_add object.grease_pencil_add".split(),
+    *names("operators that remove no data-block"),
 )
+_OBJECT = frozenset({"OBJECT"})
+_ENTERED = frozenset().union(*(ends for _begins, _began, ends in _HARMLESS))
+"""Modes that are entered from object mode with all left where it is: what edit mode hides is in `lifetime.hidden`."""
 
 
 def frees(struct: str, function: str) -> bool:
@@ -154,7 +86,7 @@ def harmless_in(idname: str, *, meshes: bool) -> tuple[frozenset[str], frozenset
     if idname in _FREEING_MORE:
         return frozenset(), frozenset()
     if not meshes and idname.startswith(_OF_MESHES):
-        return _OBJECT | _EDIT_MESH, _ENTERED
+        return _OBJECT | {"EDIT_MESH"}, _ENTERED
     found = [(began, ends) for prefixes, began, ends in _HARMLESS if idname.startswith(prefixes)]
     # each ends in the mode that it began in, or begins in one only
     return frozenset().union(*(began for began, _ in found)), frozenset().union(*(ends for _, ends in found))

@@ -10,26 +10,22 @@ noted before whatever may make one, and follow afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import bpy
 
+from ..facts.members import names
+from . import memory
 from .existing import ATTRIBUTE_VALUES
+from .layout import pointers
 from .sharing import ROOTS
 
-__all__ = ("WRITTEN", "may_make", "noted", "owner_of")
+__all__ = ("WRITTEN", "Layers", "follow", "may_make", "noted", "owner_of")
 
 WRITTEN = ROOTS - ATTRIBUTE_VALUES - {"MeshLoopColor"}
 """Structs of which the flags lie in layers: vertices, edges, faces and corners, curves and points."""
-#: Structs of which any function may make layers.
-_MAKING = frozenset(
-    """
-    Mesh Curves PointCloud GreasePencilDrawing VertexGroup VertexGroups UVLoopLayers LoopColors AttributeGroup
-    AttributeGroupMesh AttributeGroupCurves AttributeGroupPointCloud AttributeGroupGreasePencil
-    AttributeGroupGreasePencilDrawing
-    """.split()
-)
+_MAKING = names("structs whose functions make layers")
 _WITH_LAYERS = tuple(kind for kind in bpy.types.ID.__subclasses__() if "attributes" in kind.bl_rna.properties)
 
 Layers = dict[int, tuple[int, str]]
@@ -54,6 +50,22 @@ def noted(block: Any) -> Layers:
     return {
         layer.as_pointer(): (drawing, layer.name) for drawing, layers in _groups(block) for layer in layers
     }
+
+
+def follow(references: Iterable[Any], before: Layers, after: Layers, new: list[Any]) -> None:
+    """Let references to layers point where those lie now; those whose layer is gone are cut off, `new` ones left."""
+    now = {name: address for address, name in after.items()}
+    for reference in references:
+        _block, struct, item = pointers(reference)
+        if struct == 0 or item not in before:  # it was cut off, or is of something else
+            continue
+        if any(reference is each for each in new):
+            continue
+        to = now.get(before[item])
+        if to is None:
+            memory.cut_off(reference)
+        elif to != item:
+            memory.move(reference, to)
 
 
 def _groups(block: Any) -> Iterator[tuple[int, Any]]:

@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ..facts.members import names
 from .existing import ATTRIBUTE_VALUES, arrays
-from .memory import move, pointers
+from .layout import pointers
+from .memory import move
 
 __all__ = ("ROOTS", "Noted", "note")
 
 #: Structs that are items of such arrays.
-ROOTS = ATTRIBUTE_VALUES | set(
-    "MeshVertex MeshEdge MeshPolygon MeshLoop MeshLoopColor MeshUVLoop CurveSlice CurvePoint Point".split()
-)
+ROOTS = ATTRIBUTE_VALUES | names("items of shared arrays")
 
 
 class Noted(NamedTuple):

@@ -4,7 +4,7 @@
 A reference to a vertex, bone, socket or modifier is a bare pointer. When the array behind it moves or the item is
 removed, the next use reads or writes freed memory and takes Blender down. Blender knows how to say "has been removed",
 but only does so for whole data-blocks. So after every step that may free such items, the references that the script
-still holds are found (`lifetime.held`), compared with what the data-block has now (`alive`), and those that point
+still holds are found (`lifetime.held`), compared with what the data-block has now (`existing`), and those that point
 nowhere are cut off (`lifetime.memory`). Whose parts go with a data-block is noted before it is removed.
 
 A reference of which it cannot be told whether it still points to something is cut off, too. One that cannot be cut off
@@ -15,47 +15,45 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn, TypeVar
 
 import bmesh
 import bpy
-import mathutils
 
 from ...base import settings
-from ...base.per_type import PerType, is_static
-from ..guard.audit import may_raise
-from ..language import hooks
-from . import bmesh_layers, freeing, layers, memory, parts, sharing
-from .bmesh_removals import ELEMENTS, OF_MESH, Watched
+from ..facts.members import names
+from ..guard import native
+from . import freeing, layers, layout, memory, parts, sharing
+from .bmesh import layers as bmesh_layers
+from .bmesh.drawn import Drawn
+from .bmesh.made import Made
+from .bmesh.removals import ELEMENTS, Watched
 from .custom_properties import PARTS, Given
-from .drawn import Drawn
-from .existing import Now, RootsByPointer, root_of
-from .held import ALONE, Held
+from .existing import Now, RootsByPointer
+from .held import Held
 from .hidden import Hidden
+from .references import (
+    BLENDERS,
+    LENT,
+    PARTS_OF_MESH,
+    ROOTED,
+    ROOTS,
+    SHARED_ROOT,
+    STRUCT,
+    is_loose,
+    references,
+)
 
 __all__ = ("FRAGILE", "Stale")
 
 T = TypeVar("T")
 
-_VECTORS = (mathutils.Vector, mathutils.Euler, mathutils.Quaternion, mathutils.Matrix, mathutils.Color)
-
-_LAYER_DATA = frozenset({"BMLoopUV", "BMDeformVert", "BMVertSkin"})
-_STRUCT = bpy.types.bpy_struct
-_OF_ADDONS = bpy.types.PropertyGroup
-_MESH = bpy.types.Mesh
-_REFERENCES = (_STRUCT, bpy.types.bpy_prop, bpy.types.bpy_func)
 #: Elements of arrays that grow while scripts hold their points: read through the host, so that a sweep can wait.
-FRAGILE = frozenset(
-    "BezierSplinePoint SplinePoint Keyframe GPencilStrokePoint CurveMapPoint MaskSplinePoint".split()
-)
+FRAGILE = names("fragile elements")
 
 _FLAGGED = tuple(getattr(bpy.types, name) for name in sorted(layers.WRITTEN) if hasattr(bpy.types, name))
 _NONE: frozenset[str] = frozenset()
-_WRITTEN = hooks.writes("")[:-1]
-"""How the names of the sets of types begin that are written natively."""
 
 
 def _is_in(modes: frozenset[str], overridden: bool) -> bool:
@@ -64,46 +62,6 @@ def _is_in(modes: frozenset[str], overridden: bool) -> bool:
         return False
     active = bpy.context.view_layer.objects.active if overridden else None
     return active is None or active.mode == "OBJECT"
-
-
-def is_blank(owner: Any) -> bool:
-    """Whether this is a mesh of which there is nothing yet that a reference could point to."""
-    return type(owner) is _MESH and not any(
-        len(getattr(owner, name, ()))
-        for name in ("vertices", "edges", "polygons", "loops", "attributes", "skin_vertices")
-    )
-
-
-class _Roots(dict[type, str | None]):
-    """Root by type of Blender's."""
-
-    def __missing__(self, kind: type) -> str | None:
-        root = self[kind] = root_of(kind)
-        return root
-
-
-_ROOTS = _Roots()
-
-
-def _shared_root(kind: type) -> str:
-    root = _ROOTS[kind] if issubclass(kind, _STRUCT) else None
-    return root if root in sharing.ROOTS else ""
-
-
-def _is_rooted(kind: type) -> bool:
-    """Whether values of this type are, or know, references to what may be freed."""
-    if issubclass(kind, _STRUCT):
-        return _ROOTS[kind] is not None or issubclass(kind, _OF_ADDONS)
-    return kind in _VECTORS or issubclass(kind, _REFERENCES) or PARTS[kind]
-
-
-_ROOTED = PerType(_is_rooted, _STRUCT)
-#: The root of items of arrays that may be shared with copies, or "".
-_ARRAYS = PerType(_shared_root, _STRUCT)
-_BLENDERS = PerType(lambda kind: kind in _VECTORS or issubclass(kind, _REFERENCES), _STRUCT)
-_LOOSE = PerType(lambda kind: kind in _VECTORS or kind in OF_MESH or _is_layer_data(kind), _STRUCT)
-_PARTS_OF_MESH = PerType(lambda kind: kind in OF_MESH, _STRUCT)
-_LENT = PerType(lambda kind: kind in (mathutils.Vector, bmesh.types.BMesh) or _is_layer_data(kind), _STRUCT)
 
 
 def _closed(method: Callable[..., T]) -> Callable[..., T]:
@@ -144,9 +102,7 @@ class Stale:
         self.properties = Given()
         self.follows = False
         """Whether the script has come to what few calls free: what follows the collections, or a text's lines."""
-        self._spared: list[Any] = []
-        self._made: list[Any] = []
-        """The BMeshes that the script made and did not free."""
+        self.made = Made(self.held, self._writing)
         self.evaluates = False
         """Whether the script has come to a depsgraph, and so to evaluated copies."""
         self.evaluations = 0
@@ -172,7 +128,7 @@ class Stale:
     def open(self, variables: dict[str, Any]) -> None:
         """The script is about to run; `variables` are its globals."""
         self._variables = variables
-        if not memory.are_known():
+        if not layout.are_known():
             self._refuse(
                 "this Blender keeps references in another way than is known: no script can run safely in it"
             )
@@ -184,8 +140,7 @@ class Stale:
         """The script is over."""
         memory.allow(False)
         self.held.close()
-        self._spared.clear()
-        self._made.clear()
+        self.made.close()
 
     @_closed
     def _disown_context(self) -> None:
@@ -227,9 +182,9 @@ class Stale:
         self._disown_context()
         self.evaluations += evaluates
         self.before_move(self.edits)
-        held, now = self.held.find(_ROOTED), Now()
+        held, now = self.held.find(ROOTED), Now()
         self._parts = [value for value in held if PARTS[type(value)]]
-        self._owned += [(reference, self._owner(reference, now)) for reference in _references(held)]
+        self._owned += [(reference, self._owner(reference, now)) for reference in references(held)]
 
     @_closed
     def after_removal(self) -> None:
@@ -242,21 +197,21 @@ class Stale:
         """The script has come to layers of a BMesh whose values are noted when they are read."""
         if not self.watched.active:
             self.watched.active = True
-            self._variables[hooks.ITEMS].difference_update(ELEMENTS)
+            native.guard_items(self._variables, ELEMENTS)
 
     def edit(self, mesh: Any) -> None:
         """The script is given the BMesh of edit mode."""
         self.edits = True
         if all(mesh is not known for known, _address in self._edited):
-            self._edited.append((mesh, memory.address_of_mesh(mesh)))
+            self._edited.append((mesh, layout.address_of_mesh(mesh)))
 
     @_closed
     def before_move(self, held: bool) -> None:
         """Layers or coordinates of a BMesh are about to move or go: note what the script holds of them, if it may."""
         if held:
-            lent = self.held.find(_LENT)
+            lent = self.held.find(LENT)
             meshes = [value for value in lent if type(value) is bmesh.types.BMesh]
-            loose = [value for value in lent if type(value) is not bmesh.types.BMesh and _is_loose(value)]
+            loose = [value for value in lent if type(value) is not bmesh.types.BMesh and is_loose(value)]
             self._lent = bmesh_layers.note(loose, meshes)
 
     @_closed
@@ -272,7 +227,7 @@ class Stale:
         for mesh, address in [each for each in self._edited if not each[0].is_valid]:
             self._edited.remove((mesh, address))
             with self._writing():
-                memory.forget_mesh(address, self.held.find(_PARTS_OF_MESH))
+                memory.forget_mesh(address, self.held.find(PARTS_OF_MESH))
         owned, now = self._owned, Now()
         self._owned = []
         self._cut_off(reference for reference, owner in owned if self._went(reference, owner, now))
@@ -305,13 +260,7 @@ class Stale:
         """The script is given a depsgraph: a value may be an evaluated copy from now on, so each write is looked at."""
         if not self.evaluates:
             self.evaluates = True
-            self._look_at_writes(_STRUCT)
-
-    def _look_at_writes(self, of: type | tuple[type, ...]) -> None:
-        """Let no attribute of these types be written natively any more."""
-        for hook, kinds in self._variables.items():
-            if hook.startswith(_WRITTEN):
-                kinds.difference_update([kind for kind in kinds if issubclass(kind, of)])
+            native.guard_writes(self._variables, STRUCT)
 
     def writes_natively(self, kind: type) -> bool:
         """Whether an attribute of a type of Blender's may be written without a look at what the write moves."""
@@ -321,7 +270,7 @@ class Stale:
         """The script is given layers: from now on they are looked for where a write or a function may make one."""
         if not self.layered:
             self.layered = True
-            self._look_at_writes(_FLAGGED)
+            native.guard_writes(self._variables, _FLAGGED)
 
     @contextlib.contextmanager
     def keeping_layers(self, value: Any, flag: str = "") -> Iterator[list[Any]]:
@@ -345,34 +294,20 @@ class Stale:
     @_closed
     def _follow_layers(self, block: Any, before: layers.Layers, new: list[Any]) -> None:
         after = layers.noted(block)
-        if after == before:
-            return
-        now = {name: address for address, name in after.items()}
-        with self._writing():
-            for reference in _references(self.held.find(_ROOTED)):
-                _block, struct, item = memory.pointers(reference)
-                if struct == 0 or item not in before:  # it was cut off, or is of something else
-                    continue
-                if any(reference is each for each in new):
-                    continue
-                to = now.get(before[item])
-                if to is None:
-                    memory.cut_off(reference)
-                elif to != item:
-                    memory.move(reference, to)
+        if after != before:
+            with self._writing():
+                layers.follow(references(self.held.find(ROOTED)), before, after, new)
 
     def share(self, kind: type, name: str) -> None:
         """The script reads arrays that copies share; from now on it does so natively: this is all to be known."""
         self.shares = True
-        natively = self._variables.get(hooks.reads(name))
-        if natively is not None:
-            natively.add(kind)
+        native.reads_natively(self._variables, name, kind)
 
     @_closed
     def before_sharing(self) -> None:
         """Arrays are about to be shared with copies, which their items leave when they are looked at again."""
         if self.shares:
-            found = [(each, self._array_of(each)) for each in _references(self.held.find(_BLENDERS))]
+            found = [(each, self._array_of(each)) for each in references(self.held.find(BLENDERS))]
             self._shared = sharing.note([each for each in found if each[1]])
 
     @_closed
@@ -385,9 +320,9 @@ class Stale:
     def _array_of(self, reference: Any) -> str:
         """The root of an item of arrays that may be shared with copies, or of a collection or array of one; or ""."""
         kind = type(reference)
-        if issubclass(kind, _STRUCT):
-            return _ARRAYS[kind]
-        struct = memory.pointers(reference).struct
+        if issubclass(kind, STRUCT):
+            return SHARED_ROOT[kind]
+        struct = layout.pointers(reference).struct
         root = self._roots[struct] if struct else None
         return root if root in sharing.ROOTS else ""
 
@@ -396,8 +331,8 @@ class Stale:
         """Cut off the objects at these addresses, and all that is known to be theirs."""
         self._cut_off(
             reference
-            for reference in _references(self.held.find(_BLENDERS))
-            if not lent.isdisjoint(memory.pointers(reference)[::2])
+            for reference in references(self.held.find(BLENDERS))
+            if not lent.isdisjoint(layout.pointers(reference)[::2])
         )
 
     @_closed
@@ -445,40 +380,15 @@ class Stale:
     def _sweep(self, there: tuple[Any, ...] = (), roots: frozenset[str] | None = None) -> None:
         self._pending = False
         self._made_layers.clear()
-        held, now, known = self.held.find(_ROOTED), Now(), frozenset(map(id, there))
+        held, now, known = self.held.find(ROOTED), Now(), frozenset(map(id, there))
         self._cut_off(
             reference
-            for reference in _references(held)
+            for reference in references(held)
             if id(reference) not in known and self._is_gone(reference, now, roots)
         )
         held_parts = [value for value in held if PARTS[type(value)]]
         if held_parts or self.properties.given:
             self._cut_off(self.properties.gone(held_parts))
-
-    def keep(self, mesh: Any) -> None:
-        """A BMesh was made: Blender would free it with the last reference to it, whatever else the script holds of it.
-
-        Those that the script let go of are freed when it makes another.
-        """
-        made = self._made
-        for at in reversed([at for at in range(len(made)) if sys.getrefcount(made[at]) == ALONE]):
-            self.free(made[at])
-        made.append(mesh)
-
-    def free(self, mesh: Any) -> None:
-        """`mesh.free()`, where the script holds nothing of its layers: such a pointer nothing invalidates.
-
-        Else the mesh lives as long as the run.
-        """
-        self._made[:] = [each for each in self._made if each is not mesh]
-        held = self.held.find(_LOOSE)
-        if in_generator() or any(_is_loose(each) for each in held if type(each) not in OF_MESH):
-            self._spared.append(mesh)
-        else:
-            address = memory.address_of_mesh(mesh)
-            mesh.free()
-            with self._writing():
-                memory.forget_mesh(address, [each for each in held if type(each) in OF_MESH])
 
     @_closed
     def after_property(self) -> None:
@@ -497,14 +407,14 @@ class Stale:
         Blender itself tells of whole data-blocks, and of what lasts as long as the program.
         """
         kind = type(reference)
-        is_struct = issubclass(kind, _STRUCT)
+        is_struct = issubclass(kind, STRUCT)
         try:
             item = reference.as_pointer() if is_struct else 0
         except ReferenceError:  # it was cut off, or its data-block was removed
             return False
         try:
             if is_struct and (owner := reference.id_data) is not None:
-                root = _ROOTS[kind]
+                root = ROOTS[kind]
             else:
                 root, owner, item = self._root_owner_item(reference, now)
             if root is None or (roots is not None and root not in roots):
@@ -518,44 +428,13 @@ class Stale:
         """What a collection, array or function belongs to, or what has no data-block."""
         if memory.of_removed(type(reference)):
             return None, None, 0
-        _block, struct, item = memory.pointers(reference)
+        _block, struct, item = layout.pointers(reference)
         return self._roots[struct], self._owner(reference, now), item
 
     def _owner(self, reference: Any, now: Now) -> Any:
         """The data-block of a reference, which is there for certain; None where it has none."""
-        block, struct, _item = memory.pointers(reference)
+        block, struct, _item = layout.pointers(reference)
         if struct == 0 or block == 0:
             return None
         # a function knows its data-block and does not show it
         return now.block(block) if type(reference) is bpy.types.bpy_func else reference.id_data
-
-
-def _references(held: Iterable[Any]) -> list[Any]:
-    """The references to structs, their collections, arrays and functions among these, and those that vectors are of."""
-    owners = {id(v): v for v in (v.owner if type(v) in _VECTORS else v for v in held)}
-    return [each for each in owners.values() if isinstance(each, _REFERENCES)]
-
-
-@may_raise("sys._getframe", "object.__getattr__")
-def in_generator() -> bool:
-    """Whether a generator of the script's is running: C code of Blender's may be drawing from it."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_flags & inspect.CO_GENERATOR and frame.f_code.co_filename == "<script>":
-            return True
-        frame = frame.f_back  # type: ignore[assignment]
-    return False
-
-
-def _is_layer_data(kind: type) -> bool:
-    return kind.__name__ in _LAYER_DATA and is_static(kind)
-
-
-def _is_loose(value: Any) -> bool:
-    """Whether this points into memory that it does not know the owner of."""
-    if _is_layer_data(type(value)):
-        return True
-    owner = value.owner
-    return type(owner).__name__ == "PyCapsule" or (
-        owner is None and value.is_wrapped
-    )  # a capsule: a byte colour

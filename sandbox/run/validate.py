@@ -15,8 +15,8 @@ from typing import Any
 from ..facts.policy import Policy, policy
 from ..facts.reasons import instead_of, why_blender, why_builtin, why_module, why_property
 from ..guard.modules import import_advice
-from ..language.aliases import aliases, bound_names
-from ..language.certain_calls import called_in_any_case, is_main
+from ..language.analysis.aliases import aliases, bound_names
+from ..language.analysis.certain_calls import called_in_any_case, is_main
 from ..language.compile import Compiled, Finding, Import, ScriptRefused, compile_script
 from ..language.nodes import children
 from ..language.prepare import prepare

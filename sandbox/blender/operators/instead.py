@@ -13,8 +13,7 @@ import bpy
 
 from ...guard.facade import bind
 from ...guard.seam import BlenderHost
-from ..blocks import check_given
-from ..writers import SESSION
+from ..blocks import SESSION, check_given
 
 __all__ = ("INSTEAD", "batch_remove", "orphans_purge")
 

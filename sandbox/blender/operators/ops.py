@@ -3,22 +3,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import bmesh
 import bpy
 
-from ...growth import sizes
-from ...growth.geometry import DISSOLVED
+from ...facts.members import names, numbers
+from ...growth.formulas import Formula, formulas
+from ...growth.instances import instances
 from ...guard.audit import may_show_errors
 from ...guard.facade import Facade, hide
 from ...guard.seam import BlenderHost
-from .. import bmesh as bmesh_sizes
+from ..bmesh import given
+from ..plain_values import all_as_plain
 from ..text_sizes import check_text
-from ..writers import all_settled
 from .crashing import CRASHING
 from .instead import INSTEAD
 
@@ -145,7 +145,7 @@ def _run(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]
                 f"bpy.ops.{idname}({name}=…): a script may not work on files; use the tools import_file, export_file "
                 "and open_file"
             )
-    _, kwargs = all_settled((), kwargs)
+    _, kwargs = all_as_plain((), kwargs)
     if idname in INSTEAD:
         host.meter.tick()
         return INSTEAD[idname](host, kwargs)
@@ -197,32 +197,7 @@ _LONGEST = 64
 
 # --- arguments ----------------------------------------------------------------------------------------------
 
-#: Largest value of a parameter, whichever operator has it; what multiplies with the mesh is estimated below.
-_CAPS: Mapping[str, int] = {
-    "number_cuts": 500,
-    "cuts": 500,
-    "subdivisions": 8,
-    "segments": 1000,
-    "major_segments": 2000,
-    "minor_segments": 2000,
-    "ring_count": 2000,
-    "steps": 10_000,
-    "turns": 1000,
-    "repeat": 1000,
-    "count": 100_000,
-    "levels": 6,
-    "level": 6,
-    "octree_depth": 8,
-    "iterations": 1000,
-    "x_subdivisions": 1500,
-    "y_subdivisions": 1500,
-    "vertices": 100_000,
-    "target_faces": 20_000,
-    "resolution": 256,
-    "number": 100_000,
-    "vertex_count": 100_000,
-    "interpolation_count": 1000,
-}
+_CAPS = numbers("largest arguments")
 
 
 def check_arguments(host: BlenderHost, idname: str, arguments: Mapping[str, Any]) -> None:
@@ -240,19 +215,12 @@ def check_arguments(host: BlenderHost, idname: str, arguments: Mapping[str, Any]
         check_text(host, value, f"bpy.ops.{idname}({name})")
     if idname in _PER_FRAME:
         _check_frames(host, idname, arguments)
-    rule = _SIZES.get(idname)
-    if rule is not None:
-        host.geometry.amount(rule(arguments), f"bpy.ops.{idname}", bmesh_sizes.given(arguments))
+    formula = _FORMULAS.get(idname)
+    if formula is not None:
+        host.geometry.amount(_size(formula, arguments), f"bpy.ops.{idname}", given(arguments))
 
 
-#: Operators that evaluate the scene once a frame, over the range given or the scene's.
-_PER_FRAME = frozenset(
-    """
-    nla.bake rigidbody.bake_to_keyframes object.paths_calculate object.paths_update object.paths_update_visible
-    pose.paths_calculate pose.paths_update pose.paths_range_update action.bake_keys graph.bake_keys
-    object.visual_geometry_to_objects anim.merge_animation
-    """.split()
-)
+_PER_FRAME = names("operators over frames")
 _MAX_FRAMES = 5000
 
 
@@ -273,20 +241,9 @@ def _check_frames(host: BlenderHost, idname: str, arguments: Mapping[str, Any]) 
         )
 
 
-Size = Callable[[Mapping[str, Any]], float]
-
-
 def _number(arguments: Mapping[str, Any], name: str, default: float) -> float:
     value = arguments.get(name, default)
     return float(value) if isinstance(value, (int, float)) else default
-
-
-def _product(**defaults: float) -> Size:
-    return lambda arguments: math.prod(_number(arguments, name, d) for name, d in defaults.items())
-
-
-def _edited(arguments: Mapping[str, Any], name: str, default: float, power: int) -> float:
-    return _edit_size() * (_number(arguments, name, default) + 1.0) ** power
 
 
 def _edit_size() -> float:
@@ -304,7 +261,8 @@ def _curve_points() -> float:
 def _inserted(arguments: Mapping[str, Any]) -> float:
     """Blender makes all letters anew for each that is inserted."""
     edited: Any = bpy.context.edit_object
-    count = len(arguments["text"])
+    text = arguments.get("text")
+    count = len(text) if isinstance(text, str) else 0
     return float(count) * (count + len(getattr(getattr(edited, "data", None), "body", "")))
 
 
@@ -349,7 +307,7 @@ def _separated(arguments: Mapping[str, Any]) -> float:
 def _instances(_arguments: Mapping[str, Any]) -> float:
     """Each instance becomes an object."""
     selected = bpy.context.selected_objects
-    made = sizes.instances(selected) - len(selected)
+    made = instances(selected) - len(selected)
     return (made + sum(system.settings.count for o in selected for system in o.particle_systems)) * 200.0
 
 
@@ -374,38 +332,32 @@ def _voxels(_arguments: Mapping[str, Any]) -> float:
     return 6.0 * (max(active.dimensions) / max(active.data.remesh_voxel_size, 1e-6)) ** 2
 
 
-#: About how many vertices an operator makes.
-_SIZES: Mapping[str, Size] = {
-    "mesh.primitive_grid_add": _product(x_subdivisions=10, y_subdivisions=10),
-    "mesh.primitive_uv_sphere_add": _product(segments=32, ring_count=16),
-    "mesh.primitive_torus_add": _product(major_segments=48, minor_segments=12),
-    "mesh.primitive_ico_sphere_add": lambda a: 10.0 * 4.0 ** (_number(a, "subdivisions", 2) - 1),
-    "mesh.subdivide": lambda a: _edited(a, "number_cuts", 1, 2),
-    "mesh.subdivide_edgering": lambda a: _edited(a, "number_cuts", 10, 1),
-    "mesh.bevel": lambda a: _edited(a, "segments", 1, 2) * 2.0,
-    "mesh.loopcut": lambda a: _edited(a, "number_cuts", 1, 1),
-    "mesh.bridge_edge_loops": lambda a: _edited(a, "number_cuts", 0, 1),
-    "mesh.spin": lambda a: _edit_size() * _number(a, "steps", 12),
-    "mesh.screw": lambda a: _edit_size() * _number(a, "steps", 9) * _number(a, "turns", 1),
-    "mesh.extrude_repeat": lambda a: _edit_size() * _number(a, "steps", 10),
-    "mesh.duplicate": lambda a: _edit_size() * 2.0,
-    "mesh.wireframe": lambda a: _edit_size() * 8.0,
-    "mesh.solidify": lambda a: _edit_size() * 2.0,
-    "mesh.dissolve_limited": lambda a: _edit_size() ** 2 / DISSOLVED,
-    "mesh.poke": lambda a: _edit_size() * 2.0,
-    "object.subdivision_set": lambda a: _selected_size() * 4.0 ** max(_number(a, "level", 1), 0),
-    "object.multires_subdivide": lambda a: _active_size() * 16.0,
-    "object.duplicate": lambda a: float(len(bpy.context.selected_objects)) * 100.0,
-    "object.randomize_transform": lambda a: 1.0,
-    "object.voxel_remesh": _voxels,
-    "object.quadriflow_remesh": _quads,
-    "object.duplicates_make_real": _instances,
-    "mesh.separate": _separated,
-    "mesh.vertices_smooth": lambda a: _edit_size() * _number(a, "repeat", 1) / 100.0,
-    "curve.subdivide": lambda a: _curve_points() * (_number(a, "number_cuts", 1) + 1.0),
-    "curve.duplicate": lambda a: _curve_points() * 2.0,
-    "font.text_insert": lambda a: _inserted(a) if isinstance(a.get("text"), str) else 0.0,
-    "armature.subdivide": lambda a: _edit_bones() * (_number(a, "number_cuts", 1) + 1.0) * 400.0,
-    "armature.duplicate": lambda a: _edit_bones() * 2.0 * 400.0,
-    "particle.subdivide": lambda a: 1.0,
+_FORMULAS = formulas("operators")
+#: What an operator works on, by the name in its formula.
+_WORKED_ON: Mapping[str, Callable[[], float]] = {
+    "edited": _edit_size,
+    "active": _active_size,
+    "selected": _selected_size,
+    "objects": lambda: float(len(bpy.context.selected_objects)),
+    "curve_points": _curve_points,
+    "edit_bones": _edit_bones,
 }
+_FUNCTIONS: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
+    "separated": _separated,
+    "voxels": _voxels,
+    "quads": _quads,
+    "instances": _instances,
+    "inserted": _inserted,
+}
+
+
+def _size(formula: Formula, arguments: Mapping[str, Any]) -> float:
+    """About how many vertices an operator makes."""
+
+    def read(name: str) -> float | None:
+        if name in _WORKED_ON:
+            return _WORKED_ON[name]()
+        value = arguments.get(name)
+        return float(value) if isinstance(value, (int, float)) else None
+
+    return formula.value(read, {name: partial(function, arguments) for name, function in _FUNCTIONS.items()})

@@ -13,8 +13,8 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError, LimitExceeded, PolicyError
 from bl_ext.user_default.mcp_bridge.base.process import threads
-from bl_ext.user_default.mcp_bridge.sandbox.blender import overrides, writers
-from bl_ext.user_default.mcp_bridge.sandbox.growth import geometry
+from bl_ext.user_default.mcp_bridge.sandbox.blender import overrides
+from bl_ext.user_default.mcp_bridge.sandbox.growth import estimate
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 from support import busy, fork
@@ -92,8 +92,8 @@ def test_blenders_own_errors_reach_the_script() -> None:
 
 def test_override_takes_only_what_blender_takes_it_for() -> None:
     """Whatever may be overridden is given a driver, alone and in a list: Blender would use it as what the name says."""
-    members = overrides._OVERRIDES | writers.CONTEXT_MEMBERS - {"edit_object"}
-    typed = sorted(name for name in members if overrides._wanted(name)[0] is not None)
+    members = overrides._OVERRIDES | overrides.CONTEXT_MEMBERS - {"edit_object"}
+    typed = sorted(name for name in members if overrides._wanted(name)[0])
     assert len(typed) > 80
     assert (
         result(
@@ -220,42 +220,28 @@ def test_estimates_are_near_and_not_low() -> None:
     array = cube.modifiers.new("a", "ARRAY")
     array.count = 5
     real = len(cube.evaluated_get(bpy.context.evaluated_depsgraph_get()).data.vertices)
-    assert real <= geometry.estimate(cube) <= 4 * real
-
-
-def test_settings_that_estimates_read_are_the_ones_that_are_looked_at() -> None:
-    """Read off the rules: `m.levels`, `modifier.count`, `getattr(m, "subsurf_levels", 0)`."""
-    read = set()
-    for node in ast.walk(ast.parse(inspect.getsource(geometry))):
-        match node:
-            case ast.Attribute(value=ast.Name(id="m" | "modifier"), attr=name):
-                read.add(name)
-            case ast.Call(
-                func=ast.Name(id="getattr"), args=[ast.Name(id="m" | "modifier"), ast.Constant(value=name), _]
-            ):
-                read.add(name)
-    assert read - {"type"} == geometry.SETTINGS - {"node_group"}
+    assert real <= estimate.estimate(cube) <= 4 * real
 
 
 def test_settings_of_curves_and_metaballs_that_estimates_read_are_the_ones_that_are_looked_at() -> None:
     read = {
         node.attr
-        for rule in (geometry._curve, geometry._points, geometry._metaball)
+        for rule in (estimate._curve, estimate._points, estimate._metaball)
         for node in ast.walk(ast.parse(inspect.getsource(rule)))
         if isinstance(node, ast.Attribute)
     }
     read -= {"elements", "splines", "points", "bezier_points", "data"}  # what they lead to
-    assert read - {"point_count_v"} == geometry.DATA_SETTINGS  # which Blender sets
+    assert read - {"point_count_v"} == estimate.DATA_SETTINGS  # which Blender sets
 
 
 def test_modifiers_that_multiply_as_they_are_made_are_estimated() -> None:
     with pytest.raises(LimitExceeded, match="more than"):
         result("for n in range(30):\n    bpy.context.object.modifiers.new(f'm{n}', 'ARRAY')")
     assert not bpy.data.objects["Cube"].modifiers
-    kinds = bpy.types.Modifier.bl_rna.properties["type"].enum_items.keys()
-    assert {kind for kind in kinds if not geometry.multiplies(kind)} & geometry._MODIFIERS.keys() == set()
-    assert not any(map(geometry.multiplies, ("ARMATURE", "CLOTH", "PARTICLE_SYSTEM")))
-    assert all(map(geometry.multiplies, ("SUBSURF", "GREASE_PENCIL_ARRAY", "SMOOTH", "DECIMATE", "NODES")))
+    assert not any(map(estimate.multiplies, ("ARMATURE", "UV_PROJECT", "PARTICLE_SYSTEM")))
+    assert all(
+        map(estimate.multiplies, ("SUBSURF", "GREASE_PENCIL_ARRAY", "SMOOTH", "DECIMATE", "NODES", "CLOTH"))
+    )
 
 
 def test_a_function_of_blenders_shows_whose_it_is_and_nothing_of_ours() -> None:

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import bpy
-from bl_ext.user_default.mcp_bridge.sandbox.blender import calls
+from bl_ext.user_default.mcp_bridge.sandbox.blender.functions.checks import CHECKED
 from bl_ext.user_default.mcp_bridge.sandbox.blender.operators import ops
-from bl_ext.user_default.mcp_bridge.sandbox.blender.writers import writer
+from bl_ext.user_default.mcp_bridge.sandbox.blender.properties.writers import writer
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 
 BLENDER = policy("blender")
@@ -116,7 +116,7 @@ def test_no_function_takes_a_path_unchecked() -> None:
         if function.identifier in BLENDER.callable(rna.identifier)
         for parameter in function.parameters
         if not parameter.is_output and (_is_path(parameter) or parameter.subtype == "BYTE_STRING")
-        if f"{rna.identifier}.{function.identifier}" not in calls.CHECKED
+        if f"{rna.identifier}.{function.identifier}" not in CHECKED
     }
     assert not unchecked
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
-from bl_ext.user_default.mcp_bridge.sandbox.language.inference import UNBOUNDED, UNKNOWN, Scopes
+from bl_ext.user_default.mcp_bridge.sandbox.language.analysis.inference import Scopes
+from bl_ext.user_default.mcp_bridge.sandbox.language.analysis.scopes import UNBOUNDED, UNKNOWN
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

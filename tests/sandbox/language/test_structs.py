@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.blender.access import members
-from bl_ext.user_default.mcp_bridge.sandbox.language import structs
+from bl_ext.user_default.mcp_bridge.sandbox.language.analysis import structs
 
 _READ = [(struct, member, given) for struct, read in structs.READ.items() for member, given in read.items()]
 _WRITTEN = [(struct, member) for struct, written in structs.WRITTEN.items() for member in written]

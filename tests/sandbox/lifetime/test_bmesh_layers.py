@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
-from bl_ext.user_default.mcp_bridge.sandbox.lifetime import bmesh_removals, held, stale
+from bl_ext.user_default.mcp_bridge.sandbox.lifetime import held
+from bl_ext.user_default.mcp_bridge.sandbox.lifetime.bmesh import removals
+from bl_ext.user_default.mcp_bridge.sandbox.lifetime.bmesh.made import Made
 
 from support import fork
 from support.scripts import result
@@ -130,13 +132,13 @@ def test_meshes_that_were_let_go_of_are_freed() -> None:
     """Or a script that never frees would take the memory of all that it made."""
     made = []
 
-    def kept(stale_: Any, mesh: Any) -> None:
-        keep(stale_, mesh)
-        made.append(len(stale_._made) + len(stale_._spared))
+    def kept(meshes: Made, mesh: Any) -> None:
+        keep(meshes, mesh)
+        made.append(len(meshes._made) + len(meshes._spared))
 
-    keep = stale.Stale.keep
+    keep = Made.keep
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stale.Stale, "keep", kept)
+        patch.setattr(Made, "keep", kept)
         result("import bmesh\nfor n in range(20):\n    b = bmesh.new()\n    b.verts.new((n, 0, 0))")
     assert len(made) == 20
     assert max(made) <= 3
@@ -202,7 +204,7 @@ def _changed(operator: str, *, plain: bool = False) -> int:
     ],
 )
 def test_operators_that_make_before_they_remove_free_no_memory(operator: str) -> None:
-    assert operator.partition("(")[0] in bmesh_removals.STAYING
+    assert operator.partition("(")[0] in removals.STAYING
     assert fork.run(_changed, operator) == 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox.lifetime import memory
+from bl_ext.user_default.mcp_bridge.sandbox.lifetime import layout
 
 from support import fork
 from support.scripts import result
@@ -49,4 +49,4 @@ def test_the_contexts_data_block_is_taken_away() -> None:
     for name in ("layer_collection", "tool_settings"):
         getattr(bpy.context, name)
     assert result("result = bpy.context.id_data") is None
-    assert memory.pointers(bpy.context).block == 0
+    assert layout.pointers(bpy.context).block == 0

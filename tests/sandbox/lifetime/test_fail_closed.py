@@ -12,6 +12,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.lifetime import (
     existing,
     held,
     hidden,
+    layout,
     memory,
     parts,
     stale,
@@ -32,8 +33,8 @@ def _checks() -> list[tuple[Any, str]]:
         for name, value in vars(owner).items()
         if callable(value) and not name.startswith("__") and name not in ("open", "close", "keep", "give")
     ]
-    found += [(parts, "find"), (existing, "_look"), (stale, "_references")]
-    return found + [(memory, name) for name in ("pointers", "part_pointers", "cut_off", "address_of_mesh")]
+    found += [(parts, "find"), (existing, "_look"), (stale, "references"), (memory, "cut_off")]
+    return found + [(layout, name) for name in ("pointers", "part_pointers", "address_of_mesh")]
 
 
 #: What is held, what frees it, and how it is used then.

@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox.blender import calls
+from bl_ext.user_default.mcp_bridge.sandbox.blender.functions import calls
 from bl_ext.user_default.mcp_bridge.sandbox.blender.text_sizes import name_limit
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 

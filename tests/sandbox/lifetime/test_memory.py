@@ -16,7 +16,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge import sandbox
 from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError, PolicyError
-from bl_ext.user_default.mcp_bridge.sandbox.lifetime import memory
+from bl_ext.user_default.mcp_bridge.sandbox.lifetime import layout, memory
 
 from support import fork
 from support.scripts import result
@@ -61,10 +61,10 @@ def _bytes(reference: Any) -> bytes:
 
 
 def test_the_layout_of_all_kinds_of_references_is_found() -> None:
-    for found in (memory._first_word, memory._part_words, memory._mesh_word, memory._value_words):
+    for found in (layout.first_word, layout.part_words, layout.mesh_word, layout.value_words):
         found.cache_clear()
-    assert memory.are_known()
-    kinds = {kind.__name__ for kind in memory._value_words()}
+    assert layout.are_known()
+    kinds = {kind.__name__ for kind in layout.value_words()}
     assert kinds == {"Vector", "BMDeformVert", "BMVertSkin", "BMLoopUV", "PyCapsule"}
 
 
@@ -90,8 +90,8 @@ def test_a_vector_says_so_when_what_it_is_of_was_cut_off() -> None:
         location.x = 1
 
 
-#: What a check asks for, by its name in the module.
-_CHECKS: dict[str, Any] = {"_first_word": None, "_part_words": None, "_mesh_word": None, "_value_words": {}}
+#: What a check asks for, by its name in `layout`.
+_CHECKS: dict[str, Any] = {"first_word": None, "part_words": None, "mesh_word": None, "value_words": {}}
 
 
 def _coordinate() -> Any:
@@ -112,7 +112,7 @@ _WRITES: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
     **{kind: (make, memory.cut_off) for kind, (make, _use) in _KINDS.items()},
     "moved": (lambda: _object().data.vertices[0], lambda x: memory.move(x, x.as_pointer() + 8)),
     "coordinate": (_coordinate, memory.cut_loose),
-    "sequence": (_sequence, lambda x: memory.forget_mesh(memory.address_of_mesh(x), [x])),
+    "sequence": (_sequence, lambda x: memory.forget_mesh(layout.address_of_mesh(x), [x])),
 }
 
 
@@ -134,7 +134,7 @@ def test_a_failed_check_leaves_memory_untouched(write: str, monkeypatch: pytest.
     reference = make()
     before = _bytes(reference)
     for check, unknown in _CHECKS.items():
-        monkeypatch.setattr(memory, check, lambda unknown=unknown: unknown)
+        monkeypatch.setattr(layout, check, lambda unknown=unknown: unknown)
     with pytest.raises(memory.CannotCut):
         change(reference)
     assert _bytes(reference) == before
@@ -150,9 +150,9 @@ def test_a_reference_that_is_laid_out_otherwise_is_left_alone(
 ) -> None:
     """What was found in others is looked at again in each reference."""
     reference = _KINDS[kind][0]()
-    words = memory._words
-    for name in ("_words", "_words_now"):
-        monkeypatch.setattr(memory, name, lambda each: change(list(words(each))))
+    words = layout.words
+    for name in ("words", "words_now"):
+        monkeypatch.setattr(layout, name, lambda each: change(list(words(each))))
     before = _bytes(reference)
     with pytest.raises(memory.CannotCut):
         memory.cut_off(reference)
@@ -186,7 +186,7 @@ def test_a_switch_turns_writing_off_and_ends_the_run_instead(
 
     def run() -> str:
         fork.overwrite_freed()
-        monkeypatch.setattr(memory, "_words", _read_only(memory._words))
+        monkeypatch.setattr(layout, "words", _read_only(layout.words))
         try:
             result(code)
         except PolicyError as error:
@@ -202,7 +202,7 @@ def _read_only(words: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def test_without_a_known_layout_no_script_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_first_word", lambda: None)
+    monkeypatch.setattr(layout, "first_word", lambda: None)
     with pytest.raises(PolicyError, match="keeps references in another way"):
         result("result = 1")
 
@@ -218,17 +218,26 @@ def test_what_is_weakly_referred_to_is_left_alone(monkeypatch: pytest.MonkeyPatc
     assert _bytes(reference) == before
 
 
-def test_only_this_module_touches_memory() -> None:
-    """No other module of the guards imports ctypes."""
+def test_only_two_modules_touch_memory() -> None:
+    """No other module of the guards imports ctypes, and `layout` writes nothing."""
     root = Path(sandbox.__path__[0])
     importing = {
         path.name
         for folder in ("blender", "growth", "lifetime")
-        for path in (root / folder).glob("*.py")
+        for path in (root / folder).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Import) and any(name.name == "ctypes" for name in node.names)
     }
-    assert importing == {"memory.py"}
+    assert importing == {"layout.py", "memory.py"}
+    layout_of = ast.parse(Path(layout.__file__).read_text(encoding="utf-8"))
+    stored = [
+        node
+        for node in ast.walk(layout_of)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    ]
+    assert {ast.unparse(node.value) for node in stored} == {
+        "manager"
+    }  # a custom property, made by way of Blender
 
 
 def test_a_reference_that_was_cut_off_is_freed_without_harm() -> None:

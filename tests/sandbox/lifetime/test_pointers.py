@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
-from bl_ext.user_default.mcp_bridge.sandbox.blender import calls
 from bl_ext.user_default.mcp_bridge.sandbox.blender.access import members
+from bl_ext.user_default.mcp_bridge.sandbox.blender.functions import calls
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 
 from support.scripts import result

@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
-from bl_ext.user_default.mcp_bridge.sandbox.blender import writers
+from bl_ext.user_default.mcp_bridge.sandbox.blender.properties import readers
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import stale
 
 from support import fork
@@ -225,8 +225,8 @@ def test_an_array_of_a_removed_object_says_so(use: str, expected: Any) -> None:
 @pytest.mark.parametrize(
     ("kinds", "reader"),
     [
-        ({"LayerCollection", "CollectionObject", "CollectionChild", "TextLine"}, writers._following),
-        ({"Keyframe"}, writers._animating),
+        ({"LayerCollection", "CollectionObject", "CollectionChild", "TextLine"}, readers._following),
+        ({"Keyframe"}, readers._animating),
     ],
 )
 def test_every_way_to_what_few_calls_free_is_told(kinds: set[str], reader: Any) -> None:
@@ -234,7 +234,7 @@ def test_every_way_to_what_few_calls_free_is_told(kinds: set[str], reader: Any) 
         rna = getattr(getattr(bpy.types, name), "bl_rna", None)
         for prop in rna.properties if rna is not None and name not in kinds else ():
             if prop.type in ("POINTER", "COLLECTION") and prop.fixed_type.identifier in kinds:
-                assert writers.READERS[f"{name}.{prop.identifier}"] is reader
+                assert readers.READERS[f"{name}.{prop.identifier}"] is reader
         for function in rna.functions if rna is not None else ():
             if function.identifier != "insert":  # of keyframes, which whoever has them was given
                 assert not any(
@@ -336,7 +336,7 @@ def test_a_normal_is_looked_up_before_it_is_read() -> None:
     """The mesh works its normals out anew, somewhere else or in the same place."""
     normal = "n = bpy.context.object.data.corner_normals[5]\n"
     assert result(f"{normal}result = [len(n.vector), n.vector.length]") == [3, 1.0]
-    read = writers.READERS["MeshNormalValue.vector"]
+    read = readers.READERS["MeshNormalValue.vector"]
     held = types.SimpleNamespace(id_data=bpy.data.meshes["Cube"], as_pointer=lambda: 8, vector=None)
     with pytest.raises(ReferenceError, match="MeshNormalValue has been removed"):
         read(None, held, "vector")  # type: ignore[arg-type]

@@ -8,8 +8,8 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox.blender import writers
 from bl_ext.user_default.mcp_bridge.sandbox.blender.operators import crashing
+from bl_ext.user_default.mcp_bridge.sandbox.blender.properties import readers
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import freeing
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime.stale import Stale
@@ -147,7 +147,7 @@ def test_whoever_comes_to_parts_of_a_mesh_is_known(struct: str) -> None:
     unknown = {
         name
         for name in parts
-        if writers.READERS.get(f"{struct}.{name}") not in (writers._sharing, writers._layers)
+        if readers.READERS.get(f"{struct}.{name}") not in (readers._sharing, readers._layers)
     }
     assert unknown <= _STAYING
     assert parts - unknown

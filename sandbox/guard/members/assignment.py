@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from .seam import Guard
+from ..seam import Guard
 
 __all__ = ("AssignmentTarget",)
 

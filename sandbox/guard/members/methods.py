@@ -8,10 +8,10 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..language.builtin_methods import TABLE_TYPES
-from .reentry import may_call_scripts
-from .seam import Guard
-from .values.plain import GUARDED
+from ...language.builtin_methods import TABLE_TYPES
+from ..reentry import may_call_scripts
+from ..seam import Guard
+from ..values.plain import GUARDED
 
 __all__ = ("guarded_method",)
 

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from .memory import address, cut_loose
+from ..layout import address
+from ..memory import cut_loose
 
 __all__ = ("KINDS", "LINKED", "Lent", "note")
 
 #: Kinds of layers whose values are references.
 KINDS = ("color", "deform", "float_color", "float_vector", "skin", "uv")
-#: Those whose values lie in the first bytes of an element's data: see `bmesh_removals`.
+#: Those whose values lie in the first bytes of an element's data: see `removals`.
 LINKED = frozenset({"color", "deform", "skin"})
 
 

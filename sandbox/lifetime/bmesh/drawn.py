@@ -25,7 +25,7 @@ class _Loop(NamedTuple):
 
     def left(self) -> int:
         """How many items are still to come."""
-        return self.iterator.__length_hint__()  # type: ignore[attr-defined, no-any-return]
+        return self.iterator.__length_hint__()
 
 
 class Drawn:

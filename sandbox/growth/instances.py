@@ -1,27 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""About how large objects are that others are made of: with their modifiers, and with all that they instance."""
+"""About how many objects Blender lists when objects instance others."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ("instances", "of")
+from .estimate import points_of
 
-_asked: set[str] = set()
-"""Objects that are being estimated: one that is made of itself is not followed again."""
-
-
-def of(user: Any) -> float:
-    """Points of an object that another one reads, after its modifiers."""
-    from .geometry import estimate
-
-    if user.name_full in _asked:
-        return 1.0
-    _asked.add(user.name_full)
-    try:
-        return estimate(user)
-    finally:
-        _asked.discard(user.name_full)
+__all__ = ("instances",)
 
 
 def instances(objects: Any) -> float:
@@ -42,7 +28,7 @@ def _drawn(user: Any, known: dict[str, float]) -> float:
     known[user.name_full] = 1.0  # what instances itself
     total = 1.0
     if _multiplies(user):
-        elements = of(user)
+        elements = points_of(user)
         total += elements * sum(_drawn(child, known) for child in user.children)
     elif user.instance_type == "COLLECTION" and user.instance_collection is not None:
         total += sum(_drawn(each, known) for each in user.instance_collection.all_objects)

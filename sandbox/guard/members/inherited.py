@@ -6,10 +6,10 @@ from __future__ import annotations
 from types import MethodType
 from typing import Any, Final
 
-from ..language import names
-from .facade import seal
-from .reentry import call as call_method
-from .seam import Guard
+from ...language import names
+from ..facade import seal
+from ..reentry import call as call_method
+from ..seam import Guard
 
 __all__ = ("inherited",)
 

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a script may use without a guard from the first time on: no guard has to learn it."""
+"""Which types a script may use without a guard: sets of types in its namespace, by the attribute that it reads or sets.
+
+Some are there from the beginning, the guards add others as they see them, and what may move in memory is taken out.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from ..language import hooks
 from ..language.builtin_methods import HASHING, HASHING_ALL, TABLE_TYPES
 from .values.plain import PLAIN_TYPES
 
-__all__ = ("initial_types",)
+__all__ = ("guard_items", "guard_writes", "initial_types", "reads_natively", "writes_natively")
 
 Listed = Mapping[type, frozenset[str]]
+_WRITTEN = hooks.writes("")[:-1]
+"""How the names of the sets begin of types that are written natively."""
 
 
 def initial_types(
@@ -53,3 +59,34 @@ def _kinds_of_tables() -> dict[str, frozenset[type]]:
 
 def _tables(name: str) -> frozenset[type]:
     return _kinds_of_tables().get(name, _NONE)
+
+
+# --- while the script runs ----------------------------------------------------------------------------------------
+
+
+def reads_natively(namespace: Mapping[str, Any], name: str, kind: type) -> None:
+    """Let the script of this namespace read `name` of values of this type without a guard from now on."""
+    _add(namespace, hooks.reads(name), kind)
+
+
+def writes_natively(namespace: Mapping[str, Any], name: str, kind: type) -> None:
+    """Let it set `name` of values of this type, too."""
+    _add(namespace, hooks.writes(name), kind)
+
+
+def _add(namespace: Mapping[str, Any], hook: str, kind: type) -> None:
+    known = namespace.get(hook)
+    if known is not None:
+        known.add(kind)
+
+
+def guard_items(namespace: Mapping[str, Any], kinds: Collection[type]) -> None:
+    """From now on guard `value[key]` of values of these types."""
+    namespace[hooks.ITEMS].difference_update(kinds)
+
+
+def guard_writes(namespace: Mapping[str, Any], of: type | tuple[type, ...]) -> None:
+    """From now on guard the setting of any attribute of values of these types."""
+    for hook, kinds in namespace.items():
+        if hook.startswith(_WRITTEN):
+            kinds.difference_update([kind for kind in kinds if issubclass(kind, of)])

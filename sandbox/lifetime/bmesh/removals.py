@@ -17,9 +17,10 @@ from typing import Any
 
 import bmesh
 
-from ..guard.seam import BlenderHost
-from .held import ALONE
-from .memory import counts_of_mesh, cut_loose
+from ...guard.seam import BlenderHost
+from ..held import ALONE
+from ..layout import counts_of_mesh
+from ..memory import cut_loose
 
 __all__ = (
     "ELEMENTS",

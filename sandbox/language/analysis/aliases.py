@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .nodes import children
+from ..nodes import children
 
 __all__ = ("aliases", "bound_names")
 

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What functions of Blender's are given, looked at before the call: a check refuses, or returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import chain
+from typing import Any
+
+import bpy
+
+from ...facts.members import names
+from ...growth.estimate import multiplies
+from ...guard.seam import BlenderHost
+from .. import added, data_paths, overrides, windows
+from ..plain_values import as_plain
+from ..text_sizes import check_line
+
+__all__ = ("ADDING_TO_MESHES", "CHECKED", "EVALUATING", "Arguments", "Check", "check_path", "text_line")
+
+Arguments = Mapping[str, Any]
+Check = Callable[["BlenderHost", Any, Arguments], None]
+
+
+def _count(parameter: str, *, times: int = 1) -> Check:
+    def check(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+        value = arguments.get(parameter, 0)
+        if isinstance(value, int):
+            host.geometry.amount(value // times, parameter, f"={value:,}")
+
+    return check
+
+
+ADDING_TO_MESHES = frozenset({"MeshEdges.add", "MeshLoops.add", "MeshPolygons.add"})
+
+
+def _with_room(check: Check, path: str) -> Check:
+    def both(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+        count = arguments.get("count", 0)
+        check(host, owner, arguments)
+        if isinstance(count, int):
+            added.check_room(owner, f"{path}()", count)
+
+    return both
+
+
+def _sizes(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    sizes = arguments.get("sizes", ())
+    if isinstance(sizes, (list, tuple)):
+        host.geometry.amount(sum(s for s in sizes if isinstance(s, int) and s > 0), "sizes")
+
+
+def _image_size(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    width, height = arguments.get("width", 1), arguments.get("height", 1)
+    if isinstance(width, int) and isinstance(height, int):
+        limit = 4096 * 4096 if arguments.get("float_buffer") else 8192 * 8192
+        if width * height > limit:
+            host.exceed(f"an image of {width} x {height} pixels is too large for a script", limit="memory")
+
+
+def _pack(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    if arguments:
+        host.refuse("Image.pack(data=…) writes bytes of a file's own making: call pack() without arguments")
+
+
+def _data_path(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    """A driver is for its own data-block; an action or a keying set may be used for any."""
+    start = owner.id_data if isinstance(owner, bpy.types.AnimDataDrivers) else None
+    check_path(host, arguments.get("data_path", ""), start)
+
+
+def check_path(host: BlenderHost, path: Any, start: Any) -> None:
+    """Refuse a data path with a reason, and note what may be animated at it. `start`: what it begins at, or None."""
+    data_paths.check_path(host, path, start)
+    host.geometry.animate(path if start is None or isinstance(start, bpy.types.ID) else None)
+
+
+def _copied_driver(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    """`AnimDataDrivers.from_existing`: the path was another data-block's."""
+    source = arguments.get("src_driver")
+    if isinstance(source, bpy.types.FCurve):
+        data_paths.check_path(host, source.data_path, owner.id_data)
+    host.geometry.animate()
+
+
+def _strip(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
+    """An action that did no harm to one object may be too much for another."""
+    host.geometry.animate()
+
+
+_SCRIPT_NODES = "ShaderNodeScript CompositorNodeOutputFile".split()
+
+
+def _node_type(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    kind = arguments.get("type")
+    if kind in _SCRIPT_NODES or (isinstance(kind, str) and kind.startswith("GeometryNodeImport")):
+        host.refuse(f"a {kind} node runs code or works on files: build it from the other nodes")
+    host.geometry.touch(_owner.id_data)
+
+
+def _strip_modifier(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    if arguments.get("type") == "COMPOSITOR" and bpy.app.version < (5, 2):
+        host.refuse(
+            "this Blender crashes of a strip's compositor modifier: composite the scene that the strip shows"
+        )
+
+
+def _remap(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    """Blender looks neither whether what takes the place of a part holds that part, nor whether it is of its kind."""
+    new = arguments.get("new_id")
+    kind = type(owner).__name__
+    if isinstance(new, bpy.types.NodeTree) and type(new) is not type(owner):
+        host.refuse(f"user_remap(): a {type(new).__name__} cannot take the place of a {kind}")
+    if kind == "Text":
+        host.refuse("user_remap() of a text may change what Blender runs: edit the text instead")
+    holds = (
+        (hasattr(new, "contains_tree") and hasattr(owner, "contains_tree") and new.contains_tree(owner))
+        or (hasattr(new, "children_recursive") and owner in new.children_recursive)
+        or (hasattr(owner, "children_recursive") and new in owner.children_recursive)
+    )
+    if holds:
+        host.refuse(f"user_remap(): {new.name!r} would hold itself")
+
+
+def _pydata(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    vertices, edges, faces = (arguments.get(name, ()) for name in ("vertices", "edges", "faces"))
+    corners = sum(map(len, faces)) if len(faces) else 0
+    host.geometry.amount(max(len(vertices), len(edges) / 2, corners / 4), "from_pydata()")
+    for part in (edges, faces):
+        last = max(chain.from_iterable(part), default=-1) if len(part) else -1
+        if last >= len(vertices):
+            raise IndexError(
+                f"from_pydata(): index {last} is not below {len(vertices)}, the number of vertices"
+            )
+
+
+def _text(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    """What is written into a text is short enough, and no code that Blender would run by itself, unseen."""
+    if owner.use_module:
+        host.refuse(f"the text {owner.name!r} runs when the file is opened: write another")
+    check_line(
+        host, arguments.get("text"), max(len(owner.current_line.body), len(owner.select_end_line.body))
+    )
+    if owner.session_uid in host.idle_texts:
+        return
+    find_users: Any = bpy.data.user_map
+    for user in find_users(subset=[owner], value_types=_RUNNING).get(owner, ()) if owner.users else ():
+        host.refuse(f"the text {owner.name!r} is used by {user.name!r}, which may run it: write another")
+    host.idle_texts.add(owner.session_uid)
+
+
+#: Kinds of data-blocks that run texts: by script nodes, or as styles of Freestyle's.
+_RUNNING = {"LIGHT", "LINESTYLE", "MATERIAL", "NODETREE", "SCENE", "TEXTURE", "WORLD"}
+
+
+def text_line(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """`TextLine.body`."""
+    new = as_plain(new)
+    _text(host, value.id_data, {})
+    check_line(host, new)
+    setattr(value, name, new)
+
+
+def _pixels(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    _image_size(host, owner, arguments)
+    host.keep_pixels(owner)
+
+
+def _frames(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    start, end = arguments.get("start", 0), arguments.get("end", 0)
+    if isinstance(start, (int, float)) and isinstance(end, (int, float)) and end - start > 1_000_000:
+        host.exceed("samples of more than 1,000,000 frames are over the limit", limit="memory")
+
+
+def _evaluation(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    frame = arguments.get("frame", 0)  # of Scene.frame_set
+    host.geometry.check_touched(float(frame) if isinstance(frame, (int, float)) else 0.0)
+
+
+def _evaluated(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    """The script is about to be given a depsgraph: it may hold parts of evaluated copies from now on."""
+    host.stale.evaluate()
+    _evaluation(host, owner, arguments)
+
+
+#: Checks of functions that may evaluate the scene anew.
+EVALUATING = frozenset({_evaluation, _evaluated})
+
+
+def _modifier(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    kind = arguments.get("type")
+    if not isinstance(kind, str) or multiplies(kind):
+        host.geometry.touch(owner.id_data)
+
+
+#: Checked functions by `Struct.function`; the check refuses or returns.
+CHECKED: dict[str, Check] = {
+    **dict.fromkeys(names("functions that add a count"), _count("count")),
+    **dict.fromkeys(names("functions that add sizes"), _sizes),
+    **dict.fromkeys(names("functions that use any data path"), _data_path),
+    **dict.fromkeys(names("functions that evaluate"), _evaluation),
+    **dict.fromkeys(names("functions that remove what contexts name"), overrides.check_removal),
+    "MeshEdges.add": _with_room(_count("count", times=2), "MeshEdges.add"),
+    "MeshLoops.add": _with_room(_count("count", times=4), "MeshLoops.add"),
+    "MeshPolygons.add": _with_room(_count("count"), "MeshPolygons.add"),
+    "PointCloud.resize": _count("size"),
+    **dict.fromkeys(("BlendDataImages.new", "UDIMTiles.new"), _image_size),
+    **dict.fromkeys(("Image.scale", "Image.update"), _pixels),
+    **dict.fromkeys(("Text.clear", "Text.write", "Text.from_string"), _text),
+    "Image.pack": _pack,
+    "AnimDataDrivers.from_existing": _copied_driver,
+    "NlaStrips.new": _strip,
+    "ID.user_remap": _remap,
+    "RegionView3D.update": windows.check_shown,
+    "Mesh.from_pydata": _pydata,
+    **dict.fromkeys(("FCurve.convert_to_samples", "FCurve.convert_to_keyframes"), _frames),
+    "Nodes.new": _node_type,
+    "StripModifiers.new": _strip_modifier,
+    "ObjectModifiers.new": _modifier,
+    "Context.evaluated_depsgraph_get": _evaluated,
+}

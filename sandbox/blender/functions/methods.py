@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The functions that every struct of Blender's has: keyframes, drivers, data paths, and the reset of a property."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....scene import data_paths
+from ...guard.seam import BlenderHost
+from .. import blocks
+from ..plain_values import as_plain, numbers_to_read
+from .checks import check_path
+
+__all__ = ("array_foreach_set", "driver", "keyframe", "path_resolve", "property_unset")
+
+
+def keyframe(host: BlenderHost, owner: Any, name: str) -> Any:
+    """`keyframe_insert` and `keyframe_delete`."""
+    function = getattr(owner, name)
+
+    def call(data_path: str, *args: Any, **kwargs: Any) -> Any:
+        data_path = as_plain(data_path)
+        check_path(host, data_path, owner)
+        try:
+            return function(data_path, *args, **kwargs)
+        finally:
+            if name == "keyframe_insert":
+                host.stale.after_key()
+            else:
+                host.stale.sweep(of=owner.id_data)  # a curve goes with its last keyframe
+
+    return call
+
+
+def driver(host: BlenderHost, owner: Any, name: str) -> Any:
+    """`driver_add` and `driver_remove`: the path is checked here, the expression when it is set."""
+    function = getattr(owner, name)
+
+    def call(path: str, index: int = -1) -> Any:
+        path = as_plain(path)
+        check_path(host, path, owner)
+        try:
+            return function(path, index)
+        finally:
+            if name == "driver_remove":
+                host.stale.sweep(of=owner.id_data)
+
+    return call
+
+
+def path_resolve(host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`path_resolve`: walks the path with the guard, so that it reaches what attributes reach and no more."""
+
+    def call(path: str, coerce: bool = True) -> Any:
+        try:
+            steps = data_paths.split_data_path(path)
+        except ValueError as error:
+            host.refuse(str(error))
+        value = owner
+        for step in steps:
+            if isinstance(step, str):
+                value = host.getattr(value, step) if host.owns(type(value)) else getattr(value, step)
+            else:
+                key = step[0] if isinstance(step, tuple) else step
+                value = host.getitem(value, key) if host.owns(type(value)) else value[key]
+        return value
+
+    return call
+
+
+def property_unset(host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`property_unset`: a write like any other."""
+
+    def call(property: str) -> None:  # noqa: A002 - Blender's own name of the parameter
+        if type(property) is not str:
+            raise TypeError(f"property_unset() takes a str, not {type(property).__name__}")
+        access = host.members.access(type(owner), property)
+        blocks.check_original(host, owner)
+        if access.write is None:
+            host.refuse(f"{type(owner).__name__}.{property} may not be reset by a script: {access.why}")
+        try:
+            with host.stale.keeping_layers(owner):
+                owner.property_unset(property)
+        finally:
+            if not access.plain_write:  # who writes it natively frees nothing
+                host.stale.sweep(of=owner.id_data)
+
+    return call
+
+
+def array_foreach_set(_host: BlenderHost, owner: Any, _name: str) -> Any:
+    """`foreach_set` of an array that may be written: arrays that may not are handed out as copies."""
+    return lambda seq: owner.foreach_set(numbers_to_read(seq, "foreach_set"))

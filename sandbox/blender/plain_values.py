@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Blender is given in the place of a script's own values: plain numbers, texts, lists and arrays."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import bpy
+
+from ...base.per_type import PerType
+
+__all__ = ("all_as_plain", "as_plain", "numbers_to_read", "place_to_write")
+
+_PLAIN = frozenset({bool, int, float, str, type(None)})
+
+
+def as_plain(value: Any) -> Any:
+    """What Blender will see: a script's number-like object could be one number when checked, another when used."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if kind in (list, tuple):
+        plain = _PLAIN.issuperset(map(type, value)) or isinstance(value[0], (list, tuple))
+        return value if plain else kind(map(as_plain, value))
+    own = kind.__module__ == "<script>"
+    if hasattr(kind, "__index__") and (own or not hasattr(kind, "__len__")):
+        return operator.index(value)
+    if hasattr(kind, "__float__") and (own or not hasattr(kind, "__len__")):
+        return float(value)
+    return value
+
+
+def numbers_to_read(values: Any, function: str) -> Any:
+    """Return what `foreach_set` may read: plain numbers in a list, or an array.
+
+    Blender reads the items of a sequence without a look whether reading them failed.
+
+    Raises:
+        TypeError: an item is no number, or `values` cannot be gone through.
+    """
+    if hasattr(values, "typecode") or hasattr(values, "dtype"):
+        return values
+    plain = values if type(values) in (list, tuple) else list(values)
+    for at, value in enumerate(plain) if not _NUMBERS.issuperset(map(type, plain)) else ():
+        if isinstance(value, str) or not (
+            hasattr(type(value), "__float__") or hasattr(type(value), "__index__")
+        ):
+            raise TypeError(f"{function}() takes numbers: item {at} is a {type(value).__name__}")
+    return plain if _NUMBERS.issuperset(map(type, plain)) else [float(value) for value in plain]
+
+
+def place_to_write(values: Any, function: str) -> Any:
+    """Return what `foreach_get` may write to: a list or an array.
+
+    Raises:
+        TypeError: it is anything else.
+    """
+    if type(values) is not list and not hasattr(values, "typecode") and not hasattr(values, "dtype"):
+        raise TypeError(f"{function}() takes a list or an array to write to, not a {type(values).__name__}")
+    return values
+
+
+_NUMBERS = frozenset({int, float, bool})
+
+
+def all_as_plain(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """`as_plain` for all arguments of a call."""
+    for value in (*args, *kwargs.values()):
+        if not _AS_IT_IS[type(value)]:
+            break
+    else:
+        return args, kwargs
+    return tuple(map(as_plain, args)), {key: as_plain(value) for key, value in kwargs.items()}
+
+
+_AS_IT_IS = PerType(
+    lambda kind: kind in _PLAIN or issubclass(kind, bpy.types.bpy_struct), bpy.types.bpy_struct
+)
+"""Whether `as_plain` gives any value of a type as it is."""

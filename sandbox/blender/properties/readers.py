@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Properties that are read through a check, or given to a script as something else than Blender's own."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import bpy
+
+from ...facts.members import names
+from ...guard.seam import BlenderHost, Reader
+from .. import depsgraph, vertex_groups, windows
+
+__all__ = ("READERS", "copied", "fragile_read")
+
+_MAX_PIXEL_FLOATS = 20_000_000
+
+
+def copied(_host: BlenderHost, value: Any, name: str) -> Any:
+    """An array that may be read and not written: a copy, so that writing its items reaches nothing."""
+    array = getattr(value, name)
+    return array.copy() if hasattr(array, "copy") else tuple(array)
+
+
+def fragile_read(host: BlenderHost, value: Any, name: str) -> Any:
+    """A property of an element whose array may have moved."""
+    host.stale.read_fragile(aliases=False)
+    found = getattr(value, name)
+    if not isinstance(found, (bool, int, float, str)):
+        host.stale.read_fragile(aliases=True)
+    return found
+
+
+def _pixels(host: BlenderHost, value: Any, name: str) -> Any:
+    """`pixels`: Python would make a number of each of its floats."""
+    floats = math.prod(value.size) * max(value.channels, 1)
+    if floats > _MAX_PIXEL_FLOATS:
+        host.exceed(
+            f"an image of {value.size[0]} x {value.size[1]} pixels is too large for a script",
+            limit="memory",
+        )
+    host.keep_pixels(value)  # what is read can be written item by item
+    return getattr(value, name)
+
+
+def _layer_data(host: BlenderHost, value: Any, name: str) -> Any:
+    """The values of an attribute, except those that say which corner has which vertex."""
+    if value.name.startswith("."):
+        host.refuse(
+            f"attribute {value.name!r} is the mesh's own: make faces by from_pydata() or bmesh", code="member"
+        )
+    return getattr(value, name)
+
+
+def _animating(host: BlenderHost, value: Any, name: str) -> Any:
+    """What an F-curve's values come from."""
+    host.geometry.animate(value.data_path)
+    return _keyed(host, value, name)
+
+
+def _keyed(host: BlenderHost, value: Any, name: str) -> Any:
+    """Keyframes, or what has them."""
+    host.stale.read_keys()
+    return getattr(value, name)
+
+
+def _worked_out(struct: str, *collections: str) -> Reader:
+    """What a mesh works out anew after many a change, and somewhere else: its normals, its triangles."""
+
+    def read(_host: BlenderHost, value: Any, name: str) -> Any:
+        mesh, pointer = value.id_data, value.as_pointer()
+        for each in collections:
+            items = getattr(mesh, each)
+            count = len(items)
+            if count and items[0].as_pointer() <= pointer <= items[count - 1].as_pointer():
+                return _apart(getattr(value, name))
+        raise ReferenceError(f"{struct} has been removed: the mesh has others now")
+
+    return read
+
+
+def _apart(value: Any) -> Any:
+    """A vector or array that does not refer to what it was read of."""
+    if hasattr(value, "copy"):
+        return value.copy()
+    return tuple(map(_apart, value)) if hasattr(value, "__len__") else value
+
+
+def _following(host: BlenderHost, value: Any, name: str) -> Any:
+    """What follows the collections, or a text's lines: it may be gone when these change."""
+    host.stale.follows = True
+    return getattr(value, name)
+
+
+def _layers(host: BlenderHost, value: Any, name: str) -> Any:
+    """Layers, which follow when Blender makes others between them."""
+    host.stale.read_layers()
+    return _sharing(host, value, name)
+
+
+def _sharing(host: BlenderHost, value: Any, name: str) -> Any:
+    """Parts of meshes, and arrays that copies share: what a script holds of them has to follow."""
+    host.stale.share(type(value), name)
+    return getattr(value, name)
+
+
+READERS: dict[str, Reader] = {
+    **dict.fromkeys(names("properties of F-curves"), _animating),
+    **dict.fromkeys(names("properties that follow"), _following),
+    **dict.fromkeys(names("properties in shared arrays"), _sharing),
+    **dict.fromkeys(names("properties that are layers"), _layers),
+    "Context.selected_editable_keyframes": _keyed,
+    "Image.pixels": _pixels,
+    "MeshNormalValue.vector": _worked_out(
+        "MeshNormalValue", "vertex_normals", "polygon_normals", "corner_normals"
+    ),
+    **dict.fromkeys(
+        (f"MeshLoopTriangle.{prop.identifier}" for prop in bpy.types.MeshLoopTriangle.bl_rna.properties),
+        _worked_out("MeshLoopTriangle", "loop_triangles"),
+    ),
+    **depsgraph.READERS,
+    **vertex_groups.READERS,
+    **windows.READERS,
+    "IntAttribute.data": _layer_data,
+    "Int2Attribute.data": _layer_data,
+}
+"""By `Struct.property`."""

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Properties whose new value is looked at before it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import bpy
+
+from ....scene import data_paths
+from ...facts.members import names, numbers
+from ...growth.estimate import DATA_SETTINGS, SETTINGS
+from ...guard.audit import may_raise
+from ...guard.seam import BlenderHost, Writer
+from ..added import FEWEST_LOOPS
+from ..plain_values import as_plain
+
+__all__ = (
+    "ATTENDED",
+    "INDICES",
+    "NATIVE",
+    "check_indices",
+    "fragile_write",
+    "keeping_layers",
+    "node_writer",
+    "shaping",
+    "writer",
+)
+
+_ENGINES = names("render engines")
+_CAPS = numbers("largest values")
+_REBUILDS = names("properties that rebuild")
+_RESHAPING = names("properties that rebuild and shape")
+
+
+def fragile_write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """The same, written."""
+    host.stale.read_fragile(aliases=False)
+    setattr(value, name, new)
+
+
+def keeping_layers(path: str) -> Writer:
+    """The writer of a flag that may lie in a layer which Blender makes now: see `lifetime.layers`."""
+
+    def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        if host.stale.layered:
+            with host.stale.keeping_layers(value, path):
+                setattr(value, name, new)
+        else:
+            setattr(value, name, new)
+
+    return written
+
+
+def writer(path: str, struct: str, name: str) -> Writer | None:
+    """The checked writer of the property `struct.name`, or None where the native write is safe."""
+    if path in _TEXTS:
+        return _text(_TEXTS[path])
+    if path in INDICES:
+        return _index
+    if path in ("Image.generated_width", "Image.generated_height"):
+        return _generated
+    if struct in ("Image", "ColorManagedInputColorspaceSettings"):
+        return _image
+    if path in _CAPS:
+        capped = _capped(path, _CAPS[path])
+        return _then_swept(capped) if struct == "Lattice" else capped
+    if path == "RenderSettings.filepath":
+        return _output_path
+    if path == "RenderSettings.engine":
+        return _engine
+    if path in ("Object.data", "ClothCollisionSettings.use_self_collision"):
+        return _touching
+    if path == "AnimData.action":
+        return _acting
+    if path == "NodesModifier.node_group":
+        return _regrouping
+    if path in _COMPOSITING:
+        return _compositing
+    if path in _REBUILDS:
+        return _rebuilding
+    if path in ("FCurve.auto_smoothing", "FCurve.extrapolation"):
+        return _updating
+    if name == "default_value" and struct.startswith(("NodeSocketInt", "NodeSocketFloat")):
+        return _socket_value
+    if (struct in _SHAPING and name in DATA_SETTINGS) or (struct.endswith("Modifier") and name in SETTINGS):
+        return _then_swept(shaping) if path in _RESHAPING else shaping
+    return None
+
+
+def node_writer(kind: type, struct: str, prop: Any) -> Writer | None:
+    """The writer of a setting of a node or of an item of one, where sockets may depend on it."""
+    if struct in _EVERY_NODE or prop is None or prop.type not in _SETTINGS:
+        return None
+    if issubclass(kind, bpy.types.Node):
+        return _node_setting
+    return _rebuilding if prop.identifier in ("socket_type", "data_type") else None
+
+
+_GEOMETRY_NODES = bpy.types.GeometryNodeTree
+_EVERY_NODE = frozenset({"Node", "NodeInternal"})
+_SETTINGS = frozenset({"BOOLEAN", "INT", "ENUM", "STRING", "POINTER"})
+
+
+def _node_setting(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    before = _sockets(value)
+    try:
+        setattr(value, name, new)
+    finally:
+        if not before <= _sockets(value):
+            host.stale.sweep(of=value.id_data)
+    if name == "node_tree":
+        host.geometry.touch(value.id_data)
+
+
+def _sockets(node: Any) -> set[tuple[int, type]]:
+    return {(socket.as_pointer(), type(socket)) for side in (node.inputs, node.outputs) for socket in side}
+
+
+def _socket_value(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    if isinstance(value.id_data, _GEOMETRY_NODES):
+        shaping(host, value, name, new)
+    else:  # of a material, light, world or texture: it shapes nothing
+        setattr(value, name, new)
+
+
+def _touching(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    setattr(value, name, new)
+    host.geometry.touch(value.id_data)
+
+
+def _acting(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    setattr(value, name, new)
+    host.geometry.animate()
+
+
+def _updating(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    try:
+        setattr(value, name, new)
+    finally:
+        host.stale.after_key()
+
+
+def _regrouping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """The group of a Geometry Nodes modifier, whose inputs are custom properties before Blender 5.2."""
+    try:
+        shaping(host, value, name, new)
+    finally:
+        host.stale.after_inputs()
+
+
+_COMPOSITING = frozenset({"CompositorStrip.node_group", "SequencerCompositorModifierData.node_group"})
+
+
+def _compositing(_host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """The node group of a strip: Blender takes any, and crashes with one of another kind. Of a scene's it says so."""
+    if isinstance(new, bpy.types.NodeTree) and not isinstance(new, bpy.types.CompositorNodeTree):
+        raise RuntimeError(f"Error: Node tree {new.name!r} is not a compositing node group.\n")
+    setattr(value, name, new)
+
+
+def _rebuilding(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    block = value.id_data
+    try:
+        setattr(value, name, new)
+    finally:
+        host.stale.sweep(of=block)
+    host.geometry.touch(block)
+
+
+# --- texts --------------------------------------------------------------------------------------------------
+
+
+def _bad_name(text: object) -> str:
+    return "" if isinstance(text, str) and text.isidentifier() else "a driver variable has a plain name"
+
+
+may_raise("compile")(data_paths.bad_expression)
+_TEXTS: dict[str, Callable[[object], str]] = {
+    "Driver.expression": data_paths.bad_expression,
+    "DriverVariable.name": _bad_name,
+    "SceneRenderView.file_suffix": data_paths.bad_suffix,
+}
+
+
+def _text(bad: Callable[[object], str]) -> Writer:
+    def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        new = as_plain(new)
+        if reason := bad(new):
+            host.refuse(reason)
+        setattr(value, name, new)
+
+    return write
+
+
+def _output_path(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """Where rendered pictures go: Blender would write there whenever the user renders."""
+    new = as_plain(new)
+    if reason := data_paths.bad_output_path(new):
+        host.meter.warn(reason)
+    else:
+        setattr(value, name, new)
+
+
+def _engine(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    new = as_plain(new)
+    if isinstance(new, str) and new not in _ENGINES and new in _registered_engines():
+        host.refuse(f"render engine {new!r} belongs to another add-on: use {', '.join(sorted(_ENGINES))}")
+    setattr(value, name, new)
+
+
+def _registered_engines() -> set[str]:
+    return {getattr(kind, "bl_idname", "") for kind in bpy.types.RenderEngine.__subclasses__()}
+
+
+# --- numbers ------------------------------------------------------------------------------------------------
+
+_MAX_PIXELS = 8192 * 8192
+
+
+def _generated(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """Width or height of a generated image."""
+    new = as_plain(new)
+    other = value.generated_height if name == "generated_width" else value.generated_width
+    if isinstance(new, int) and new * other > _MAX_PIXELS // (4 if value.use_generated_float else 1):
+        host.exceed(f"an image of {new} x {other} pixels is too large for a script", limit="memory")
+    host.keep_pixels(value)
+    setattr(value, name, new)
+
+
+def _image(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """A property of an image: Blender may make or read its pixels anew."""
+    host.keep_pixels(value.id_data)
+    setattr(value, name, as_plain(new))
+
+
+#: Properties that hold indices of a mesh, and what they count. Blender believes them.
+INDICES: dict[str, str] = {
+    "MeshLoop.vertex_index": "vertices",
+    "MeshLoop.edge_index": "edges",
+    "MeshEdge.vertices": "vertices",
+    "MeshPolygon.vertices": "vertices",
+    "MeshPolygon.loop_start": "",
+}
+
+
+def check_indices(host: BlenderHost, path: str, mesh: Any, new: Any) -> None:
+    """Refuse indices that point at nothing: Blender would read or write memory that is not the mesh's."""
+    counted = INDICES[path]
+    indices = [int(i) for i in (new if hasattr(type(new), "__len__") else [new])]
+    end = len(getattr(mesh, counted)) if counted else len(mesh.loops) + 1
+    if indices and not 0 <= min(indices) <= max(indices) < end:
+        raise IndexError(f"{path}: an index is not below {end:,}, the number of {counted or 'loops'}")
+    if not counted:
+        ends = [*indices[1:], len(mesh.loops)]
+        if indices and (indices[0] or any(b - a < FEWEST_LOOPS for a, b in zip(indices, ends, strict=True))):
+            raise ValueError(
+                f"{path}: the faces' first loops begin at 0 and ascend by at least {FEWEST_LOOPS}: "
+                f"{len(indices):,} faces have {len(mesh.loops):,} loops"
+            )
+
+
+def _index(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    new = as_plain(new)
+    if name == "loop_start":
+        host.refuse('set all at once: polygons.foreach_set("loop_start", …)', code="member")
+    check_indices(host, f"{value.rna_type.identifier}.{name}", value.id_data, new)
+    setattr(value, name, new)
+
+
+#: Writers whose check nothing stands in for when an F-curve writes.
+ATTENDED = frozenset({_index, _image, _generated, _engine})
+#: Writers that look at no value: Blender may write many at once.
+NATIVE = frozenset({fragile_write})
+
+#: Structs with `DATA_SETTINGS`: after a write the object's result is estimated.
+_SHAPING = frozenset("Curve TextCurve SurfaceCurve Spline MetaBall MetaElement".split())
+
+
+def _capped(path: str, cap: float) -> Writer:
+    def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        new = as_plain(new)
+        if isinstance(new, (int, float)) and not isinstance(new, bool) and new > cap:
+            host.exceed(f"{path} = {new:g} is more than the {cap:g} that a script may set", limit="geometry")
+        setattr(value, name, new)
+
+    return write
+
+
+def _then_swept(write: Writer) -> Writer:
+    """A write that makes other items in the place of those that are there."""
+
+    def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        try:
+            write(host, value, name, new)
+        finally:
+            host.stale.sweep(of=value.id_data)
+
+    return written
+
+
+def shaping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """A value that may multiply geometry: the result is estimated, and the value put back when it is too much."""
+    old = getattr(value, name)
+    new = as_plain(new)
+    setattr(value, name, new)
+    if isinstance(new, (int, float, str)) and new != old:
+        try:
+            host.geometry.check(value.id_data)
+        except BaseException:
+            setattr(value, name, old)  # so that nothing evaluates it before the roll-back
+            raise
+    elif not isinstance(new, (int, float, str)):
+        host.geometry.touch(value.id_data)

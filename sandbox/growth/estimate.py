@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""About how many vertices an object has after its modifiers, by the formulas of `facts/growth.json`.
+
+An estimate is rough and on the high side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import bmesh
+
+from ..guard.measured import UNKNOWN
+from . import animated, node_sizes
+from .formulas import Formula, formulas
+
+__all__ = (
+    "DATA_SETTINGS",
+    "HEAVY",
+    "MADE_OF_OTHERS",
+    "SETTINGS",
+    "estimate",
+    "multiplies",
+    "points_of",
+    "weigh",
+)
+
+_FORMULAS = formulas("modifiers")
+_WORK = formulas("work")
+HEAVY: Final = 20_000
+"""Points of an object that counts where others are made of it."""
+MADE_OF_OTHERS: Final = frozenset({"NODES", "BOOLEAN", "PARTICLE_INSTANCE"})
+"""Types of modifiers whose result depends on other objects."""
+_OF_THE_OBJECT: Final = frozenset({"size", "extent", "longest"})
+"""Names in the formulas that are no settings of a modifier."""
+SETTINGS: Final = frozenset().union(
+    *(each.names for each in (*_FORMULAS.values(), *_WORK.values()))
+) - _OF_THE_OBJECT | {"show_viewport"}
+"""The settings of modifiers that estimates read; another one shapes nothing."""
+DATA_SETTINGS: Final = frozenset(
+    """
+    bevel_depth bevel_object bevel_resolution body extrude radius render_resolution resolution resolution_u resolution_v
+    size_x size_y size_z type
+    """.split()
+)
+"""The same of curves, texts and metaballs."""
+
+
+class Estimate(NamedTuple):
+    """About how many vertices an object has, and why: what makes most of them, as the end of a message."""
+
+    size: float
+    because: str = ""
+    changing: str = ""
+    """What of it animation shapes, so that another frame may have more."""
+
+
+def estimate(user: Any, frame: float = 0.0) -> float:
+    """About how many vertices an object has after its modifiers, on the high side, at that frame too."""
+    return weigh(user, frame).size
+
+
+_estimating: set[str] = set()
+"""Objects that are being estimated: one that is made of itself is not followed again."""
+
+
+def points_of(user: Any) -> float:
+    """Points of an object that another one reads, after its modifiers."""
+    if user.name_full in _estimating:
+        return 1.0
+    _estimating.add(user.name_full)
+    try:
+        return estimate(user)
+    finally:
+        _estimating.discard(user.name_full)
+
+
+def weigh(user: Any, frame: float = 0.0) -> Estimate:
+    """The estimate of an object with its modifiers, at that frame too."""
+    size, work = _base(user), 0.0
+    most, because, changing = 1.0, "", ""
+    for modifier, *others in animated.modifiers(user, frame):
+        if not (modifier.show_viewport or any(other.show_viewport for other in others)):
+            continue
+        formula = _formula(modifier.type)
+        if formula is not None:
+            before = max(size, 1.0)
+            size = max(_made(formula, each, before, user) for each in (modifier, *others))
+            if size / before > most:
+                most, because = size / before, _said(modifier)
+        if others:
+            changing = f"modifier {others[0].name!r}"
+        if modifier.type in _WORK:
+            work += _made(_WORK[modifier.type], modifier, size, user)
+        if size >= UNKNOWN:
+            break
+    return Estimate(max(size, work), because, changing)
+
+
+def _formula(kind: str) -> Formula | None:
+    return _FORMULAS.get(_full_type(kind)) or _FORMULAS.get(_plain_type(kind))
+
+
+def _made(formula: Formula, modifier: Any, size: float, user: Any) -> float:
+    """What a modifier makes of `size` vertices of an object."""
+
+    def read(name: str) -> Any:
+        if name == "size":
+            return size
+        if name == "extent":
+            return _extent(user)
+        if name == "longest":
+            return max(user.dimensions)
+        return getattr(modifier, name, None)
+
+    return formula.value(
+        read,
+        _FUNCTIONS
+        | {
+            "self_collision": lambda: _collides(modifier),
+            "side": lambda source: _side(source, user),
+            "tree": lambda _group: _tree(modifier, size, user),
+        },
+    )
+
+
+def _tree(modifier: Any, size: float, user: Any) -> float:
+    return node_sizes.modifier_size(modifier, size, user, points_of)
+
+
+def _collides(modifier: Any) -> bool:
+    """Whether cloth collides with itself: a setting of its own struct."""
+    settings = getattr(modifier, "collision_settings", None)
+    return settings is not None and settings.use_self_collision
+
+
+def _side(source: Any, user: Any) -> float:
+    """The longest side of another object as this one sees it, or of this one."""
+    return _extent(user) if source is None else _extent(source) * max(*map(abs, source.scale), 1.0)
+
+
+def _meshes(other: Any, collection: Any) -> float:
+    """Points of an object, or of those of a collection."""
+    others = list(collection.objects) if collection is not None else [other]
+    return sum(points_of(each) for each in others if each is not None and each.type == "MESH")
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "length": lambda curve: 0.0 if curve is None else sum(curve.dimensions) * 4.0,
+    "particles": lambda source: (
+        1 if source is None else sum(s.settings.count for s in source.particle_systems)
+    ),
+    "meshes": _meshes,
+    "exact": lambda size: size * 5.0 if size > HEAVY else size,
+}
+
+
+def _said(maker: Any) -> str:
+    """Which modifier it is, and its largest number."""
+    if maker.type == "NODES":
+        return f": most of it by modifier {maker.name!r}{node_sizes.most(maker, points_of)}"
+    numbers = {
+        prop.identifier: getattr(maker, prop.identifier)
+        for prop in maker.bl_rna.properties
+        if prop.identifier in SETTINGS and prop.type in ("INT", "FLOAT") and not prop.is_array
+    }
+    name = max(numbers, key=lambda each: max(numbers[each], 1 / max(numbers[each], 1e-9)), default="")
+    given = f" ({name} = {numbers[name]:g})" if name else ""
+    return f": most of it by modifier {maker.name!r}{given}"
+
+
+def _plain_type(kind: str) -> str:
+    """The type of a modifier without saying that it is one of grease pencil."""
+    return kind.removeprefix("GREASE_PENCIL_" if "PENCIL" in kind else "GP_")
+
+
+def _full_type(kind: str) -> str:
+    """The type of a modifier of grease pencil as Blender has it since 4.3."""
+    return f"GREASE_PENCIL_{_plain_type(kind)}" if kind != _plain_type(kind) else kind
+
+
+def multiplies(kind: str) -> bool:
+    """Whether a new modifier of this type is estimated, by its type's name in RNA."""
+    return _formula(kind) is not None or _plain_type(kind) in _WORK
+
+
+def _base(user: Any) -> float:
+    data = user.data
+    match user.type:
+        case "MESH":
+            return float(len(data.vertices))
+        case "CURVE" | "SURFACE" | "FONT":
+            return _curve(data)
+        case "META":
+            return _metaball(data)
+        case "POINTCLOUD" | "CURVES":
+            return float(len(data.points))
+        case "GPENCIL" | "GREASEPENCIL":
+            return max((_drawing(frame) for layer in data.layers for frame in layer.frames), default=1.0)
+    return 1.0
+
+
+def _drawing(frame: Any) -> float:
+    """Points of one drawing of a grease pencil."""
+    strokes = frame.drawing.strokes if hasattr(frame, "drawing") else frame.strokes
+    return float(sum(len(stroke.points) for stroke in strokes))
+
+
+def _curve(data: Any) -> float:
+    ring = 1.0
+    if data.bevel_depth or data.extrude or data.bevel_object:
+        ring = 4.0 + 4.0 * data.bevel_resolution
+    profile = data.bevel_object
+    if profile is not None and profile.type == "CURVE" and profile.data != data:
+        ring = max(ring, sum(_points(spline) for spline in profile.data.splines))
+    if hasattr(data, "body"):
+        return max(len(data.body), 1) * 40.0 * data.resolution_u * ring / 4.0
+    size = 0.0
+    for spline in data.splines:
+        along = _points(spline)
+        if spline.point_count_v > 1:
+            along *= spline.resolution_v
+        size += along * ring
+    return size
+
+
+def _points(spline: Any) -> float:
+    points = max(len(spline.points), len(spline.bezier_points))
+    return float(points if spline.type == "POLY" else points * spline.resolution_u)
+
+
+def _metaball(data: Any) -> float:
+    cell = max(min(data.resolution, data.render_resolution or data.resolution), 1e-6)
+    return sum(
+        (2.0 * (e.radius + max(e.size_x, e.size_y, e.size_z)) / cell) ** 2 * 6.0 for e in data.elements
+    )
+
+
+def _extent(user: Any) -> float:
+    """The longest side in the object's own space, of what the mesh is now: `dimensions` waits for an evaluation."""
+    if user.type != "MESH" or not user.data.vertices:
+        return float(max(*user.dimensions, 1e-3))
+    if user.mode == "EDIT":
+        points = [abs(c) for v in bmesh.from_edit_mesh(user.data).verts for c in v.co]
+    else:
+        points = [0.0] * (3 * len(user.data.vertices))
+        user.data.vertices.foreach_get("co", points)
+    return 2.0 * max(max(points), -min(points), 1e-3)

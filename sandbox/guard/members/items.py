@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`value[key]` in a script: read, set and deleted."""
+
+from __future__ import annotations
+
+import enum
+import re
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NoReturn
+
+from ..facade import Facade
+from ..operators import Operators
+from ..reentry import may_call_scripts
+from ..seam import Host
+
+__all__ = ("Items",)
+
+_SUBSCRIPTED: Final = frozenset({types.MappingProxyType, re.Match})
+"""Types whose items are read as they are."""
+
+
+class Items:
+    """The guards of items; the rest of them is in `guards.Guard`, which derives from this."""
+
+    host: Host | None
+    own: set[type]
+    items: set[type]
+    set_items: set[type]
+    item_readers: dict[type, Callable[[Any, Any], Any]]
+    item_writers: dict[type, Callable[[Any, Any, Any], None]]
+    operators: Operators
+
+    real: Callable[[Any], Any]
+    """The type behind what stands for it in scripts; anything else is itself."""
+    _owned: Mapping[type, bool]
+
+    def owns(self, kind: Any) -> bool:
+        """Whether values of this type are the host's."""
+        known = self._owned.get(kind)
+        return self.is_hosts(kind) if known is None else known
+
+    def is_hosts(self, kind: Any) -> bool:
+        """As `owns`, for anything."""
+        return self.host is not None and isinstance(kind, type) and self.host.owns(kind)
+
+    def getitem(self, value: Any, key: Any) -> Any:
+        """`value[key]`."""
+        kind = type(value)
+        if kind in self.items:
+            return value[key]
+        if self.owns(kind):
+            assert self.host is not None
+            if self.host.plain_items(kind, False):
+                self.items.add(kind)
+                return value[key]
+            return self.host.getitem(value, key)
+        if kind in self.own:
+            self.items.add(kind)
+            return value[key]
+        if isinstance(self.real(value), type):
+            return self._parametrised(value, key)
+        if kind in self.item_readers:
+            return self.item_readers[kind](value, key)
+        if kind in _SUBSCRIPTED or issubclass(kind, Facade):
+            return value[key]
+        return self._not_subscriptable(kind)
+
+    def _parametrised(self, value: Any, key: Any) -> Any:
+        """`list[int]` is `list` to a script; `Color['RED']` is a member."""
+        if isinstance(value, enum.EnumType) and (value in self.own):
+            return value[key]
+        return value
+
+    def _not_subscriptable(self, kind: type) -> NoReturn:
+        raise TypeError(f"{kind.__name__!r} object is not subscriptable")
+
+    def setitem(self, value: Any, key: Any, new: Any) -> None:
+        """`value[key] = new`."""
+        kind = type(value)
+        if type(key) is slice and (kind in self.set_items or kind in self.own or kind is bytearray):
+            self.operators.set_slice(value, key, new)
+        elif kind in self.set_items:
+            value[key] = new
+        elif self.owns(kind):
+            assert self.host is not None
+            if self.host.plain_items(kind, True):
+                self.set_items.add(kind)
+                value[key] = new
+            else:
+                self.host.setitem(value, key, new)
+        elif kind in self.own or kind is bytearray:
+            self.set_items.add(kind)
+            value[key] = new
+        elif kind in self.item_writers:
+            self.item_writers[kind](value, key, new)
+        else:
+            raise TypeError(f"{kind.__name__!r} object does not support item assignment")
+
+    def delitem(self, value: Any, key: Any) -> None:
+        """`del value[key]`."""
+        kind = type(value)
+        if self.owns(kind):
+            assert self.host is not None
+            self.host.delitem(value, key)
+        elif kind in self.set_items or kind in self.own:
+            del value[key]
+        else:
+            raise TypeError(f"{kind.__name__!r} object does not support item deletion")
+
+
+may_call_scripts(globals(), by_instruction=True)

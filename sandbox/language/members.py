@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# ruff: noqa: N802 (visit_Name is how ast.NodeVisitor wants it)
+"""The transformer's part that rewrites names, attributes, items and keys.
+
+A guard in the hot path is a question about the type of the left-hand value, written into the script:
+`v.co` becomes `v.co if type(v) in <r:co> else <getattr>(v, 'co')`, where `<r:co>` is a set of types that fills as the
+script runs. Nothing of the script can run between the question and the use of the value it was about: a value that is
+not a plain name is first put into a variable that no script can name. Where no such variable is possible (class
+bodies, what a comprehension draws from) the guard is called instead.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from . import hooks, names
+from .analysis import structs
+from .analysis.inference import is_number
+from .analysis.scopes import CONTAINERS, MODULE, TEXT, Kind
+from .builtin_methods import HASHING, HASHING_ALL, PLAIN_METHODS
+from .nodes import LOAD, is_small
+from .operations import Operations
+
+__all__ = ("Members", "is_super_call")
+
+
+class Members(Operations):
+    """Rewrites what reads and sets attributes and items."""
+
+    # Names and constants
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        """Literals are what they are."""
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """A variable or a builtin."""
+        name = node.id
+        if not isinstance(node.ctx, ast.Load):
+            self.check_binding(node, name)
+            return node
+        if name in names.CONSTANTS:
+            return self.constant(names.CONSTANTS[name], node)
+        if name in names.MISSING and name not in self.kinds.names:
+            self.refuse(node, "name", f"{name!r} is not available", names.MISSING[name])
+        elif name == "super":
+            self.refuse(
+                node,
+                "name",
+                "super can only be called as super() or super(Class, self)",
+                "write super().method(…)",
+            )
+        elif problem := names.name_problem(name):
+            self.refuse(node, "name", f"{name!r} is not available", problem)
+        return node
+
+    # Attributes and items
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Guard `value.name` in any position."""
+        inherited = is_super_call(node.value) and node.attr in names.SUPER_DUNDERS
+        if inherited and isinstance(node.ctx, ast.Load):
+            return self.call(hooks.SUPER, node, self.visit(node.value), self.constant(node.attr, node))
+        if problem := names.attribute_problem(node.attr):
+            self.refuse(node, "attribute", f"attribute {node.attr!r} is not available", problem)
+            return node
+        if not isinstance(node.ctx, ast.Load):
+            return self._written(node)
+        if names.is_dunder(node.attr):
+            return self._special(node)
+        kind = self.kind(node.value)
+        self.note_running(node)
+        node.value = self.visit(node.value)
+        if node.attr in HASHING or node.attr in HASHING_ALL:  # not called here: whoever does is looked at
+            return self.read_by_guard(node.value, node)
+        if self.needs_no_guard(kind, node.attr):
+            return node
+        return self.read_member(node.value, node)
+
+    def read_by_guard(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
+        """`value.attr` by the guards, value being rewritten already."""
+        return self.call(hooks.GETATTR, node, value, self.constant(self.mangled(node.attr), node))
+
+    def needs_no_guard(self, kind: Kind, attribute: str) -> bool:
+        """Whether any value of this kind may be asked for this attribute as it is."""
+        if attribute.startswith("_"):
+            return False
+        if not isinstance(kind, str):
+            return attribute in PLAIN_METHODS["int"]
+        if kind.startswith(MODULE):
+            return True
+        return attribute in PLAIN_METHODS.get(kind, ()) or attribute in structs.READ.get(kind, ())
+
+    def read_member(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
+        """Guarded `value.attr`, value being rewritten already."""
+        attribute = self.mangled(node.attr)
+        pair = self.twice(value)
+        if pair is None:
+            return self.call(hooks.GETATTR, node, value, self.constant(attribute, node))
+        first, again = pair
+        plain = ast.Attribute(again, node.attr, LOAD, lineno=node.lineno, col_offset=node.col_offset)
+        guarded = self.call(hooks.GETATTR, node, again, self.constant(attribute, node))
+        return self.choose(self.type_in(first, self._types_read(attribute)), plain, guarded)
+
+    def _types_read(self, attribute: str) -> str:
+        if attribute.startswith("_"):
+            return hooks.OWN
+        self.attributes_read.add(attribute)
+        return hooks.reads(attribute)
+
+    def types_written(self, attribute: str) -> str:
+        """Name of the set of types of which this attribute (mangled already) may be written."""
+        if attribute.startswith("_"):
+            return hooks.OWN
+        self.attributes_written.add(attribute)
+        return hooks.writes(attribute)
+
+    def mangled(self, name: str) -> str:
+        """The name that Python makes of `__name` inside a class."""
+        owner = self._classes[-1].lstrip("_") if self._classes else ""
+        return f"_{owner}{name}" if owner and names.is_private(name) else name
+
+    def _special(self, node: ast.Attribute) -> ast.expr:
+        """The few dunder attributes that may be read."""
+        return self.call(hooks.SPECIAL, node, self.visit(node.value), self.constant(node.attr, node))
+
+    def _written(self, node: ast.Attribute) -> ast.expr:
+        """`value.name` as a target: of `=`, `for`, `with`, `del`, augmented assignment, anywhere."""
+        if names.is_dunder(node.attr):
+            self.refuse(node, "attribute", f"attribute {node.attr!r} cannot be set", "it belongs to Python")
+            return node
+        taken = structs.WRITTEN.get(self.kind(node.value), ()) if isinstance(node.ctx, ast.Store) else ()
+        node.value = self.visit(node.value)
+        if node.attr not in taken:
+            node.value = self._target(node.value, self.types_written(self.mangled(node.attr)))
+        return node
+
+    def may_choose(self, target: ast.Attribute, value: ast.expr) -> bool:
+        """Whether `target = value` may be written out for either answer of the guard: as a proxy for the owner costs.
+
+        The owner's type is asked before the value is evaluated: that must run no code and, where the owner is more
+        than a name, depend on none.
+        """
+        if names.attribute_problem(target.attr) or names.is_dunder(target.attr):
+            return False
+        if target.attr in structs.WRITTEN.get(self.kind(target.value), ()):
+            return False
+        if self.is_steady(target.value):
+            return _has_no_effect(value)
+        return not self.is_without_temporaries() and _has_no_effect(value, (ast.Constant,))
+
+    def _target(self, value: ast.expr, types: str) -> ast.expr:
+        """`value` if its type takes what is to be written, else a proxy that asks the guards."""
+        pair = self.twice(value)
+        if pair is None:
+            return self.call(hooks.WRITE, value, value)
+        first, again = pair
+        return self.choose(self.type_in(first, types), again, self.call(hooks.WRITE, value, again))
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Guard `value[key]` in any position."""
+        kind = self.kind(node.value)
+        if isinstance(node.ctx, ast.Store) and kind != "dict" and not self.is_item(node.slice):
+            return self._set_slice(node, kind)
+        return self.item(node)
+
+    def item(self, node: ast.Subscript) -> ast.AST:
+        """Guard `value[key]`; if it is set, `key` is no slice, or what it is set to is short."""
+        kind = self.kind(node.value)
+        plain = kind in CONTAINERS
+        loose = self.is_loose(node.value)
+        self.note_running(node)
+        value, mark = self.visit(node.value), self.runs
+        key = self.visit(node.slice) if kind in ("list", "tuple", TEXT) else self.keyed(node.slice)
+        value = self.held_where(loose, value, mark)
+        node.value, node.slice = value, key
+        if not isinstance(node.ctx, ast.Load):
+            if not (plain and kind in ("list", "dict")):
+                node.value = self._target(value, hooks.SET_ITEMS)
+            return node
+        if plain:
+            return node
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        pair = self.twice(value)
+        if pair is None or not is_small(key):
+            return self.call(hooks.GETITEM, node, value, self.as_value(key))
+        first, again = pair
+        native = ast.Subscript(again, key, LOAD, **place)
+        guarded = self.call(hooks.GETITEM, node, again, self.as_value(key))
+        return self.choose(self.type_in(first, hooks.ITEMS), native, guarded)
+
+    def is_item(self, key: ast.expr) -> bool:
+        """Whether what stands between brackets is no slice, by how it is written."""
+        kind = self.kind(key)
+        return is_number(kind) or kind == TEXT or kind in CONTAINERS or isinstance(key, _NO_SLICE)
+
+    def _set_slice(self, node: ast.Subscript, kind: Kind) -> ast.AST:
+        """`value[key] = …` where key is a slice, or may be one: a list that takes another grows without a tick."""
+        loose = self.is_loose(node.value)
+        value, mark = self.visit(node.value), self.runs
+        sliced = isinstance(node.slice, ast.Slice)
+        key: ast.expr = self.visit(node.slice)
+        value = self.held_where(loose, value, mark)
+        owner, index = (None, None) if sliced else (self.twice(value), self.twice(key))
+        if owner is None or index is None:
+            node.value = self.call(hooks.WRITE, value, value)
+            node.slice = key if sliced or kind == "list" else self.call(hooks.KEY, key, key)
+            return node
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        of_key = self.call(hooks.TYPE, key, index[0])
+        native: ast.expr = ast.Compare(of_key, [ast.IsNot()], [self.name(hooks.SLICE, key)], **place)
+        if kind != "list" or not self.is_steady(value):
+            # not `and`: both are evaluated, the value first
+            native = ast.BinOp(self.type_in(owner[0], hooks.SET_ITEMS), ast.BitAnd(), native, **place)
+        node.value = self.choose(native, owner[1], self.call(hooks.WRITE, value, owner[1]))
+        node.slice = index[1]
+        if kind != "list":
+            node.slice = self.choose(
+                self.type_in(index[1], hooks.SCALAR), index[1], self.call(hooks.KEY, key, index[1])
+            )
+        return node
+
+    def as_value(self, key: ast.expr) -> ast.expr:
+        """A rewritten key as an argument: `a:b` only stands between brackets."""
+        if isinstance(key, ast.Slice):
+            nothing = self.constant(None, key)
+            return self.call(
+                hooks.SLICE, key, key.lower or nothing, key.upper or nothing, key.step or nothing
+            )
+        if isinstance(key, ast.Tuple):
+            parts = [self.as_value(part) for part in key.elts]
+            return ast.Tuple(parts, LOAD, lineno=key.lineno, col_offset=key.col_offset)
+        return key
+
+    def keyed(self, node: ast.expr) -> ast.expr:
+        """Rewrite an expression whose value will be hashed."""
+        quick = isinstance(node, ast.Slice) or self._hashes_quickly(node)
+        key: ast.expr = self.visit(node)
+        if quick:
+            return key
+        if self.is_steady(key):
+            again = ast.Name(key.id, LOAD, lineno=key.lineno, col_offset=key.col_offset)
+            return self.choose(self.type_in(key, hooks.SCALAR), again, self.call(hooks.KEY, key, again))
+        return self.call(hooks.KEY, key, self.as_value(key))
+
+    def _hashes_quickly(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Tuple):
+            return all(not isinstance(part, ast.Tuple) and self._hashes_quickly(part) for part in node.elts)
+        if isinstance(node, ast.BinOp):
+            number = is_number(self.kind(node.left)) or is_number(self.kind(node.right))
+            return number and not isinstance(node.op, ast.Mult)
+        return isinstance(node, ast.Slice | ast.UnaryOp | ast.Compare) or self._is_scalar(node)
+
+    def visit_Set(self, node: ast.Set) -> ast.AST:
+        """A set display."""
+        loose, marks = [self.is_loose(part) for part in node.elts], []
+        for position, part in enumerate(node.elts):
+            if isinstance(part, ast.Starred):
+                self.note_running(part)
+                part.value = self.call(hooks.KEYS, part, self.visit(part.value))
+            else:
+                node.elts[position] = self.keyed(part)
+            marks.append(self.runs)
+        node.elts = [self.held_where(*each) for each in zip(loose, node.elts, marks, strict=True)]
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        """A dict display."""
+        noted: list[tuple[list[Any], int, bool, int]] = []
+        for at, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
+            loose = key is None or self.is_loose(value)
+            if key is None:
+                self.runs += 1
+                node.values[at] = self.spread(value)
+            else:
+                noted.append((node.keys, at, self.is_loose(key), self.runs))
+                node.keys[at] = self.keyed(key)
+                node.values[at] = self.visit(value)
+            noted.append((node.values, at, loose, self.runs))
+        for parts, at, loose, mark in noted:
+            if loose and mark < self.runs:
+                part = parts[at]
+                if node.keys[at] is None:  # what is unpacked may be emptied meanwhile
+                    part = ast.Dict([None], [part], lineno=part.lineno, col_offset=part.col_offset)
+                parts[at] = self.hold(part)
+        return node
+
+    def spread(self, node: ast.expr) -> ast.expr:
+        """`**node`: the keys of a mapping of the script's own are hashed."""
+        return self.call(hooks.KEYS, node, self.visit(node))
+
+    def visit_Slice(self, node: ast.Slice) -> ast.AST:
+        """`a:b:c` between brackets."""
+        node.lower, node.upper, node.step = self.operands([node.lower, node.upper, node.step])
+        return node
+
+
+#: What gives no slice.
+_NO_SLICE = (
+    *(
+        ast.Constant,
+        ast.JoinedStr,
+        ast.BinOp,
+        ast.UnaryOp,
+        ast.Compare,
+        ast.Tuple,
+        ast.List,
+        ast.Set,
+        ast.Dict,
+    ),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda),
+)
+
+
+def _has_no_effect(node: ast.expr, atoms: tuple[type[ast.expr], ...] = (ast.Constant, ast.Name)) -> bool:
+    """Whether evaluating this runs no code of anyone's, nor makes anything: the collector may run the script's then."""
+    if isinstance(node, ast.Tuple):
+        return all(_has_no_effect(part, (ast.Constant,)) for part in node.elts)
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.operand, ast.Constant)
+    return isinstance(node, atoms)
+
+
+def is_super_call(node: ast.expr) -> bool:
+    """Whether this is `super()` or `super(Class, self)`."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "super"
+        and len(node.args) in (0, 2)
+        and not any(isinstance(each, ast.Starred) for each in node.args)
+        and not node.keywords
+    )

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which values that a script may hold are references to what Blender may free, by their type."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import bmesh
+import bpy
+import mathutils
+
+from ...base.per_type import PerType, is_static
+from ..guard.audit import may_raise
+from . import sharing
+from .bmesh.removals import OF_MESH
+from .existing import root_of
+from .layout import IS_PART
+
+__all__ = (
+    "BLENDERS",
+    "LENT",
+    "LOOSE",
+    "PARTS_OF_MESH",
+    "REFERENCES",
+    "ROOTED",
+    "ROOTS",
+    "SHARED_ROOT",
+    "STRUCT",
+    "VECTORS",
+    "in_generator",
+    "is_blank",
+    "is_loose",
+    "references",
+)
+
+VECTORS = (mathutils.Vector, mathutils.Euler, mathutils.Quaternion, mathutils.Matrix, mathutils.Color)
+
+_LAYER_DATA = frozenset({"BMLoopUV", "BMDeformVert", "BMVertSkin"})
+STRUCT = bpy.types.bpy_struct
+_OF_ADDONS = bpy.types.PropertyGroup
+_MESH = bpy.types.Mesh
+REFERENCES = (STRUCT, bpy.types.bpy_prop, bpy.types.bpy_func)
+
+
+def is_blank(owner: Any) -> bool:
+    """Whether this is a mesh of which there is nothing yet that a reference could point to."""
+    return type(owner) is _MESH and not any(
+        len(getattr(owner, name, ()))
+        for name in ("vertices", "edges", "polygons", "loops", "attributes", "skin_vertices")
+    )
+
+
+class _Roots(dict[type, str | None]):
+    """Root by type of Blender's."""
+
+    def __missing__(self, kind: type) -> str | None:
+        root = self[kind] = root_of(kind)
+        return root
+
+
+ROOTS = _Roots()
+
+
+def _shared_root(kind: type) -> str:
+    root = ROOTS[kind] if issubclass(kind, STRUCT) else None
+    return root if root in sharing.ROOTS else ""
+
+
+def _is_rooted(kind: type) -> bool:
+    """Whether values of this type are, or know, references to what may be freed."""
+    if issubclass(kind, STRUCT):
+        return ROOTS[kind] is not None or issubclass(kind, _OF_ADDONS)
+    return kind in VECTORS or issubclass(kind, REFERENCES) or IS_PART[kind]
+
+
+ROOTED = PerType(_is_rooted, STRUCT)
+#: The root of items of arrays that may be shared with copies, or "".
+SHARED_ROOT = PerType(_shared_root, STRUCT)
+BLENDERS = PerType(lambda kind: kind in VECTORS or issubclass(kind, REFERENCES), STRUCT)
+LOOSE = PerType(lambda kind: kind in VECTORS or kind in OF_MESH or _is_layer_data(kind), STRUCT)
+PARTS_OF_MESH = PerType(lambda kind: kind in OF_MESH, STRUCT)
+LENT = PerType(lambda kind: kind in (mathutils.Vector, bmesh.types.BMesh) or _is_layer_data(kind), STRUCT)
+
+
+def references(held: Iterable[Any]) -> list[Any]:
+    """The references to structs, their collections, arrays and functions among these, and those that vectors are of."""
+    owners = {id(v): v for v in (v.owner if type(v) in VECTORS else v for v in held)}
+    return [each for each in owners.values() if isinstance(each, REFERENCES)]
+
+
+@may_raise("sys._getframe", "object.__getattr__")
+def in_generator() -> bool:
+    """Whether a generator of the script's is running: C code of Blender's may be drawing from it."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_flags & inspect.CO_GENERATOR and frame.f_code.co_filename == "<script>":
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+def _is_layer_data(kind: type) -> bool:
+    return kind.__name__ in _LAYER_DATA and is_static(kind)
+
+
+def is_loose(value: Any) -> bool:
+    """Whether this points into memory that it does not know the owner of."""
+    if _is_layer_data(type(value)):
+        return True
+    owner = value.owner
+    return type(owner).__name__ == "PyCapsule" or (
+        owner is None and value.is_wrapped
+    )  # a capsule: a byte colour
