@@ -24,10 +24,10 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mcp-
 
 
 @contextmanager
-def cache_lock() -> Iterator[None]:
-    """Keep other checkouts from changing what is in CACHE at the same time."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "lock").open("w") as lock:
+def cache_lock(part: str = "") -> Iterator[None]:
+    """Keep other checkouts from changing what is in CACHE, or in this folder of it, at the same time."""
+    (CACHE / part).mkdir(parents=True, exist_ok=True)
+    with (CACHE / part / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

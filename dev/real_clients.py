@@ -60,7 +60,7 @@ def install(program: Program) -> Path:
     folder = FOLDER / re.sub("[/@]", "_", program.package)
     found = folder / "node_modules" / ".bin" / program.name
     stamp = folder / "installed"
-    with cache_lock():
+    with cache_lock(FOLDER.name):
         if not stamp.exists():
             _npm(folder, program.package)
             stamp.touch()

@@ -15,9 +15,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ("main",)
+__all__ = ("PREVIEW", "main")
 
 _SAMPLE = re.compile(r"Sample (\d+)/(\d+)")
+#: The preview of a picture that is too large for a result: its name, and its longer side in pixels.
+PREVIEW, _PREVIEW_SIDE = "preview.jpg", 1280
 #: Progress is told at most this often, in seconds.
 _PAUSE_S = 0.1
 
@@ -35,7 +37,9 @@ def main(facts: dict[str, Any], answer: Callable[[Mapping[str, object]], None]) 
             _render_frames(facts, say)
         else:
             _watch(say)
-            say(**_render(facts["picture"]))
+            rendered = _render(facts["picture"])
+            _add_preview(Path(facts["picture"]).with_name(rendered["done"]), facts["most_bytes"])
+            say(**rendered)
     except Exception as error:
         say(error=f"{type(error).__name__}: {error}"[:2000])
     os._exit(0)
@@ -108,6 +112,14 @@ def _watch(say: Any) -> None:
             say(progress=int(found[1]), total=int(found[2]))
 
     bpy.app.handlers.render_stats.append(stats)
+
+
+def _add_preview(picture: Path, most_bytes: int | None) -> None:
+    """Put a small picture beside one that has more bytes."""
+    if most_bytes is not None and picture.stat().st_size > most_bytes:
+        from ..scene.look.picture import preview
+
+        picture.with_name(PREVIEW).write_bytes(preview(picture, _PREVIEW_SIDE))
 
 
 def _render(picture: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from ..sandbox.confinement.process import Spec
 from ..sandbox.rehearsal import program, snapshot
 from ..scene.describe.overview import find
 from ..scene.look.picture import Format
+from .child import PREVIEW
 from .pace import Pace
 
 __all__ = ("CHILD", "Cancelled", "Engine", "Picture", "Plan", "answers", "facts", "prepare", "run", "slot")
@@ -67,7 +68,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture in the format of its plan. `note` says what of it is not as it was asked for."""
+    """A picture in the format of its plan. `note` says what of it is not as it was asked for.
+
+    `preview` is a small JPEG of a picture that is too large for a result, else empty.
+    """
 
     data: bytes
     width: int
@@ -75,6 +79,7 @@ class Picture:
     seconds: float
     engine: str
     note: str
+    preview: bytes = b""
 
 
 def prepare(
@@ -85,8 +90,11 @@ def prepare(
     samples: int | None = None,
     frame: int | None = None,
     picture_format: Format | None = None,
+    most_bytes: int | None = None,
 ) -> Plan:
     """Check what is asked and copy the scene; what is left out is as the scene has it. Main thread.
+
+    A picture of more than `most_bytes` comes with a preview; None: never.
 
     Raises InvalidParamsError for a camera or an engine that is not there, ExternalServiceError where the scene
     cannot be copied.
@@ -94,6 +102,7 @@ def prepare(
     found = facts(camera=camera, engine=engine, resolution=resolution, samples=samples)
     scene: Any = bpy.context.scene
     found["frame"] = scene.frame_current if frame is None else frame
+    found["most_bytes"] = most_bytes
     found["format"] = picture_format or ("png" if scene.render.film_transparent else "jpeg")
     here = supervisor.current()
     plan = Plan(program.find(), _own_copy(here), found, f"Render of {scene.name}", here)
@@ -158,10 +167,12 @@ def _run(plan: Plan, report: Report, cancelled: Event) -> Picture:
             running.kill(handle)
         # By its last name, whatever the child says: a path of its own choice would be read by this Blender.
         data = (folder / Path(answer["done"]).name).read_bytes()
+        small = folder / PREVIEW
+        preview = small.read_bytes() if small.exists() else b""
     finally:
         running.remove_folder(folder)
     width, height = plan.facts["resolution"]
-    return Picture(data, width, height, answer["seconds"], plan.facts["engine"], answer["note"])
+    return Picture(data, width, height, answer["seconds"], plan.facts["engine"], answer["note"], preview)
 
 
 def _follow(running: Any, handle: Any, report: Report, cancelled: Event) -> dict[str, Any]:

@@ -19,11 +19,13 @@ from ...base.similar_names import did_you_mean, quoted
 from .. import events
 from ..override import Place
 
-__all__ = ("Format", "Picture", "area", "encode", "render", "through", "viewport")
+__all__ = ("Format", "Picture", "area", "encode", "preview", "render", "through", "viewport")
 
 Format = Literal["png", "jpeg"]
-#: At which the edges of lines and letters stay clean.
-_QUALITY = 90
+#: The qualities of a JPEG, from one at which the edges of lines and letters stay clean to the least: a lower one is
+#: taken where a picture has more bytes than `_AIM_BYTES`, since some clients paste it into a prompt as text.
+_QUALITIES = (90, 80, 70, 60)
+_AIM_BYTES = 96 * 1024
 _SAMPLES = 4
 #: Editors that may be looked at: not those that show settings, files, keys or what somebody types.
 _EDITORS = frozenset(
@@ -154,7 +156,10 @@ def render(*, max_size: int, picture_format: Format | Literal["bmp"]) -> Picture
         written = next(Path(folder).iterdir(), None)
         if written is None:
             raise ExternalServiceError("Blender rendered the picture but wrote nothing.")
-        return Picture(written.read_bytes(), f"image/{picture_format}", size[0], size[1], "render")
+        data = written.read_bytes()
+        if picture_format == "jpeg" and len(data) > _AIM_BYTES:
+            data = preview(written)
+        return Picture(data, f"image/{picture_format}", size[0], size[1], "render")
 
 
 def through(camera: Any, side: int) -> Any:
@@ -261,13 +266,37 @@ def encode(
         image.pixels.foreach_set(pixels)
         if size not in (None, (width, height)):
             image.scale(*size)
-        image.file_format = picture_format.upper()
-        with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
-            path = Path(folder) / "picture"
-            image.save(filepath=str(path), quality=_QUALITY)
-            return path.read_bytes()
+        return _saved(image, picture_format)
     finally:
         bpy.data.images.remove(image)
+
+
+def preview(path: Path, longer_side: int | None = None) -> bytes:
+    """A picture file as a JPEG of few bytes, with `longer_side` scaled down to so many pixels.
+
+    For a picture that this Blender has made itself: it is opened here.
+    """
+    image: Any = bpy.data.images.load(str(path))
+    try:
+        width, height = image.size
+        if longer_side is not None and max(width, height) > longer_side:
+            scale = longer_side / max(width, height)
+            image.scale(max(1, round(width * scale)), max(1, round(height * scale)))
+        return _saved(image, "jpeg")
+    finally:
+        bpy.data.images.remove(image)
+
+
+def _saved(image: Any, picture_format: Format) -> bytes:
+    """The bytes of an image, by Blender's own writer; a JPEG at the best quality at which it is small."""
+    image.file_format = picture_format.upper()
+    with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
+        path = Path(folder) / "picture"
+        for quality in _QUALITIES:
+            image.save(filepath=str(path), quality=quality)
+            if picture_format == "png" or path.stat().st_size <= _AIM_BYTES:
+                break
+        return path.read_bytes()
 
 
 @contextlib.contextmanager
@@ -291,7 +320,7 @@ def _render_settings(scene: Any, size: list[int], picture_format: str, path: Pat
         *([(output, "media_type", "IMAGE")] if hasattr(output, "media_type") else []),
         (output, "file_format", picture_format.upper()),
         (output, "color_mode", "RGB"),
-        (output, "quality", _QUALITY),
+        (output, "quality", _QUALITIES[0]),
     ]
     before = [(owner, name, getattr(owner, name), owner.is_property_set(name)) for owner, name, _ in values]
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pictures in results: within what a client can carry, as a link above that."""
+"""Pictures in results: within what a client can carry, as a preview with a link, or a link alone, above that."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..protocol.messages import content
 __all__ = ("MOST_BYTES", "picture_block")
 
 #: A larger picture goes as a link: clients paste what they get into a prompt, a third longer in base64.
-MOST_BYTES = 512 * 1024
+MOST_BYTES = 256 * 1024
 
 
 def picture_block(

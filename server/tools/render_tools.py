@@ -23,7 +23,7 @@ from .. import resources
 from ..protocol.context import WAIT_SECONDS, RequestContext
 from ..protocol.messages import content
 from ..protocol.messages.content import ToolResult
-from . import files
+from . import files, pictures
 from .pictures import picture_block
 from .registry import tool
 from .schema import Bounds
@@ -55,7 +55,7 @@ async def render_image(
     format: Format | None = None,  # noqa: A002 - the parameter's name is the tool's interface
     wait_seconds: Annotated[float, Bounds(0, WAIT_SECONDS)] = WAIT_SECONDS,
 ) -> ToolResult:
-    """Render the scene beside the open Blender, which stays usable. Large pictures come as a link.
+    """Render the scene beside the open Blender, which stays usable. A large picture comes as a small one and a link.
 
     camera: another camera than the scene's.
     engine: CYCLES works everywhere; the others need a graphics card.
@@ -73,6 +73,7 @@ async def render_image(
                 samples=samples,
                 frame=frame,
                 picture_format=format,
+                most_bytes=pictures.MOST_BYTES,
             ),
             changes=False,
             cancelled=context.cancelled,
@@ -111,7 +112,10 @@ def _result(picture: image.Picture, shown: dict[str, Any], uri: str) -> ToolResu
     note = f"{picture.width} × {picture.height} pixels in {picture.seconds:g} s by {picture.engine}"
     if picture.note:
         note += f", {picture.note}"
-    return ToolResult([shown, content.text(note)], facts)
+    if not picture.preview or shown["type"] == "image":
+        return ToolResult([shown, content.text(note)], facts)
+    note += "; this is a preview, the whole picture is behind the link"
+    return ToolResult([content.image(picture.preview, "image/jpeg"), content.text(note), shown], facts)
 
 
 class AnimationResult(TypedDict):

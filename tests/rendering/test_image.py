@@ -106,13 +106,15 @@ def test_a_large_picture_is_a_link_to_the_clients_own_copy(use: Any, monkeypatch
         async with mcp.Client(websocket_transport(url)) as client:
             first = await client.call_tool("render_image", SMALL)
             await client.call_tool("render_image", SMALL | {"resolution": [32, 32]})
-            link = first.content[0]
-            assert (link.type, link.uri) == ("resource_link", first.structured_content["uri"])
+            preview, words, link, facts = first.content
+            assert (preview.mime_type, size_of(base64.b64decode(preview.data))) == ("image/jpeg", (64, 32))
+            assert words.text.endswith("this is a preview, the whole picture is behind the link")
+            assert (link.type, link.uri) == ("resource_link", json.loads(facts.text)["uri"])
             (contents,) = (await client.read_resource(link.uri)).contents
             assert size_of(base64.b64decode(contents.blob)) == (64, 32)
             monkeypatch.setattr(client_files, "_MOST_FILES", 2)  # no room for a third
             third = await client.call_tool("render_image", SMALL)
-            assert third.content[0].uri == "blender://render/last"
+            assert third.content[2].uri == "blender://render/last"
 
     use(work)
 

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import bpy
+import numpy as np
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.scene.look import picture
@@ -80,3 +83,30 @@ def test_without_cycles_the_error_says_what_to_do(empty_scene: None, monkeypatch
             picture.viewport(max_size=64, picture_format="png")
     finally:
         addon_utils.enable("cycles")
+
+
+def test_a_picture_of_many_details_has_a_lower_quality_rather_than_more_bytes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    noise = np.random.default_rng(1).random(256 * 256 * 4, dtype=np.float32)
+    best = picture.encode(noise, 256, 256, "jpeg")
+    monkeypatch.setattr(picture, "_AIM_BYTES", len(best) - 1)
+    smaller = picture.encode(noise, 256, 256, "jpeg")
+    monkeypatch.setattr(picture, "_AIM_BYTES", 1)
+    least = picture.encode(noise, 256, 256, "jpeg")
+    assert len(best) > len(smaller) > len(least)
+    assert len(picture.encode(noise, 256, 256, "png")) > len(best)  # which cannot be had for less
+    path = tmp_path / "best.jpg"
+    path.write_bytes(best)
+    shot = picture.Picture(picture.preview(path, 64), "image/jpeg", 64, 64, "render")
+    assert len(shot.data) < len(least)
+    _mean_color(shot, tmp_path)  # which looks at its size
+
+
+def test_a_quick_render_of_many_details_is_small_too(
+    red_cube: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = len(picture.render(max_size=128, picture_format="jpeg").data)
+    monkeypatch.setattr(picture, "_AIM_BYTES", 1)
+    assert len(picture.render(max_size=128, picture_format="jpeg").data) < before
+    assert [image.name for image in bpy.data.images] == []

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Programs that were given no token ask to come in, once each, and the user answers in Blender's panel.
+
+A bundle or a link holds no token. What it starts, the stdio shim, asks at `POST /pair` with the name of its client and
+the token of the discovery record, which proves that it runs as this user on this computer. The answer is a code until
+the user has decided; the panel shows the same code, so that it is seen which program is meant. A client that was allowed
+stands in the list of clients as any other: its token is made anew for each run of a Blender and never written down.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ..access import Entry, Refusal, TokenStore, new_token
+
+__all__ = ("NotYet", "Pairing", "Pairings")
+
+#: Programs that may ask at once; the panel shows them all.
+MOST_ASKING = 3
+#: A program that waits asks again every few seconds; one that has not for so long has gone.
+LAPSE_S = 20.0
+
+
+class NotYet(Exception):
+    """The program may not come in, or not yet; the message says what to do, for its user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """A program that waits for the user's answer. `asked` is when it asked last, by the clock of `Pairings`."""
+
+    name: str
+    code: str
+    asked: float
+
+
+class Pairings:
+    """Who asks to come in, and the tokens of those that were allowed. From any thread.
+
+    Every method raises SettingsError where the list of clients cannot be read or written.
+    """
+
+    def __init__(self, store: TokenStore, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._asking: dict[str, Pairing] = {}
+        self._refused: set[str] = set()
+        self._tokens: dict[str, str] = {}
+
+    def ask(self, name: str) -> str:
+        """Return the token of the program that calls itself `name`. Raises NotYet."""
+        with self._lock:
+            entry = self._entry(name)
+            if entry is not None and entry.revoked is None:
+                return self._tokens.setdefault(entry.id, new_token())
+            if entry is not None:
+                raise NotYet(
+                    f"{name} was shut out in Blender. Remove it from the list of clients in the preferences of "
+                    "MCP Bridge to be asked again."
+                )
+            if name in self._refused:
+                raise NotYet(
+                    f"The user did not allow {name} to connect. To be asked again, stop and start the server in the "
+                    "MCP tab of Blender."
+                )
+            raise NotYet(self._wait(name))
+
+    def _wait(self, name: str) -> str:
+        now = self._clock()
+        self._asking = {key: one for key, one in self._asking.items() if now - one.asked < LAPSE_S}
+        if name not in self._asking and len(self._asking) >= MOST_ASKING:
+            return "Other programs wait for the user's answer in the MCP tab of Blender: try again after that."
+        code = self._asking[name].code if name in self._asking else _code(self._asking.values())
+        self._asking[name] = Pairing(name, code, now)
+        return (
+            f"{name} is not connected yet: Blender asks in the MCP tab of its sidebar (key N in the 3D view) whether "
+            f"it may, and shows the code {code}. Ask the user to press Allow there, then try again."
+        )
+
+    def waiting(self) -> tuple[Pairing, ...]:
+        """The programs that wait for an answer, the first one first."""
+        now = self._clock()
+        return tuple(one for one in list(self._asking.values()) if now - one.asked < LAPSE_S)
+
+    def answer(self, code: str, allowed: bool) -> str:
+        """Let the program with this code in, or not; gives its name, "" where none waits with it any more."""
+        with self._lock:
+            found = next((one for one in self.waiting() if one.code == code), None)
+            if found is None:
+                return ""
+            if allowed:
+                self._store.mint(found.name, copied={"paired": found.name})  # by a token that nobody is given
+            else:
+                self._refused.add(found.name)
+            del self._asking[found.name]
+            return found.name
+
+    def client_of(self, token: str) -> Entry | Refusal | None:
+        """The client whose token of this run it is, a refusal where it was shut out, None where it is none of them."""
+        for client_id, known in list(self._tokens.items()):
+            if hmac.compare_digest(known, token):
+                entry = next((one for one in self._store.entries() if one.id == client_id), None)
+                if entry is None or entry.revoked is not None:
+                    return Refusal(401, "This client was shut out in Blender.", revoked=True)
+                return entry
+        return None
+
+    def _entry(self, name: str) -> Entry | None:
+        """The client that was allowed by this name; a good one before one that was shut out."""
+        found = [entry for entry in self._store.entries() if entry.copied.get("paired") == name]
+        return next((entry for entry in found if entry.revoked is None), found[-1] if found else None)
+
+
+def _code(taken: Iterable[Pairing]) -> str:
+    """Four digits that no other program waits with."""
+    used = {one.code for one in taken}
+    while True:
+        digits = f"{secrets.randbelow(10_000):04}"
+        if (code := f"{digits[:2]}-{digits[2:]}") not in used:
+            return code
