@@ -131,6 +131,39 @@ class MCP_BRIDGE_OT_connect_client(bpy.types.Operator):
         return {"FINISHED"}
 
 
+class MCP_BRIDGE_OT_answer_pairing(bpy.types.Operator):
+    """Let this program in from now on. It should show the same code; if it does not, refuse it"""
+
+    bl_idname = "mcp_bridge.answer_pairing"
+    bl_label = "Allow"
+    bl_options = {"INTERNAL"}
+
+    code: StringProperty(options={"SKIP_SAVE"})
+    allowed: BoolProperty(default=True, options={"SKIP_SAVE"})
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: bpy.types.OperatorProperties) -> str:
+        return (
+            cls.__doc__ or ""
+            if properties.allowed
+            else "Keep this program out until the server is started anew"
+        )
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        bridge = state.running_bridge()
+        try:
+            name = bridge.pairings.answer(self.code, self.allowed) if bridge and bridge.pairings else ""
+        except BridgeError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        state.refresh()
+        if not name:
+            self.report({"WARNING"}, "This program asks no more")
+            return {"CANCELLED"}
+        self.report({"INFO"}, f"{name} may connect" if self.allowed else f"{name} may not connect")
+        return {"FINISHED"}
+
+
 class MCP_BRIDGE_OT_take_out_client(bpy.types.Operator):
     """Take Blender out of this client's configuration file, and shut it out"""
 
@@ -284,6 +317,7 @@ def _place(kind: table.ClientKind) -> str:
 
 _CLASSES = (
     MCP_BRIDGE_OT_connect_client,
+    MCP_BRIDGE_OT_answer_pairing,
     MCP_BRIDGE_OT_take_out_client,
     MCP_BRIDGE_OT_copy_configuration,
     MCP_BRIDGE_OT_hide_hint,

@@ -78,6 +78,8 @@ class View:
     error: str = ""
     connected: tuple[str, ...] = ()
     clients: tuple[authenticator.Entry, ...] = ()
+    #: Programs (name, code) that ask to come in.
+    asking: tuple[tuple[str, str], ...] = ()
     notices: tuple[snippets.Notice, ...] = ()
     #: The programs on this computer that can be connected.
     installed: tuple[table.ClientKind, ...] = ()
@@ -209,6 +211,9 @@ def _gather() -> View:
             address=f"{bridge.host}:{bridge.port}",
             port=bridge.port,
             open_to_network=bridge.host not in _LOOPBACK,
+            asking=tuple((one.name, one.code) for one in bridge.pairings.waiting())
+            if bridge.pairings
+            else (),
         )
         if not bpy.app.background:
             supervisor.current().find_out()  # once; a thread of its own tries

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The dialog that shows what would be written into a client's file."""
+"""The question whether a program may connect, and the dialog that shows what would be written into a client's file."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .text import paragraph
@@ -13,9 +14,20 @@ if TYPE_CHECKING:
     from ..server.clients.config.files import Change
     from ..server.clients.config.table import ClientKind
 
-__all__ = ("draw",)
+__all__ = ("draw", "draw_asking")
 
 _MOST_LINES = 24
+
+
+def draw_asking(layout: Any, asking: Sequence[tuple[str, str]], context: bpy.types.Context) -> None:
+    """A box for each program that asks to come in: its name, the code that it shows too, and the two answers."""
+    for name, code in asking:
+        box = layout.box()
+        paragraph(box, f"{name} wants to connect: allow it? Its code is {code}", context, icon="QUESTION")
+        row = box.row(align=True)
+        for text, allowed in (("Refuse", False), ("Allow", True)):
+            button = row.operator("mcp_bridge.answer_pairing", text=text)
+            button.code, button.allowed = code, allowed
 
 
 def draw(layout: Any, kind: ClientKind, change: Change, link: str, context: bpy.types.Context) -> None:

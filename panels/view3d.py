@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..operators import state
-from . import confinement, preferences, requests, setting
+from . import confinement, connecting, preferences, requests, setting
 from .text import paragraph
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class MCP_BRIDGE_PT_server(_Tab, bpy.types.Panel):
         view = state.view
         if view.error:
             paragraph(layout.box(), view.error, context, icon="ERROR")
+        connecting.draw_asking(layout, view.asking, context)
         confinement.draw_failure(layout, context)
         if view.address:
             row = layout.row()

@@ -24,6 +24,8 @@ import bpy
 from bpy.app.handlers import persistent
 
 from .. import approvals
+from ..approvals import client_names
+from ..approvals.consent import has_window
 from ..approvals.store import Store
 from ..base import folders, jobs, main_thread, settings
 from ..base.errors import BridgeError, ExternalServiceError, SettingsError
@@ -37,6 +39,7 @@ from ..scene import events
 from . import libraries, telemetry
 from .clients import discovery
 from .clients.authenticator import ENVIRONMENT_CLIENT, LOCAL_CLIENT, Authenticator, TokenStore, new_token
+from .clients.pairing import Pairings
 
 if TYPE_CHECKING:
     from ..base.settings import Settings
@@ -69,7 +72,9 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """A running server. `token` lets in programs of this user that read it from the discovery record."""
+    """A running server. `token` is that of the discovery record, which lets in programs of this user that read it, or,
+    where there are `pairings`, lets them ask to come in.
+    """
 
     settings: Settings
     host: str
@@ -78,6 +83,7 @@ class Bridge:
     instance_id: str
     features: Features
     authenticator: Authenticator
+    pairings: Pairings | None
     app: App
     listener: Listener
     metrics: Metrics
@@ -220,6 +226,8 @@ def _assemble(chosen: Settings, features: Features, listening: socket.socket) ->
     from .transport.listener import Listener
 
     token, instance_id = new_token(), secrets.token_hex(8)
+    # Without a window nobody can be asked: whoever started this Blender lets this user's programs in.
+    pairings = Pairings(token_store()) if has_window() else None
     port = listening.getsockname()[1]
     fixed = {token: LOCAL_CLIENT}
     if chosen.token:
@@ -229,13 +237,28 @@ def _assemble(chosen: Settings, features: Features, listening: socket.socket) ->
             )
         fixed[chosen.token] = ENVIRONMENT_CLIENT
     authenticator = Authenticator(
-        token_store(), host=chosen.host, port=port, allowed_hosts=chosen.allowed_hosts, fixed=fixed
+        token_store(),
+        host=chosen.host,
+        port=port,
+        allowed_hosts=chosen.allowed_hosts,
+        fixed=fixed,
+        pairings=pairings,
     )
-    app, metrics = _app(chosen, features, authenticator, instance_id)
+    app, metrics = _app(chosen, features, authenticator, pairings, instance_id)
     telemetry.start(chosen, _version(), instance_id)
     listener = Listener(listening, app)
     return Bridge(
-        chosen, chosen.host, port, token, instance_id, features, authenticator, app, listener, metrics
+        chosen,
+        chosen.host,
+        port,
+        token,
+        instance_id,
+        features,
+        authenticator,
+        pairings,
+        app,
+        listener,
+        metrics,
     )
 
 
@@ -271,7 +294,11 @@ def _bind(chosen: Settings) -> socket.socket:
 
 
 def _app(
-    chosen: Settings, features: Features, authenticator: Authenticator, instance_id: str
+    chosen: Settings,
+    features: Features,
+    authenticator: Authenticator,
+    pairings: Pairings | None,
+    instance_id: str,
 ) -> tuple[App, Metrics]:
     from . import attempts
     from .metrics import Metrics
@@ -310,6 +337,7 @@ def _app(
             "processes": _processes(),
         },
         metrics=metrics.text,
+        ask_in=lambda info: pairings.ask(client_names.label(info) or "A program") if pairings else "",
         shut_out=_forget,
         max_message_bytes=chosen.max_message_bytes,
         max_connections=chosen.max_connections,
@@ -386,6 +414,7 @@ def _announce(bridge: Bridge) -> None:
         started=time.time(),
         blend_file=bpy.data.filepath,
         blender_version=bpy.app.version_string,
+        pairs=bridge.pairings is not None,
     )
     try:
         discovery.announce(record)

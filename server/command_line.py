@@ -83,10 +83,13 @@ def run(arguments: list[str]) -> int:
 
 def greeting(running: Bridge) -> str:
     """Return what a person who starts a server needs: where it is, the token, a configuration for each client."""
+    from . import bridge
     from .clients import discovery
     from .clients.config import snippets, table
 
     token = running.settings.token or running.token
+    if running.pairings is not None and not running.settings.token:
+        _, token = bridge.token_store().mint("Command line")  # that of the run would only let a program ask
     here = snippets.Here(
         python=sys.executable,
         shim=str(Path(__file__).parent / "clients" / "stdio_shim.py"),

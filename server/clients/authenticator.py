@@ -17,7 +17,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qs
 
 from ...base import private_file
@@ -197,6 +197,10 @@ class TokenStore:
         entry = self.find(token)
         if entry is None or entry.revoked is not None:
             return None
+        return self.used(entry)
+
+    def used(self, entry: Entry) -> Client:
+        """Note the day on which a client came in, once a day, and return it."""
         if (entry.last_used or "")[:10] != self._now()[:10]:
             self._note_use(entry.id)
         return entry.client
@@ -258,12 +262,19 @@ class TokenStore:
         )
 
 
+class Paired(Protocol):
+    """What is asked of `pairing.Pairings`."""
+
+    def client_of(self, token: str) -> Entry | Refusal | None: ...
+
+
 class Authenticator:
     """Who may come into one running bridge: which Host and Origin are ours, and whose token a request carries.
 
     `port` is the one that is listened on, `host` the address it was bound to. `allowed_hosts` are further
     names (`BLENDER_MCP_ALLOWED_HOSTS`), each with or without a port. `fixed` maps tokens that are not in the
-    store (this run's local one, the environment's) to their clients.
+    store (this run's local one, the environment's) to their clients. `pairings`: where the user can be asked, the local
+    token only lets a program ask to come in.
 
     Raises SettingsError for an allowed name that is no host name.
     """
@@ -276,8 +287,10 @@ class Authenticator:
         host: str = "127.0.0.1",
         allowed_hosts: Collection[str] = (),
         fixed: Mapping[str, Client] | None = None,
+        pairings: Paired | None = None,
     ) -> None:
         self._store = store
+        self._pairings = pairings
         self._port = port
         try:
             self._names = Names(port, host, allowed_hosts)
@@ -301,17 +314,28 @@ class Authenticator:
         `Authorization: Bearer`, else from `?token=`, else from a sub-protocol `mcp.token.<token>`.
         """
         headers = list(headers)
-        refusal = self.check_source(headers)
-        if refusal:
-            return refusal
-        token = _token(_fields(headers), query)
+        token = self.check_source(headers) or _token(_fields(headers), query)
         if isinstance(token, Refusal):
             return token
+        client = self._fixed_client(token)
+        if client == LOCAL_CLIENT and self._pairings is not None:
+            return Refusal(403, "A program without a token of its own has to ask first: POST /pair.")
+        return client or self._from_store(token)
+
+    def may_ask(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None:
+        """Whether who asks may ask to come in: it has read this run's token from the discovery record."""
+        headers = list(headers)
+        token = self.check_source(headers) or _token(_fields(headers), b"")
+        if isinstance(token, Refusal):
+            return token
+        if self._pairings is None or self._fixed_client(token) != LOCAL_CLIENT:
+            return Refusal(403, "Only a program with the token of the discovery record can ask to come in.")
+        return None
+
+    def _fixed_client(self, token: str) -> Client | None:
         digest = _digest(token)
-        for known, client in self._fixed.items():
-            if hmac.compare_digest(known, digest):
-                return client
-        return self._from_store(token)
+        found = [client for known, client in self._fixed.items() if hmac.compare_digest(known, digest)]
+        return found[0] if found else None
 
     def shut_out(self) -> frozenset[str]:
         """Return, once each, the ids of clients that came in and whose token is good no more.
@@ -342,8 +366,11 @@ class Authenticator:
 
     def _from_store(self, token: str) -> Client | Refusal:
         try:
-            entry = self._store.find(token)
-            client = self._store.authenticate(token)
+            paired = self._pairings.client_of(token) if self._pairings else None
+            if isinstance(paired, Refusal):
+                return paired
+            entry = paired or self._store.find(token)
+            client = self._store.used(paired) if paired else self._store.authenticate(token)
         except SettingsError as error:
             _log.error("%s", error)
             return Refusal(503, "Blender's list of clients cannot be read; Blender's MCP panel says more.")

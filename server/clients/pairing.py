@@ -3,8 +3,9 @@
 
 A bundle or a link holds no token. What it starts, the stdio shim, asks at `POST /pair` with the name of its client and
 the token of the discovery record, which proves that it runs as this user on this computer. The answer is a code until
-the user has decided; the panel shows the same code, so that it is seen which program is meant. A client that was allowed
-stands in the list of clients as any other: its token is made anew for each run of a Blender and never written down.
+the user has decided; the panel shows the same code, so that it is seen which program is meant. A client that was
+allowed stands in the list of clients as any other: its token is made anew for each run of a Blender and never written
+down.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ..access import Entry, Refusal, TokenStore, new_token
+from .authenticator import Entry, Refusal, TokenStore, new_token
 
 __all__ = ("NotYet", "Pairing", "Pairings")
 
@@ -75,7 +76,9 @@ class Pairings:
         now = self._clock()
         self._asking = {key: one for key, one in self._asking.items() if now - one.asked < LAPSE_S}
         if name not in self._asking and len(self._asking) >= MOST_ASKING:
-            return "Other programs wait for the user's answer in the MCP tab of Blender: try again after that."
+            return (
+                "Other programs wait for the user's answer in the MCP tab of Blender: try again after that."
+            )
         code = self._asking[name].code if name in self._asking else _code(self._asking.values())
         self._asking[name] = Pairing(name, code, now)
         return (
@@ -103,8 +106,9 @@ class Pairings:
 
     def client_of(self, token: str) -> Entry | Refusal | None:
         """The client whose token of this run it is, a refusal where it was shut out, None where it is none of them."""
+        given = token.encode("utf-8", "surrogateescape")
         for client_id, known in list(self._tokens.items()):
-            if hmac.compare_digest(known, token):
+            if hmac.compare_digest(known.encode(), given):
                 entry = next((one for one in self._store.entries() if one.id == client_id), None)
                 if entry is None or entry.revoked is not None:
                     return Refusal(401, "This client was shut out in Blender.", revoked=True)

@@ -6,8 +6,9 @@
 
 Stand-alone: one file, the standard library, Python 3.9 or newer. It finds Blender by the record that the bridge
 leaves in the user's run-time folder, or by BLENDER_HOST and BLENDER_PORT, and sends its token (BLENDER_MCP_TOKEN,
-else the record's) only to a port that answers GET /health as that bridge. It never exits by itself: without a
-Blender it answers from `offline.json`, what a bridge answered when it was recorded, and connects when one appears.
+else the record's) only to a port that answers GET /health as that bridge. Without a token of its own it asks Blender,
+whose panel asks the user, once for each client. It never exits by itself: without a Blender it answers from
+`offline.json`, what a bridge answered when it was recorded, and connects when one appears.
 
 With several Blenders it has two tools of its own, `list_instances` and `use_instance`, so that an assistant can tell
 them apart and work in another one.
@@ -39,7 +40,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import BinaryIO
 
     Json = dict[str, Any]
@@ -95,7 +96,10 @@ _MAYBE_APPLIED = (
 
 
 class Instance(NamedTuple):
-    """A running bridge, as its record says. `token` is good for this run only; `started` is a Unix time."""
+    """A running bridge, as its record says. `token` is good for this run only; `started` is a Unix time.
+
+    `pairs`: the token only lets a program ask to come in, which the user answers in Blender.
+    """
 
     pid: int
     host: str
@@ -105,6 +109,7 @@ class Instance(NamedTuple):
     started: float
     blend_file: str = ""
     blender_version: str = ""
+    pairs: bool = False
 
 
 def instance_folders(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> list[Path]:
@@ -170,6 +175,10 @@ def matches(instance: Instance, wanted: str) -> bool:
 
 class Unreachable(OSError):
     """There is no bridge to talk to now, and trying again at once cannot help."""
+
+
+class NotAllowed(Unreachable):
+    """The user has not let this client in, or not yet."""
 
 
 class Closed(OSError):
@@ -263,9 +272,6 @@ class WebSocket:
 
 def _shake_hands(instance: Instance, timeout: float) -> socket.socket:
     """Connect, see by /health that it is the bridge on record, and only then send the token."""
-    import http.client  # takes longer to load than all the rest, and the bridge loads this file, too
-
-    connection = http.client.HTTPConnection(instance.host, instance.port, timeout=timeout)
     key = base64.b64encode(os.urandom(16)).decode()
     accept = hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode()).digest()  # noqa: S324 - the RFC's
     headers = {
@@ -276,11 +282,7 @@ def _shake_hands(instance: Instance, timeout: float) -> socket.socket:
         "Sec-WebSocket-Protocol": "mcp",
         "Authorization": f"Bearer {instance.token}",
     }
-    stranger = Unreachable(f"{instance.host}:{instance.port} is in use by another program. {_WHAT_TO_DO}")
-    try:
-        connection.request("GET", "/health")
-        if not _is_bridge(connection.getresponse().read(), instance):
-            raise stranger
+    with _bridge_at(instance, timeout) as connection:
         connection.request("GET", "/mcp", headers=headers)
         response = connection.getresponse()
         if response.status != 101:
@@ -288,14 +290,45 @@ def _shake_hands(instance: Instance, timeout: float) -> socket.socket:
                 f"Blender refused the connection: {_refusal(response.read()) or response.reason}"
             )
         if response.headers["Sec-WebSocket-Accept"] != base64.b64encode(accept).decode():
-            raise stranger
+            raise _stranger(instance)
+    sock: socket.socket = connection.sock
+    return sock  # nothing is lost in the response's buffer: a bridge never speaks first
+
+
+def pair(instance: Instance, client: Json, timeout: float) -> str:
+    """The token by which the user lets this client (its `clientInfo`) in. Raises `NotAllowed` while there is none."""
+    headers = {"Authorization": f"Bearer {instance.token}", "Content-Type": "application/json"}
+    with _bridge_at(instance, timeout) as connection:
+        connection.request("POST", "/pair", _encode({"client": client}), headers)
+        response = connection.getresponse()
+        answer = response.read()
+        connection.close()
+    if response.status == 200:
+        return str(json.loads(answer)["token"])
+    raise NotAllowed(_refusal(answer) or response.reason)
+
+
+@contextlib.contextmanager
+def _bridge_at(instance: Instance, timeout: float) -> Iterator[Any]:
+    """A connection to what answers as the bridge on record, which is closed if anything fails."""
+    import http.client  # takes longer to load than all the rest, and the bridge loads this file, too
+
+    connection = http.client.HTTPConnection(instance.host, instance.port, timeout=timeout)
+    try:
+        connection.request("GET", "/health")
+        if not _is_bridge(connection.getresponse().read(), instance):
+            raise _stranger(instance)
+        yield connection
     except http.client.HTTPException:
         connection.close()
-        raise stranger from None
+        raise _stranger(instance) from None
     except BaseException:
         connection.close()
         raise
-    return connection.sock  # nothing is lost in the response's buffer: a bridge never speaks first
+
+
+def _stranger(instance: Instance) -> Unreachable:
+    return Unreachable(f"{instance.host}:{instance.port} is in use by another program. {_WHAT_TO_DO}")
 
 
 def _is_bridge(answer: bytes, instance: Instance) -> bool:
@@ -467,6 +500,7 @@ class Shim:
         self._several = False  # whether the client was last told that there are several
         self._links = 0
         self._said = ""
+        self._client: Json | None = None  # what the client says of itself
         self._waiting: dict[str, Request] = {}
         self._initialize: Json | None = None  # the client's parameters, once it has its answer
         self._replayed: dict[str, Json] = {}
@@ -498,6 +532,7 @@ class Shim:
         elif method == "tools/call" and _params(message).get("name") in _OWN_NAMES and "id" in message:
             self._to_client({"jsonrpc": "2.0", "id": message["id"], "result": self._call_own(message)})
         elif "id" in message:
+            self._client = self._client or _client_info(message)
             request = Request(message, line)
             with self._lock:
                 self._waiting[json.dumps(message["id"])] = request
@@ -631,7 +666,9 @@ class Shim:
         failure: OSError | None = None
         for instance in self._candidates():
             try:
-                link = WebSocket(instance, self._options.timeout)
+                link = WebSocket(self._let_in(instance), self._options.timeout)
+            except NotAllowed:
+                raise  # nor is another Blender asked
             except OSError as error:
                 failure = failure or error
                 continue
@@ -641,6 +678,14 @@ class Shim:
         if isinstance(failure, Unreachable):
             raise failure
         raise Closed(f"Blender does not answer ({failure}). {_WHAT_TO_DO}")
+
+    def _let_in(self, instance: Instance) -> Instance:
+        """The instance with the token by which it lets this client in."""
+        if self._options.token or not instance.pairs:
+            return instance
+        if self._client is None:
+            raise NotAllowed("waiting for the client to say who it is")
+        return instance._replace(token=pair(instance, self._client, self._options.timeout))
 
     def _candidates(self) -> list[Instance]:
         """The instances to try, in order; raises `Unreachable` when there is none."""
@@ -813,6 +858,13 @@ class Shim:
         if text != self._said:
             self._said = text
             print(f"MCP Bridge: {text}", file=sys.stderr, flush=True)
+
+
+def _client_info(message: Json) -> Json:
+    """What a request says of its client: `initialize`, or in later revisions any; empty where it says nothing."""
+    params = _params(message)
+    info = params.get("clientInfo") or (params.get("_meta") or {}).get("io.modelcontextprotocol/clientInfo")
+    return info if isinstance(info, dict) else {}
 
 
 _OWN_NAMES = frozenset(tool["name"] for tool in _OWN_TOOLS)

@@ -24,7 +24,7 @@ def tool(feature: Tool) -> Json:
 
 def _further(feature: Tool) -> str:
     names = ", ".join(feature.further)
-    return f" Also takes {names}: find_tools explains them." if names else ""
+    return f" Also takes {names}; see find_tools." if names else ""
 
 
 def resource(feature: Resource) -> Json:

@@ -43,7 +43,7 @@ class JobList(TypedDict):
 async def get_job(
     context: RequestContext, job_id: str, wait_seconds: Annotated[float, Bounds(0, WAIT_SECONDS)] = 0
 ) -> ToolResult:
-    """How far a job is, and its result once it has ended.
+    """How far a job is, by the job_id of a pending answer, and its result once it has ended.
 
     wait_seconds: wait so long for its end.
     """

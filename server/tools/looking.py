@@ -35,7 +35,7 @@ def look(
     format: Format = "jpeg",  # noqa: A002 - the parameter's name is the tool's interface
 ) -> ToolResult:
     """See objects from several sides as one picture: front, right, top and perspective, or other views, or a turntable,
-    or frames of an animation. Each is named; views along an axis have a scale bar in Blender units.
+    or frames of an animation. Each has its name in it; views along an axis have a scale bar in Blender units.
 
     objects: what to frame; without it all that is visible.
     turntable: this many views from around instead.

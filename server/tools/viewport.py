@@ -21,10 +21,10 @@ def get_viewport_screenshot(
     format: picture.Format = "jpeg",  # noqa: A002 - the parameter's name is the tool's interface
     area: Annotated[str, Bounds(longest=40)] = "",
 ) -> ToolResult:
-    """The 3D viewport as the user sees it; without a window, a quick render through the camera.
+    """A picture of the 3D viewport as the user sees it; without a window, a quick render through the camera.
 
     max_size: longer side in pixels.
-    area: another open editor, as NODE_EDITOR.
+    area: another open editor instead, such as NODE_EDITOR.
     """
     if area:
         shot = picture.area(area, max_size=max_size, picture_format=format)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One port: WebSocket and Streamable HTTP on `/mcp`, `GET /health`, `GET /metrics`.
+"""One port: WebSocket and Streamable HTTP on `/mcp`, `GET /health`, `GET /metrics`, `POST /pair`.
 
 Who asks is settled first: Host, Origin and token before the 101 and before a byte of a body is read. Of a request whose
 token was revoked only the id is read, for the answer that says so.
@@ -12,7 +12,10 @@ import logging
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...approvals.client_names import shown_name
+from ...base.errors import BridgeError
 from ..clients.authenticator import Refusal
+from ..clients.pairing import NotYet
 from ..clients.watch import watch
 from ..dispatch import MAX_IN_FLIGHT, Dispatcher
 from ..protocol.messages import jsonrpc, wire
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from ..clients.authenticator import Client
     from ..protocol.core import Core
 
-MCP, HEALTH, METRICS = "/mcp", "/health", "/metrics"
+MCP, HEALTH, METRICS, PAIR = "/mcp", "/health", "/metrics", "/pair"
 
 #: A message may be this large, in bytes.
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
@@ -52,6 +55,9 @@ class Authenticates(Protocol):
     def authorize(self, headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> Client | Refusal:
         """The client whose token the request carries, or why it may not come in."""
 
+    def may_ask(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None:
+        """Why who sends the request may not even ask to come in; None: it may."""
+
     @property
     def came_in(self) -> Collection[str]:
         """Ids of the clients that came in."""
@@ -63,7 +69,8 @@ class Authenticates(Protocol):
 class App:
     """The ASGI application.
 
-    `health` gives what `/health` shows to anybody on this computer, `metrics` the Prometheus text. `shut_out` is told,
+    `health` gives what `/health` shows to anybody on this computer, `metrics` the Prometheus text. `ask_in` gives the
+    token of a program by what it says of itself (`clientInfo`), or raises NotYet. `shut_out` is told,
     on the loop, of each client that may come in no more; what it has open here was ended by then.
     """
 
@@ -74,6 +81,7 @@ class App:
         *,
         health: Callable[[], dict[str, Any]],
         metrics: Callable[[], bytes],
+        ask_in: Callable[[dict[str, Any]], str] = lambda _client_info: "",
         shut_out: Callable[[str], object] = lambda _client_id: None,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
         max_connections: int = MAX_CONNECTIONS,
@@ -85,6 +93,7 @@ class App:
         self._authenticator = authenticator
         self._health = health
         self._metrics = metrics
+        self._ask_in = ask_in
         self._told_of_shut_out = shut_out
         self._max_in_flight = max_in_flight
         self._dispatcher: Dispatcher | None = None
@@ -139,7 +148,10 @@ class App:
         """Names of the clients that are connected, each once. Any thread."""
         if self._dispatcher is None:
             return []
-        return sorted({connection.peer.client.name for connection in list(self._dispatcher.connections)})
+        peers = [connection.peer for connection in list(self._dispatcher.connections)]
+        return sorted(
+            {shown_name(peer.client, peer.session.info if peer.session else None) for peer in peers}
+        )
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -182,6 +194,8 @@ class App:
             await http_messages.respond(
                 send, self._metrics(), 200, "text/plain; version=0.0.4; charset=utf-8"
             )
+        elif path == PAIR:
+            await self._pair(scope, receive, send)
         elif path == MCP:
             found = self._authenticator.authorize(scope["headers"], scope.get("query_string", b""))
             if isinstance(found, Refusal):
@@ -190,6 +204,31 @@ class App:
                 await self._mcp(found, scope, receive, send)
         else:
             raise HttpError(404, f"There is nothing here; MCP is at {MCP}")
+
+    async def _pair(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A program asks to come in: a token, or 403 with what its user has to do."""
+        self._refuse(self._authenticator.may_ask(scope["headers"]))
+        _only(scope["method"], "POST")
+        if not self._places.take(PAIR):
+            raise HttpError(503, "Busy: try again later", headers={"retry-after": "1"}, code=SERVER_BUSY)
+        account = self.held.message()
+        try:
+            headers = http_messages.headers_of(scope)
+            asked = wire.decode_bytes(
+                await http_messages.read_body(headers, receive, _MOST_OF_REVOKED, account)
+            )
+            client = asked.get("client") if isinstance(asked, dict) else None
+            token = self._ask_in(client if isinstance(client, dict) else {})
+        except wire.WireError as error:
+            raise HttpError(400, f"Parse error: {error}") from None
+        except BridgeError as error:
+            raise HttpError(503, str(error)) from None
+        except NotYet as reason:
+            raise HttpError(403, str(reason)) from None
+        finally:
+            account.close()
+            self._places.give_back(PAIR)
+        await http_messages.respond_json(send, {"token": token}, headers={"cache-control": "no-store"})
 
     async def _turn_away(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse; a request whose token was revoked is answered as the protocol has it, which clients show.

@@ -52,6 +52,12 @@ def test_running_with_clients(show: Any) -> None:
     assert drawn.labels == ["Running on port 9876", "Claude Desktop", "Cursor"]
 
 
+def test_a_program_that_asks_to_come_in_is_shown_with_its_code(show: Any) -> None:
+    drawn = show(**RUNNING, asking=(("Claude Desktop", "48-21"),))
+    assert "Claude Desktop wants to connect: allow it? Its code is 48-21" in drawn.text
+    assert drawn.operators()[:2] == ["mcp_bridge.answer_pairing"] * 2
+
+
 def test_an_error_is_shown_whole(show: Any) -> None:
     text = "Port 9876 on 127.0.0.1 is in use by another program. Stop that program or choose another port."
     drawn = show(error=text)

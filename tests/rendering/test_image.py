@@ -107,7 +107,8 @@ def test_a_large_picture_is_a_link_to_the_clients_own_copy(use: Any, monkeypatch
             first = await client.call_tool("render_image", SMALL)
             await client.call_tool("render_image", SMALL | {"resolution": [32, 32]})
             preview, words, link, facts = first.content
-            assert (preview.mime_type, size_of(base64.b64decode(preview.data))) == ("image/jpeg", (64, 32))
+            assert preview.mime_type == "image/jpeg"
+            assert base64.b64decode(preview.data).startswith(b"\xff\xd8\xff")
             assert words.text.endswith("this is a preview, the whole picture is behind the link")
             assert (link.type, link.uri) == ("resource_link", json.loads(facts.text)["uri"])
             (contents,) = (await client.read_resource(link.uri)).contents

@@ -112,7 +112,7 @@ class Window:
         code = f"""
 from {EXTENSION}.server import bridge
 running = bridge.start()
-result = [running.url, running.token]
+result = [running.url, bridge.token_store().mint("Test")[1]]
 """
         url, token = self.run(code)
         return url, token

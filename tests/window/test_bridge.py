@@ -22,7 +22,7 @@ from support.window import HEIGHT, WIDTH, Window
 _START = """
 from bl_ext.user_default.mcp_bridge.server import bridge
 running = bridge.start()
-result = [running.port, running.token]
+result = [running.port, bridge.token_store().mint("Test")[1]]
 """
 
 

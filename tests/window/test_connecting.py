@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from blenders import ROOT
@@ -57,6 +58,34 @@ def test_a_client_is_connected_and_taken_out_by_the_mouse() -> None:
         window.press_on("Take Out")
         window.settle(1.0)
         assert _text(window, path) == before
+
+
+def test_a_program_without_a_token_is_allowed_in_by_the_mouse() -> None:
+    with window_support.start("pairing", env={"BLENDER_PORT": str(free_port())}) as window:
+        tab = window.open_tab()
+        window.press_on("Start", tab)
+        window.find("None connected", tab)
+        environ = {"XDG_RUNTIME_DIR": str(window_support.FOLDER / "pairing" / "run")}
+        with ShimClient(ROOT / "server" / "clients" / "stdio_shim.py", environ=environ) as client:
+            client.initialize()
+            client.request(1, "tools/call", {"name": "get_scene_info", "arguments": {}})
+            while (answer := client.next(30.0)).get("id") != 1:
+                pass
+            [code] = re.findall(r"the code (\d\d-\d\d)", answer["result"]["content"][0]["text"])
+            window.find("test wants to connect", tab)
+            window.settle(1.0)
+            window.picture("pairing-asked")
+            asking = f"from {EXTENSION}.operators import state\nresult = state.view.asking"
+            assert window.run(asking) == [["test", code]]
+            window.press_on("Allow", tab)
+            while client.next(30.0).get("method") != "notifications/tools/list_changed":
+                pass  # it comes in by itself
+            client.request(2, "tools/call", {"name": "get_scene_info", "arguments": {}})
+            while (answer := client.next(30.0)).get("id") != 2:
+                pass
+            assert not answer["result"].get("isError"), answer
+            window.settle(1.0)
+            window.picture("pairing-allowed")
 
 
 def _text(window: Any, path: str) -> str:

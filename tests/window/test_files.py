@@ -18,7 +18,7 @@ from support.window import Window
 _START = """
 from bl_ext.user_default.mcp_bridge.server import bridge
 running = bridge.start()
-result = [running.port, running.token]
+result = [running.port, bridge.token_store().mint("Test")[1]]
 """
 _VERSION = "2026-07-28"
 _FOLDER = window_support.FOLDER / "exports"
