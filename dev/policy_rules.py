@@ -130,7 +130,7 @@ HIDDEN_FUNCTIONS = _any(
     r"RenderSettings\..*|Scene\.(?:alembic.*|collada.*|uvedit_.*|sequence_.*proxy.*|sequencer_.*)",
     r"AnimData\.fix_paths.*|Node\.(?:poll.*|debug_.*)|GreasePencil.*\.bake.*|PreviewImage.*|ImagePreview.*",
     # Callbacks that Blender itself makes, tests, and what reads freed memory.
-    r".*\.unit_test_compare|Node\.(?:update|insert_link|is_registered_node_type)|NodeTree\.(?!contains_tree$|update$).*",
+    r".*\.unit_test_compare|Node\.(?:update|insert_link|is_registered_node_type)|NodeTree\.(?!contains_tree$|interface_update$|update$).*",
     r"NodeTreeInterfaceSocket\..*|ShaderNodeTexPointDensity\..*|Object\.(?:crazyspace_.*|cache_release)",
     r"Pose\.backup_.*|KeyingSet\.refresh|Screen\..*|Windows\..*",
     r"RenderResult\..*|RenderLayer\..*|RenderPasses\..*|Object\.generate_gpencil_strokes|PackedFile.*",

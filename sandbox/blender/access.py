@@ -30,7 +30,7 @@ from . import blocks, data_paths, overrides, text_sizes
 from .blocks import SESSION
 from .functions import calls, methods
 from .functions.checks import CHECKED, text_line
-from .operators import instead
+from .operators import instead, preferences
 from .properties import custom_properties, readers, writers
 
 __all__ = ("PLAIN_COLLECTION_METHODS", "SESSION", "Access", "Members", "lineage", "members")
@@ -79,6 +79,7 @@ _STRUCT_METHODS: dict[str, Reader] = {
 #: The same of one struct, by `Struct.function`.
 _METHODS: dict[str, Reader] = {
     "Context.copy": sealing(overrides.copy),
+    "Context.preferences": preferences.preferences,
     "Context.temp_override": sealing(overrides.temp_override),
     "BlendData.batch_remove": sealing(instead.batch_remove),
     "BlendData.orphans_purge": sealing(instead.orphans_purge),

@@ -233,6 +233,9 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
         blocks.check_original(host, owner)
         attr, seq = as_plain(attr), numbers_to_read(seq, "foreach_set")
         if len(owner) and isinstance(attr, str):
+            if _is_readonly(owner[0], attr):
+                _check_items(host, owner, attr, write=False)
+                return  # so does Blender: `loop_total` follows from `loop_start`
             path = f"{type(owner[0]).__name__}.{attr}"
             native = _check_items(host, owner, attr, write=True)
             if path in writers.INDICES:
@@ -245,6 +248,15 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
             owner.foreach_set(attr, seq)
 
     return call
+
+
+def _is_readonly(item: Any, name: str) -> bool:
+    """Whether Blender leaves this property of such items as it is, without an error."""
+    rna = getattr(item, "bl_rna", None)
+    if rna is None or rna.base is not None:  # those of derived types may differ
+        return False
+    prop = rna.properties.get(name)
+    return prop is not None and prop.is_readonly
 
 
 def _set_each(host: BlenderHost, owner: Any, name: str, given: list[Any]) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable, Collection, Mapping
@@ -34,6 +35,7 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 def views(host: BlenderHost, wanted: Collection[str]) -> dict[str, object]:
     """The views by dotted name, for one run: those under the roots that are `wanted`; modules in modules come later."""
     made: dict[str, object] = {}
+    _load_late()
     for root in _PARTS.keys() & set(wanted):
         for name in _PARTS[root]:
             import_module(name)  # while a script runs, no file is opened
@@ -58,16 +60,40 @@ def _part(host: BlenderHost, name: str) -> View:
             members = {member: removals.removing(host, each) for member, each in _listed(name).items()}
         case "bpy.app":
             # The same in a rehearsal and with a window, or a script could behave in one and not in the other.
-            members = _listed(name) | {"background": False}
+            members = _listed(name) | {"background": False, **_FOLDERS[name]}
         case "bpy.utils.units":
             members = _listed(name) | {"to_value": units.to_value}
         case "bpy.path":
             members = _listed(name) | {"relpath": _of_texts(relpath)}
         case "bpy.utils":
-            members = _listed(name) | {"units": Later(functools.partial(_part, host, "bpy.utils.units"))}
+            members = _listed(name) | {
+                **_FOLDERS[name],
+                "units": Later(functools.partial(_part, host, "bpy.utils.units")),
+            }
         case _:
             members = _listed(name)
     return make_view(name, members, _missing(host, name))
+
+
+#: Blender's folders, as texts that say nothing of the user's.
+_FOLDERS: Mapping[str, Mapping[str, Any]] = {
+    "bpy.app": {"binary_path": "", "tempdir": "/tmp/"},  # noqa: S108 - a text, no folder
+    "bpy.utils": {
+        "resource_path": lambda _kind="USER", **_version: "/",
+        "script_path_user": lambda: "/scripts",
+        "script_paths": lambda **_options: [],
+        "user_resource": lambda kind="", *, path="", **_options: f"/{kind}/{path}".lower().rstrip("/"),
+    },
+}
+#: Parts of Blender's own Python that it loads when a property is first read: while a script runs, nothing is loaded.
+_LATE = ("_bpy_internal.grease_pencil.stroke",)
+
+
+@functools.cache
+def _load_late() -> None:
+    for name in _LATE:
+        with contextlib.suppress(ImportError):  # this Blender has none
+            import_module(name)
 
 
 @functools.cache

@@ -31,7 +31,7 @@ _MATH_IMPORTS = frozenset(
     math cmath random colorsys itertools functools collections collections.abc dataclasses enum json
     statistics string textwrap datetime time typing types operator array copy fractions decimal
     numbers bisect heapq re abc contextlib uuid hashlib pprint warnings traceback __future__
-    os os.path pathlib sys argparse logging base64 unicodedata struct shutil tempfile platform
+    io os os.path pathlib sys argparse logging base64 unicodedata struct shutil tempfile platform
     """.split()
 )
 _BLENDER_IMPORTS = _MATH_IMPORTS | frozenset(

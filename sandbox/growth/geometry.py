@@ -59,7 +59,7 @@ class Geometry:
     def check(self, owner: Any) -> None:
         """Estimate what uses `owner` now, and note it for later."""
         self.touch(owner)
-        for user in _users(owner):
+        for user in _users([owner] if owner is not None else []):
             self._check_object(user)
 
     def check_touched(self, frame: float = 0.0) -> None:
@@ -70,8 +70,8 @@ class Geometry:
                     self._check_object(user, frame)
         if not self._touched:
             return
-        users = dict.fromkeys(user for each in self._touched for user in _users(_find(*each)))
-        sizes_now = [self._check_object(user, frame) for user in users]
+        touched = [found for each in self._touched if (found := _find(*each)) is not None]
+        sizes_now = [self._check_object(user, frame) for user in _users(touched)]
         if max(sizes_now, default=0.0) > HEAVY:  # what is made of these may have become too much
             for user in bpy.data.objects:
                 if any(modifier.type in MADE_OF_OTHERS for modifier in user.modifiers):
@@ -159,13 +159,13 @@ def _find(kind: str, name: str) -> Any:
     return getattr(bpy.data, _COLLECTIONS[kind]).get(name)
 
 
-def _users(owner: Any) -> list[Any]:
-    if owner is None:
-        return []
-    if owner.id_type == "OBJECT":
-        return [owner]
-    if owner.id_type == "NODETREE":
-        if owner.bl_idname != "GeometryNodeTree" or not owner.users:
-            return []
-        return [o for o in bpy.data.objects if any(m.type == "NODES" for m in o.modifiers)]
-    return [o for o in bpy.data.objects if o.data == owner] if owner.users else []
+def _users(owners: list[Any]) -> list[Any]:
+    """The objects whose geometry these data-blocks decide."""
+    found = [owner for owner in owners if owner.id_type == "OBJECT"]
+    trees = [owner for owner in owners if owner.id_type == "NODETREE"]
+    data = {owner for owner in owners if owner.id_type not in ("OBJECT", "NODETREE") and owner.users}
+    if data:
+        found += [o for o in bpy.data.objects if o.data in data]
+    if any(tree.bl_idname == "GeometryNodeTree" and tree.users for tree in trees):
+        found += [o for o in bpy.data.objects if any(m.type == "NODES" for m in o.modifiers)]
+    return [*dict.fromkeys(found)]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from ..facts.reasons import why_builtin
+from ..language.names import attribute_problem
 from .classes import EXCEPTIONS
 from .ending import EXIT, ScriptExit
 from .facade import Facade, expose, hide, seal
@@ -140,7 +141,7 @@ class Builtins(Iteration):
                 self.pow,
                 self.reversed,
             ),
-            *(self.open, self.round, self.setattr, self.sorted, self.sum, self.zip),
+            *(self.open, self.round, self.setattr, self.sorted, self.sum, self.vars, self.zip),
         )
         table |= {function.__name__: function for function in guarded}
         table |= {"print": guard.text.print, "repr": guard.text.repr, "format": guard.text.format_value}
@@ -270,6 +271,21 @@ class Builtins(Iteration):
                 name for name in self._guard.namespace if name.isidentifier() and not name.startswith("_")
             )
         return [name for name in dir(self.real(values[0])) if not name.startswith(("_", "<"))]
+
+    def vars(self, *values: Any) -> dict[str, Any]:
+        """`vars(value)` of an instance of a class of the script's own: a copy of what it has."""
+        if len(values) != 1:
+            self._guard.meter.refuse(
+                "vars() takes one value: use the script's variables by name", code="name"
+            )
+        value = values[0]
+        held = getattr(value, "__dict__", None) if type(value) in self._guard.own else None
+        if held is None:
+            raise TypeError(
+                "vars() takes an instance of a class of the script's own: use dir() and getattr()"
+            )
+        shown = [name for name in held if name.isidentifier() and not attribute_problem(name)]
+        return {name: self.getattr(value, name) for name in shown}
 
     def isinstance(self, value: Any, kinds: Any) -> bool:
         """`isinstance(value, kinds)`, where kinds may be `int`, `str`, … as scripts see them."""

@@ -12,7 +12,7 @@ from .analysis import structs
 from .analysis.scopes import CONTAINERS, UNKNOWN
 from .builtin_methods import CALLING_BUILTINS, HASHING, HASHING_ALL
 from .holding import binds_names
-from .members import Members, is_super_call
+from .members import CHANGING, Members, is_super_call
 from .nodes import LOAD, are_small, uncounted, yields
 from .operations import has_stars, is_made_here
 
@@ -66,6 +66,8 @@ class Expressions(Members):
             self._arguments(node, None)
             node.func = self.held_where(loose, node.func, mark)
             return node
+        if function.attr in CHANGING:
+            self.check_no_copy(function.value)
         kind = self.kind(function.value)
         plain = self.needs_no_guard(kind, function.attr) or (kind == "list" and _extends(node, function.attr))
         loose = self.is_loose(function.value)

@@ -22,7 +22,7 @@ from .builtin_methods import HASHING, HASHING_ALL, PLAIN_METHODS
 from .nodes import LOAD, is_small
 from .operations import Operations
 
-__all__ = ("Members", "is_super_call")
+__all__ = ("CHANGING", "Members", "is_super_call")
 
 
 class Members(Operations):
@@ -65,6 +65,8 @@ class Members(Operations):
         if problem := names.attribute_problem(node.attr):
             self.refuse(node, "attribute", f"attribute {node.attr!r} is not available", problem)
             return node
+        if node.attr in CHANGING:
+            self.check_no_copy(node.value)
         if not isinstance(node.ctx, ast.Load):
             return self._written(node)
         if names.is_dunder(node.attr):
@@ -169,6 +171,8 @@ class Members(Operations):
         """Guard `value[key]`; if it is set, `key` is no slice, or what it is set to is short."""
         kind = self.kind(node.value)
         plain = kind in CONTAINERS
+        if not isinstance(node.ctx, ast.Load):
+            self.check_no_copy(node.value)
         loose = self.is_loose(node.value)
         self.note_running(node)
         value, mark = self.visit(node.value), self.runs
@@ -189,6 +193,12 @@ class Members(Operations):
         native = ast.Subscript(again, key, LOAD, **place)
         guarded = self.call(hooks.GETITEM, node, again, self.as_value(key))
         return self.choose(self.type_in(first, hooks.ITEMS), native, guarded)
+
+    def check_no_copy(self, changed: ast.expr) -> None:
+        """Refuse to change what `vars(…)` gives, which in a script is a copy: nothing would come of it."""
+        match changed:
+            case ast.Call(func=ast.Name(id="vars")) if "vars" not in self.kinds.names:
+                self.refuse(changed, "attribute", "what vars() gives a script is a copy", "use setattr()")
 
     def is_item(self, key: ast.expr) -> bool:
         """Whether what stands between brackets is no slice, by how it is written."""
@@ -296,6 +306,8 @@ class Members(Operations):
         return node
 
 
+#: Methods that change a dict.
+CHANGING = frozenset({"clear", "pop", "popitem", "setdefault", "update"})
 #: What gives no slice.
 _NO_SLICE = (
     *(

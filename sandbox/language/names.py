@@ -57,7 +57,6 @@ MISSING: Final[dict[str, str]] = {
     "license": "it is not part of the language",
     "locals": "use the variables by name, or keep values in a dict of your own",
     "memoryview": "use bytes or a list",
-    "vars": "use getattr() with a name, or dataclasses.asdict()",
 }
 """Builtins that scripts do not have (if they bind no such name themselves), and what to do instead."""
 
@@ -166,7 +165,7 @@ def attribute_problem(name: str) -> str | None:
 
 
 _INSTEAD: Final[dict[str, str]] = {
-    "__dict__": "use getattr() with a name, or dataclasses.asdict()",
+    "__dict__": "use vars(value) to read it, and setattr() to change it",
     "__len__": "write len(value)",
     "__getitem__": "write value[key]",
     "__setitem__": "write value[key] = new",

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from ..facts.members import names, rows
 
-__all__ = ("freed_alone", "frees", "grows", "harmless_in", "is_followed", "removes_blocks", "spares_blocks")
+__all__ = (
+    "KEEPING_ELEMENTS",
+    "freed_alone",
+    "frees",
+    "grows",
+    "harmless_in",
+    "is_followed",
+    "removes_blocks",
+    "spares_blocks",
+)
 
 FREEING = names("functions that free")
 _FREED_BY_NEW = names("structs whose new frees")
@@ -23,6 +32,10 @@ _GROWING, _GROWN_BY = names("growing arrays"), names("functions that grow arrays
 _HARMLESS = [
     (tuple(row["operators"]), row["begin"], row["end"]) for row in rows("operators that free nothing")
 ]
+KEEPING_ELEMENTS = tuple(
+    begin for begins, began, _ends in _HARMLESS if began == {"EDIT_MESH"} for begin in begins
+)
+"""How operators begin that leave each vertex, edge and face in edit mode where it is, with all that it has."""
 _OF_MESHES = tuple(names("operators that free parts of meshes alone"))
 _FREEING_MORE = names("operators that free more")
 _SPARING = (

@@ -347,7 +347,7 @@ class Stale:
         self._harmless = ends if _is_in(began, overridden) else _NONE
         if self.evaluates or not freeing.spares_blocks(idname):
             self.before_removal(evaluates=True)
-        elif self.edits and not idname.startswith("mesh.select_"):
+        elif self.edits and not idname.startswith(freeing.KEEPING_ELEMENTS):
             self.before_move(held=True)
 
     @_closed

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from ..blender.operators.preferences import allow_preferences
 from ..facts.policy import Policy
 from ..guard.guards import Guard
 from ..guard.meter import Meter
@@ -45,6 +46,7 @@ def _views(guard: Guard, imports: Collection[str], wanted: Collection[str]) -> d
     made = library_views(guard, wanted)
     if guard.host is not None:
         allow_mathutils(guard)
+        allow_preferences(guard)
         made |= mathutils_members(guard) if "mathutils" in wanted else {}
         made |= array_members(guard) if "numpy" in imports and "numpy" in wanted else {}
         made |= guard.host.modules(wanted)

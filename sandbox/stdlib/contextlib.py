@@ -8,6 +8,7 @@ from typing import Any
 
 from ..guard.facade import Facade, bind, hide
 from ..guard.seam import Guard
+from .io import redirecting
 
 __all__ = ("contextlib_members",)
 
@@ -26,6 +27,7 @@ def contextlib_members(guard: Guard) -> dict[str, object]:
         "suppress": suppress,
         "nullcontext": lambda enter_result=None: _NullContext(enter_result),
         "contextmanager": lambda function: _Managed(function),
+        **redirecting(guard),
     }
 
 

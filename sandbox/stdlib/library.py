@@ -38,6 +38,7 @@ from .enum import enum_members
 from .errors import JSONDecodeError, StatisticsError, raising
 from .fractions import fractions_members
 from .functools import functools_members
+from .io import io_members
 from .logging import logging_members
 from .os import os_members, path_members, shutil_members, tempfile_members
 from .pathlib import pathlib_members
@@ -400,6 +401,7 @@ _MODULES: Final[dict[str, Callable[[Guard], Members]]] = {
     "random": random_members,
     "argparse": argparse_members,
     "base64": base64_members,
+    "io": io_members,
     "logging": logging_members,
     "os": os_members,
     "os.path": path_members,

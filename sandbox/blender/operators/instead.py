@@ -6,11 +6,12 @@ Each is what a script's author means by it, within the undo step of the script. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import bpy
 
+from ...facts.reasons import instead_of
 from ...guard.facade import bind
 from ...guard.seam import BlenderHost
 from ..blocks import SESSION, check_given
@@ -36,6 +37,7 @@ _FACTORY: Final[tuple[tuple[str, str, Any], ...]] = (
     ("view_settings", "view_transform", "AgX"),
     ("view_settings", "white_balance_temperature", 6500.0),
     ("view_settings", "white_balance_tint", 10.0),
+    *((("cycles", "sampling_pattern", "TABULATED_SOBOL"),) if bpy.app.version >= (5, 0) else ()),
 )
 """Settings that differ between a new scene and that of Blender's own start-up file."""
 
@@ -53,6 +55,69 @@ def _opengl(host: BlenderHost, _arguments: Arguments) -> set[str]:
         "bpy.ops.render.opengl() did nothing: a script may not write files; call the tool get_viewport_screenshot"
     )
     return {"CANCELLED"}
+
+
+def _bake(host: BlenderHost, arguments: Arguments) -> set[str]:
+    """The cache of the context, frame by frame: Blender's own operator could not be stopped."""
+    cache = getattr(bpy.context, "point_cache", None)
+    if not isinstance(cache, bpy.types.PointCache):
+        raise RuntimeError(
+            "bpy.ops.ptcache.bake(): give temp_override(point_cache=…), or use bake_all(bake=True)"
+        )
+    return _simulated(host, [cache], bool(arguments.get("bake")))
+
+
+def _bake_all(host: BlenderHost, arguments: Arguments) -> set[str]:
+    return _simulated(host, list(_caches(bpy.context.scene)), bool(arguments.get("bake", True)))
+
+
+def _caches(scene: Any) -> Iterator[Any]:
+    """The caches of all that is simulated in a scene."""
+    owners = [scene.rigidbody_world] if scene.rigidbody_world is not None else []
+    for found in scene.objects:
+        owners += [*found.particle_systems, *found.modifiers]
+    for owner in owners:
+        for part in (owner, *getattr(getattr(owner, "canvas_settings", None), "canvas_surfaces", ())):
+            cache = getattr(part, "point_cache", None)
+            if cache is not None:
+                yield cache
+
+
+def _simulated(host: BlenderHost, caches: list[Any], keep: bool) -> set[str]:
+    """Step through the frames, as the script could itself, and have Blender `keep` what that left in the caches."""
+    if not caches:
+        return {"CANCELLED"}
+    scene: Any = bpy.context.scene
+    before = scene.frame_current
+    frames = range(min(each.frame_start for each in caches), max(each.frame_end for each in caches) + 1)
+    host.before_operator("ptcache.bake")
+    try:
+        for frame in (*frames, before):
+            host.meter.tick()
+            host.geometry.check_touched(float(frame))
+            scene.frame_set(frame)
+        for cache in caches if keep else ():
+            with bpy.context.temp_override(point_cache=cache):
+                bpy.ops.ptcache.bake_from_cache()
+    finally:
+        host.after_operator("ptcache.bake")
+    return {"FINISHED"}
+
+
+def _not_done(idname: str) -> Callable[[BlenderHost, Arguments], set[str]]:
+    """For an operator that changes nothing but what the user sees of the window."""
+
+    def act(host: BlenderHost, _arguments: Arguments) -> set[str]:
+        host.meter.warn(f"bpy.ops.{idname}(): {instead_of()[idname]}")
+        return {"FINISHED"}
+
+    return act
+
+
+_OF_WINDOWS: Final = (
+    *("screen.animation_cancel", "screen.animation_play", "screen.screen_full_area"),
+    "wm.redraw_timer",
+)
 
 
 def _start_up(host: BlenderHost, arguments: Arguments) -> set[str]:
@@ -170,9 +235,12 @@ _OF_PURGE: Final = frozenset({"do_local_ids", "do_linked_ids", "do_recursive"})
 
 INSTEAD: Final[Mapping[str, Callable[[BlenderHost, Arguments], set[str]]]] = {
     "outliner.orphans_purge": _purge,
+    "ptcache.bake": _bake,
+    "ptcache.bake_all": _bake_all,
     "render.opengl": _opengl,
     "render.render": _render,
     "wm.read_factory_settings": _start_up,
     "wm.read_homefile": _start_up,
+    **{idname: _not_done(idname) for idname in _OF_WINDOWS},
 }
 """By the operator's name, what a call of it does in a script; `facts/reasons.json` has what validation says of it."""

@@ -16,7 +16,7 @@ from ..seam import Guard
 from .plain import SCALAR_TYPES
 from .weight import has_containers
 
-__all__ = ("Stream", "Text")
+__all__ = ("Stream", "Text", "Writable")
 
 _FIELD: Final = re.compile(r"\.([^.\[\]]*)|\[([^\]]*)\]")
 _REMEMBERED: Final = 1000
@@ -43,6 +43,8 @@ class Text:
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
+        #: Where the script prints to: the result, where this is None.
+        self.out: Writable | None = None
 
     def show(self, value: Any) -> str:
         """`str(value)`."""
@@ -78,13 +80,14 @@ class Text:
     def print(
         self, *values: Any, sep: Any = None, end: Any = None, file: Any = None, flush: Any = False
     ) -> None:
-        """`print(…)`, kept for the result; there are no files to print to but `sys.stdout` and `sys.stderr`."""
-        if file is not None and not isinstance(file, Stream):
+        """`print(…)`, kept for the result; a script has no files to print to but streams of `sys` and `io.StringIO`."""
+        if file is not None and not isinstance(file, Writable):
             self._guard.meter.refuse("print(file=…): a script has no files: print without it")
+        into = self.out if file is None or type(file) is Stream else file
         separator, ending = (" " if sep is None else sep), ("\n" if end is None else end)
         if not isinstance(separator, str) or not isinstance(ending, str):
             raise TypeError("sep and end must be None or a string")
-        write = self._guard.meter.print
+        write = self._guard.meter.print if into is None else into.write
         for position, value in enumerate(values):
             if position:
                 write(separator)
@@ -159,7 +162,31 @@ class Text:
         return value
 
 
-class Stream(Facade):
+class Writable(Facade):
+    """What a script may print to."""
+
+    __slots__ = ()
+
+    def write(self, text: Any) -> Any:
+        """Write a text."""
+        raise NotImplementedError
+
+    @staticmethod
+    def text_of(text: Any) -> str:
+        """A text, as plain as it is written. Raises TypeError for anything else."""
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        return text if type(text) is str else "".join(text)
+
+    def flush(self) -> None:
+        """Do nothing: all that is written is kept at once."""
+
+    def isatty(self) -> bool:
+        """Return False: nobody reads along."""
+        return False
+
+
+class Stream(Writable):
     """`sys.stdout` and `sys.stderr`: what a script writes there is in its result, as what it prints."""
 
     __slots__ = ("guard",)
@@ -169,8 +196,7 @@ class Stream(Facade):
 
     def write(self, text: Any) -> int:
         """Write a text; returns its length."""
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        text = self.text_of(text)
         _guard(self).text.print(text, end="")
         return len(text)
 
@@ -178,13 +204,6 @@ class Stream(Facade):
         """Write texts one after the other."""
         for line in _guard(self).iterated(lines):
             self.write(line)
-
-    def flush(self) -> None:
-        """Do nothing: all that is written is kept at once."""
-
-    def isatty(self) -> bool:
-        """Return False: nobody reads along."""
-        return False
 
     @property
     def encoding(self) -> str:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-__all__ = ("Drawn",)
+__all__ = ("Drawn", "place_of")
 
 _WORD = 1 << 64
 
@@ -48,7 +48,7 @@ class Drawn:
         """Elements may be about to be made or removed."""
         if self._loops:
             self._loops = [loop for loop in self._loops if _goes_on(loop)]
-            self._here = [(loop, _address(_current(loop))) for loop in self._loops]
+            self._here = [(loop, place_of(_current(loop))) for loop in self._loops]
 
     def after(self) -> None:
         """They may have been."""
@@ -70,8 +70,8 @@ def _current(loop: _Loop) -> Any:
     return loop.drawn[at] if at >= 0 else None
 
 
-def _address(element: Any) -> int:
-    """Where an element lies. Blender hashes it by its address, whose last four bits Python puts in front."""
+def place_of(element: Any) -> int:
+    """Where an element of a BMesh lies. Blender hashes it by its address, whose last four bits Python puts in front."""
     number = hash(element) % _WORD
     return (number << 4 | number >> 60) % _WORD
 
@@ -91,5 +91,5 @@ def _renew(loop: _Loop, address: int) -> None:
     if at and before is drawn[at - 1]:
         first = last + 1
     else:  # in the gap are new ones, before and behind the place of the one that is gone
-        first = next((place for place in range(last + 1, first) if _address(now[place]) > address), first)
+        first = next((place for place in range(last + 1, first) if place_of(now[place]) > address), first)
     drawn[at:] = now[first:]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ..layout import address
 from ..memory import cut_loose
+from .drawn import place_of
 
 __all__ = ("KINDS", "LINKED", "Lent", "note")
 
@@ -36,8 +37,13 @@ class Lent(NamedTuple):
         """Cut loose what points nowhere any more; gives memory that has to live as long as the references."""
         if not self.values or (self.witnesses and all(each.is_valid for each in self.witnesses)):
             return []
-        there = {address(value) for mesh in self.meshes if mesh.is_valid for value in _lent_by(mesh)}
-        return [cut_loose(value, numbers) for value, numbers in self.values if address(value) not in there]
+        left = {address(value) for value, _ in self.values}
+        for mesh in self.meshes:
+            if left and mesh.is_valid:
+                left -= _coordinates(mesh, left)
+            if left and mesh.is_valid:
+                left.difference_update(_of_layers(mesh, {kind for _, kind in left}))
+        return [cut_loose(value, numbers) for value, numbers in self.values if address(value) in left]
 
 
 def note(values: Iterable[Any], meshes: Iterable[Any]) -> Lent:
@@ -54,26 +60,45 @@ def _witnesses(mesh: Any) -> Iterator[Any]:
         yield face.loops[0]
 
 
-def _lent_by(mesh: Any) -> Iterator[Any]:
-    """All that a mesh gives references to."""
-    for vertex in mesh.verts:
-        yield from (vertex.co, vertex.normal)
-    for face in mesh.faces:
-        yield face.normal
-    loops = (loop for face in mesh.faces for loop in face.loops)
-    for sequence, elements in (
-        (mesh.verts, mesh.verts),
-        (mesh.edges, mesh.edges),
-        (mesh.faces, mesh.faces),
-        (mesh.loops, loops),
+def _coordinates(mesh: Any, wanted: set[tuple[int, type]]) -> set[tuple[int, type]]:
+    """Those wanted that are coordinates or normals of a mesh: they lie as far from each element as from the first."""
+    found: set[tuple[int, type]] = set()
+    for elements, members in ((mesh.verts, ("co", "normal")), (mesh.faces, ("normal",))):
+        for first in islice(elements, 1):
+            for member in members:
+                at, kind = address(getattr(first, member))
+                offset = at - place_of(first)
+                owners = {place - offset for place, other in wanted if other is kind}
+                found.update((place + offset, kind) for place in owners.intersection(map(place_of, elements)))
+    return found
+
+
+def _of_layers(mesh: Any, kinds: set[type]) -> Iterator[tuple[int, type]]:
+    """Where the values of a mesh's layers lie, of the layers that have values of these types."""
+
+    def loops() -> Iterator[Any]:
+        return (loop for face in mesh.faces for loop in face.loops)
+
+    for layers, elements in (
+        (mesh.verts.layers, mesh.verts.__iter__),
+        (mesh.edges.layers, mesh.edges.__iter__),
+        (mesh.faces.layers, mesh.faces.__iter__),
+        (mesh.loops.layers, loops),
     ):
-        layers = [layer for kind in KINDS for layer in getattr(sequence.layers, kind, _NONE).values()]
-        for element in elements if layers else ():
-            for layer in layers:
-                value = element[layer]
-                yield value
-                for member in _VECTORS_OF.get(type(value).__name__, ()):
-                    yield getattr(value, member)
+        for layer in [layer for kind in KINDS for layer in getattr(layers, kind, _NONE).values()]:
+            of_first = [
+                address(value)[1] for first in islice(elements(), 1) for value in _values(first[layer])
+            ]
+            if not kinds.isdisjoint(of_first):
+                for element in elements():
+                    yield from map(address, _values(element[layer]))
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """What a layer gives of an element, and the vectors in the same memory."""
+    yield value
+    for member in _VECTORS_OF.get(type(value).__name__, ()):
+        yield getattr(value, member)
 
 
 _NONE: dict[str, Any] = {}

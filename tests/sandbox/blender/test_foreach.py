@@ -75,3 +75,14 @@ def test_numbers_are_written(given: str) -> None:
 def test_an_item_that_is_no_number_is_named() -> None:
     with pytest.raises(HandlerError, match=r"foreach_set\(\) takes numbers: item 1 is a NoneType"):
         result(f"{_START}\nv.foreach_set('co', [1.0, None])")
+
+
+def test_what_blender_works_out_is_left_as_it_is() -> None:
+    """Plain Blender takes no notice: scripts for older versions give each face its length."""
+    code = (
+        "p = bpy.data.meshes[0].polygons\np.foreach_set('loop_total', [3] * len(p))\n"
+        "p.foreach_set('normal', np.zeros(3 * len(p)))\nresult = [p[0].loop_total, p[0].normal.length]"
+    )
+    assert result(f"{_START}\n{code}") == [4, 1.0]
+    with pytest.raises(PolicyError):
+        result(f"{_START}\nbpy.data.images.new('i', 1, 1)\nbpy.data.images.foreach_set('filepath_raw', [1])")

@@ -429,7 +429,7 @@ REFUSED = [
     ("super", "name", 1, "super() or super(Class, self)"),
     ("match x:\n    case P(a=1): pass", "syntax", 2, "look into an object"),
     ("match x:\n    case {k.y: 1}: pass", "syntax", 2, "only literal keys"),
-    ("a.__dict__['x'] = 1", "attribute", 1, "use getattr()"),
+    ("a.__dict__['x'] = 1", "attribute", 1, "use vars(value)"),
     ("x = (", "syntax", 1, "not valid Python"),
     ("x = 'a\0b'", "syntax", 1, "not valid Python"),
 ]

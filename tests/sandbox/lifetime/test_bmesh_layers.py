@@ -43,6 +43,20 @@ def test_what_points_nowhere_is_cut_loose(moves: str) -> None:
     assert result(f"{_GRID}{moves}\n{_SHOWN}") == _LOOSE
 
 
+@pytest.mark.parametrize(
+    ("member", "shown"),
+    [("b.verts[:][-1].co", [2.0, 2.0, 0.0]), ("b.faces[:][-1].normal", [0.0, 0.0, 1.0])],
+)
+def test_coordinates_stay_what_they_are_of_where_other_elements_get_layers(
+    member: str, shown: list[float]
+) -> None:
+    """The layers of edges and of loops move, and so do elements that a script holds; vertices and faces stay."""
+    assert result(
+        f"{_GRID}x = {member}\nb.edges.layers.int.new('i')\nb.loops.layers.int.new('i')\n"
+        f"x.x = x.x + 0\nsame = list(x)\nx.z = 7\nresult = [same, {member}.z]"
+    ) == [pytest.approx(shown), 7.0]
+
+
 def test_what_was_cut_loose_is_written_without_harm() -> None:
     assert result(
         f"{_GRID}b.verts.layers.int.new('i')\nb.loops.layers.int.new('i')\n"

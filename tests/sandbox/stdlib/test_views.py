@@ -56,6 +56,35 @@ print(args.output, args.size, args.no_render, args.kept, args.names, args.engine
 known, rest = parser.parse_known_args([])
 print(known.size, rest, hasattr(known, "missing"), getattr(args, "missing", 5))
 """,
+    "vars": """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--size", type=int, default=3)
+class Part:
+    kind = "box"
+    def __init__(self, name):
+        self.name, self._hidden = name, 1
+    def __repr__(self):
+        return ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
+print(vars(parser.parse_args([])), Part("a"), sorted(vars(Part("b"))), "kind" in vars(Part("c")))
+""",
+    "io": """
+import contextlib, io, sys
+from contextlib import redirect_stdout
+buffer = io.StringIO()
+with redirect_stdout(buffer) as same:
+    print("kept", 1)
+    sys.stdout.write("and written")
+print("asked for", file=buffer)
+print(same is buffer, repr(buffer.getvalue()), buffer.tell())
+with io.StringIO("a\\nb\\n") as text:
+    print(text.readline(), [line.strip() for line in text], repr(text.read()), text.seek(0), text.readlines())
+with contextlib.redirect_stderr(io.StringIO()) as errors:
+    print("gone", file=sys.stderr)
+print(errors.getvalue(), buffer.write("x"), buffer.truncate(3))
+buffer.writelines(["p", "q"])
+print(buffer.seek(0, io.SEEK_END) > 0, buffer.isatty(), buffer.flush())
+""",
     "encodings": """
 import base64, unicodedata
 print(base64.b64encode(b"abc"), base64.b64decode("YWJj"), base64.urlsafe_b64encode(b"??"), base64.b16encode(b"a"))
@@ -123,6 +152,40 @@ def test_the_same_as_in_python(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     with contextlib.redirect_stdout(out):
         exec(compile(SAME[name], "<plain>", "exec"), {"__name__": "__main__"})
     assert run(SAME[name]).output == out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("vars()", "vars() takes one value"),
+        ("class A: pass\nvars(A()).update(x=1)", "use setattr()"),
+        ("class A: pass\nvars(A())['x'] = 1", "use setattr()"),
+        ("class A: pass\nA().__dict__", "use vars(value)"),
+        ("import io\nio.open('x')", "import_file"),
+        ("import io\nio.BytesIO()", "b''.join(parts)"),
+    ],
+)
+def test_what_has_no_effect_or_no_file_is_refused_with_what_to_use(source: str, words: str) -> None:
+    assert words in str(refusal(source))
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("vars(3)", "use dir() and getattr()"),
+        ("vars(dict)", "use dir() and getattr()"),
+        ("import io\nio.StringIO().write(b'x')", "must be str, not bytes"),
+        ("import io\nio.StringIO('a').seek(10**9)", "not beyond its end"),
+        ("import contextlib\ncontextlib.redirect_stdout([])", "into an io.StringIO()"),
+    ],
+)
+def test_wrong_values_for_buffers_and_vars_are_errors_of_the_script(source: str, words: str) -> None:
+    code = f"try:\n    {source.splitlines()[-1]}\nexcept (TypeError, ValueError) as error:\n    result = str(error)"
+    assert words in run("\n".join([*source.splitlines()[:-1], code]))["result"]
+
+
+def test_text_in_memory_has_a_bounded_length() -> None:
+    assert "limit" in str(refusal("import io\nb = io.StringIO()\nwhile True:\n    b.write('x' * 1_000_000)"))
 
 
 def test_a_script_sees_no_folder_of_the_machine() -> None:

@@ -194,3 +194,78 @@ def test_a_module_of_blenders_without_use_can_be_imported(module: str) -> None:
     assert run(f"import {module}\nbpy.context.scene.frame_end = 9\nresult = 1")["result"] == 1
     with pytest.raises(PolicyError, match=reasons.why_blender(module)[:20]):
         run(f"from {module} import anything")
+
+
+@pytest.mark.parametrize("idname", ["screen.animation_play", "screen.screen_full_area", "wm.redraw_timer"])
+def test_what_only_the_window_shows_is_not_done_and_the_result_says_so(idname: str) -> None:
+    said = run(f"result = list(bpy.ops.{idname}())")
+    assert said["result"] == ["FINISHED"]
+    assert said["warnings"] == [f"bpy.ops.{idname}(): {reasons.instead_of()[idname]}"]
+
+
+def test_a_script_that_looks_for_devices_to_render_with_goes_on() -> None:
+    before = bpy.context.preferences.addons["cycles"].preferences.compute_device_type
+    said = run(
+        "addons = bpy.context.preferences.addons\nfound = addons['cycles'].preferences\n"
+        "found.compute_device_type = 'CUDA'\nfound.get_devices()\n"
+        "for device in found.devices:\n    device.use = True\n"
+        "bpy.context.scene.cycles.device = 'GPU'\n"
+        "result = ['cycles' in addons, addons.get('rigify'), found.has_active_device(), found.compute_device_type]"
+    )
+    assert said["result"] == [True, None, False, "NONE"]
+    assert "Edit > Preferences > System" in said["warnings"][0]
+    assert bpy.context.preferences.addons["cycles"].preferences.compute_device_type == before
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "bpy.context.preferences.view.show_splash = False",
+        "bpy.context.preferences.edit",
+        "[each for each in bpy.context.preferences.addons]",
+        "bpy.context.preferences.addons.new()",
+        "bpy.context.preferences.addons['cycles'].preferences.bl_rna",
+        "bpy.context.preferences.addons['cycles'].preferences.use = 1",
+    ],
+)
+def test_all_else_of_the_preferences_is_refused(code: str) -> None:
+    with pytest.raises(PolicyError, match=r"preferences|cannot be set"):
+        run(code)
+    with pytest.raises(HandlerError, match="a script sees no preferences of the add-on 'rigify'"):
+        run("bpy.context.preferences.addons['rigify'].preferences")
+
+
+_CLOTH = """
+bpy.ops.mesh.primitive_grid_add(x_subdivisions=4, y_subdivisions=4)
+grid = bpy.context.object
+cache = grid.modifiers.new("Cloth", "CLOTH").point_cache
+cache.frame_end = 6
+bpy.context.scene.frame_set(2)
+"""
+_FALLEN = (
+    "bpy.context.scene.frame_set(6)\nshown = grid.evaluated_get(bpy.context.evaluated_depsgraph_get())\n"
+    "result = [cache.is_baked, shown.data.vertices[0].co.z]"
+)
+
+
+@pytest.mark.parametrize(
+    "bake",
+    [
+        "with bpy.context.temp_override(scene=bpy.context.scene, active_object=grid, point_cache=cache):\n"
+        "    bpy.ops.ptcache.bake(bake=True)",
+        "bpy.ops.ptcache.bake_all(bake=True)",
+    ],
+)
+def test_a_simulation_is_baked_by_stepping_through_its_frames(bake: str) -> None:
+    plain: dict[str, Any] = {"bpy": bpy}
+    exec(f"{_CLOTH}{bake}\n{_FALLEN}", plain)
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    said = run(f"{_CLOTH}{bake}\nframe = bpy.context.scene.frame_current\n{_FALLEN}\nresult.append(frame)")
+    assert said["result"] == [True, pytest.approx(plain["result"][1]), 2]
+    assert plain["result"][0]
+    assert plain["result"][1] < -0.01
+
+
+def test_a_bake_without_a_cache_says_what_to_give() -> None:
+    with pytest.raises(HandlerError, match=r"give temp_override\(point_cache=…\)"):
+        run("bpy.ops.ptcache.bake(bake=True)")

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`io.StringIO`, and `contextlib.redirect_stdout` into one: text in memory. A script has no files to open."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from ..guard.facade import Facade, hide
+from ..guard.seam import Guard
+from ..guard.values.text import Stream, Writable
+
+__all__ = ("StringIO", "io_members", "redirecting")
+
+_SEEK: Final = {"SEEK_SET": 0, "SEEK_CUR": 1, "SEEK_END": 2}
+
+
+def io_members(guard: Guard) -> dict[str, object]:
+    """`io`."""
+    return {
+        "StringIO": lambda initial_value="", newline="\n": StringIO(guard, initial_value, newline),
+        **_SEEK,
+    }
+
+
+class StringIO(Writable):
+    """Text in memory, of bounded length."""
+
+    __slots__ = ("guard", "held")
+
+    def __init__(self, guard: Guard, text: Any, newline: Any) -> None:
+        if newline not in (None, "", "\n", "\r", "\r\n"):
+            raise ValueError("StringIO() takes no such newline")
+        _set_guard(self, guard)
+        _set_held(self, io.StringIO("" if text is None else self.text_of(text), newline))
+
+    def write(self, text: Any) -> int:
+        """Write a text where the buffer is at; returns its length."""
+        held, text = _held(self), self.text_of(text)
+        _guard(self).operators.length(held.tell() + len(text), "text")
+        return held.write(text)
+
+    def writelines(self, lines: Any) -> None:
+        """Write texts one after the other."""
+        for line in _guard(self).iterated(lines):
+            self.write(line)
+
+    def getvalue(self) -> str:
+        """All that it has."""
+        return _held(self).getvalue()
+
+    def read(self, size: Any = -1) -> str:
+        """So many characters, or the rest."""
+        return _held(self).read(size)
+
+    def readline(self, size: Any = -1) -> str:
+        """The next line, empty at the end."""
+        return _held(self).readline(size)
+
+    def readlines(self, hint: Any = -1) -> list[str]:
+        """The lines that are left."""
+        return _held(self).readlines(hint)
+
+    def seek(self, place: Any, whence: Any = 0) -> int:
+        """Go to a place in what is there: beyond its end there is nothing."""
+        held = _held(self)
+        if whence == 0 and isinstance(place, int) and place > len(held.getvalue()):
+            raise ValueError("seek() goes to a place in the text, not beyond its end")
+        return held.seek(place, whence)
+
+    def tell(self) -> int:
+        """Where it is at."""
+        return _held(self).tell()
+
+    def truncate(self, size: Any = None) -> int:
+        """Drop what comes after."""
+        return _held(self).truncate(size)
+
+    def close(self) -> None:
+        """Let go of the text."""
+        _held(self).close()
+
+    def __iter__(self) -> Iterator[str]:
+        return _guard(self).builtins.ticked(iter(_held(self).readlines()))
+
+    def __enter__(self) -> StringIO:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+
+_guard: Callable[[StringIO], Guard]
+_held: Callable[[StringIO], io.StringIO]
+_guard, _set_guard = hide(StringIO, "guard")
+_held, _set_held = hide(StringIO, "held")
+
+
+class _Redirected(Facade):
+    """What `contextlib.redirect_stdout` gives: until it ends, what the script prints goes into a buffer."""
+
+    __slots__ = ("about",)
+
+    def __init__(self, guard: Guard, into: Writable) -> None:
+        _set_about(self, (guard, into, []))
+
+    def __enter__(self) -> Writable:
+        guard, into, before = _about(self)
+        before.append(guard.text.out)
+        guard.text.out = None if type(into) is Stream else into
+        return into  # type: ignore[no-any-return]
+
+    def __exit__(self, *_error: object) -> None:
+        guard, _, before = _about(self)
+        guard.text.out = before.pop()
+
+
+_about, _set_about = hide(_Redirected, "about")
+
+
+def redirecting(guard: Guard) -> dict[str, object]:
+    """`redirect_stdout` and `redirect_stderr`: a script's two streams are one."""
+
+    def redirect(new_target: Any) -> _Redirected:
+        if not isinstance(new_target, Writable):
+            raise TypeError("what a script prints can go into an io.StringIO() and nowhere else")
+        return _Redirected(guard, new_target)
+
+    return {"redirect_stdout": redirect, "redirect_stderr": redirect}
