@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..guard.facade import Facade, hide
 from ..guard.seam import Guard
-from ..guard.values.text import Stream, Writable
+from ..guard.values.text import Stream, Writable, written
 
 __all__ = ("StringIO", "io_members", "redirecting")
 
@@ -33,11 +33,11 @@ class StringIO(Writable):
         if newline not in (None, "", "\n", "\r", "\r\n"):
             raise ValueError("StringIO() takes no such newline")
         _set_guard(self, guard)
-        _set_held(self, io.StringIO("" if text is None else self.text_of(text), newline))
+        _set_held(self, io.StringIO("" if text is None else written(text), newline))
 
     def write(self, text: Any) -> int:
         """Write a text where the buffer is at; returns its length."""
-        held, text = _held(self), self.text_of(text)
+        held, text = _held(self), written(text)
         _guard(self).operators.length(held.tell() + len(text), "text")
         return held.write(text)
 

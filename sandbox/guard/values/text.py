@@ -16,7 +16,7 @@ from ..seam import Guard
 from .plain import SCALAR_TYPES
 from .weight import has_containers
 
-__all__ = ("Stream", "Text", "Writable")
+__all__ = ("Stream", "Text", "Writable", "written")
 
 _FIELD: Final = re.compile(r"\.([^.\[\]]*)|\[([^\]]*)\]")
 _REMEMBERED: Final = 1000
@@ -171,19 +171,19 @@ class Writable(Facade):
         """Write a text."""
         raise NotImplementedError
 
-    @staticmethod
-    def text_of(text: Any) -> str:
-        """A text, as plain as it is written. Raises TypeError for anything else."""
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        return text if type(text) is str else "".join(text)
-
     def flush(self) -> None:
         """Do nothing: all that is written is kept at once."""
 
     def isatty(self) -> bool:
         """Return False: nobody reads along."""
         return False
+
+
+def written(text: Any) -> str:
+    """A text, as plain as it is written. Raises TypeError for anything else."""
+    if not isinstance(text, str):
+        raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+    return text if type(text) is str else "".join(text)
 
 
 class Stream(Writable):
@@ -196,7 +196,7 @@ class Stream(Writable):
 
     def write(self, text: Any) -> int:
         """Write a text; returns its length."""
-        text = self.text_of(text)
+        text = written(text)
         _guard(self).text.print(text, end="")
         return len(text)
 
