@@ -80,6 +80,7 @@ _STRUCT_METHODS: dict[str, Reader] = {
 _METHODS: dict[str, Reader] = {
     "Context.copy": sealing(overrides.copy),
     "Context.preferences": preferences.preferences,
+    "Preferences.addons": preferences.addons,
     "Context.temp_override": sealing(overrides.temp_override),
     "BlendData.batch_remove": sealing(instead.batch_remove),
     "BlendData.orphans_purge": sealing(instead.orphans_purge),

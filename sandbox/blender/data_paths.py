@@ -253,7 +253,9 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
 def _is_readonly(item: Any, name: str) -> bool:
     """Whether Blender leaves this property of such items as it is, without an error."""
     rna = getattr(item, "bl_rna", None)
-    if rna is None or rna.base is not None:  # those of derived types may differ
+    if (
+        rna is None or rna.base is not None or rna.identifier == "VertexGroupElement"
+    ):  # derived types; looked up
         return False
     prop = rna.properties.get(name)
     return prop is not None and prop.is_readonly

@@ -93,8 +93,9 @@ class Policy:
 
 _REPLACED_FUNCTIONS: Final = frozenset(
     {"BlendData.batch_remove", "BlendData.orphans_purge", "Context.copy", "Context.temp_override"}
+    | {"Context.preferences", "Preferences.addons"}
 )
-"""Functions that a script gets from us instead of Blender's own, which do a part of what these do."""
+"""Members that a script gets from us instead of Blender's own: they do, or show, a part of what these do."""
 
 
 def _table(file: str) -> Mapping[str, frozenset[str]]:

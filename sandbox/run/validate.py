@@ -307,6 +307,8 @@ class _Checker:
             self._function(struct, path, name, node, tentative)
             return None
         owner = next(s.name for s in self.rna.lineage(struct) if name in s.properties)
+        if self.rules.gives_function(owner, name):  # something else in its place: of the preferences a part
+            return prop.struct if owner == "Context" else None
         if name not in self.rules.readable(owner):
             self._say(
                 "policy",

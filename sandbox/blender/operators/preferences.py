@@ -12,7 +12,7 @@ from ...facts.reasons import why_property
 from ...guard.facade import Facade, hide
 from ...guard.seam import BlenderHost, Guard
 
-__all__ = ("allow_preferences", "preferences")
+__all__ = ("addons", "allow_preferences", "preferences")
 
 _CYCLES: Final = "cycles"
 _SET_BY_SCRIPTS: Final = frozenset(
@@ -23,6 +23,11 @@ _SET_BY_SCRIPTS: Final = frozenset(
 def preferences(host: BlenderHost, _context: Any, _name: str) -> _Preferences:
     """`Context.preferences`."""
     return _Preferences(host)
+
+
+def addons(host: BlenderHost, _preferences: Any, _name: str) -> _Addons:
+    """`Preferences.addons`."""
+    return _Addons(host)
 
 
 def _refuse(host: BlenderHost, name: str) -> NoReturn:

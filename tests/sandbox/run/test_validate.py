@@ -62,7 +62,7 @@ def test_a_good_script(index: rna.RnaIndex) -> None:
         ),
         ("bpy.data.objekts", "path", 2, "did you mean objects"),
         ("bpy.context.scene.rendr.engine = 'CYCLES'", "path", 2, "did you mean render"),
-        ("bpy.context.preferences.edit", "policy", 2, "bpy.context.preferences may not be used"),
+        ("bpy.context.preferences.edit", "policy", 2, "bpy.context.preferences.edit may not be used"),
         ("bpy.types.Objekt", "path", 2, "did you mean Object"),
         ("ops = bpy.ops\nops.wm.quit_blender()", "policy", 3, "bpy.ops.wm.quit_blender"),
         ("from bpy import ops as o\no.wm.quit_blender()", "policy", 3, "bpy.ops.wm.quit_blender"),
