@@ -15,7 +15,7 @@ from typing import IO, Any, Protocol
 from .probe import Canary
 from .process import Spec
 
-__all__ = ("BOOT", "Means", "Place", "Process", "Started", "program_files")
+__all__ = ("BOOT", "Means", "Place", "Process", "Started", "ZygoteMeans", "program_files")
 
 #: Runs a launcher as part of a package of its own name: the extension itself is not imported in the child.
 BOOT = (
@@ -72,6 +72,8 @@ class Started:
     kill_rest: Callable[[], None] = field(default=lambda: None)
     #: Whether the kernel has ended it for want of memory; to be asked before `kill_rest`.
     ran_out: Callable[[], bool] = field(default=lambda: False)
+    #: Whether what it starts is watched by itself, and does not count for it.
+    alone: bool = False
 
 
 class Means(Protocol):
@@ -91,6 +93,17 @@ class Means(Protocol):
 
     def start(self, spec: Spec, place: Place) -> Started:
         """Start it. Raises OSError when that fails."""
+
+
+class ZygoteMeans(Means, Protocol):
+    """Means to start a program once, which is then copied."""
+
+    @property
+    def copies(self) -> Means:
+        """Means to start a copy of it, confined."""
+
+    def retire(self) -> None:
+        """Let it make no more copies, and end when the last one has."""
 
 
 def program_files() -> list[str]:

@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,27 +25,27 @@ _MAPPED_AND_DELETED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Of a process and its descendants: resident memory in bytes with what the kernel needs to map it, and threads."""
+    """Of processes: resident memory in bytes with what the kernel needs to map it, and threads."""
 
     memory: int = 0
     threads: int = 0
 
 
-def usage(pid: int) -> Usage:
-    """What a process uses now; nothing once it is gone.
+def usage(pid: int, *, alone: bool = False) -> Usage:
+    """What a process uses now, `alone` or with its descendants; nothing once it is gone.
 
     On Windows the job object holds the limits, so nothing is measured there; on macOS no threads are.
     """
     if sys.platform == "linux":
-        return _linux(pid)
+        return _linux([Path("/proc") / str(pid)] if alone else _family(pid))
     if sys.platform == "darwin":
         return Usage(_macos(pid))
     return Usage()
 
 
-def _linux(pid: int) -> Usage:
+def _linux(processes: Iterable[Path]) -> Usage:
     memory = threads = 0
-    for process in _family(pid):
+    for process in processes:
         with contextlib.suppress(OSError):  # it ended meanwhile
             figures = {
                 name: int(number) for name, number in _FIGURES.findall((process / "status").read_bytes())

@@ -7,9 +7,9 @@ import sys
 from typing import Final
 
 from .config import Mode
-from .means import Means
+from .means import Means, ZygoteMeans
 
-__all__ = ("NONE", "candidates")
+__all__ = ("NONE", "candidates", "zygote")
 
 _UNSUPPORTED = "This platform is not supported."
 #: What to say where there is no candidate, by the mode that is asked for.
@@ -41,3 +41,14 @@ def candidates(mode: Mode | None) -> list[Means]:
 
         found.append(AppContainer())
     return found
+
+
+def zygote(chosen: Means) -> ZygoteMeans | None:
+    """Means to start a program once and copy it, confined as `chosen` confines; None where that cannot be had."""
+    if sys.platform != "linux":
+        return None
+    from .linux import kernel
+    from .linux.forking import Zygote
+    from .linux.start import Native
+
+    return Zygote() if isinstance(chosen, Native) and kernel.known_machine() else None

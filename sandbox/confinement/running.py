@@ -160,7 +160,8 @@ class Running:
 
     def _enforce(self) -> None:
         now, pid = time.monotonic(), self._inside or self.status.pid
-        used = usage(pid)
+        assert self._started is not None
+        used = usage(pid, alone=self._started.alone)
         self._peak = max(self._peak, used.memory)
         self._add(peak_memory_mb=self._peak / _MB)
         if self.deadline is not None and now > self.deadline:

@@ -25,8 +25,8 @@ from ...base.errors import BridgeError, ExternalServiceError, InvalidParamsError
 from ...base.process import threads
 from .config import Config
 from .folder import RunFolder, remove_tree
-from .means import BOOT, Means, Place
-from .platforms import NONE, candidates
+from .means import BOOT, Means, Place, ZygoteMeans
+from .platforms import NONE, candidates, zygote
 from .probe import EVERYTHING, Canary
 from .process import Confinement, Counts, ProcessHandle, ProcessStatus, Spec
 from .running import Running
@@ -70,14 +70,19 @@ class Supervisor:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def start(self, spec: Spec) -> ProcessHandle:
+    def start(self, spec: Spec, by: Means | None = None) -> ProcessHandle:
         """Start a process; it runs, or has failed, when this returns.
 
+        by: what starts it instead of what this system was found to have (`zygote`).
         Raises Unconfined where nothing confines it, and JournalError where its start cannot be recorded.
         """
         handle = ProcessHandle(secrets.token_hex(8))
-        self._on_thread(lambda: self._begin(handle, spec))
+        self._on_thread(lambda: self._begin(handle, spec, by))
         return handle
+
+    def zygote(self) -> ZygoteMeans | None:
+        """Means to start a program once and copy it; None where that cannot be had. Raises Unconfined."""
+        return zygote(self._on_thread(self._chosen))
 
     def stop(self, handle: ProcessHandle) -> None:
         """Ask a process to end, make it end 2 s later, and wait until it has. It is not restarted."""
@@ -183,8 +188,8 @@ class Supervisor:
 
     # -- on the supervisor's thread ------------------------------------------------------------
 
-    def _begin(self, handle: ProcessHandle, spec: Spec) -> None:
-        means = self._chosen()
+    def _begin(self, handle: ProcessHandle, spec: Spec, by: Means | None) -> None:
+        means = by or self._chosen()
 
         def starting(restarts: int) -> None:
             self._journal(

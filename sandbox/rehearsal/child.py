@@ -2,7 +2,8 @@
 """The confined Blender of a rehearsal: gets warm, waits for one script, runs it, answers, and is gone.
 
 It runs the very code that runs a script live, in a copy of the scene, and compares. Started by `pool.py` with the
-command line of `program.py`; the supervisor has confined it before its first instruction.
+command line of `program.py`; the supervisor has confined it before its first instruction. Or it is a copy of a zygote,
+which has started in the same way and is warm: then it was confined just after it was forked.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from typing import Any
 
 from ...base.errors import BridgeError, LimitExceeded, failure_of
 from ...base.process.resident_memory import resident_bytes
-from ..confinement.answering import Say
+from ..confinement import answering
 from ..confinement.probe import EVERYTHING, in_force
 from ..guard.measured import Measured
+from ..run import watchdog
 from ..run.wall import Armed
-from ..run.watchdog import ScriptStopped
 from .protocol import PICTURE_SIZE, Request
 
 __all__ = ("main",)
@@ -35,12 +36,20 @@ _WARM_UP = "import bpy\nbpy.context.scene.frame_end = 10\n"
 _MOST_RESULT = 200_000
 
 
-def main(facts: dict[str, Any], say: Say) -> None:
+def main(facts: dict[str, Any], say: answering.Say) -> None:
     """Never returns."""
     _no_more_programs()
     _settle()
     if facts["warm_up"]:
         _warm_up()
+    if sys.platform == "linux":
+        from ..confinement.linux import zygote
+
+        if zygote.asked_for():
+            watchdog.rest()
+            zygote.serve(say)
+            say = answering.opened()
+            _move()
     canary = facts["canary"]
     say({"ready": True, "blender": _version(), "in_force": in_force(canary)})
     line = sys.stdin.buffer.readline()
@@ -52,7 +61,7 @@ def main(facts: dict[str, Any], say: Say) -> None:
     try:
         with Armed(_keep_on, trusted=(rehearse,)):
             answer = rehearse(json.loads(line))
-    except ScriptStopped as stop:  # by what a script has left behind
+    except watchdog.ScriptStopped as stop:  # by what a script has left behind
         answer = _failed(stop.error, [], 0.0) | {"peak_memory_mb": _peak_memory_mb()}
         answer["seconds"] |= {"open": 0.0, "total": 0.0}
     say({**answer, "in_force": held})
@@ -163,6 +172,14 @@ def _settle() -> None:
     journal.configure(Path(tempfile.gettempdir()) / "journal")
 
 
+def _move() -> None:
+    """From the zygote's work folder into this copy's own."""
+    import bpy
+
+    _settle()
+    bpy.context.preferences.filepaths.temporary_directory = tempfile.gettempdir()
+
+
 def _set_limits(request: Request) -> None:
     from ...base import settings
 
@@ -218,10 +235,15 @@ def _picture() -> dict[str, Any] | None:
     from ...scene.look import picture
 
     try:
-        shot = picture.render(max_size=PICTURE_SIZE, picture_format="bmp")
+        # A copy of a zygote has no workers, and Cycles starts some where it is told how many.
+        shot = picture.render(max_size=PICTURE_SIZE, picture_format="bmp", threads=_processors())
     except ExternalServiceError:
         return None
     return {"width": shot.width, "height": shot.height, "rgb": base64.b64encode(_pixels(shot.data)).decode()}
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _pixels(bitmap: bytes) -> bytes:

@@ -1,34 +1,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Warm children: one waits ready for the next rehearsal; each rehearses one script and dies."""
+"""Children for rehearsals: each rehearses one script and dies, and a warm one waits for the next.
+
+Where a Blender can be copied, one is started, gets warm and is forked for each child; where not, every child is
+started by itself, and two wait.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...base.errors import BridgeError, Cancelled, ExternalServiceError
+from ...base.errors import BridgeError
 from ...base.process import threads
-from ..confinement import ProcessHandle, ProcessStatus, Spec, Supervisor
+from ..confinement import Spec, Supervisor
+from ..confinement.means import Means, ZygoteMeans
 from ..confinement.probe import EVERYTHING
+from .process import ChildFailed, Process
 from .program import Program
-from .protocol import Garbled, Request, check_ready
+from .protocol import Garbled, Request, check_ready, check_zygote
 
-__all__ = ("Child", "ChildFailed", "Needs", "Pool")
+__all__ = ("Child", "ChildFailed", "Needs", "Pool", "Zygote")
 
 _log = logging.getLogger(__name__)
 
 _READY_S = 30.0
-_POLL_S = 0.1
-
-
-class ChildFailed(ExternalServiceError):
-    """A child did not do what it is there for; the message says what became of it."""
+#: How many children wait: one that is forked is there soon, one that is started by itself is not.
+_WAITING_COPIES, _WAITING = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,42 +52,61 @@ class Needs:
         )
 
 
-class Child:
-    """One confined Blender."""
+def _spec(supervisor: Supervisor, needs: Needs, folder: Path, *, warm_up: bool) -> Spec:
+    return Spec(
+        needs.program.command(canary=supervisor.canary(), warm_up=warm_up),
+        folder,
+        timeout_sec=None,
+        mem_limit_mb=needs.memory_mb,
+        disk_mb=needs.disk_mb,
+        cpu_sec=3600,
+        net_policy="deny",
+        allowed_hosts=(),
+        readable=(*needs.program.readable, supervisor.shared_folder(), *sorted(needs.readable)),
+        env=(("BLENDER_USER_RESOURCES", str(folder / "blender")), ("PYTHONDONTWRITEBYTECODE", "1")),
+        answers=True,
+    )
 
-    def __init__(self, supervisor: Supervisor, needs: Needs, *, warm_up: bool) -> None:
-        self.needs = needs
-        self._supervisor = supervisor
-        self._ready = False
-        self._folder = supervisor.new_folder()
-        try:
-            self.handle: ProcessHandle = supervisor.start(self._spec(warm_up))
-        except BridgeError:
-            supervisor.remove_folder(self._folder)
-            raise
 
-    def _spec(self, warm_up: bool) -> Spec:
-        supervisor, needs, user = self._supervisor, self.needs, self._folder / "blender"
-        return Spec(
-            needs.program.command(canary=supervisor.canary(), warm_up=warm_up),
-            self._folder,
-            timeout_sec=None,
-            mem_limit_mb=needs.memory_mb,
-            disk_mb=needs.disk_mb,
-            cpu_sec=3600,
-            net_policy="deny",
-            allowed_hosts=(),
-            readable=(*needs.program.readable, supervisor.shared_folder(), *sorted(needs.readable)),
-            env=(("BLENDER_USER_RESOURCES", str(user)), ("PYTHONDONTWRITEBYTECODE", "1")),
-            answers=True,
-        )
+class Zygote(Process):
+    """A Blender that gets warm and is copied. `means` copy it."""
+
+    def __init__(self, supervisor: Supervisor, needs: Needs, means: ZygoteMeans) -> None:
+        self.program, self._means, self._ready = needs.program, means, False
+        super().__init__(supervisor, lambda folder: _spec(supervisor, needs, folder, warm_up=True), means)
+
+    def ready(self, cancelled: Callable[[], bool]) -> Means:
+        """What copies it, once it is warm. Raises ChildFailed where it cannot be copied."""
+        if not self._ready:
+            try:
+                why = check_zygote(self.receive(_READY_S, cancelled))
+            except Garbled as error:
+                raise ChildFailed(str(error)) from None
+            if why:
+                raise ChildFailed(f"the confined Blender cannot be copied: {why}")
+            self._ready = True
+        return self._means.copies
+
+    def retire(self) -> None:
+        """Let it end with its last copy."""
+        self._means.retire()
+
+
+class Child(Process):
+    """One confined Blender, started by itself or copied from a zygote (`by`)."""
+
+    def __init__(
+        self, supervisor: Supervisor, needs: Needs, *, warm_up: bool, by: Means | None = None
+    ) -> None:
+        self.needs, self.is_copy, self._ready = needs, by is not None, False
+        super().__init__(supervisor, lambda folder: _spec(supervisor, needs, folder, warm_up=warm_up), by)
 
     def ready(self, cancelled: Callable[[], bool] = lambda: False) -> None:
         """Wait until it is ready for its script. Raises ChildFailed when it does not get there."""
         if self._ready:
             return
         try:
-            in_force = check_ready(self._receive(_READY_S, cancelled))
+            in_force = check_ready(self.receive(_READY_S, cancelled))
         except Garbled as error:
             raise ChildFailed(str(error)) from None
         if set(in_force) != set(EVERYTHING):
@@ -98,63 +119,12 @@ class Child:
         try:
             self._supervisor.send(self.handle, json.dumps(request).encode())
         except OSError:
-            raise ChildFailed(self._what_became_of_it()) from None
-        return self._receive(seconds + 5.0, cancelled)
-
-    def alive(self) -> bool:
-        """Whether it runs."""
-        return self.status().state == "running"
-
-    def status(self) -> ProcessStatus:
-        """What the supervisor knows of it."""
-        return self._supervisor.status(self.handle)
-
-    def end(self) -> None:
-        """End it, and remove what it wrote."""
-        self._supervisor.kill(self.handle)
-        self._supervisor.remove_folder(self._folder)
-
-    def _receive(self, seconds: float, cancelled: Callable[[], bool]) -> bytes:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            if cancelled():
-                raise Cancelled("The rehearsal was cancelled.")
-            try:
-                line = self._supervisor.receive(self.handle, _POLL_S)
-            except TimeoutError:
-                continue
-            if line is None:
-                self._supervisor.wait(self.handle, 2.0)
-                break
-            return line
-        raise ChildFailed(self._what_became_of_it())
-
-    def _what_became_of_it(self) -> str:
-        _log.warning(
-            "A confined Blender failed. The end of its output:\n%s", self._supervisor.chatter(self.handle)
-        )
-        return f"the confined Blender {_ended(self.status())}{self._supervisor.last_words(self.handle)}"
-
-
-def _ended(status: ProcessStatus) -> str:
-    if status.state == "running":
-        return "did not answer in time"
-    return {
-        "timed out": "took too long and was stopped",
-        "out of memory": "needed more memory than it may have and was stopped",
-        "disk full": "wrote more than it may and was stopped",
-        "too many threads": "started threads without end and was stopped",
-        "flooded": "answered without end and was stopped",
-        "not confined": "could not be confined",
-        "not started": f"could not be started: {status.detail}",
-        "killed by signal": f"crashed (signal {status.signal})",
-        "stopped": "was stopped",
-        None: f"ended without an answer (exit code {status.exit_code})",
-    }[status.reason]
+            raise ChildFailed(self.what_became_of_it()) from None
+        return self.receive(seconds + 5.0, cancelled)
 
 
 class Pool:
-    """At most one warm child, and `at_once` rehearsals at a time."""
+    """Children that wait, and `at_once` rehearsals at a time."""
 
     def __init__(self, supervisor: Supervisor, *, at_once: int = 2) -> None:
         self.supervisor = supervisor
@@ -162,8 +132,14 @@ class Pool:
         self.failure = ""
         self._slots = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
-        self._warm: Child | None = None
+        self._waiting: list[Child] = []
         self._closed = False
+        #: Held while a zygote gets warm.
+        self._copying = threading.Lock()
+        self._zygote: Zygote | None = None
+        self._retired: list[Zygote] = []
+        #: Blenders that cannot be copied.
+        self._uncopied: list[Program] = []
 
     @contextmanager
     def child(self, needs: Needs, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Child]:
@@ -171,8 +147,17 @@ class Pool:
         self._slots.acquire()
         child = None
         try:
-            child = self._take(needs)
-            child.ready(cancelled)
+            child = self._take(needs, cancelled)
+            try:
+                child.ready(cancelled)
+            except ChildFailed as error:
+                if not child.is_copy:
+                    raise
+                _log.warning("A copy of a confined Blender failed, another is started: %s", error)
+                child.end()
+                self.renew()
+                child = Child(self.supervisor, needs, warm_up=False)
+                child.ready(cancelled)
             yield child
         finally:
             threads.start(self._after, child, needs, name="rehearsal")
@@ -181,37 +166,82 @@ class Pool:
         try:
             if child is not None:
                 child.end()
+        finally:
+            self._slots.release()
+        try:
+            if child is not None:
                 self.warm(needs)
         except BridgeError as error:
             _log.info("no child gets warm: %s", error)
-        finally:
-            self._slots.release()
 
     def warm(self, needs: Needs) -> None:
-        """See to it that a child gets ready for what is to come; returns at once."""
+        """See to it that children wait for what is to come; returns when they start, or the zygote is warm."""
+        if self._closed:
+            return
+        copies = self._copies(needs, lambda: False)
         with self._lock:
             if self._closed:
                 return
-            if self._warm is None or not self._warm.alive() or not self._warm.needs.serves(needs):
-                self._drop()
-                self._warm = Child(self.supervisor, needs, warm_up=True)
+            self._drop(lambda child: not (child.alive() and child.needs.serves(needs)))
+            while len(self._waiting) < (_WAITING if copies is None else _WAITING_COPIES):
+                self._waiting.append(Child(self.supervisor, needs, warm_up=copies is None, by=copies))
+
+    def renew(self) -> None:
+        """Give no child that has anything in common with those before: one of them did what a script should not."""
+        with self._lock:
+            self._drop()
+        with self._copying:
+            self._retire()
 
     def close(self) -> None:
-        """End the child that waits."""
+        """End the children that wait, and the zygote."""
         with self._lock:
             self._closed = True
             self._drop()
+        with self._copying:
+            self._retire()
+            for zygote in self._retired:
+                zygote.end()
+            self._retired.clear()
 
-    def _take(self, needs: Needs) -> Child:
+    def _take(self, needs: Needs, cancelled: Callable[[], bool]) -> Child:
         with self._lock:
-            child, self._warm = self._warm, None
-        if child is not None:
-            if child.alive() and child.needs.serves(needs):
-                return child
-            child.end()
-        return Child(self.supervisor, needs, warm_up=False)
+            self._drop(lambda child: not (child.alive() and child.needs.serves(needs)))
+            if self._waiting:
+                return self._waiting.pop(0)
+        copies = self._copies(needs, cancelled)
+        return Child(self.supervisor, needs, warm_up=False, by=copies)
 
-    def _drop(self) -> None:
-        if self._warm is not None:
-            self._warm.end()
-            self._warm = None
+    def _copies(self, needs: Needs, cancelled: Callable[[], bool]) -> Means | None:
+        """What copies a warm Blender; None where that cannot be had."""
+        with self._copying:
+            for zygote in [one for one in self._retired if not one.alive()]:
+                self._retired.remove(zygote)
+                zygote.end()
+            if needs.program in self._uncopied:
+                return None
+            if self._zygote is None or not self._zygote.alive() or self._zygote.program != needs.program:
+                self._retire()
+                means = self.supervisor.zygote()
+                if means is None:
+                    self._uncopied.append(needs.program)
+                    return None
+                self._zygote = Zygote(self.supervisor, needs, means)
+            try:
+                return self._zygote.ready(lambda: self._closed or cancelled())
+            except ChildFailed as error:
+                _log.info("every rehearsal starts a Blender of its own: %s", error)
+                self._uncopied.append(needs.program)
+                self._retire()
+                return None
+
+    def _retire(self) -> None:
+        if self._zygote is not None:
+            self._zygote.retire()
+            self._retired.append(self._zygote)
+            self._zygote = None
+
+    def _drop(self, which: Callable[[Child], bool] = lambda _: True) -> None:
+        for child in [one for one in self._waiting if which(one)]:
+            self._waiting.remove(child)
+            child.end()

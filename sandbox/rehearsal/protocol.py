@@ -21,7 +21,17 @@ from ...base.errors import CANONICAL
 from ..confinement.probe import EVERYTHING
 from ..guard.measured import MOST, MOST_SUBJECTS
 
-__all__ = ("PICTURE_SIZE", "Answer", "Failed", "Garbled", "Request", "check_answer", "check_ready", "png")
+__all__ = (
+    "PICTURE_SIZE",
+    "Answer",
+    "Failed",
+    "Garbled",
+    "Request",
+    "check_answer",
+    "check_ready",
+    "check_zygote",
+    "png",
+)
 
 #: The longer side of a picture, in pixels.
 PICTURE_SIZE = 256
@@ -147,12 +157,18 @@ _ANSWER = _object(
     },
 )
 _READY = _object({"ready": {"const": True}, "blender": _TEXT, "in_force": _list({"enum": list(EVERYTHING)})})
+_ZYGOTE = _object({"ready": {"type": "boolean"}}, {"why": _TEXT})
 
 
 def check_ready(line: bytes) -> list[str]:
     """What is in force, as the child tells before it is given a script. Raises Garbled."""
     found: list[str] = _checked(line, "ready")["in_force"]
     return found
+
+
+def check_zygote(line: bytes) -> str:
+    """Why a zygote cannot be copied; "" where it waits to be. Raises Garbled."""
+    return str(_checked(line, "zygote").get("why", ""))
 
 
 def check_answer(line: bytes) -> Answer:
@@ -220,5 +236,6 @@ def _refuse_constant(name: str) -> float:
 def _validator(what: str) -> Callable[[Any], Any]:
     import fastjsonschema
 
-    found: Callable[[Any], Any] = fastjsonschema.compile(_READY if what == "ready" else _ANSWER)
+    schemas = {"ready": _READY, "zygote": _ZYGOTE, "answer": _ANSWER}
+    found: Callable[[Any], Any] = fastjsonschema.compile(schemas[what])
     return found

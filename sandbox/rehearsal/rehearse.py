@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...base import settings
-from ...base.errors import BridgeError, ExternalServiceError, LimitExceeded, PolicyError
+from ...base.errors import Breakout, BridgeError, ExternalServiceError, LimitExceeded, PolicyError
 from ...base.telemetry import tracing
 from .. import confinement as supervisor
 from ..confinement.config import Sandbox
@@ -20,7 +20,7 @@ from ..run import execute
 from . import snapshot
 from .pool import ChildFailed, Needs, Pool
 from .program import find
-from .protocol import Garbled, Request, check_answer
+from .protocol import Answer, Garbled, Request, check_answer
 from .report import Confinement, Held, Report, failed, from_answer, pictures_of
 
 __all__ = ("Prepared", "Rehearsed", "last_failure", "prepare", "rehearse", "shutdown")
@@ -97,6 +97,8 @@ def rehearse(
                 answer, broken, found = None, error, {}
             status = child.status()
             total = copy.seconds + time.perf_counter() - begin
+            if _was_unusual(answer):
+                pool.renew()
     finally:
         prepared.release()
     confinement = Confinement(means=status.confinement.means, in_force=list(status.confinement.in_force))
@@ -125,6 +127,11 @@ def _failure_noted(pool: Pool) -> Iterator[None]:
     except ExternalServiceError as error:
         pool.failure = f"The last rehearsal could not be held: {str(error).rstrip('.')}."
         raise
+
+
+def _was_unusual(answer: Answer | None) -> bool:
+    """Whether the script did more than run and fail: crash, pass a limit, say what nobody understands, break out."""
+    return answer is None or answer.get("error", {}).get("cause") == Breakout.__name__
 
 
 def _why_broken_off(error: ChildFailed | Garbled | None, status: ProcessStatus) -> BridgeError:

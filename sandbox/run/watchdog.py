@@ -23,7 +23,7 @@ from ..guard.audit import may_raise
 from ..guard.meter import Interrupted, Limits, Meter, Refused, ScriptStopped
 from ..language.hooks import RUNNING
 
-__all__ = ("Interrupted", "Limits", "Refused", "ScriptStopped", "Watchdog")
+__all__ = ("Interrupted", "Limits", "Refused", "ScriptStopped", "Watchdog", "rest")
 
 POLL_S = 0.02
 _IDLE_S = 5.0
@@ -136,6 +136,13 @@ class _Watcher:
         """`run` is over; a look at it that has begun does nothing more."""
         self._runs.discard(run)
 
+    def rest(self) -> None:
+        """End the thread now, while no run is there, and wait until it has ended; the next run starts another."""
+        thread, self._until = self._thread, 0.0
+        self._wake.set()
+        if thread is not None:
+            thread.join()
+
     def _start(self) -> None:
         with self._lock:
             if self._thread is None:
@@ -175,6 +182,7 @@ class _Watcher:
 
 
 _watcher = _Watcher()
+rest = _watcher.rest
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_watcher.begin)
 _LIBRARY = frozenset(

@@ -127,10 +127,11 @@ def _screenshot(window: Any, chosen: Any, max_size: int, picture_format: Format)
     return Picture(data, f"image/{picture_format}", *size, "screenshot")
 
 
-def render(*, max_size: int, picture_format: Format | Literal["bmp"]) -> Picture:
+def render(*, max_size: int, picture_format: Format | Literal["bmp"], threads: int | None = None) -> Picture:
     """A quick Cycles render at few samples, by the scene's camera or one that frames everything visible.
 
-    All settings are put back. Raises ExternalServiceError when Cycles is not there or fails.
+    threads: how many render, instead of as many as the scene says. All settings are put back.
+    Raises ExternalServiceError when Cycles is not there or fails.
     """
     scene = bpy.context.scene
     if "cycles" not in scene.bl_rna.properties:
@@ -148,6 +149,7 @@ def render(*, max_size: int, picture_format: Format | Literal["bmp"]) -> Picture
         tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder,
         _camera(scene),
         _render_settings(scene, size, picture_format, Path(folder) / "picture"),
+        _threads(scene.render, threads),
     ):
         try:
             bpy.ops.render.render(write_still=True)
@@ -332,6 +334,20 @@ def _render_settings(scene: Any, size: list[int], picture_format: str, path: Pat
             setattr(owner, name, value)
             if not was_set:
                 owner.property_unset(name)
+
+
+@contextlib.contextmanager
+def _threads(settings: Any, count: int | None) -> Iterator[None]:
+    """Render in so many threads. What the file has for their number shows only where it counts."""
+    if count is None:
+        yield
+        return
+    mode, settings.threads_mode = settings.threads_mode, "FIXED"
+    before, settings.threads = settings.threads, count
+    try:
+        yield
+    finally:
+        settings.threads, settings.threads_mode = before, mode
 
 
 @contextlib.contextmanager

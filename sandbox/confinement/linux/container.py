@@ -19,7 +19,7 @@ from pathlib import Path
 from .. import means
 from ..process import Spec
 from .launcher import short_path
-from .start import launcher_command, readable
+from .start import launcher_command, orders_for, readable
 
 __all__ = ("Container",)
 
@@ -56,7 +56,8 @@ class Container:
         if os.geteuid() == 0:
             os.chown(spec.workdir, *map(int, _NOBODY.split(":")))
         control, listener = _listen(place.control / label)
-        inside = launcher_command(spec, place, str(control), root=None, parent=None, drop=False)
+        orders = orders_for(spec, place, root=None, parent=None, drop=False)
+        inside = launcher_command(orders, str(control))
         argv = [self.engine, *self._runtime(), "run", *self._options(spec, label)]
         for path in (*readable(spec), str(place.control)):
             argv += ["--volume", f"{path}:{path}:ro"]

@@ -6,9 +6,19 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import signal
 import struct
 
-__all__ = ("X86_64", "become", "call", "known_machine", "libc_call", "no_new_privileges", "number")
+__all__ = (
+    "X86_64",
+    "become",
+    "call",
+    "end_with",
+    "known_machine",
+    "libc_call",
+    "no_new_privileges",
+    "number",
+)
 
 #: Call numbers that differ between the two machines that are supported; newer calls have one number everywhere.
 _NUMBERS: dict[str, tuple[int, int]] = {
@@ -23,7 +33,7 @@ _NUMBERS: dict[str, tuple[int, int]] = {
     "landlock_add_rule": (445, 445),
     "landlock_restrict_self": (446, 446),
 }
-_PR_SET_NO_NEW_PRIVS, _PR_SET_KEEPCAPS, _PR_CAP_AMBIENT, _AMBIENT_RAISE = 38, 8, 47, 2
+_PR_SET_PDEATHSIG, _PR_SET_KEEPCAPS, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _AMBIENT_RAISE = 1, 8, 38, 47, 2
 _CAP_VERSION_3 = 0x20080522
 #: Rights to read in spite of files' and folders' rights: the one for that, and the one that containers have.
 _CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE = 2, 1
@@ -55,6 +65,13 @@ def libc_call(name: str, *args: object) -> int:
 def no_new_privileges() -> None:
     """Neither this process nor what it becomes gains rights by an executable's bits. Cannot be taken back."""
     libc_call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def end_with(parent: int) -> None:
+    """Have the kernel end this process when the thread of its parent that started it ends, or at once if it has."""
+    libc_call("prctl", _PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(127)
 
 
 def become(uid: int, gid: int, *, reading: bool) -> None:

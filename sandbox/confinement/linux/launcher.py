@@ -23,13 +23,12 @@ from typing import Any, Literal, TypedDict
 from .. import answering, probe
 from . import cgroup, kernel, landlock, namespaces, seccomp
 
-__all__ = ("NOT_CONFINED", "NOT_STARTED", "Orders", "main", "short_path")
+__all__ = ("NOT_CONFINED", "NOT_STARTED", "Orders", "confine", "main", "short_path")
 
 #: Exit codes of a launcher that did not become the command.
 NOT_CONFINED, NOT_STARTED = 126, 127
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
-_PR_SET_PDEATHSIG = 1
 _LOOK_S = 0.05
 _MB = 1024 * 1024
 
@@ -63,19 +62,34 @@ def main(control: str, orders_json: str) -> None:
     """Carry out the orders. `control`: the number of an inherited Unix socket, or the path of one to connect to."""
     orders: Orders = json.loads(orders_json)
     parent = _connect(control)
-    try:
+    with _failure_told(parent):
         answers = answering.take(parent) if orders["answers"] else None
         if not control.isdigit():
             _stay_behind(parent, answers)
         if answers is not None:
             orders["env"][answering.VARIABLE] = str(answers)
+        confine(orders, parent)
+        os.execve(orders["argv"][0], orders["argv"], orders["env"])  # noqa: S606 - there is no shell, by intent
+
+
+def confine(orders: Orders, parent: socket.socket) -> None:
+    """Confine this process, which has one thread, and tell the parent how; what fails, ends it.
+
+    It comes back only where each canary was just refused.
+    """
+    with _failure_told(parent):
         found = _confine(orders, parent)
         found["in_force"] = probe.in_force(orders["canary"])
         _tell(parent, found)
         if set(found["in_force"]) != set(probe.EVERYTHING):
             os._exit(NOT_CONFINED)
         os.chdir(orders["workdir"])
-        os.execve(orders["argv"][0], orders["argv"], orders["env"])  # noqa: S606 - there is no shell, by intent
+
+
+@contextlib.contextmanager
+def _failure_told(parent: socket.socket) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         _tell(parent, {"error": str(error)})
         os._exit(NOT_STARTED)
@@ -153,9 +167,7 @@ def _confine(orders: Orders, parent: socket.socket) -> dict[str, Any]:
         kernel.become(*orders["user"], reading=closed)
     if orders["parent"] is not None:
         # After the change of user, which would take it back.
-        kernel.libc_call("prctl", _PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-        if os.getppid() != orders["parent"]:
-            os._exit(NOT_STARTED)  # it died before
+        kernel.end_with(orders["parent"])
     found["seccomp"] = kernel.known_machine()
     if kernel.known_machine():
         seccomp.deny(tcp_client=port is not None)

@@ -15,7 +15,7 @@ import struct
 
 from . import kernel
 
-__all__ = ("deny", "deny_exec")
+__all__ = ("deny", "deny_exec", "keep_to_forking")
 
 _SET_MODE_FILTER, _TSYNC = 1, 1
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
@@ -201,6 +201,23 @@ def deny(*, tcp_client: bool) -> None:
 def deny_exec() -> None:
     """Refuse to become another program, for every thread of this process."""
     _install([*_preamble(), *_refuse(_EXECVE), *_refuse(_EXECVEAT), (_RETURN, 0, 0, _ALLOW)])
+
+
+#: What a zygote has no use for: a look into other processes, a signal to them, the keys and modules of the kernel.
+_NOT_FOR_ZYGOTES = frozenset(
+    "kill tkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal pidfd_getfd ptrace process_vm_readv "
+    "process_vm_writev process_madvise bpf perf_event_open userfaultfd io_uring_setup keyctl add_key request_key "
+    "init_module finit_module delete_module kexec_load kexec_file_load reboot".split()
+)
+
+
+def keep_to_forking() -> None:
+    """Refuse, for good: other programs, sockets, and other processes than copies. Call `no_new_privileges` first."""
+    rows = [
+        row for line in _DENIED.split("\n") if (row := tuple(line.split())) and row[0] in _NOT_FOR_ZYGOTES
+    ]
+    program = [step for row in (_EXECVE, _EXECVEAT, _SOCKET, *rows) for step in _refuse(row)]
+    _install([*_preamble(), *program, (_RETURN, 0, 0, _ALLOW)])
 
 
 def _preamble() -> _Program:

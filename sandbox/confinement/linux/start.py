@@ -16,7 +16,16 @@ from ..process import Spec
 from . import cgroup
 from .launcher import Orders
 
-__all__ = ("SYSTEM", "Bubblewrap", "Native", "launcher_command", "readable")
+__all__ = (
+    "SYSTEM",
+    "Bubblewrap",
+    "Native",
+    "give_workdir",
+    "inherited",
+    "launcher_command",
+    "orders_for",
+    "readable",
+)
 
 #: Programs, libraries and the little of /etc that they need.
 SYSTEM = (
@@ -38,18 +47,17 @@ def readable(spec: Spec) -> list[str]:
     return [str(path) for path in kept]
 
 
-def launcher_command(
+def orders_for(
     spec: Spec,
     place: means.Place,
-    control: str,
     *,
     root: Path | None,
     parent: int | None,
     drop: bool,
     group: cgroup.Entrance = cgroup.NOWHERE,
-) -> list[str]:
-    """The command line that confines itself and becomes `spec.cmd`. `drop`: stop being root."""
-    orders: Orders = {
+) -> Orders:
+    """What a launcher has to do before it becomes `spec.cmd`. `drop`: stop being root."""
+    return {
         "argv": [shutil.which(spec.cmd[0]) or spec.cmd[0], *spec.cmd[1:]],
         "env": means.environment(spec),
         "readable": readable(spec),
@@ -66,17 +74,23 @@ def launcher_command(
         "group": group,
         "canary": place.canary,
     }
+
+
+def launcher_command(orders: Orders, control: str) -> list[str]:
+    """The command line that carries out the orders. `control`: as `launcher.main` has it."""
     supervisor = str(Path(__file__).parent.parent)
     python = [sys.executable, "-I", "-S", "-B", "-c", means.BOOT]
     return [*python, supervisor, "supervisor.linux.launcher", control, json.dumps(orders)]
 
 
-def _give_workdir(spec: Spec) -> None:
+def give_workdir(spec: Spec) -> None:
+    """Let the command write to its work folder, also where it stops being root."""
     if os.geteuid() == 0:
         os.chown(spec.workdir, *_NOBODY)
 
 
-def _inherited(control: socket.socket, group: cgroup.Entrance) -> list[int]:
+def inherited(control: socket.socket, group: cgroup.Entrance) -> list[int]:
+    """The files that a launcher inherits, by number."""
     numbers = (control.fileno(), *group["join"], group["memory"], group["threads"])
     return [number for number in numbers if number is not None]
 
@@ -91,20 +105,13 @@ class Native:
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
         """Start a process that is held so. Raises OSError."""
-        _give_workdir(spec)
+        give_workdir(spec)
         group = cgroup.make(spec.mem_limit_mb)
         ours, theirs = socket.socketpair()
         with theirs, group.entrance() as entrance:
-            argv = launcher_command(
-                spec,
-                place,
-                str(theirs.fileno()),
-                root=place.root,
-                parent=os.getpid(),
-                drop=True,
-                group=entrance,
-            )
-            started = means.popen(argv, spec, pass_fds=_inherited(theirs, entrance))
+            orders = orders_for(spec, place, root=place.root, parent=os.getpid(), drop=True, group=entrance)
+            argv = launcher_command(orders, str(theirs.fileno()))
+            started = means.popen(argv, spec, pass_fds=inherited(theirs, entrance))
         return means.Started(started, lambda: ours, kill_rest=group.remove, ran_out=group.ran_out)
 
 
@@ -125,7 +132,7 @@ class Bubblewrap:
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
         """Start a process that is held so. Raises OSError."""
-        _give_workdir(spec)
+        give_workdir(spec)
         group = cgroup.make(spec.mem_limit_mb)
         ours, theirs = socket.socketpair()
         with theirs, group.entrance() as entrance:
@@ -137,10 +144,9 @@ class Bubblewrap:
             for path in shown[:-1]:
                 argv += ["--ro-bind", path, path]
             argv += ["--bind", shown[-1], shown[-1], "--"]
-            argv += launcher_command(
-                spec, place, str(theirs.fileno()), root=None, parent=None, drop=True, group=entrance
-            )
-            started = means.popen(argv, spec, pass_fds=_inherited(theirs, entrance))
+            orders = orders_for(spec, place, root=None, parent=None, drop=True, group=entrance)
+            argv += launcher_command(orders, str(theirs.fileno()))
+            started = means.popen(argv, spec, pass_fds=inherited(theirs, entrance))
         return means.Started(started, lambda: ours, kill_rest=group.remove, ran_out=group.ran_out)
 
 

@@ -18,12 +18,15 @@ from bl_ext.user_default.mcp_bridge.sandbox.confinement.means import Means
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.platforms import candidates
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.probe import EVERYTHING
 
+from support.copies import Copied
 from support.noise import PRINTED, noisy_processes
 
 from .conftest import Bench
 
 #: By a word of its name; "Landlock" is the kernel's own means with namespaces.
-KINDS = ("Landlock", "bubblewrap", "podman", "docker")
+STARTED = ("Landlock", "bubblewrap", "podman", "docker")
+#: A copy of a process is confined just after it was forked.
+KINDS = (*STARTED, "copy")
 
 #: Python that tries one thing after the other and tells which succeeded.
 ATTEMPTS = """
@@ -119,7 +122,7 @@ def web() -> Iterator[int]:
 
 
 def _bench(kind: str, make_bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, **sandbox) -> Bench:
-    found = [means for means in candidates(None) if kind in means.name]
+    found = [Copied()] if kind == "copy" else [means for means in candidates(None) if kind in means.name]
     if not found:
         pytest.skip(f"{kind} is not installed here")
     monkeypatch.setattr(supervisor_module, "candidates", lambda mode: found[:1])
@@ -154,7 +157,7 @@ def test_nothing_outside_is_within_reach(
     assert (outside / "file").read_text() == "private"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", STARTED)
 def test_an_allowed_host_is_reached_and_no_other(
     kind: str, make_bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, web: int
 ) -> None:
@@ -223,16 +226,16 @@ class TestWithoutNamespaces:
             def start(self, spec, place):
                 import bl_ext.user_default.mcp_bridge.sandbox.confinement.linux.start as start
 
-                plain = start.launcher_command
+                plain = start.orders_for
 
                 def command(*args, **more):
                     return plain(*args, **{**more, "root": None, "drop": False})
 
-                monkeypatch.setattr(start, "launcher_command", command)
+                monkeypatch.setattr(start, "orders_for", command)
                 try:
                     return super().start(spec, place)
                 finally:
-                    monkeypatch.setattr(start, "launcher_command", plain)
+                    monkeypatch.setattr(start, "orders_for", plain)
 
         monkeypatch.setattr(supervisor_module, "candidates", lambda mode: [Unnamed()])
         return make_bench()

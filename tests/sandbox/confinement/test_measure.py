@@ -20,6 +20,7 @@ def test_memory_counts_what_a_process_started_too() -> None:
     with _python("x = b'x' * (100 << 20)") as child:
         assert usage(child.pid).memory > 100 * MB
         assert usage(os.getpid()).memory >= usage(child.pid).memory + 50 * MB
+        assert usage(os.getpid(), alone=True).memory < usage(os.getpid()).memory - 90 * MB
     assert (usage(child.pid).memory, usage(child.pid).threads) == (0, 0)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import socket
@@ -159,7 +160,7 @@ class TestFaults:
         assert "the confined Blender crashed (signal 9)" in said
 
 
-def test_a_killed_blender_takes_its_warm_child_along(tmp_path: Path) -> None:
+def test_a_killed_blender_takes_its_children_along(tmp_path: Path) -> None:
     tmp_path.chmod(0o711)
     code = f"""
 import sys, threading, time
@@ -169,8 +170,11 @@ from {blender.EXTENSION}.sandbox.rehearsal import rehearse
 from {blender.EXTENSION}.sandbox.confinement.config import Config, Sandbox
 confinement.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
 rehearse.rehearse(rehearse.prepare(), "result = 1", pictures=False)
-while rehearse._pool()._warm is None: time.sleep(0.01)
-print("WARM", confinement.current().status(rehearse._pool()._warm.handle).pid, flush=True)
+while not rehearse._pool()._waiting: time.sleep(0.01)
+for running in confinement.current()._all():
+    if running.status.state == "running":
+        print("WARM", running.status.pid, flush=True)
+print("ALL", flush=True)
 time.sleep(60)
 """
     parent = subprocess.Popen(
@@ -178,12 +182,14 @@ time.sleep(60)
     )
     with parent:
         assert parent.stdout is not None
-        child = next(int(line.split()[1]) for line in parent.stdout if line.startswith("WARM"))
+        printed = itertools.takewhile(lambda line: line != "ALL\n", parent.stdout)
+        started = [int(line.split()[1]) for line in printed if line.startswith("WARM")]
         os.kill(parent.pid, signal.SIGKILL)
     until = time.monotonic() + 30
-    while alive(child) and time.monotonic() < until:
+    while any(map(alive, started)) and time.monotonic() < until:
         time.sleep(0.02)
-    assert not alive(child)
+    assert started
+    assert not any(map(alive, started))
 
 
 @pytest.mark.parametrize("after", [0.0, 0.3, 1.0])

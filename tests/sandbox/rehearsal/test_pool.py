@@ -29,14 +29,14 @@ NEEDS = Needs(Program(("blender",), (), ()), frozenset((Path("/a"),)), memory_mb
 class _Child:
     """What a pool sees of a child."""
 
-    def __init__(self, _supervisor: object, needs: Needs, *, warm_up: bool) -> None:
-        self.needs, self.warm_up = needs, warm_up
-        self.living, self.made_ready, self.failure = True, False, None
+    def __init__(self, _supervisor: object, needs: Needs, *, warm_up: bool, by: object = None) -> None:
+        self.needs, self.warm_up, self.is_copy = needs, warm_up, by is not None
+        self.living, self.made_ready = True, False
         made.append(self)
 
     def ready(self, cancelled: Callable[[], bool]) -> None:
         self.made_ready = True
-        if failure is not None:
+        if failure is not None and (self.is_copy or not copies_alone_fail):
             raise failure
 
     def alive(self) -> bool:
@@ -46,23 +46,59 @@ class _Child:
         self.living = False
 
 
+class _Zygote:
+    """What a pool sees of a zygote."""
+
+    def __init__(self, _supervisor: object, needs: Needs, means: object) -> None:
+        self.program, self.living, self.retired = needs.program, True, False
+        zygotes.append(self)
+
+    def ready(self, cancelled: Callable[[], bool]) -> object:
+        if failure is not None and not copies_alone_fail:
+            raise failure
+        return "copies"
+
+    def alive(self) -> bool:
+        return self.living
+
+    def retire(self) -> None:
+        self.retired = True
+
+    def end(self) -> None:
+        self.living = False
+
+
 made: list[_Child] = []
+zygotes: list[_Zygote] = []
 failure: Exception | None = None
+copies_alone_fail = False
 
 
-@pytest.fixture
-def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
+def _pool(monkeypatch: pytest.MonkeyPatch, zygote_means: object) -> Iterator[Pool]:
     monkeypatch.setattr(pool_module, "Child", _Child)
+    monkeypatch.setattr(pool_module, "Zygote", _Zygote)
     made.clear()
-    found = Pool(SimpleNamespace(), at_once=2)  # type: ignore[arg-type]
+    zygotes.clear()
+    found = Pool(SimpleNamespace(zygote=lambda: zygote_means), at_once=2)  # type: ignore[arg-type]
     yield found
     found.close()
 
 
+@pytest.fixture
+def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
+    """Where nothing can be copied: two children wait."""
+    yield from _pool(monkeypatch, None)
+
+
+@pytest.fixture
+def copying_pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
+    yield from _pool(monkeypatch, "means")
+
+
 def _settled(pool: Pool, count: int) -> list[_Child]:
-    """All children, once `count` of them were made and the pool has ended what it was done with."""
+    """All children, once `count` of them were made and the pool has ended the first, which it was done with."""
     until = time.monotonic() + 30
-    while (len(made) < count or sum(child.living for child in made) > 1) and time.monotonic() < until:
+    while (len(made) < count or made[0].living) and time.monotonic() < until:
         time.sleep(0.005)
     assert len(made) == count
     return made
@@ -88,7 +124,7 @@ class TestPool:
     def test_the_first_child_is_cold_and_the_next_one_was_waiting(self, pool: Pool) -> None:
         with pool.child(NEEDS) as first:
             assert (first.warm_up, first.made_ready) == (False, True)
-        first, warm = _settled(pool, 2)
+        first, warm, _ = _settled(pool, 3)
         assert (first.living, warm.living, warm.warm_up) == (False, True, True)
         with pool.child(NEEDS) as second:
             assert second is warm
@@ -97,20 +133,20 @@ class TestPool:
         pool.warm(NEEDS)
         with pool.child(replace(NEEDS, memory_mb=5000)) as child:
             assert child.needs.memory_mb == 5000
-            assert [one.living for one in made] == [False, True]
+            assert [one.living for one in made] == [False, False, True]
 
     def test_a_child_that_died_while_it_waited_is_replaced(self, pool: Pool) -> None:
         pool.warm(NEEDS)
-        made[0].living = False
+        made[0].living = made[1].living = False
         with pool.child(NEEDS) as child:
-            assert child is made[1]
+            assert child is made[2]
 
     def test_a_child_that_waits_is_not_made_twice(self, pool: Pool) -> None:
         pool.warm(NEEDS)
         pool.warm(NEEDS)
-        assert len(made) == 1
+        assert len(made) == 2
         pool.warm(replace(NEEDS, disk_mb=500))
-        assert [one.living for one in made] == [False, True]
+        assert [one.living for one in made] == [False, False, True, True]
 
     def test_a_rehearsal_that_fails_gives_its_place_back(
         self, pool: Pool, monkeypatch: pytest.MonkeyPatch
@@ -125,7 +161,7 @@ class TestPool:
         monkeypatch.setitem(globals(), "failure", ChildFailed("it is not confined"))
         with pytest.raises(ChildFailed, match="it is not confined"), pool.child(NEEDS):
             pytest.fail("there is no child to use")
-        assert _settled(pool, 2)[0].living is False
+        assert _settled(pool, 3)[0].living is False
 
     def test_two_at_once_and_a_third_one_waits(self, pool: Pool) -> None:
         go_on, inside = threading.Event(), threading.Semaphore(0)
@@ -149,9 +185,9 @@ class TestPool:
     def test_closed_it_keeps_no_child(self, pool: Pool) -> None:
         pool.warm(NEEDS)
         pool.close()
-        assert not made[0].living
+        assert [one.living for one in made] == [False, False]
         pool.warm(NEEDS)
-        assert len(made) == 1
+        assert len(made) == 2
 
     def test_what_cannot_be_confined_leaves_the_pool_usable(
         self, pool: Pool, monkeypatch: pytest.MonkeyPatch
@@ -163,6 +199,64 @@ class TestPool:
         for _ in range(5):
             with pytest.raises(ExternalServiceError, match="nothing confines"), pool.child(NEEDS):
                 pytest.fail("there is no child to use")
+
+
+class TestCopies:
+    """Where a Blender can be copied: a zygote gets warm once, and each child is a copy of it."""
+
+    def test_every_child_is_a_copy_of_one_zygote_and_one_waits(self, copying_pool: Pool) -> None:
+        with copying_pool.child(NEEDS) as first:
+            assert (first.is_copy, first.warm_up, first.made_ready) == (True, False, True)
+        first, waiting = _settled(copying_pool, 2)
+        with copying_pool.child(replace(NEEDS, readable=frozenset())) as second:
+            assert second is waiting
+        assert len(zygotes) == 1
+
+    def test_another_program_has_another_zygote(self, copying_pool: Pool) -> None:
+        copying_pool.warm(NEEDS)
+        copying_pool.warm(replace(NEEDS, program=Program(("other",), (), ())))
+        assert [zygote.retired for zygote in zygotes] == [True, False]
+
+    def test_a_zygote_that_has_died_is_replaced(self, copying_pool: Pool) -> None:
+        copying_pool.warm(NEEDS)
+        zygotes[0].living = made[0].living = False
+        with copying_pool.child(NEEDS) as child:
+            assert child.is_copy
+        assert len(zygotes) == 2
+
+    def test_what_cannot_be_copied_is_tried_once_and_started_by_itself(
+        self, copying_pool: Pool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as patch:
+            patch.setitem(globals(), "failure", ChildFailed("it has 5 threads"))
+            patch.setitem(globals(), "copies_alone_fail", False)
+            copying_pool.warm(NEEDS)
+        with copying_pool.child(NEEDS) as child:
+            assert (child.is_copy, child.warm_up) == (False, True)
+        assert [zygote.retired for zygote in zygotes] == [True]
+
+    def test_a_copy_that_fails_is_replaced_by_a_child_of_its_own(
+        self, copying_pool: Pool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(globals(), "failure", ChildFailed("it is not confined"))
+        monkeypatch.setitem(globals(), "copies_alone_fail", True)
+        with copying_pool.child(NEEDS) as child:
+            assert (child.is_copy, made[0].is_copy, made[0].living) == (False, True, False)
+        assert zygotes[0].retired
+
+    def test_renewed_it_uses_nothing_that_was_there_before(self, copying_pool: Pool) -> None:
+        copying_pool.warm(NEEDS)
+        copying_pool.renew()
+        assert (made[0].living, zygotes[0].retired, zygotes[0].living) == (False, True, True)
+        copying_pool.warm(NEEDS)
+        assert len(zygotes) == 2
+
+    def test_closed_it_ends_every_zygote(self, copying_pool: Pool) -> None:
+        copying_pool.warm(NEEDS)
+        copying_pool.renew()
+        copying_pool.warm(NEEDS)
+        copying_pool.close()
+        assert [zygote.living for zygote in zygotes] == [False, False]
 
 
 class _Supervisor:
@@ -181,7 +275,7 @@ class _Supervisor:
     def canary(self) -> dict[str, Any]:
         return {"file": "/canary", "port": 1}
 
-    def start(self, spec: Any) -> str:
+    def start(self, spec: Any, by: object = None) -> str:
         self.spec = spec
         return "handle"
 
@@ -249,7 +343,7 @@ class TestChild:
     def test_one_that_says_nothing_is_told_of(self, monkeypatch: pytest.MonkeyPatch) -> None:
         child, _ = _child(None, [], state="running")
         with pytest.raises(ChildFailed, match="did not answer in time"):
-            child._receive(0.05, lambda: False)
+            child.receive(0.05, lambda: False)
 
     def test_waiting_can_be_cancelled(self) -> None:
         child, _ = _child(None, [], state="running")

@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.probe import EVERYTHING
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.protocol import Garbled, check_answer, check_ready, png
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.protocol import (
+    Garbled,
+    check_answer,
+    check_ready,
+    check_zygote,
+    png,
+)
 
 GOOD: dict[str, Any] = {
     "outcome": "success",
@@ -127,3 +133,10 @@ def test_pixels_become_a_png() -> None:
 def test_pixels_that_do_not_fit_are_refused(rgb: str, says: str) -> None:
     with pytest.raises(Garbled, match=says):
         png({"width": 2, "height": 2, "rgb": rgb})
+
+
+def test_a_zygote_says_whether_it_can_be_copied() -> None:
+    assert check_zygote(b'{"ready": true}') == ""
+    assert check_zygote(b'{"ready": false, "why": "it has 5 threads"}') == "it has 5 threads"
+    with pytest.raises(Garbled, match="the child's zygote cannot be understood"):
+        check_zygote(b'{"ready": "perhaps"}')

@@ -315,6 +315,16 @@ def test_a_look_that_fails_leaves_the_next_run_its_thread() -> None:
     assert isinstance(refusal("while True: pass", limits=SHORT), LimitExceeded)
 
 
+def test_the_watching_thread_rests_when_told_and_the_next_run_has_another() -> None:
+    with Watchdog(SHORT):
+        first = watchdog._watcher._thread
+    watchdog.rest()
+    assert first is not None
+    assert not first.is_alive()
+    watchdog.rest()  # there is none
+    assert isinstance(refusal("while True: pass", limits=SHORT), LimitExceeded)
+
+
 def test_nothing_holds_on_to_a_run_that_is_over() -> None:
     """What a script's globals hold of Blender has to go when the run ends, not when the watching thread does."""
     meter = Watchdog(SHORT)

@@ -74,6 +74,30 @@ def test_the_scenes_own_camera_is_used(red_cube: bpy.types.Object, tmp_path: obj
     assert red == pytest.approx(green, abs=0.05)
 
 
+def test_as_many_threads_as_asked_for_render_and_the_file_keeps_its_number(
+    red_cube: bpy.types.Object,
+) -> None:
+    """Blender shows the file's number only where it counts, and it must not change either."""
+    settings = bpy.context.scene.render
+    settings.threads_mode = "FIXED"
+    settings.threads = 3
+    settings.threads_mode = "AUTO"
+    seen: list[tuple[str, int]] = []
+
+    def look(scene: bpy.types.Scene, *_: object) -> None:
+        seen.append((scene.render.threads_mode, scene.render.threads))
+
+    bpy.app.handlers.render_pre.append(look)
+    try:
+        picture.render(max_size=16, picture_format="png", threads=2)
+    finally:
+        bpy.app.handlers.render_pre.remove(look)
+    assert seen == [("FIXED", 2)]
+    assert settings.threads_mode == "AUTO"
+    settings.threads_mode = "FIXED"
+    assert settings.threads == 3
+
+
 def test_without_cycles_the_error_says_what_to_do(empty_scene: None, monkeypatch: pytest.MonkeyPatch) -> None:
     import addon_utils
 
