@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Children for rehearsals: each rehearses one script and dies, and a warm one waits for the next.
 
-Where a Blender can be copied, one is started, gets warm and is forked for each child; where not, every child is
-started by itself, and two wait.
+The first one is started by itself. Where a Blender can be copied, one gets warm meanwhile and is forked for each
+further child; where not, every child is started by itself, and two wait.
 """
 
 from __future__ import annotations
@@ -209,7 +209,8 @@ class Pool:
             self._drop(lambda child: not (child.alive() and child.needs.serves(needs)))
             if self._waiting:
                 return self._waiting.pop(0)
-        copies = self._copies(needs, cancelled)
+        # The first one does not wait for a zygote to get warm.
+        copies = None if self._zygote is None else self._copies(needs, cancelled)
         return Child(self.supervisor, needs, warm_up=False, by=copies)
 
     def _copies(self, needs: Needs, cancelled: Callable[[], bool]) -> Means | None:
@@ -232,7 +233,8 @@ class Pool:
             except ChildFailed as error:
                 _log.info("every rehearsal starts a Blender of its own: %s", error)
                 self._uncopied.append(needs.program)
-                self._retire()
+                self._zygote.end()
+                self._zygote = None
                 return None
 
     def _retire(self) -> None:

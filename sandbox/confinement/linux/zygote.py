@@ -74,11 +74,11 @@ def serve(say: answering.Say) -> None:
     gc.collect()
     gc.freeze()  # what is not looked at by the collector stays shared with the copies
     say({"ready": True})
-    files = _Nursery(control).fork()
     try:
+        files = _Nursery(control).fork()
         os.sched_setaffinity(0, facts["processors"])
         _begin(files)
-    except BaseException:  # whatever it was, nothing of this copy goes on
+    except BaseException:  # whatever it was, neither the zygote nor a copy that is not confined goes on
         traceback.print_exc()
         os._exit(launcher.NOT_STARTED)
 

@@ -59,6 +59,17 @@ def _scene() -> None:
     bpy.ops.wm.read_homefile(use_factory_startup=True)
 
 
+@pytest.fixture(params=["started by itself", "copied"])
+def both_kinds(request: pytest.FixtureRequest) -> None:
+    """The script runs once in a child that was started by itself, and once in a copy of a zygote."""
+    prepared = rehearse.prepare()
+    if request.param == "copied":
+        assert prepared.pool._copies(prepared.needs, lambda: False), "a Blender with one thread can be copied"
+    else:
+        prepared.pool.renew()
+    prepared.release()
+
+
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearse, "TIME_LIMIT_S", 0.7)
@@ -72,6 +83,7 @@ def _rejected(script: str) -> str:
     return report["message"]
 
 
+@pytest.mark.usefixtures("both_kinds")
 class TestFaults:
     def test_a_crash(self) -> None:
         said = _rejected("import os; os.write(2, b'a bad thing\\n'); os.abort()")
@@ -271,7 +283,9 @@ ATTACKS = [attack for attack in sandbox_cases.attacks() if attack.id in FURTHEST
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
-def test_an_attack_reaches_nothing_outside(attack: sandbox_cases.Attack, hurry: None) -> None:
+def test_an_attack_reaches_nothing_outside(
+    attack: sandbox_cases.Attack, hurry: None, both_kinds: None
+) -> None:
     assert run_confined(attack) == []
 
 
@@ -280,7 +294,7 @@ def test_the_bare_child_really_has_no_walls() -> None:
     assert report["result"] == "[True, True]"
 
 
-def test_the_childs_environment_holds_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_childs_environment_holds_no_secret(monkeypatch: pytest.MonkeyPatch, both_kinds: None) -> None:
     monkeypatch.setenv("SBX_TOKEN", "SBX-SECRET")
     report = report_of("import os\nRESULT = sorted(os.environ)")
     assert "SBX" not in report["result"]
@@ -295,6 +309,7 @@ class TestAuditWall:
         rehearse.shutdown()
         monkeypatch.setattr(rehearse, "find", partial(bare_program, child="walled_child"))
 
+    @pytest.mark.usefixtures("both_kinds")
     @pytest.mark.parametrize(
         "script",
         [
@@ -316,7 +331,7 @@ class TestAuditWall:
         assert report["difference"]["changed"]
 
 
-def test_nobody_else_on_the_network_is_reached() -> None:
+def test_nobody_else_on_the_network_is_reached(both_kinds: None) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         report = report_of(f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 1)")

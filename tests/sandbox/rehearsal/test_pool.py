@@ -204,12 +204,14 @@ class TestPool:
 class TestCopies:
     """Where a Blender can be copied: a zygote gets warm once, and each child is a copy of it."""
 
-    def test_every_child_is_a_copy_of_one_zygote_and_one_waits(self, copying_pool: Pool) -> None:
+    def test_the_first_is_started_by_itself_and_all_others_are_copies_of_one_zygote(
+        self, copying_pool: Pool
+    ) -> None:
         with copying_pool.child(NEEDS) as first:
-            assert (first.is_copy, first.warm_up, first.made_ready) == (True, False, True)
-        first, waiting = _settled(copying_pool, 2)
-        with copying_pool.child(replace(NEEDS, readable=frozenset())) as second:
-            assert second is waiting
+            assert (first.is_copy, first.warm_up, first.made_ready) == (False, False, True)
+        _, waiting = _settled(copying_pool, 2)
+        with copying_pool.child(NEEDS) as second, copying_pool.child(NEEDS) as third:
+            assert (second is waiting, second.is_copy, third.is_copy) == (True, True, True)
         assert len(zygotes) == 1
 
     def test_another_program_has_another_zygote(self, copying_pool: Pool) -> None:
@@ -233,11 +235,12 @@ class TestCopies:
             copying_pool.warm(NEEDS)
         with copying_pool.child(NEEDS) as child:
             assert (child.is_copy, child.warm_up) == (False, True)
-        assert [zygote.retired for zygote in zygotes] == [True]
+        assert [zygote.living for zygote in zygotes] == [False]
 
     def test_a_copy_that_fails_is_replaced_by_a_child_of_its_own(
         self, copying_pool: Pool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        copying_pool.warm(NEEDS)
         monkeypatch.setitem(globals(), "failure", ChildFailed("it is not confined"))
         monkeypatch.setitem(globals(), "copies_alone_fail", True)
         with copying_pool.child(NEEDS) as child:
