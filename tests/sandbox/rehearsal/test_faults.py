@@ -64,10 +64,13 @@ def both_kinds(request: pytest.FixtureRequest) -> None:
     """The script runs once in a child that was started by itself, and once in a copy of a zygote."""
     prepared = rehearse.prepare()
     if request.param == "copied":
-        assert prepared.pool._copies(prepared.needs, lambda: False), "a Blender with one thread can be copied"
+        copies = prepared.pool._copies(prepared.needs, lambda: False)
+        prepared.release()
+        if copies is None:
+            pytest.skip("this Blender has threads of its own, and is not copied: see test_rehearse.py")
     else:
+        prepared.release()
         prepared.pool.renew()
-    prepared.release()
 
 
 @pytest.fixture

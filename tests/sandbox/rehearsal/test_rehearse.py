@@ -31,6 +31,10 @@ ORDINARY = """
 """
 
 
+#: Blenders that have one thread once they are warm.
+COPIED = ((4, 2), (5, 0))
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _rehearsals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with rehearsals(tmp_path_factory.mktemp("rehearsals")):
@@ -240,6 +244,33 @@ def test_a_copy_that_nobody_rehearses_on_goes() -> None:
     assert path.exists()
     del prepared
     assert not path.exists()
+
+
+@pytest.mark.skipif(
+    bpy.app.version[:2] not in COPIED, reason="this Blender has threads of its own, and is not copied"
+)
+def test_this_blender_is_copied_and_the_script_cannot_tell_where_it_was_warm() -> None:
+    report_of("result = 1")
+    pool = rehearse._pool()
+    copies = pool._copies(rehearse.prepare().needs, lambda: False)
+    assert copies is not None
+    report = report_of(
+        "import bpy\nresult = [bpy.data.filepath, len(bpy.data.objects), bpy.context.scene.frame_end]"
+    )
+    assert report["result"][1:] == [3, 250], "nothing is left of what the zygote rehearsed to get warm"
+
+
+def test_after_a_rehearsal_that_went_wrong_nothing_is_used_that_was_there_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rehearse, "find", bare_program)
+    report_of("result = 1")
+    pool = rehearse._pool()
+    pool.warm(rehearse.prepare().needs)
+    before, waiting = pool._zygote, list(pool._waiting)
+    report_of("import os; os._exit(0)")
+    assert not set(waiting) & set(pool._waiting)
+    assert pool._zygote is None or pool._zygote is not before
 
 
 def test_a_warm_child_waits_for_the_next_one() -> None:
