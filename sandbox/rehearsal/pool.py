@@ -41,6 +41,8 @@ class Needs:
     readable: frozenset[Path]
     memory_mb: int
     disk_mb: int
+    #: Whether the scene is one that several processors work on for long: a copy of a zygote has one for most of it.
+    large: bool = False
 
     def serves(self, other: Needs) -> bool:
         """Whether a child that has this can do what needs the other."""
@@ -49,6 +51,7 @@ class Needs:
             and self.readable >= other.readable
             and self.memory_mb >= other.memory_mb
             and self.disk_mb >= other.disk_mb
+            and self.large >= other.large
         )
 
 
@@ -214,7 +217,9 @@ class Pool:
         return Child(self.supervisor, needs, warm_up=False, by=copies)
 
     def _copies(self, needs: Needs, cancelled: Callable[[], bool]) -> Means | None:
-        """What copies a warm Blender; None where that cannot be had."""
+        """What copies a warm Blender; None where that cannot be had, or should not."""
+        if needs.large:
+            return None
         with self._copying:
             for zygote in [one for one in self._retired if not one.alive()]:
                 self._retired.remove(zygote)

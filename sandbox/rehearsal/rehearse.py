@@ -29,6 +29,8 @@ __all__ = ("Prepared", "Rehearsed", "last_failure", "prepare", "rehearse", "shut
 TIME_LIMIT_S = 30.0
 _OVERHEAD_S, _OVERHEAD_S_PER_MB = 30.0, 0.1
 _MB = 1024 * 1024
+#: A scene whose copy has so many MB is rehearsed by a Blender of its own, with all processors.
+_LARGE_MB = 32
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -185,6 +187,7 @@ def _needs(copy: snapshot.Snapshot, sandbox: Sandbox) -> Needs:
         # Steps, so that a scene that grows a little finds the warm child good enough.
         memory_mb=sandbox.blender_mem_mb * (1 + 8 * size_mb // sandbox.blender_mem_mb),
         disk_mb=sandbox.disk_mb * (1 + 3 * size_mb // sandbox.disk_mb),
+        large=size_mb >= _LARGE_MB,
     )
 
 

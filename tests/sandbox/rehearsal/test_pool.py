@@ -112,6 +112,7 @@ class TestNeeds:
             ({"memory_mb": 2000, "disk_mb": 200, "readable": frozenset((Path("/a"), Path("/b")))}, True),
             ({"memory_mb": 999}, False),
             ({"disk_mb": 99}, False),
+            ({"large": True}, True),
             ({"readable": frozenset()}, False),
             ({"program": Program(("other",), (), ())}, False),
         ],
@@ -213,6 +214,12 @@ class TestCopies:
         with copying_pool.child(NEEDS) as second, copying_pool.child(NEEDS) as third:
             assert (second is waiting, second.is_copy, third.is_copy) == (True, True, True)
         assert len(zygotes) == 1
+
+    def test_a_large_scene_has_a_child_with_all_processors(self, copying_pool: Pool) -> None:
+        copying_pool.warm(NEEDS)
+        large = replace(NEEDS, large=True)
+        with copying_pool.child(large) as child:
+            assert (child.is_copy, child.needs, made[0].living) == (False, large, False)
 
     def test_another_program_has_another_zygote(self, copying_pool: Pool) -> None:
         copying_pool.warm(NEEDS)
