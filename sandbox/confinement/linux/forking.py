@@ -43,6 +43,7 @@ class Zygote:
         self.pid = 0
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
+        """Start the program that is to be copied. Raises OSError."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ExitStack() as opened:
             opened.enter_context(theirs)
@@ -117,6 +118,7 @@ class Copies:
         self._source = source
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
+        """Have a copy made. Raises OSError where none is, and for one that shall reach hosts."""
         if spec.net_policy != "deny":
             raise OSError("a copy of a process cannot be given a list of allowed hosts")
         give_workdir(spec)
