@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -47,6 +47,9 @@ class Job:
     message: str = ""
     result: Any = None
     error: str | None = None
+    #: More of how far it is, as JSON, and a picture of what there is (JPEG).
+    details: Mapping[str, Any] | None = None
+    picture: bytes | None = None
 
     @property
     def ended(self) -> bool:
@@ -84,6 +87,12 @@ class JobHandle:
                 total=total or job.total,
                 message=message or job.message,
             ),
+        )
+
+    def show(self, details: Mapping[str, Any], picture: bytes | None) -> None:
+        """Tell more of how far the work is, in the form of its kind; a picture of what there is stays the last one."""
+        self._jobs._change(
+            self._entry, lambda job: replace(job, details=details, picture=picture or job.picture)
         )
 
     def wait_for_input(self, message: str) -> None:

@@ -96,6 +96,9 @@ class Settings:
     #: Where assistants may read and write files; None: nowhere.
     file_folders: tuple[Path, ...] | None = None
 
+    #: Where renders may go besides this Blender: `NAME = ENGINE option=value …`, with `;` between several.
+    render_targets: str = "this computer = openjd"
+
     #: Days for which the journal, and what belongs to its requests, is kept; the specification asks for 30 at least.
     journal_days: int = 30
     journal_code: bool = True
@@ -294,6 +297,7 @@ _FIELDS: Mapping[str, tuple[str | None, Callable[[Any], Any]]] = {
     "rehearsal_blender": (None, _path),
     "extension_tools": ("BLENDER_MCP_EXTENSION_TOOLS", _flag),
     "file_folders": ("BLENDER_MCP_FOLDERS", _folders),
+    "render_targets": (None, str),
     "journal_days": ("BLENDER_MCP_JOURNAL_DAYS", _whole(30, 3650)),
     "journal_code": (None, _flag),
     "otlp_endpoint": ("BLENDER_MCP_OTLP_ENDPOINT", _address),

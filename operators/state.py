@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from ..approvals.request import Entry as Request
 from ..base import settings
 from ..base.errors import BridgeError
 from ..base.signal import Signal
+from ..rendering.farms import targets
 from ..sandbox import confinement as supervisor
 from ..sandbox.confinement.process import Confinement
 from ..scene import events
@@ -84,6 +86,8 @@ class View:
     #: The programs on this computer that can be connected.
     installed: tuple[table.ClientKind, ...] = ()
     settings: settings.Settings = field(default_factory=settings.Settings)
+    #: What is wrong with the text that names render targets.
+    targets_error: str = ""
     pasted: Pasted | None = None
     #: What holds a rehearsal, as "out of reach" has just been proved; None as long as that is not known.
     confinement: Confinement | None = None
@@ -198,9 +202,16 @@ def refresh() -> None:
 
 def _gather() -> View:
     try:
-        shown = View(settings=settings.current(), pasted=_pasted, loads=events.loads(), installed=_programs())
+        now = settings.current()
     except BridgeError as error:
         return View(error=str(error))
+    shown = View(
+        settings=now,
+        targets_error=_targets_error(now.render_targets),
+        pasted=_pasted,
+        loads=events.loads(),
+        installed=_programs(),
+    )
     module, bridge = bridge_module(), running_bridge()
     if module:
         status = module.status()
@@ -232,6 +243,15 @@ def _gather() -> View:
     except BridgeError as error:
         return replace(shown, error=shown.error or str(error))
     return replace(shown, clients=clients, notices=notices)
+
+
+@lru_cache(maxsize=1)
+def _targets_error(text: str) -> str:
+    try:
+        targets.parse(text)
+    except ValueError as error:
+        return f"{str(error)[0].upper()}{str(error)[1:]}."
+    return ""
 
 
 def _programs() -> tuple[table.ClientKind, ...]:

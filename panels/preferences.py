@@ -173,6 +173,13 @@ class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
         subtype="DIR_PATH",
         update=_pass_on,
     )
+    render_targets: StringProperty(
+        name="Render Targets",
+        description="Where assistants may have animations rendered, as NAME = ENGINE option=value, with “;” between "
+        "several. The page Settings shows each engine",
+        default=_DEFAULTS.render_targets,
+        update=_pass_on,
+    )
     journal_days: IntProperty(
         name="Keep Journal (Days)",
         description="How long the record of what assistants did is kept",

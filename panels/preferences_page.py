@@ -34,7 +34,7 @@ _SECTIONS = (
             "extension_tools",
         ),
     ),
-    ("files", "Files", False, ("file_folders",)),
+    ("files", "Files", False, ("file_folders", "render_targets")),
     ("assets", "Assets", False, ("asset_services", "ask_above_mb", "cache_quota_mb")),
     (
         "records",
@@ -63,6 +63,8 @@ def draw(layout: bpy.types.UILayout, preferences: Any) -> None:
         if body:
             for prop in properties:
                 setting.draw(body, preferences, prop)
+            if name == "files" and state.view.targets_error:
+                body.label(text=state.view.targets_error, icon="ERROR", translate=False)
             if name == "assets":
                 _draw_keys(body, preferences)
             if name == "records":

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ("PREVIEW", "main")
+__all__ = ("PREVIEW", "main", "open_copy", "render", "set_up")
 
 _SAMPLE = re.compile(r"Sample (\d+)/(\d+)")
 #: The preview of a picture that is too large for a result: its name, and its longer side in pixels.
@@ -31,13 +31,13 @@ def main(facts: dict[str, Any], answer: Callable[[Mapping[str, object]], None]) 
         answer(fields)
 
     try:
-        _open(facts["scene"], facts["pixels"])
-        _set(facts)
+        open_copy(facts["scene"], facts["pixels"])
+        set_up(facts)
         if "frames" in facts:
             _render_frames(facts, say)
         else:
             _watch(say)
-            rendered = _render(facts["picture"])
+            rendered = render(facts["picture"])
             _add_preview(Path(facts["picture"]).with_name(rendered["done"]), facts["most_bytes"])
             say(**rendered)
     except Exception as error:
@@ -45,7 +45,7 @@ def main(facts: dict[str, Any], answer: Callable[[Mapping[str, object]], None]) 
     os._exit(0)
 
 
-def _open(scene: str, pixels: dict[str, str]) -> None:
+def open_copy(scene: str, pixels: dict[str, str]) -> None:
     """Open the copy, with what was painted on its images since they were saved."""
     import bpy
 
@@ -59,7 +59,8 @@ def _open(scene: str, pixels: dict[str, str]) -> None:
             image.update()
 
 
-def _set(facts: dict[str, Any]) -> None:
+def set_up(facts: dict[str, Any]) -> None:
+    """Set the open scene as the facts say: engine, size, format, camera, samples, frame."""
     import bpy
 
     scene: Any = bpy.data.scenes[facts["scene_name"]]
@@ -92,7 +93,7 @@ def _render_frames(facts: dict[str, Any], say: Any) -> None:
     for frame in facts["frames"]:
         scene.frame_set(frame)
         scene.render.filepath = f"{facts['picture']}{frame}"
-        answer = _render(scene.render.filepath)
+        answer = render(scene.render.filepath)
         say(frame=frame, file=answer["done"], seconds=answer["seconds"], note=answer["note"])
     say(done="")
 
@@ -122,7 +123,8 @@ def _add_preview(picture: Path, most_bytes: int | None) -> None:
         picture.with_name(PREVIEW).write_bytes(preview(picture, _PREVIEW_SIDE))
 
 
-def _render(picture: str) -> dict[str, Any]:
+def render(picture: str) -> dict[str, Any]:
+    """Render to this path; gives the picture's name, the seconds, and what is not as it was asked for."""
     import bpy
 
     begin, note = time.perf_counter(), ""

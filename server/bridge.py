@@ -177,6 +177,7 @@ def stop() -> None:
 
 
 def _start(chosen: Settings) -> Bridge:
+    from ..rendering.farms import follow
     from . import resources
     from .extension_tools import ExtensionTools
 
@@ -203,6 +204,7 @@ def _start(chosen: Settings) -> Bridge:
     for look in (extensions.look, partial(_look_at_services, bridge)):
         look()
         main_thread.regularly.connect(look)
+    follow.resume(folders.user_folder() / "renders")
     _announce(bridge)
     for handlers, function in _handlers():
         handlers.append(function)
@@ -447,6 +449,7 @@ def _handlers() -> list[tuple[list[Any], Callable[..., None]]]:
 
 def _tidy_up(bridge: Bridge | None = None) -> None:
     """Take everything down, in the order in which nobody waits for what is gone already."""
+    from ..rendering.farms import follow
     from . import resources
 
     for handlers, function in _handlers():
@@ -459,6 +462,7 @@ def _tidy_up(bridge: Bridge | None = None) -> None:
     queue = approvals.current()
     if queue is not None:
         queue.expire("the bridge was stopped")
+    follow.stop()
     jobs.registry.cancel_all()
     client_files.store.clear()
     rehearse.shutdown()

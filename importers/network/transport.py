@@ -83,7 +83,8 @@ class Site:
     """A service on the network.
 
     `variable` is the environment variable with another base URL, for mirrors and tests. `storage` are the hosts
-    that its files may come from besides its own; a leading dot admits every name below.
+    that its files may come from besides its own; a leading dot admits every name below. `named`: a person has named
+    the address in the settings, so it may be a private one, without encryption.
     """
 
     #: As the setting `asset_services` names it.
@@ -92,6 +93,7 @@ class Site:
     variable: str
     default: str
     storage: tuple[str, ...]
+    named: bool = False
 
     @property
     def base(self) -> str:
@@ -100,8 +102,8 @@ class Site:
 
     @property
     def mirror(self) -> str | None:
-        """The host that the environment names instead of the service's own."""
-        return _host(self.base) if self.base != self.default else None
+        """The host that a person named, in the environment instead of the service's own, or at all."""
+        return _host(self.base) if self.named or self.base != self.default else None
 
     def admit(self, url: str) -> None:
         """Raise ExternalServiceError unless `url` is one of this service's."""

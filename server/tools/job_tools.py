@@ -5,18 +5,37 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 from ...base import jobs
 from ...base.errors import failure_of
 from ...base.until import until
 from ..protocol import tasks
 from ..protocol.context import WAIT_SECONDS, RequestContext
-from ..protocol.messages import wire
+from ..protocol.messages import content, wire
 from ..protocol.messages.content import ToolResult, text
 from ..protocol.messages.errors import as_bridge_error
 from .registry import tool
 from .schema import Bounds
+
+
+class FrameFailure(TypedDict):
+    """A frame that failed for good, and on which worker."""
+
+    frame: int
+    worker: str
+    why: str
+
+
+class TargetRender(TypedDict):
+    """An animation on a render target: how many frames are in the folder, and which have failed."""
+
+    where: str
+    folder: str
+    frames: int
+    done: int
+    failures: list[FrameFailure]
+    video: NotRequired[str]
 
 
 class JobInfo(TypedDict):
@@ -31,6 +50,7 @@ class JobInfo(TypedDict):
     message: str
     error: NotRequired[str]
     result: NotRequired[Any]
+    render: NotRequired[TargetRender]
 
 
 class JobList(TypedDict):
@@ -57,6 +77,8 @@ async def get_job(
         info["result"] = job.result.get("structuredContent", _texts(job.result))
     elif job.state == "completed":
         info["result"] = job.result
+    if job.picture is not None:
+        pictures.append(content.image(job.picture, "image/jpeg"))
     return ToolResult([text(wire.encode(info)), *pictures], info)
 
 
@@ -90,6 +112,8 @@ def about(job: jobs.Job) -> JobInfo:
         "total": job.total,
         "message": job.message,
     }
+    if job.details is not None:
+        info["render"] = cast(TargetRender, job.details)
     if job.state == "failed":
         told = failure_of(as_bridge_error(tasks.failure(job)))
         info["error"], info["message"] = told["error"], told["message"]

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import bpy
 
 from ...base import folders, main_thread
-from ...base.errors import LimitExceeded
+from ...base.errors import InvalidParamsError, LimitExceeded
 from ...files.client_files import store
 from ...rendering import frames as animation
 from ...rendering import image
@@ -23,7 +23,7 @@ from .. import resources
 from ..protocol.context import WAIT_SECONDS, RequestContext
 from ..protocol.messages import content
 from ..protocol.messages.content import ToolResult
-from . import files, pictures
+from . import files, pictures, target_render
 from .pictures import picture_block
 from .registry import tool
 from .schema import Bounds
@@ -146,6 +146,8 @@ async def render_animation(
     resolution: tuple[Side, Side] | None = None,
     samples: Annotated[int, Bounds(1, 65536)] | None = None,
     resume: str | None = None,
+    where: Annotated[str, Bounds(longest=40)] = "",
+    video: bool = False,
     wait_seconds: Annotated[float, Bounds(0, WAIT_SECONDS)] = 5,
 ) -> ToolResult:
     """Render frames as PNG pictures beside the open Blender, which stays usable, into a folder that the user named.
@@ -155,7 +157,16 @@ async def render_animation(
     start: first frame; start and end default to the scene's.
     engine: CYCLES works everywhere; the others need a graphics card.
     resume: the render_id of a render that ended early; it goes on with the scene as it was then.
+    where: a render target that the user has set up, such as `this computer`; asks the user. Outlasts this Blender.
+    video: with where, a video of the frames, too.
     """
+    if where and resume is not None:
+        raise InvalidParamsError("resume goes on with a render beside this Blender: leave where out.")
+    if video and not where:
+        raise InvalidParamsError("video needs where, the render target that makes it.")
+    if where:
+        choice = {"camera": camera, "engine": engine, "resolution": resolution, "samples": samples}
+        return await target_render.order(context, where, path, (start, end, step), choice, video=video)
     if resume is None:
         ordered, blender = await _ordered(
             context,

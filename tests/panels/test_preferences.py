@@ -76,6 +76,16 @@ def test_an_empty_log_file_is_none(chosen: Any) -> None:
     assert str(settings.current().log_file) == "/tmp/mcp.log"
 
 
+def test_a_wrong_render_target_is_told_and_stops_nothing_else(chosen: Any) -> None:
+    chosen.render_targets = "night = slurm"
+    assert state.view.targets_error == "'night' needs folder=…."
+    assert state.view.error == ""
+    chosen.render_targets = "night = pbs"
+    assert state.view.targets_error.startswith("Use one of the engines openjd, ")
+    chosen.render_targets = "night = slurm folder=/mnt/farm"
+    assert state.view.targets_error == ""
+
+
 def test_every_value_that_can_be_chosen_is_accepted(chosen: Any) -> None:
     for name in ("confirm", "level", "log_level", "log_format", "log_handler"):
         for item in chosen.bl_rna.properties[name].enum_items:

@@ -55,6 +55,11 @@ def test_without_clients_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "No client has a configuration yet" in _draw().labels
 
 
+def test_a_text_that_names_no_render_target_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "view", state.View(targets_error="'night' needs folder=…."))
+    assert "'night' needs folder=…." in _draw().labels
+
+
 def test_a_locked_setting_shows_its_value_and_who_locked_it(monkeypatch: pytest.MonkeyPatch) -> None:
     origins = MappingProxyType({"port": "environment", "dry_run": "policy file"})
     monkeypatch.setattr(

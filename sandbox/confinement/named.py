@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Programs that a person has named in the preferences or the policy file, such as the command of a render engine.
+
+They are not confined, since they need the network, or processes of their own. What they are given is bounded all the
+same: no shell, and none of this process's environment but what finds programs and the user's own folder. What `run`
+starts has a time limit, too, and may print no more than is asked for; what `start` starts has neither, and may outlast
+this process. Each start is in the journal. Nothing that an assistant chose may name the program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any
+
+from ...base import journal
+from ...base.errors import ExternalServiceError
+from ...base.process import threads
+from ...base.process.other_processes import process_lives
+
+__all__ = ("Done", "end", "interrupt", "lives", "run", "start")
+
+_PASSED_ON = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "TMPDIR",
+    "SYSTEMROOT",
+    "USERPROFILE",
+    "LOCALAPPDATA",
+    "APPDATA",
+    "TEMP",
+)
+_NONE: Mapping[str, str] = MappingProxyType({})
+_END_S = 10.0
+
+#: Those that this process has started, which it has to ask for before the system forgets them.
+_children: dict[int, subprocess.Popen[bytes]] = {}
+#: Those that `run` waits for now.
+_running: set[subprocess.Popen[bytes]] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a program ended, and what it printed."""
+
+    code: int
+    output: str
+    errors: str
+
+
+def run(cmd: Sequence[str], *, seconds: float, most: int = 1 << 20, env: Mapping[str, str] = _NONE) -> Done:
+    """Run it to its end. Raises ExternalServiceError where it cannot be started, takes longer, or prints more."""
+    _note(cmd)
+    name = Path(cmd[0]).name
+    try:
+        process: subprocess.Popen[bytes] = subprocess.Popen(
+            cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **_options(env)
+        )
+    except OSError as error:
+        raise ExternalServiceError(f"{name} could not be started: {error.strerror or error}.") from None
+    printed: list[bytes] = [b"", b""]
+    with process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        readers = [
+            threads.start(_read, pipe, most, printed, at, process, name="named program")
+            for at, pipe in enumerate((process.stdout, process.stderr))
+        ]
+        _running.add(process)
+        try:
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise ExternalServiceError(f"{name} was stopped: it took more than {seconds:g} s.") from None
+        finally:
+            _running.discard(process)
+            _kill(process)
+            for reader in readers:
+                reader.join(_END_S)
+    if any(len(part) > most for part in printed):
+        raise ExternalServiceError(f"{name} was stopped: it printed more than {most >> 10} KiB.")
+    output, errors = (part.decode("utf-8", "replace") for part in printed)
+    return Done(code, output, errors)
+
+
+def start(cmd: Sequence[str], *, log: Path, lock: Path, env: Mapping[str, str] = _NONE) -> int:
+    """Start one that may outlast this process; gives its id. What it prints goes to `log`, and it holds `lock`.
+
+    Raises ExternalServiceError where it cannot be started.
+    """
+    _note(cmd)
+    try:
+        with log.open("wb") as printed, lock.open("wb") as held:
+            more = _options(env)
+            if sys.platform != "win32":
+                import fcntl
+
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                more["pass_fds"] = (held.fileno(),)
+            process: subprocess.Popen[bytes] = subprocess.Popen(
+                cmd, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT, **more
+            )
+    except OSError as error:
+        name = Path(cmd[0]).name
+        raise ExternalServiceError(f"{name} could not be started: {error.strerror or error}.") from None
+    _children[process.pid] = process
+    return process.pid
+
+
+def interrupt() -> None:
+    """End those that `run` waits for, as at the end of Blender."""
+    for process in tuple(_running):
+        _kill(process)
+
+
+def lives(pid: int, lock: Path) -> bool:
+    """Whether a program that `start` began, in this process or one before, still runs: it holds its lock."""
+    child = _children.get(pid)
+    if child is not None and child.poll() is not None:
+        del _children[pid]
+        return False
+    if sys.platform == "win32":
+        return process_lives(pid)
+    import fcntl
+
+    try:
+        with lock.open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def end(pid: int, lock: Path) -> None:
+    """Ask it to end, and wait until it has; make it end where it does not."""
+    for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+        if not lives(pid, lock):
+            return
+        with contextlib.suppress(OSError):
+            os.kill(pid, number)
+        waiting = threading.Event()
+        for _ in range(int(_END_S / 0.05)):
+            if not lives(pid, lock):
+                return
+            waiting.wait(0.05)
+
+
+def _note(cmd: Sequence[str]) -> None:
+    journal.current().write("program_started", program=Path(cmd[0]).name, arguments=len(cmd) - 1)
+
+
+def _options(env: Mapping[str, str]) -> dict[str, Any]:
+    known = {name: value for name in _PASSED_ON if (value := os.environ.get(name))}
+    return {"env": {**known, **env}, "start_new_session": True, "cwd": os.path.abspath(os.sep)}
+
+
+def _read(
+    pipe: IO[bytes], most: int, printed: list[bytes], at: int, process: subprocess.Popen[bytes]
+) -> None:
+    with contextlib.suppress(OSError, ValueError):  # closed meanwhile
+        printed[at] = pipe.read(most + 1)
+    if len(printed[at]) > most:
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
