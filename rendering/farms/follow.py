@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import shutil
 import threading
 import time
@@ -21,14 +20,13 @@ from pathlib import Path
 from ...base import jobs
 from ...base.errors import BridgeError, ExternalServiceError
 from ...base.process import threads
-from ...base.process.other_processes import process_lives
 from ...files import allowed_folders
 from ...sandbox.confinement import named
-from . import bundle, collecting, targets
+from . import bundle, claims, collecting, targets
 from .adapters import ADAPTERS
 from .collecting import Told
 from .engines import Adapter, Seen, Task
-from .order import MOST_ATTEMPTS, Failure, FarmJob, State, keep, kept, note_taken, read_taken
+from .order import FILE, MOST_ATTEMPTS, Failure, FarmJob, State, keep, kept, note_taken, read_taken
 
 __all__ = ("begin", "resume", "stop", "video_place")
 
@@ -39,7 +37,6 @@ _UNREACHED_S = 20.0
 #: An engine that does not take a job again, so often in a row, has lost it.
 _MOST_REFUSED = 30
 _STOP_S = 15.0
-_CLAIM = "process"
 _VIDEO = "video.mp4"
 
 _log = logging.getLogger(__name__)
@@ -69,6 +66,11 @@ class _Run:
     again_at: float = 0.0
 
     @property
+    def folder(self) -> Path:
+        """What is kept of it."""
+        return self.home / self.job.id
+
+    @property
     def left(self) -> list[int]:
         """Frames that are neither home nor failed for good."""
         failed = {failure.frame for failure in self.state.failures}
@@ -89,7 +91,7 @@ class _Follower:
         """Follow it; where the bridge stopped meanwhile, it is found at the next start."""
         with self.lock:
             if self.stopping.is_set():
-                _let_go(run)
+                claims.let_go(run.folder)
                 return
             self.runs[run.job.id] = run
             if self.thread is None:
@@ -148,10 +150,13 @@ class _Follower:
             _log.exception("a render on %s could not be followed", run.job.where)
             failure, kept_for_later = f"{type(error).__name__}: {error}.", True
         if kept_for_later:
-            _let_go(run)
+            claims.let_go(run.folder)
             failure += " It goes on when the bridge starts again."
         else:
-            shutil.rmtree(run.home / run.job.id, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                (run.folder / FILE).unlink()  # first: nobody finds it any more
+            claims.let_go(run.folder)
+            shutil.rmtree(run.folder, ignore_errors=True)
             shutil.rmtree(run.job.bundle, ignore_errors=True)
         if failure:
             run.handle.fail(f"{failure} {_so_far(run)}", _result(run))
@@ -169,6 +174,7 @@ def begin(home: Path, job: FarmJob, target: targets.Target, scene: Path) -> None
     Raises BridgeError where the target does not take it.
     """
     follower = _follower
+    claims.claim(home / job.id)
     run = _run(home, job, State(), target)
     try:
         try:
@@ -177,6 +183,7 @@ def begin(home: Path, job: FarmJob, target: targets.Target, scene: Path) -> None
             raise ExternalServiceError(f"The job cannot be written to {job.bundle}: {error}.") from None
         _submit(run)
     except BaseException as error:
+        claims.let_go(run.folder)
         run.handle.fail(str(error) or type(error).__name__)
         raise
     follower.add(run)
@@ -185,14 +192,14 @@ def begin(home: Path, job: FarmJob, target: targets.Target, scene: Path) -> None
 def resume(home: Path) -> None:
     """Follow what this user's Blenders were following when they ended. For the start of the bridge; any thread."""
     for job, state in kept(home):
-        if not _claim(home / job.id):
+        if not claims.claim(home / job.id):
             continue
         try:
             target = targets.named(job.where)
         except BridgeError as error:
             handle = jobs.registry.begin("render", job.title, job.owner, job_id=job.id)
             handle.fail(f"It waits for its target: {error}")
-            (home / job.id / _CLAIM).unlink(missing_ok=True)
+            claims.let_go(home / job.id)
             continue
         _follower.add(_run(home, job, state, target))
 
@@ -211,34 +218,16 @@ def stop() -> None:
     if thread is not None:
         thread.join(_STOP_S)
     for run in list(follower.runs.values()):
-        _let_go(run)
+        claims.let_go(run.folder)
 
 
 def _run(home: Path, job: FarmJob, state: State, target: targets.Target) -> _Run:
     handle = jobs.registry.begin("render", job.title, job.owner, job_id=job.id)
     run = _Run(home, job, state, target, ADAPTERS[target.engine], handle, read_taken(home, job))
     handle.on_cancel(lambda: _follower.wake.set())
-    _claim(home / job.id)
     run.settled_before = len(run.done) + len(state.failures)
     _report(run)
     return run
-
-
-def _let_go(run: _Run) -> None:
-    (run.home / run.job.id / _CLAIM).unlink(missing_ok=True)
-
-
-def _claim(folder: Path) -> bool:
-    """Whether it is this Blender's to follow: no other one of this user does."""
-    claim = folder / _CLAIM
-    try:
-        claimed_by = int(claim.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        claimed_by = os.getpid()
-    if claimed_by != os.getpid() and process_lives(claimed_by):
-        return False
-    claim.write_text(str(os.getpid()), encoding="utf-8")
-    return True
 
 
 # --- one step of one render -----------------------------------------------------------------------------------

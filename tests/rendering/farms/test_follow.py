@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is told of a frame that an engine did not render."""
+"""What is told of a frame that an engine did not render, and which Blender follows a render."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
-from bl_ext.user_default.mcp_bridge.rendering.farms import follow
+from bl_ext.user_default.mcp_bridge.rendering.farms import claims, follow
 from bl_ext.user_default.mcp_bridge.rendering.farms.collecting import Told
 from bl_ext.user_default.mcp_bridge.rendering.farms.engines import Seen
+
+from support import fork
 
 
 @pytest.mark.parametrize(
@@ -29,3 +34,18 @@ from bl_ext.user_default.mcp_bridge.rendering.farms.engines import Seen
 )
 def test_a_failure_names_worker_and_reason(told: Told, seen: Seen, why: str) -> None:
     assert follow._reason(told, seen) == ("n1", why)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+def test_a_render_is_followed_by_one_blender_until_that_one_lets_go(tmp_path: Path) -> None:
+    def another() -> bool:
+        claims._held.clear()  # closes what came along with the fork, whose lock is shared
+        return claims.claim(tmp_path)
+
+    assert claims.claim(tmp_path)
+    assert not claims.claim(tmp_path)
+    assert fork.run(another) is False
+    claims.let_go(tmp_path)
+    assert fork.run(another) is True
+    assert claims.claim(tmp_path)  # the other one has ended
+    claims.let_go(tmp_path)
