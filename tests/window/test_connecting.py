@@ -77,7 +77,7 @@ def test_a_program_without_a_token_is_allowed_in_by_the_mouse() -> None:
             window.picture("pairing-asked")
             asking = f"from {EXTENSION}.operators import state\nresult = state.view.asking"
             assert window.run(asking) == [["test", code]]
-            window.press_on("Allow", tab)
+            window.press_on("Allow", tab, which=1)  # the question says "allow it?" above
             while client.next(30.0).get("method") != "notifications/tools/list_changed":
                 pass  # it comes in by itself
             client.request(2, "tools/call", {"name": "get_scene_info", "arguments": {}})
