@@ -141,6 +141,7 @@ class _Watcher:
         self._requests: set[str] = set()
         self._lock = threading.Lock()
         self._happened = False
+        events.take()  # nobody has subscribed yet: what has happened before is no news
         self._unlisten = [
             events.listen(self.begin),
             history.listen(self._note_event),
