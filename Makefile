@@ -3,9 +3,8 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv/bin/python
 ARGS ?=
-# The whole suite runs in three Blenders for two processors, since tests wait for other processes half of their time;
-# a part, as ARGS names it, runs in one.
-WORKERS = -n $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 ))) --dist worksteal
+# The whole suite runs in one Blender for each processor; a part, as ARGS names it, in one.
+WORKERS = -n $(shell nproc) --dist worksteal
 SEARCHES = $(shell grep -rl "^from hypothesis" tests --include="test_*.py")
 
 .PHONY: help setup wheels extension repository mcpb release install run clients check test test-matrix test-window conformance bench offline soak attack clients-check policy-diff docs lint format types clean

@@ -28,8 +28,8 @@ import window
 from blenders import BUILD, CACHE, DEFAULT, MATRIX, ROOT, Blender, cache_lock
 
 _PROGRAM = "tests/program"
-#: The whole suite runs in three Blenders for two processors, as `make test` has it.
-_WORKERS = ("-n", str((len(os.sched_getaffinity(0)) * 3 + 1) // 2), "--dist", "worksteal")
+#: The whole suite runs in one Blender for each processor, as `make test` has it.
+_WORKERS = ("-n", str(len(os.sched_getaffinity(0))), "--dist", "worksteal")
 #: Rooms that know nothing of Blender: what they do depends on the Python alone, so that `make test` has tested them for
 #: each Blender with the same one.
 PURE = ("base/process", "base/telemetry", "importers/network", "sandbox/confinement", "server/protocol")

@@ -282,4 +282,6 @@ def test_a_warm_child_waits_for_the_next_one() -> None:
     first = pool._waiting[0]
     report_of("result = 2")
     assert first not in pool._waiting
-    assert confinement.current().wait(first.handle, 30.0).state == "exited"
+    assert (
+        confinement.current().wait(first.handle, 30.0).state != "running"
+    )  # by itself, or ended by the pool
