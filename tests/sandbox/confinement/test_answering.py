@@ -19,6 +19,7 @@ from bl_ext.user_default.mcp_bridge.importers import environment
 from bl_ext.user_default.mcp_bridge.importers.opening import foreign
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 from bl_ext.user_default.mcp_bridge.rendering import frames, image
+from bl_ext.user_default.mcp_bridge.rendering.farms import prepare
 from bl_ext.user_default.mcp_bridge.sandbox import confinement as supervisor
 from bl_ext.user_default.mcp_bridge.sandbox.confinement import answering
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.probe import EVERYTHING
@@ -72,6 +73,14 @@ def _animation(folder: Path) -> None:
     assert sorted(path.name for path in folder.glob("*.png")) == ["turn_0001.png", "turn_0002.png"]
 
 
+def _render_target(folder: Path) -> None:
+    choice = {"camera": None, "engine": "CYCLES", "resolution": (8, 4), "samples": 1}
+    copied = prepare.copy_scene(folder / "handed_on", (1, 2), **choice)
+    prepared = prepare.prepare(copied, threading.Event())
+    assert prepared.scene.read_bytes()
+    assert prepared.seconds is not None
+
+
 def _import(folder: Path) -> None:
     scene = assets.gltf(folder)
     files = {
@@ -92,6 +101,7 @@ PROGRAMS: dict[str, Callable[[Path], None]] = {
     "sandbox/rehearsal/pool.py": _rehearsal,
     "rendering/image.py": _render,
     "rendering/frames.py": _animation,
+    "rendering/farms/prepare.py": _render_target,
     "importers/opening/confined.py": _import,
 }
 
