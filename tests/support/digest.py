@@ -20,9 +20,9 @@ _LEFT_OUT: Final = frozenset(
     is_updated_shading original is_evaluated is_dirty is_modified bl_rna id_data preview asset_data
     library_weak_reference override_library name_full execution_time view_layers_update tool_settings
     cursor stats depsgraph lines current_line select_end_line current_character select_end_character
-    as_pointer users_collection users_scene runtime_data elapsed_time""".split()
+    as_pointer users_collection users_scene runtime_data elapsed_time storage_type""".split()
 )
-"""Properties that say when or how something was made, and what repeats another data-block."""
+"""Properties that say when or how something was made, how it lies in memory, and what repeats another data-block."""
 _ONLY: Final = {
     "Scene": frozenset(
         """name camera world collection frame_start frame_end frame_current frame_step use_nodes node_tree gravity
