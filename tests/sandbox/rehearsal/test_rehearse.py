@@ -32,7 +32,7 @@ ORDINARY = """
 
 
 #: Blenders that have one thread once they are warm.
-COPIED = ((4, 2), (5, 0))
+COPIED = ((4, 2),)
 
 
 @pytest.fixture(scope="module", autouse=True)
