@@ -11,14 +11,14 @@ code is 1 where one of them did harm or crashed Blender.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+from bench import load_module
 
 ROOT = Path(__file__).resolve().parent.parent
 _SAID_EVERY_S = 60.0
@@ -69,7 +69,7 @@ def _elsewhere(version: str) -> int:
 
 def _search(options: argparse.Namespace) -> int:
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "dev")]
-    _load(ROOT / "tests" / "conftest.py")  # brings up Blender with the extension, as for the tests
+    load_module(ROOT / "tests" / "conftest.py")  # brings up Blender with the extension, as for the tests
     from support.attack import oracles, search
 
     with oracles.Judge(oracles.plain if options.plain else oracles.guarded) as judge:
@@ -102,16 +102,6 @@ def _sayer() -> Callable[[int, Counter[str]], None]:
             print(f"{count} scripts: {dict(counts)}", flush=True)
 
     return say
-
-
-def _load(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 _BENCHES = ROOT / "tests" / "bench"
@@ -23,7 +24,7 @@ _BENCHES = ROOT / "tests" / "bench"
 def main(names: list[str]) -> int:
     """Run the named benchmarks, or all of them."""
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "dev"), str(_BENCHES)]
-    _load(ROOT / "tests" / "conftest.py")  # brings up Blender with the extension, as for the tests
+    load_module(ROOT / "tests" / "conftest.py")  # brings up Blender with the extension, as for the tests
     results: dict[str, object] = {"date": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "load": os.getloadavg()[0]}
     for path in sorted(_BENCHES.glob("bench_*.py")):
         name = path.stem.removeprefix("bench_")
@@ -31,7 +32,7 @@ def main(names: list[str]) -> int:
             continue
         print(f"\n{name}")
         rows = []
-        for row in _load(path).rows():
+        for row in load_module(path).rows():
             rows.append(asdict(row))
             print(
                 f"  {row.name:<62}{row.value:>12,.3f} {row.unit:<8} {row.target:<14} {row.baseline}",
@@ -42,7 +43,8 @@ def main(names: list[str]) -> int:
     return 0
 
 
-def _load(path: Path) -> object:
+def load_module(path: Path) -> Any:
+    """Return the module of a file that is in no package, such as tests/conftest.py."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec
     assert spec.loader
