@@ -213,6 +213,7 @@ class MCP_BRIDGE_OT_open_script(_OfRequest, bpy.types.Operator):
     bl_options = {"INTERNAL"}
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
+        state.refresh()  # the request may be newer than what was gathered last
         entry = self.entry
         if entry is None:
             return {"CANCELLED"}
