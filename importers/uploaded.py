@@ -12,10 +12,11 @@ import bpy
 
 from .append import Imported, append, append_image, one_step, timed
 from .credit import Credit
+from .import_asset import ImportPlan
 from .opening import foreign
 from .work import Work
 
-__all__ = ("add_text", "run")
+__all__ = ("add_text", "prepare", "run")
 
 #: How the child calls what such a file holds.
 _FORMATS: Mapping[str, str] = {
@@ -31,6 +32,22 @@ _FORMATS: Mapping[str, str] = {
     ".usdc": "usd",
     ".usdz": "usd",
 }
+
+
+def prepare(
+    path: Path,
+    credit: Credit,
+    *,
+    family: Literal["picture", "model"],
+    size: float | None = None,
+    location: Sequence[float] | None = None,
+) -> ImportPlan:
+    """The import of a file that is here already, as `run` does it."""
+    return ImportPlan(
+        credit.title,
+        0,
+        run=lambda work: run(work, path, credit, family=family, size=size, location=location),
+    )
 
 
 def run(

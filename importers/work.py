@@ -33,7 +33,7 @@ class Work:
     cache: Cache
     cancelled: Flag | None = None
     report: Callable[[float, str], None] = _unheard
-    #: The one of when it began: an import that is late does not bring up another one, which nobody would end.
+    #: Captured at the start: a late import must not start a new supervisor after shutdown.
     supervisor: Supervisor = field(default_factory=current)
 
     def fetch(self, site: Site, files: Sequence[RemoteFile]) -> list[Path]:

@@ -3,7 +3,6 @@
 
 # No `from __future__ import annotations` here: Blender reads the properties from the annotations.
 
-import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from . import asset_view
 if TYPE_CHECKING:
     from ..importers.append import Imported
     from ..importers.browse import Entry, Page
+    from ..importers.import_asset import ImportPlan
     from ..importers.work import Work
 
 __all__ = ("PREFIX", "Options", "register", "unregister")
@@ -226,9 +226,9 @@ class MCP_BRIDGE_OT_import_asset(bpy.types.Operator):
         if entry is None:
             self.report({"WARNING"}, "This asset is no longer shown")
             return {"CANCELLED"}
-        run = _import_polyhaven if entry.service == "polyhaven" else _import_sketchfab
         wanted = {"resolution": chosen.resolution, "size": chosen.size or None, "mark": chosen.mark}
-        do = partial(run, entry=entry, agreed=self.size_agreed, password=self.password or None, **wanted)
+        password = self.password or None
+        do = partial(_import_shown, entry=entry, agreed=self.size_agreed, password=password, **wanted)
         asset_view.start_job(f"Import {entry.title}", do)
         return {"FINISHED"}
 
@@ -367,74 +367,54 @@ def _try_key(work: "Work", service: str) -> str:
     return f"Accepted: {left} left"
 
 
-def _import_polyhaven(
-    work: "Work", entry: "Entry", agreed: bool, resolution: str, mark: bool, **_others: Any
-) -> str:
-    from ..importers.polyhaven import importing
-
-    plan = importing.plan(work, entry.id, usual=resolution)
-    _check_size(plan.size, entry, agreed)
-    found = importing.run(work, plan)
-    if mark:
-        importing.mark(work, plan, found)
-    return _said(found, entry)
-
-
-def _import_sketchfab(
+def _import_shown(
     work: "Work",
     entry: "Entry",
     agreed: bool,
+    resolution: str,
     size: float | None,
     mark: bool,
     password: str | None,
-    **_others: Any,
 ) -> str:
+    """Import an entry of the grid, and say what has been done. Raises Asked where the user has to agree first."""
+    from ..importers.import_asset import import_asset, size_question
+
+    if entry.service == "polyhaven":
+        plan = _plan_polyhaven(work, entry, resolution)
+    else:
+        plan = _plan_sketchfab(work, entry, size, password)
+    if (question := size_question(plan)) and not agreed:
+        raise asset_view.Asked(asset_view.Question(entry.id, question, password or ""))
+    return _report(import_asset(work, plan, mark=mark, entry=entry))
+
+
+def _plan_polyhaven(work: "Work", entry: "Entry", resolution: str) -> "ImportPlan":
+    from ..importers.polyhaven import importing
+
+    return importing.prepare(importing.plan(work, entry.id, usual=resolution))
+
+
+def _plan_sketchfab(work: "Work", entry: "Entry", size: float | None, password: str | None) -> "ImportPlan":
     from ..importers.sketchfab import importing
     from ..importers.sketchfab.api import Sketchfab
 
     model = Sketchfab(settings.current().sketchfab_token, work.cancelled, password).model(entry.id)
-    importing.check_licence(model, entry.licence)  # which the dialog has shown
-    _check_size(model.size or 0, entry, agreed, password)
-    found = importing.run(work, model, size=size, location=None, password=password)
-    return _said(_marked(work, found, mark), entry)
+    # The dialog has shown the entry's licence.
+    return importing.prepare(model, accepted_licence=entry.licence, size=size, password=password)
 
 
 def _generate(work: "Work", prompt: str, size: float | None, mark: bool) -> str:
     from ..importers.hyper3d import importing
     from ..importers.hyper3d.api import Order
+    from ..importers.import_asset import import_asset
 
     work.report(1.0, "Ordering")
     ticket = importing.place_order(importing.choose(None), Order(prompt))
     importing.wait_until_done(work, ticket.id)
-    found = importing.run(work, ticket.id, name=prompt[:58], size=size, location=None)
-    return _said(_marked(work, found, mark))
+    return _report(import_asset(work, importing.prepare(ticket.id, name=prompt[:58], size=size), mark=mark))
 
 
-def _marked(work: "Work", found: "Imported", mark: bool) -> "Imported":
-    """What was imported, marked for the asset browser where that is wanted."""
-    from ..importers import append
-
-    if mark:
-        work.in_blender(partial(append.mark_model, found))
-    return found
-
-
-def _check_size(size: int, entry: "Entry", agreed: bool, password: str | None = None) -> None:
-    from ..importers.network.download import megabytes
-
-    if size > settings.current().ask_above_mb * 1_000_000 and not agreed:
-        text = f"“{entry.title}” has {megabytes(size)}."
-        raise asset_view.Asked(asset_view.Question(entry.id, text, password or ""))
-
-
-def _said(imported: "Imported", entry: "Entry | None" = None) -> str:
-    from ..importers import environment
-
-    if entry is not None:
-        with contextlib.suppress(
-            BridgeError
-        ):  # the import went well: a list that can't be kept is no failure
-            environment.shelf().imported(entry)
+def _report(imported: "Imported") -> str:
     return f"Imported {imported.credit.title}"
 
 

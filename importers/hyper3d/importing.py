@@ -11,6 +11,7 @@ from ...base import folders, settings
 from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from ..append import Imported, append, timed
 from ..credit import Credit
+from ..import_asset import ImportPlan
 from ..network import download, keys
 from ..network.download import Flag, RemoteFile, Site
 from ..network.transport import Broken, TooSlow
@@ -19,7 +20,7 @@ from ..work import Work
 from .api import FAL, MAIN, Balance, Fal, MainSite, Order, Progress, Provider, ProviderName, Ticket
 from .orders import Orders, Placed
 
-__all__ = ("balance", "choose", "orders", "place_order", "progress", "run", "wait_until_done")
+__all__ = ("balance", "choose", "orders", "place_order", "prepare", "progress", "run", "wait_until_done")
 
 _ASK_EVERY_S = 5.0
 _STEP = 0.06
@@ -80,6 +81,15 @@ def wait_until_done(work: Work, order_id: str) -> None:
         download.wait(_ASK_EVERY_S, work.cancelled)
     if found.state != "done":
         raise ExternalServiceError(f"The order has {found.state}. {found.message}".strip())
+
+
+def prepare(
+    order_id: str, *, name: str, size: float | None = None, location: Sequence[float] | None = None
+) -> ImportPlan:
+    """The import of a finished order, as `run` does it. Nobody says how large it is."""
+    return ImportPlan(
+        name, None, run=lambda work: run(work, order_id, name=name, size=size, location=location)
+    )
 
 
 def run(

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From an id of Poly Haven to something in the scene: `plan` says what it takes, `run` does it. Worker threads."""
+"""From an id of Poly Haven to something in the scene: `plan` says what is fetched, `prepare` how it comes in.
+
+Worker threads.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import bpy
 from ...base.errors import ExternalServiceError, InvalidParamsError
 from .. import append, catalogues
 from ..append import Imported
+from ..import_asset import ImportPlan
 from ..network.download import RemoteFile
 from ..opening import blend_header, foreign
 from ..work import Work
@@ -21,7 +25,7 @@ from . import scene
 from .api import SITE, Asset, Kind, PolyHaven
 from .files import Map, ModelFiles, ModelFormat
 
-__all__ = ("Plan", "mark", "plan", "run", "texture_object")
+__all__ = ("Plan", "mark", "plan", "prepare", "prepare_texture", "run", "texture_object")
 
 #: What is fetched when nobody says which resolution.
 _USUAL = "2k"
@@ -93,6 +97,24 @@ def _plan_model(
     chosen = choices.check_resolution(resolution or _nearest(usual, next(iter(offered.values()))), every)
     models = (choices.model(tree, chosen, name) for name, found in offered.items() if chosen in found)
     return Plan(asset, chosen, models=tuple(found for found in models if found is not None))
+
+
+def prepare(
+    what: Plan, *, lod: int = 0, location: Sequence[float] | None = None, switch: bool = False
+) -> ImportPlan:
+    """The import of a plan, as `run` does it."""
+    return ImportPlan(
+        what.asset.name,
+        what.size,
+        run=lambda work: run(work, what, lod=lod, location=location, switch=switch),
+        mark=lambda work, imported: mark(work, what, imported),
+    )
+
+
+def prepare_texture(what: Plan | None, asset: Asset, object_name: str, slot: int | None) -> ImportPlan:
+    """The import of a texture onto an object; `what` is None when its material is in the file already."""
+    size = 0 if what is None else what.size
+    return ImportPlan(asset.name, size, run=lambda work: texture_object(work, what, asset, object_name, slot))
 
 
 def run(

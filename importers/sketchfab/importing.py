@@ -10,13 +10,14 @@ from typing import Any
 from ...base import settings
 from ...base.errors import PolicyError
 from ..append import Imported, append, timed
+from ..import_asset import ImportPlan
 from ..network import download
 from ..network.download import HttpError
 from ..opening import foreign
 from ..work import Work
 from .api import SITE, Model, Sketchfab
 
-__all__ = ("check_licence", "run")
+__all__ = ("check_licence", "prepare", "run")
 
 #: What storage answers when a link has expired.
 _EXPIRED = frozenset({400, 403})
@@ -33,6 +34,23 @@ def check_licence(model: Model, accepted: str | None) -> None:
             f'Tell the user; if they agree, call again with accept_licence="{model.licence}".',
             code="licence",
         )
+
+
+def prepare(
+    model: Model,
+    *,
+    accepted_licence: str | None,
+    size: float | None = None,
+    location: Sequence[float] | None = None,
+    password: str | None = None,
+) -> ImportPlan:
+    """The import of a model, as `run` does it. Raises PolicyError as `check_licence` does."""
+    check_licence(model, accepted_licence)
+    return ImportPlan(
+        model.name,
+        model.size,
+        run=lambda work: run(work, model, size=size, location=location, password=password),
+    )
 
 
 def run(

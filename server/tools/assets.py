@@ -12,6 +12,7 @@ from ...base import settings
 from ...importers import append, environment
 from ...importers.append import Imported
 from ...importers.credit import Credit
+from ...importers.import_asset import ImportPlan, import_asset, size_question
 from ...importers.network.download import megabytes
 from ...importers.work import Work
 from ..protocol.context import RequestContext
@@ -24,11 +25,9 @@ __all__ = (
     "ImportResult",
     "Location",
     "ask_user",
-    "check_size",
+    "bring_in",
     "credit_info",
-    "in_background",
     "in_thread",
-    "result_of",
 )
 
 T = TypeVar("T")
@@ -63,6 +62,9 @@ class ImportResult(TypedDict):
     materials: NotRequired[list[str]]
     world: NotRequired[str]
     dimensions_m: NotRequired[list[float]]
+    #: A picture that a client sent, and its width and height in pixels.
+    image: NotRequired[str]
+    pixels: NotRequired[list[float]]
     #: What was taken out of a foreign file, because it could run code or read files, and how much of it.
     left_out: NotRequired[dict[str, int]]
     #: Milliseconds for which Blender was held up to take it over.
@@ -89,14 +91,16 @@ def credit_info(credit: Credit) -> CreditInfo:
     return {**credit.known(), "line": credit.line}  # type: ignore[typeddict-item]
 
 
-def result_of(imported: Imported) -> ImportResult:
+def _result(imported: Imported) -> ImportResult:
     """What an import brought, as its tool answers."""
+    measure = "dimensions_m" if imported.image is None else "pixels"
     found: dict[str, Any] = {
         "collection": imported.collection,
+        "image": imported.image,
         "objects": list(imported.objects),
         "materials": list(imported.materials),
         "world": imported.world,
-        "dimensions_m": [round(length, 4) for length in imported.dimensions],
+        measure: [round(length, 4) for length in imported.dimensions],
         "left_out": dict(imported.removed or {}),
         "append_ms": round(imported.held_up * 1000, 1),
     }
@@ -109,29 +113,31 @@ async def in_thread(context: RequestContext, do: Callable[[Work], T]) -> T:
     return await asyncio.to_thread(do, Work(environment.asset_cache(), context.cancelled))
 
 
-async def in_background(context: RequestContext, title: str, do: Callable[[Work], T]) -> T:
-    """Do something long in a worker thread, as a job that reports how far it is and can be cancelled."""
+async def bring_in(
+    context: RequestContext, title: str, plan: ImportPlan, *, mark: bool = False
+) -> ImportResult:
+    """Ask the user about something large, then import it as a job of this title, which can be cancelled.
+
+    Raises PolicyError where the user does not agree, or cannot be asked.
+    """
+    question = size_question(plan)
+    if question:
+        await ask_user(
+            context,
+            "size",
+            question,
+            title=f"Download “{plan.title}”",
+            otherwise=f"“{plan.title}” has {megabytes(plan.size or 0)}, and more than "
+            f"{settings.current().ask_above_mb} MB are fetched only after the user agreed, which this client can't "
+            "ask for. Choose a lower resolution, or ask the user to raise Ask Above in the preferences of MCP Bridge.",
+        )
     await context.background("import", title)
 
     def report(percent: float, message: str) -> None:
         context.report_progress(percent, 100.0, message)
 
-    return await asyncio.to_thread(do, Work(environment.asset_cache(), context.cancelled, report))
-
-
-async def check_size(context: RequestContext, title: str, size: int) -> None:
-    """Ask the user before something large is fetched. Raises PolicyError."""
-    limit = settings.current().ask_above_mb
-    if size > limit * 1_000_000:
-        await ask_user(
-            context,
-            "size",
-            f"Download {megabytes(size)} for “{title}”?",
-            title=f"Download “{title}”",
-            otherwise=f"“{title}” has {megabytes(size)}, and more than {limit} MB are fetched only after the user "
-            "agreed, which this client can't ask for. Choose a lower resolution, or ask the user to raise "
-            "Ask Above in the preferences of MCP Bridge.",
-        )
+    work = Work(environment.asset_cache(), context.cancelled, report)
+    return _result(await asyncio.to_thread(import_asset, work, plan, mark=mark))
 
 
 async def ask_user(context: RequestContext, key: str, question: str, *, title: str, otherwise: str) -> None:

@@ -11,7 +11,7 @@ from ...importers.polyhaven import importing, scene
 from ...importers.polyhaven.api import SITE, Asset, Category, Kind, PolyHaven, Resolution
 from ...importers.work import Work
 from ..protocol.context import RequestContext
-from .assets import AssetId, ImportResult, Location, check_size, in_background, in_thread, result_of
+from .assets import AssetId, ImportResult, Location, bring_in, in_thread
 from .registry import tool
 from .schema import Bounds
 
@@ -150,15 +150,9 @@ async def download_polyhaven_asset(
             ambient_occlusion=ambient_occlusion,
         ),
     )
-    await check_size(context, plan.asset.name, plan.size)
-
-    def run(work: Work) -> ImportResult:
-        found = importing.run(work, plan, lod=lod, location=location, switch=switch_resolution)
-        if mark_asset and not switch_resolution:
-            importing.mark(work, plan, found)
-        return result_of(found)
-
-    return await in_background(context, f"Import {plan.asset.name}", run)
+    wanted = importing.prepare(plan, lod=lod, location=location, switch=switch_resolution)
+    mark = mark_asset and not switch_resolution
+    return await bring_in(context, f"Import {plan.asset.name}", wanted, mark=mark)
 
 
 @tool(title="Set Texture", open_world=True)
@@ -191,13 +185,8 @@ async def set_texture(
         return plan.asset, plan
 
     asset, plan = await in_thread(context, find)
-    if plan is not None:
-        await check_size(context, asset.name, plan.size)
-
-    def run(work: Work) -> ImportResult:
-        return result_of(importing.texture_object(work, plan, asset, object_name, slot))
-
-    return await in_background(context, f"Texture {object_name}", run)
+    wanted = importing.prepare_texture(plan, asset, object_name, slot)
+    return await bring_in(context, f"Texture {object_name}", wanted)
 
 
 def _found(asset: Asset) -> FoundAsset:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from ...approvals import consent
@@ -13,7 +12,7 @@ from ...importers.hyper3d import importing, scene
 from ...importers.hyper3d.api import Order, Picture, ProviderName, Tier
 from ...importers.hyper3d.pictures import decode
 from ..protocol.context import RequestContext
-from .assets import ImportResult, Location, ask_user, in_background, in_thread, result_of
+from .assets import ImportResult, Location, ask_user, bring_in, in_thread
 from .registry import tool
 from .schema import Bounds
 
@@ -144,8 +143,8 @@ async def import_generated_asset(
     target_size: length of the longest side in metres; without it as it was generated, about a metre or two.
     location: where it stands, in metres, instead of the 3D cursor.
     """
-    run = partial(importing.run, order_id=order_id, name=name, size=target_size, location=location)
-    return result_of(await in_background(context, f"Import {name}", run))
+    wanted = importing.prepare(order_id, name=name, size=target_size, location=location)
+    return await bring_in(context, f"Import {name}", wanted)
 
 
 @tool(title="Check Rodin Balance", read_only=True, open_world=True)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, NotRequired, TypedDict
 
 from ...base import settings
@@ -11,7 +10,7 @@ from ...importers.sketchfab import importing
 from ...importers.sketchfab.api import SITE, Filters, Licence, Model, Sketchfab, Sort
 from ...importers.work import Work
 from ..protocol.context import RequestContext
-from .assets import ImportResult, Location, check_size, in_background, in_thread, result_of
+from .assets import ImportResult, Location, bring_in, in_thread
 from .registry import tool
 from .schema import Bounds
 
@@ -114,10 +113,10 @@ async def download_sketchfab_model(
     """
     token = settings.current().sketchfab_token
     model = await in_thread(context, lambda work: Sketchfab(token, work.cancelled, password).model(uid))
-    importing.check_licence(model, accept_licence)
-    await check_size(context, model.name, model.size or 0)
-    run = partial(importing.run, model=model, size=target_size, location=location, password=password)
-    return result_of(await in_background(context, f"Import {model.name}", run))
+    wanted = importing.prepare(
+        model, accepted_licence=accept_licence, size=target_size, location=location, password=password
+    )
+    return await bring_in(context, f"Import {model.name}", wanted)
 
 
 def _found(model: Model) -> FoundModel:

@@ -22,7 +22,7 @@ from ..protocol.context import RequestContext
 from ..protocol.messages import content, wire
 from ..protocol.messages.content import ToolResult
 from . import files
-from .assets import Location, in_background
+from .assets import Location, bring_in
 from .registry import tool
 from .schema import Bounds
 
@@ -179,22 +179,8 @@ async def import_file(
         licence="licence not known",
     )
     family: Literal["picture", "model"] = "picture" if kind.family == "picture" else "model"
-    run = partial(
-        uploaded.run, path=found.path, credit=credit, family=family, size=target_size, location=location
-    )
-    imported = await in_background(context, f"Import {found.name}", run)
-    brought = {
-        "collection": imported.collection,
-        "image": imported.image,
-        "objects": list(imported.objects),
-        "materials": list(imported.materials),
-        "dimensions_m" if imported.image is None else "pixels": [
-            round(length, 4) for length in imported.dimensions
-        ],
-        "left_out": dict(imported.removed or {}),
-        "append_ms": round(imported.held_up * 1000, 1),
-    }
-    return {"status": "success", **{name: value for name, value in brought.items() if value}}
+    wanted = uploaded.prepare(found.path, credit, family=family, size=target_size, location=location)
+    return dict(await bring_in(context, f"Import {found.name}", wanted))
 
 
 def _decoded(data: str) -> bytes:

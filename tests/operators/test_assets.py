@@ -208,7 +208,7 @@ def test_something_large_is_asked_about(polyhaven: PolyHavenServer) -> None:
     bpy.ops.mcp_bridge.import_asset(asset_id=SKY)
     settle()
     drawn = shown()
-    assert "“Studio Sky” has 3.0 MB." in drawn.text
+    assert "Download 3.0 MB for “Studio Sky”?" in drawn.text
     [again] = [
         made
         for name, made in drawn.buttons
