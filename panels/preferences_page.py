@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..base.settings.fields import ASSETS, FILES, RECORDS, Settings
+from ..base.settings.setting import Section, declared
 from ..operators import asset_view, state
 from . import setting
 
@@ -13,61 +15,28 @@ if TYPE_CHECKING:
 
 __all__ = ("draw",)
 
-#: Section -> its title, whether it begins closed, and its properties.
-_SECTIONS = (
-    ("server", "Server", False, ("port", "autostart")),
-    (
-        "execution",
-        "Execution",
-        False,
-        (
-            "execute_enabled",
-            "confirm",
-            "rehearse",
-            "level",
-            "dry_run",
-            "time_limit_s",
-            "memory_limit_mb",
-            "output_limit_kb",
-            "rate_limit",
-            "rehearsal_blender",
-            "extension_tools",
-        ),
-    ),
-    ("files", "Files", False, ("file_folders", "render_targets")),
-    ("assets", "Assets", False, ("asset_services", "ask_above_mb", "cache_quota_mb")),
-    (
-        "records",
-        "Journal and Log",
-        True,
-        (
-            "journal_days",
-            "journal_code",
-            "log_level",
-            "log_format",
-            "log_handler",
-            "log_file",
-            "otlp_endpoint",
-        ),
-    ),
-)
+#: Section -> the settings that it shows.
+_SECTIONS: dict[Section, list[str]] = {}
+for _name, _one in declared(Settings).items():
+    if _one.section:
+        _SECTIONS.setdefault(_one.section, []).append(_name)
 
 
 def draw(layout: bpy.types.UILayout, preferences: Any) -> None:
     """Draw every section; what the environment or a policy file decides is shown and cannot be changed."""
     layout.use_property_split = True
     layout.use_property_decorate = False
-    for name, title, closed, properties in _SECTIONS:
-        header, body = layout.panel(f"mcp_bridge_{name}", default_closed=closed)
-        header.label(text=title)
+    for section, names in _SECTIONS.items():
+        header, body = layout.panel(f"mcp_bridge_{section.title}", default_closed=section.closed)
+        header.label(text=section.title)
         if body:
-            for prop in properties:
-                setting.draw(body, preferences, prop)
-            if name == "files" and state.view.targets_error:
+            for name in names:
+                setting.draw(body, preferences, name)
+            if section is FILES and state.view.targets_error:
                 body.label(text=state.view.targets_error, icon="ERROR", translate=False)
-            if name == "assets":
+            if section is ASSETS:
                 _draw_keys(body, preferences)
-            if name == "records":
+            if section is RECORDS:
                 body.operator("mcp_bridge.verify_journal", icon="CHECKMARK")
     header, body = layout.panel("mcp_bridge_clients")
     header.label(text="Clients")

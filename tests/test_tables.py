@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bl_ext.user_default.mcp_bridge.base import settings
+from bl_ext.user_default.mcp_bridge.base.settings.setting import declared
 from bl_ext.user_default.mcp_bridge.server.clients import stdio_shim
 from bl_ext.user_default.mcp_bridge.server.clients.config import table
 
@@ -34,13 +35,18 @@ def _shown(value: Any) -> str:
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
 
 
-def test_each_setting_has_its_row_with_its_variable_and_its_default() -> None:
+def test_each_setting_has_its_row_as_it_is_declared() -> None:
     defaults = settings.Settings()
     known = [
-        [f"`{name}`", f"`{variable}`" if variable else "", _shown(getattr(defaults, name))]
-        for name, (variable, _) in settings._FIELDS.items()
+        [
+            f"`{name}`",
+            f"`{one.variable}`" if one.variable else "",
+            _shown(getattr(defaults, name)),
+            f"{one.about}. {one.more}".strip(),
+        ]
+        for name, one in declared(settings.Settings).items()
     ]
-    assert [row[:3] for row in _rows("settings.md", "## All settings")] == known
+    assert _rows("settings.md", "## All settings") == known
 
 
 def test_the_shims_variables_are_those_that_it_reads() -> None:

@@ -178,3 +178,45 @@ def test_a_script_that_was_not_rehearsed_has_less_time_unless_somebody_chose() -
     assert [found.time_limit(rehearsed=each) for each in (True, False)] == [45.0, 45.0]
     assert found.rate_limit == 7
     assert settings.load(environ={}).rate_limit == 60
+
+
+def test_settings_are_loaded_again_only_when_a_source_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = tmp_path / "policy.toml"
+    env_file = tmp_path / "bridge.env"
+    monkeypatch.setattr(settings, "_system_policy", policy)
+    before = settings.current()
+    assert settings.current() is before
+
+    def changed() -> settings.Settings:
+        nonlocal before
+        now = settings.current()
+        assert now is not before
+        assert settings.current() is now
+        before = now
+        return now
+
+    monkeypatch.setenv("BLENDER_MCP_RATE_LIMIT", "7")
+    assert changed().rate_limit == 7
+    monkeypatch.setenv("BLENDER_MCP_ENV_FILE", str(env_file))
+    with pytest.raises(SettingsError, match="cannot be read"):
+        settings.current()
+    env_file.write_text("BLENDER_MCP_LEVEL=math\n")
+    assert changed().level == "math"
+    env_file.write_text("BLENDER_MCP_LEVEL=arithmetic\n")
+    assert changed().level == "arithmetic"
+    policy.write_text("rate_limit = 3\n")
+    assert changed().rate_limit == 3
+    policy.unlink()
+    assert changed().rate_limit == 7
+    settings.set_preferences({"dry_run": True})
+    try:
+        assert changed().dry_run
+    finally:
+        settings.set_preferences({})
+    settings.set_arguments({"level": "blender"})
+    try:
+        assert changed().level == "blender"
+    finally:
+        settings.set_arguments({})

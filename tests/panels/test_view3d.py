@@ -132,4 +132,4 @@ def test_what_the_environment_decides_is_shown_as_it_is_and_cannot_be_changed(sh
     assert drawn.properties == ["rehearse", "level", "dry_run", *LIMITS]
     assert drawn.labels[:4] == ["", "Ask Me", "Never", "by the environment"]
     assert drawn.icons[:4] == ["CHECKBOX_DEHLT", "NONE", "LOCKED", "NONE"]
-    assert " ".join(drawn.labels[4:]) == "Locked by the policy file: Execute Endpoint"
+    assert " ".join(drawn.labels[4:]) == "Locked by the policy file: Let assistants run scripts"

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The settings, and where each value came from. A new setting is one field of `fields.Settings`.
+
+Sources, the later one winning:
+defaults < preferences < `.env` file < environment < command line < policy file.
+What a policy file names is locked. There may be two: the one that BLENDER_MCP_POLICY_FILE names, and, stronger, the
+one in Blender's system folder of extensions, which an artist's environment does not reach.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import SettingsError
+from .fields import DEFAULT_PORT, AssetService, Confirm, Level, Rehearse, Settings, Source
+from .setting import declared
+from .values import header_fields
+
+__all__ = (
+    "DEFAULT_PORT",
+    "AssetService",
+    "Confirm",
+    "Level",
+    "Rehearse",
+    "Settings",
+    "current",
+    "header_fields",
+    "load",
+    "read_env_file",
+    "secrets",
+    "set_arguments",
+    "set_preferences",
+    "set_system_policy",
+)
+
+_DECLARED = declared(Settings)
+_VARIABLES = {one.variable: name for name, one in _DECLARED.items() if one.variable}
+
+
+def load(
+    *,
+    environ: Mapping[str, str],
+    preferences: Mapping[str, Any] = MappingProxyType({}),
+    arguments: Mapping[str, Any] = MappingProxyType({}),
+    system_policy: Path | None = None,
+) -> Settings:
+    """The settings that these sources give together.
+
+    `preferences` and `arguments` map field names to values; a field that is left out keeps what came before.
+    `system_policy`: a policy file that counts if it is there.
+    Raises SettingsError naming the setting, the value and its source.
+    """
+    env_file = environ.get("BLENDER_MCP_ENV_FILE")
+    policy_file = environ.get("BLENDER_MCP_POLICY_FILE")
+    layers: tuple[tuple[Source, Mapping[str, Any], str], ...] = (
+        ("preferences", preferences, "{name}"),
+        (
+            ".env file",
+            _by_field(read_env_file(Path(env_file).expanduser())) if env_file else {},
+            "{variable}",
+        ),
+        ("environment", _by_field(environ), "{variable}"),
+        ("command line", arguments, "--{name}"),
+        ("policy file", _read_policy_file(Path(policy_file).expanduser()) if policy_file else {}, "{name}"),
+        (
+            "policy file",
+            _read_policy_file(system_policy) if system_policy and os.path.lexists(system_policy) else {},
+            "{name}",
+        ),
+    )
+    values: dict[str, Any] = {}
+    origins: dict[str, Source] = {}
+    for source, layer, label in layers:
+        for name, raw in layer.items():
+            if name not in _DECLARED:
+                raise SettingsError(
+                    f"Unknown setting {name!r} in the {source}. Known: {', '.join(_DECLARED)}."
+                )
+            one = _DECLARED[name]
+            try:
+                values[name] = one.parse(raw)
+            except ValueError as error:
+                shown = "(hidden)" if one.secret else repr(raw)
+                called = label.format(name=name, variable=one.variable)
+                raise SettingsError(f"{called} is {shown} in the {source}: {error}.") from None
+            origins[name] = source
+    return Settings(**values, origins=MappingProxyType(origins))
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """Variables of a `.env` file: `NAME=value` lines, `#` comments, optional `export` and matching quotes.
+
+    Raises SettingsError when the file cannot be read or a line is none of these.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"BLENDER_MCP_ENV_FILE names {path}, which cannot be read: {error}.") from None
+    variables: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip().removeprefix("export ").strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        name, equals, value = stripped.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise SettingsError(f"{path}, line {number}: expected NAME=value, found {line.strip()!r}.")
+        value = value.strip()
+        if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
+            value = value[1:-1]
+        else:
+            value = value.partition(" #")[0].rstrip()
+        variables[name.strip()] = value
+    return variables
+
+
+def _by_field(variables: Mapping[str, str]) -> dict[str, str]:
+    """An empty variable counts as not set, as shells and containers pass them."""
+    return {name: variables[variable] for variable, name in _VARIABLES.items() if variables.get(variable)}
+
+
+def _read_policy_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(
+            f"The policy file {path} cannot be used: {error}. "
+            "Nothing is allowed until the policy can be read."
+        ) from None
+
+
+def secrets() -> tuple[str, ...]:
+    """The tokens and keys that are set now: what may stand in no record. Nothing while the settings are unusable."""
+    try:
+        now = current()
+    except SettingsError:
+        return ()
+    return tuple(
+        value for name, one in sorted(_DECLARED.items()) if one.secret and (value := getattr(now, name))
+    )
+
+
+_preferences: Mapping[str, Any] = MappingProxyType({})
+_arguments: Mapping[str, Any] = MappingProxyType({})
+_system_policy: Path | None = None
+#: What the settings were loaded from last, and what they are.
+_loaded: tuple[tuple[object, ...], Settings] | None = None
+
+
+def set_preferences(preferences: Mapping[str, Any]) -> None:
+    """Take over what the user chose; only the fields that were really changed belong in the mapping."""
+    global _preferences
+    _preferences = MappingProxyType(dict(preferences))
+
+
+def set_arguments(arguments: Mapping[str, Any]) -> None:
+    """Take over what the command line that started the server says."""
+    global _arguments
+    _arguments = MappingProxyType(dict(arguments))
+
+
+def set_system_policy(path: Path) -> None:
+    """Where a studio may put a policy file that nothing of the user's own overrides."""
+    global _system_policy
+    _system_policy = path
+
+
+def current() -> Settings:
+    """The settings as they are now: loaded once, and again when a source has changed.
+
+    A call where nothing has changed costs a few microseconds. Raises SettingsError as `load` does.
+    """
+    global _loaded
+    sources = _sources()
+    if _loaded is None or _loaded[0] != sources:
+        # Read anew after the look at the sources: what changes in between is seen by the next call.
+        _loaded = (
+            sources,
+            load(
+                environ=os.environ,
+                preferences=_preferences,
+                arguments=_arguments,
+                system_policy=_system_policy,
+            ),
+        )
+    return _loaded[1]
+
+
+def _sources() -> tuple[object, ...]:
+    """What the settings are loaded from, as values that are equal as long as no source has changed."""
+    # The dict behind os.environ: to copy it is a hundred times as fast as to decode each variable.
+    environment = getattr(os.environ, "_data", os.environ).copy()
+    named = (os.environ.get("BLENDER_MCP_ENV_FILE"), os.environ.get("BLENDER_MCP_POLICY_FILE"))
+    files = (*(Path(name).expanduser() for name in named if name), *filter(None, [_system_policy]))
+    return environment, _preferences, _arguments, *((path, _stamp(path)) for path in files)
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What changes when a file is written; empty where there is none, or none that can be looked at."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return ()
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino
