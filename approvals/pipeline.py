@@ -30,7 +30,7 @@ from ..sandbox.reference import rna
 from ..sandbox.rehearsal import rehearse
 from ..sandbox.rehearsal.report import as_result, as_text
 from ..sandbox.run import execute
-from ..sandbox.run.validate import validate
+from ..sandbox.run.validate import ValidationResult, validate
 from ..scene import events
 from .approval_queue import SceneChanged, new_id
 from .caller import Caller
@@ -47,6 +47,7 @@ __all__ = (
     "request_for",
     "run",
     "script_of",
+    "validation",
     "working_on",
 )
 
@@ -150,15 +151,22 @@ async def dry_run(context: Caller, script: str, title: str, level: str | None = 
 
 async def check(entry: Entry) -> Entry:
     """Validate the script of a request. Raises ScriptRefused with the errors and their lines."""
-    chosen = execute.check(entry.script, entry.request.level)
-    if chosen == "arithmetic":
+    found = await validation(entry.script, entry.request.level)
+    if found is None:
         return queue().validated(entry.id, {})
-    index = await asyncio.wrap_future(main_thread.run(rna.current, changes=False, label="validation"))
-    found = await asyncio.to_thread(validate, entry.script, index, policy(chosen))
     entry = queue().validated(entry.id, found.to_dict())
     if not found.is_valid:
         raise ScriptRefused(found.errors)
     return entry
+
+
+async def validation(script: str, level: str | None = None) -> ValidationResult | None:
+    """What validation says of a script; None where arithmetic is all that it may do. Raises as `execute.check`."""
+    chosen = execute.check(script, level)
+    if chosen == "arithmetic":
+        return None
+    index = await asyncio.wrap_future(main_thread.run(rna.current, changes=False, label="validation"))
+    return await asyncio.to_thread(validate, script, index, policy(chosen))
 
 
 def script_of(entry: Entry, answer: str | Mapping[str, Any]) -> Entry:

@@ -19,14 +19,14 @@ from array import array
 from pathlib import Path
 from typing import Any
 
-from ...base.errors import BridgeError, LimitExceeded, failure_of
+from ...base.errors import BridgeError, ExternalServiceError, LimitExceeded, failure_of
 from ...base.process.resident_memory import resident_bytes
 from ..confinement import answering
 from ..confinement.probe import EVERYTHING, in_force
 from ..guard.measured import Measured
 from ..run import watchdog
 from ..run.wall import Armed
-from .protocol import PICTURE_SIZE, Request
+from .protocol import PICTURE_SIZE, Request, Save
 
 __all__ = ("main",)
 
@@ -71,9 +71,14 @@ def main(facts: dict[str, Any], say: answering.Say) -> None:
 def rehearse(request: Request) -> dict[str, Any]:
     """Open the scene, run the script in it, and tell what came of it."""
     begin = time.perf_counter()
-    warnings = _open(request)
-    opened = time.perf_counter()
-    answer = run(request, warnings)
+    try:
+        warnings = _open(request)
+    except RuntimeError as error:
+        cannot = ExternalServiceError(f"Blender could not open the file: {str(error).strip()}")
+        answer, opened = _failed(cannot, [], 0.0), time.perf_counter()
+    else:
+        opened = time.perf_counter()
+        answer = run(request, warnings)
     answer["seconds"] |= {"open": round(opened - begin, 4), "total": round(time.perf_counter() - begin, 4)}
     answer["peak_memory_mb"] = _peak_memory_mb()
     return answer
@@ -99,6 +104,8 @@ def run(request: Request, warnings: list[str]) -> dict[str, Any]:
             growth=growth,
         )
         _check_memory(request, growth, resident)
+        if "save" in request:
+            _save(request["save"])
     except BridgeError as error:
         return _failed(error, warnings, time.perf_counter() - began)
     seconds = round(time.perf_counter() - began, 4)
@@ -210,7 +217,8 @@ def _open(request: Request) -> list[str]:
     import bpy
 
     _set_limits(request)
-    bpy.ops.wm.open_mainfile(filepath=request["scene"], load_ui=False, use_scripts=False)
+    # What is saved as a copy keeps its windows.
+    bpy.ops.wm.open_mainfile(filepath=request["scene"], load_ui="save" in request, use_scripts=False)
     warnings = []
     for name, file in request["pixels"].items():
         image = bpy.data.images.get(name)
@@ -224,6 +232,24 @@ def _open(request: Request) -> list[str]:
     return warnings
 
 
+def _save(how: Save) -> None:
+    """Save a copy into the folder of this child. Raises ExternalServiceError."""
+    import bpy
+
+    try:
+        if not how["relative"]:
+            bpy.ops.file.make_paths_absolute()
+        bpy.ops.wm.save_as_mainfile(
+            filepath=str(Path(tempfile.gettempdir()) / how["name"]),
+            copy=True,
+            compress=how["compress"],
+            relative_remap=False,
+            check_existing=False,
+        )
+    except RuntimeError as error:
+        raise ExternalServiceError(f"Blender could not save the copy: {error}") from None
+
+
 def _small(totals: dict[str, int]) -> bool:
     return totals["objects"] <= _PICTURE_LIMITS[0] and totals["vertices"] <= _PICTURE_LIMITS[1]
 
@@ -231,7 +257,6 @@ def _small(totals: dict[str, int]) -> bool:
 def _picture() -> dict[str, Any] | None:
     """The scene as pixels, or None where it cannot be rendered."""
 
-    from ...base.errors import ExternalServiceError
     from ...scene.look import picture
 
     try:

@@ -38,11 +38,14 @@ class Needs:
     """What a child must have been started with to be of use: confinement cannot be widened later."""
 
     program: Program
+    #: Files; more of them do no harm.
     readable: frozenset[Path]
     memory_mb: int
     disk_mb: int
     #: Whether the scene is one that several processors work on for long: a copy of a zygote has one for most of it.
     large: bool = False
+    #: Folders that are readable with all that is in them: what needs none gets none.
+    folders: frozenset[Path] = frozenset()
 
     def serves(self, other: Needs) -> bool:
         """Whether a child that has this can do what needs the other."""
@@ -52,6 +55,7 @@ class Needs:
             and self.memory_mb >= other.memory_mb
             and self.disk_mb >= other.disk_mb
             and self.large >= other.large
+            and self.folders == other.folders
         )
 
 
@@ -65,7 +69,10 @@ def _spec(supervisor: Supervisor, needs: Needs, folder: Path, *, warm_up: bool) 
         cpu_sec=3600,
         net_policy="deny",
         allowed_hosts=(),
-        readable=(*needs.program.readable, supervisor.shared_folder(), *sorted(needs.readable)),
+        readable=(
+            *(*needs.program.readable, supervisor.shared_folder()),
+            *sorted(needs.readable | needs.folders),
+        ),
         env=(("BLENDER_USER_RESOURCES", str(folder / "blender")), ("PYTHONDONTWRITEBYTECODE", "1")),
         answers=True,
     )

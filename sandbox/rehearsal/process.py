@@ -28,11 +28,11 @@ class Process:
 
     def __init__(self, supervisor: Supervisor, spec: Callable[[Path], Spec], by: Means | None) -> None:
         self._supervisor = supervisor
-        self._folder = supervisor.new_folder()
+        self.folder = supervisor.new_folder()
         try:
-            self.handle: ProcessHandle = supervisor.start(spec(self._folder), by)
+            self.handle: ProcessHandle = supervisor.start(spec(self.folder), by)
         except BridgeError:
-            supervisor.remove_folder(self._folder)
+            supervisor.remove_folder(self.folder)
             raise
 
     def alive(self) -> bool:
@@ -46,7 +46,7 @@ class Process:
     def end(self) -> None:
         """End it, and remove what it wrote."""
         self._supervisor.kill(self.handle)
-        self._supervisor.remove_folder(self._folder)
+        self._supervisor.remove_folder(self.folder)
 
     def receive(self, seconds: float, cancelled: Callable[[], bool]) -> bytes:
         """The next line that it answers. Raises ChildFailed where there is none in so many seconds, Cancelled."""

@@ -27,6 +27,7 @@ __all__ = (
     "Failed",
     "Garbled",
     "Request",
+    "Save",
     "check_answer",
     "check_ready",
     "check_zygote",
@@ -39,6 +40,16 @@ _LONGEST_TEXT = 1_100_000
 _LONGEST_ANSWER = 16 * 1024 * 1024
 _MOST = 200
 _DEEPEST = 40
+
+
+class Save(TypedDict):
+    """How a copy is saved: the file's name in the child's folder, and whether paths in it stay relative to the folder
+    that the scene was opened from; otherwise they become absolute.
+    """
+
+    name: str
+    compress: bool
+    relative: bool
 
 
 class Request(TypedDict):
@@ -56,6 +67,8 @@ class Request(TypedDict):
     #: What the script may use of it in the open scene, where it makes more than estimates allow.
     live_memory_limit_mb: int
     pictures: bool
+    #: Where a copy of what the script made is saved.
+    save: NotRequired[Save]
 
 
 class Failed(TypedDict):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a script to a report: snapshot, warm child, answer, report."""
+"""From a script to a report: snapshot, warm child, answer, report. Or from a file to a copy that a script changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ...base import settings
 from ...base.errors import Breakout, BridgeError, ExternalServiceError, LimitExceeded, PolicyError
@@ -17,13 +18,21 @@ from .. import confinement as supervisor
 from ..confinement.config import Sandbox
 from ..confinement.process import LIMITS, ProcessStatus
 from ..run import execute
-from . import snapshot
+from . import copies, snapshot
 from .pool import ChildFailed, Needs, Pool
 from .program import find
-from .protocol import Answer, Garbled, Request, check_answer
+from .protocol import Answer, Garbled, Request, Save, check_answer
 from .report import Confinement, Held, Report, failed, from_answer, pictures_of
 
-__all__ = ("Prepared", "Rehearsed", "last_failure", "prepare", "rehearse", "shutdown")
+__all__ = (
+    "Prepared",
+    "Rehearsed",
+    "last_failure",
+    "prepare",
+    "prepare_file",
+    "rehearse",
+    "shutdown",
+)
 
 #: What a script may use in a rehearsal, and what opening and comparing may take besides, by size of the scene.
 TIME_LIMIT_S = 30.0
@@ -35,7 +44,7 @@ _LARGE_MB = 32
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Prepared:
-    """A copy of the scene, what a child needs to work on it, and where there are children.
+    """A copy of the scene or a file, what a child needs to work on it, and where there are children.
 
     With the pool, because another one would be made once everything was shut down, and nobody would end that.
     """
@@ -43,11 +52,11 @@ class Prepared:
     copy: snapshot.Snapshot
     needs: Needs
     pool: Pool
-    #: Gives the copy back, once: after the rehearsal, or when nobody can rehearse any more (a client hung up).
-    release: Callable[[], object] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.release = weakref.finalize(self, snapshot.release, self.copy)
+    #: How what the script makes of a file is saved; None of the open scene, of which nothing is.
+    save: Save | None = None
+    #: Gives a copy of the scene back, once: after the rehearsal, or when nobody can rehearse any more (a client hung
+    #: up). A file is left alone.
+    release: Callable[[], object] = bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +76,27 @@ def prepare() -> Prepared:
     with _failure_noted(pool):
         pool.supervisor.means()
         copy = snapshot.take(pool.supervisor.shared_folder())
-        return Prepared(copy, _needs(copy, pool.supervisor.config.sandbox), pool)
+        made = Prepared(copy, _needs(copy, pool.supervisor.config.sandbox), pool)
+        made.release = weakref.finalize(made, snapshot.release, copy)
+        return made
+
+
+def prepare_file(path: Path, folder: Path, *, compress: bool, relative: bool) -> Prepared:
+    """A .blend on disk in place of the open scene, which the script does not see. Main thread.
+
+    `folder` is what the confined Blender may read besides, such as for what the file links. What the script makes is
+    saved compressed or not, and with paths that stay `relative` or become absolute.
+
+    Raises Unconfined where nothing confines a child, ExternalServiceError where there is none to start; OSError.
+    """
+    pool = _pool()
+    with _failure_noted(pool):
+        pool.supervisor.means()
+        size = path.stat().st_size
+        copy = snapshot.Snapshot(path, (), {}, (), size, 0.0, -1)
+        save = Save(name="saved.blend", compress=compress, relative=relative)
+        needs = replace(_needs(copy, pool.supervisor.config.sandbox), folders=frozenset({folder}))
+        return Prepared(copy, needs, pool, save)
 
 
 @tracing.span("rehearse")
@@ -79,14 +108,17 @@ def rehearse(
     level: str | None = None,
     pictures: bool = True,
     cancelled: Callable[[], bool] = lambda: False,
+    to: Path | None = None,
 ) -> Rehearsed:
     """Run `script` in a confined Blender on the copy, once. Not on the main thread: from 0.3 s to a minute.
+
+    `to`, for a file: where what the script has made of it is copied, if it went well.
 
     Raises what `execute.check` does where no script may run, or not this one, and PolicyError in a dry run;
     ExternalServiceError where no child could be started, Cancelled once `cancelled` says so. Whatever becomes of the
     script is in the report.
     """
-    begin = time.perf_counter()
+    begin, lost = time.perf_counter(), None
     copy, pool = prepared.copy, prepared.pool
     seconds = TIME_LIMIT_S + _OVERHEAD_S + _OVERHEAD_S_PER_MB * copy.size / _MB
     try:
@@ -97,6 +129,11 @@ def rehearse(
                 found = pictures_of(answer)
             except (ChildFailed, Garbled) as error:
                 answer, broken, found = None, error, {}
+            if answer and answer["outcome"] == "success" and prepared.save and to is not None:
+                try:
+                    copies.take(child.folder / prepared.save["name"], to)
+                except ExternalServiceError as error:
+                    lost = error
             status = child.status()
             total = copy.seconds + time.perf_counter() - begin
             if _was_unusual(answer):
@@ -106,6 +143,8 @@ def rehearse(
     confinement = Confinement(means=status.confinement.means, in_force=list(status.confinement.in_force))
     held = Held(confinement, copy.seconds, total, status.peak_memory_mb, copy.warnings)
     pool.failure = ""
+    if lost is not None:
+        raise lost
     if answer is None:
         why = _why_broken_off(broken, status)
         if not isinstance(why, LimitExceeded):  # a limit that a script passes is a rehearsal's result
@@ -155,7 +194,7 @@ def _level(script: str, asked: str | None) -> str:
 
 def _request(prepared: Prepared, script: str, title: str, level: str, pictures: bool) -> Request:
     now, copy = settings.current(), prepared.copy
-    return Request(
+    request = Request(
         scene=str(copy.path),
         pixels={name: str(path) for name, path in copy.pixels.items()},
         script=script,
@@ -167,6 +206,9 @@ def _request(prepared: Prepared, script: str, title: str, level: str, pictures: 
         live_memory_limit_mb=now.memory_limit_mb,
         pictures=pictures,
     )
+    if prepared.save is not None:
+        request["save"] = prepared.save
+    return request
 
 
 def shutdown() -> None:

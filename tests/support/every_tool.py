@@ -134,6 +134,14 @@ async def _works_on_files(tell: _Teller) -> None:
         .read_bytes()
         .startswith((b"BLENDER", b"\x28\xb5\x2f\xfd"))
     )
+    tried = await tell(
+        "run_in_files",
+        paths=["copy.blend"],
+        code="import bpy\nresult = len(bpy.data.objects)",
+        save_as="{name}_new.blend",
+        wait_seconds=45,
+    )
+    assert [(one["status"], one["result"]) for one in tried["files"]] == [("saved", 4)], tried
     opened = await tell("open_file", path=saved["path"])
     assert (opened["path"], opened["objects"]) == (saved["path"], 4)
     assert any("Open" in text for text in tell.asked)

@@ -28,6 +28,7 @@ _WAYS = {
     "execute.run",
     "rehearse.prepare",
     "rehearse.rehearse",
+    "scripted.run",
     "pipeline.request_for",
     "pipeline.run",
 }
@@ -37,6 +38,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "execute_blender_code": {"code": "import bpy\nbpy.ops.mesh.primitive_cube_add()"},
     "inject_bpy_script": {"script": "```python\nimport bpy\nbpy.ops.mesh.primitive_cube_add()\n```"},
     "rehearse_script": {"code": "import bpy\nbpy.ops.mesh.primitive_cube_add()"},
+    "run_in_files": {"paths": ["a.blend"], "code": "import bpy", "save_as": "{name}_new.blend"},
     "set_node_tree": {
         "kind": "node_group",
         "name": "New",
@@ -154,14 +156,16 @@ def test_in_a_dry_run_no_tool_runs_a_script(
     assert (ran, _scene()) == ([], before)
 
 
-@pytest.mark.parametrize("tool", ["execute_blender_code", "inject_bpy_script", "rehearse_script"])
+@pytest.mark.parametrize(
+    "tool", ["execute_blender_code", "inject_bpy_script", "rehearse_script", "run_in_files"]
+)
 @pytest.mark.parametrize("script", REFUSED)
 def test_a_dry_run_refuses_what_validation_refuses(
     tools: Tools, tool: str, script: str, ran: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLENDER_MCP_EXECUTE_DRY_RUN", "on")
     more = {"script": script, "mode": "contextual"} if tool == "inject_bpy_script" else {"code": script}
-    answer = tools.raw(tool, more)
+    answer = tools.raw(tool, {**CALLS[tool], **more})
     said = answer["structuredContent"]
     assert answer["isError"], said
     assert REFUSED[script] in {error["code"] for error in said["errors"]}
