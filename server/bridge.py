@@ -268,8 +268,10 @@ def _features() -> Features:
     from . import prompt_files, resources
     from .protocol.features import Features
     from .tools import all_tools
+    from .tools.served import serve
 
     features = Features()
+    serve(features)
     features.add(*all_tools())
     resources.install(features)
     files = prompt_files.load(Path(__file__).parent / "prompts", folders.user_folder() / "prompts")

@@ -55,8 +55,6 @@ ARROWS: dict[str, set[str]] = {
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("operators.clients", "panels.connecting"): "Blender has a dialog's operator draw it",
     ("operators.requests", "panels.requests"): "Blender has a dialog's operator draw it",
-    ("server.bridge", "server.tools"): "tools ask the bridge which of them are served",
-    ("server.tools.finding", "server.tools"): "a search goes through all tools",
 }
 """Imports that break a rule, and why they still do. May only become fewer."""
 

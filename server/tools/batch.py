@@ -21,9 +21,9 @@ from ..protocol.context import RequestContext
 from ..protocol.features import Tool
 from ..protocol.messages.content import ToolResult, failed, text
 from ..protocol.messages.wire import encode
-from .finding import served
 from .registry import tool
 from .schema import Bounds, Shown
+from .served import served_tools
 
 __all__ = ("batch",)
 
@@ -74,7 +74,7 @@ def batch(
     stop_on_error: stop at the first call that fails and take back what those before it changed; false goes on.
     title: a few words for the undo history.
     """
-    parts = {one.name: one for one in served() if one.now and one.name != batch.__name__}
+    parts = {one.name: one for one in served_tools() if one.now and one.name != batch.__name__}
     changes = any(
         "readOnlyHint" not in parts[call["tool"]].annotations for call in calls if call["tool"] in parts
     )
@@ -128,7 +128,7 @@ def _outcome(
 def _no_part(
     context: RequestContext, name: str, arguments: dict[str, Any], parts: Mapping[str, Tool]
 ) -> InvalidParamsError:
-    found = next((one for one in served() if one.name == name), None)
+    found = next((one for one in served_tools() if one.name == name), None)
     if found is None:
         return InvalidParamsError(f"Unknown tool: {name}.{did_you_mean(name, parts)}")
     error = InvalidParamsError(

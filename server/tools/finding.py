@@ -16,8 +16,9 @@ from ..protocol.features import Tool
 from ..protocol.messages.content import ToolResult
 from .registry import tool
 from .schema import Bounds, Shown
+from .served import served_tools
 
-__all__ = ("find_tools", "parameters_of", "ranked", "served", "use_tool")
+__all__ = ("find_tools", "parameters_of", "ranked", "use_tool")
 
 #: What a word counts by where it stands.
 _NAME, _TITLE, _DESCRIPTION, _PARAMETERS = 6.0, 3.0, 2.0, 1.0
@@ -58,7 +59,7 @@ async def find_tools(
     """Find further tools, best first, by what they do: opening and saving files, animation, node trees, API
     documentation, history, events, assets. Call them with use_tool.
     """
-    found = ranked(query, served())[:limit]
+    found = ranked(query, served_tools())[:limit]
     await context.list_tools([one.name for one in found])
     tools: list[FoundTool] = [
         {"name": one.name, "description": one.description, "parameters": parameters_of(one)} for one in found
@@ -108,15 +109,6 @@ def _type_of(schema: Mapping[str, Any]) -> str:
     if kind == "object" and schema.get("properties"):
         return "{" + ", ".join(f"{name}: {_type_of(of)}" for name, of in schema["properties"].items()) + "}"
     return kind
-
-
-def served() -> Sequence[Tool]:
-    """Every tool that clients can call now, those of other extensions too."""
-    from .. import bridge  # which has the tools
-    from . import all_tools
-
-    running = bridge.current()
-    return all_tools() if running is None else tuple(running.features.tools.values())
 
 
 def ranked(query: str, tools: Sequence[Tool]) -> list[Tool]:
