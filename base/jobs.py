@@ -95,6 +95,10 @@ class JobHandle:
             self._entry, lambda job: replace(job, details=details, picture=picture or job.picture)
         )
 
+    def become(self, kind: str, title: str) -> None:
+        """It goes on as work of another kind, such as what a question was about that is answered now."""
+        self._jobs._change(self._entry, lambda job: replace(job, kind=kind, title=title))
+
     def wait_for_input(self, message: str) -> None:
         """The job goes on only when somebody answers."""
         self._jobs._change(self._entry, lambda job: replace(job, state="input_required", message=message))

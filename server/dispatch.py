@@ -344,6 +344,7 @@ class Link:
         """Make the handler a job; see `RequestContext.background`."""
         call = self._call
         if self._job:
+            self._job.become(kind, title)
             return self._job
         task = asyncio.current_task()
         assert task

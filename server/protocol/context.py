@@ -255,7 +255,7 @@ class RequestContext:
         `wait_seconds` and is then answered `{"status": "pending", "job_id": …, "message": …, **pending}`, which
         the tool's output schema must admit. The handler goes on in either case; what it returns or raises
         ends the job. Progress goes to the job too. Cancelling the job cancels the handler. A handler that is a
-        job already, because the user had to be asked first, stays that one.
+        job already, because the user had to be asked first, stays that one, under the new kind and title.
         """
         return await self._link.background(kind, title, job_id, wait_seconds, pending)
 

@@ -43,6 +43,19 @@ def test_a_job_goes_from_working_to_its_end_and_listeners_see_each_step() -> Non
     )
 
 
+def test_a_question_becomes_the_work_that_it_was_about() -> None:
+    jobs = Jobs()
+    handle = jobs.begin("request", "Run it?", "cursor")
+    handle.become("files", "Run a script in 3 files")
+    job = jobs.get(handle.id, "cursor")
+    assert (job.id, job.kind, job.title, job.state) == (
+        handle.id,
+        "files",
+        "Run a script in 3 files",
+        "working",
+    )
+
+
 def test_another_client_sees_nothing_of_it() -> None:
     jobs = Jobs()
     handle = jobs.begin("render", "Render", "cursor")
