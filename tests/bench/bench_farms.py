@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a render on a target costs here: to hand it on, by its frames; to follow many, against an engine that answers
-at once; the engine itself is left out."""
+"""What a render on a target costs here: to hand it on, by its frames, and to follow many; first against an engine that
+answers at once, then by a real openjd and a real Slurm, where they are there."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from bl_ext.user_default.mcp_bridge.base import jobs
-from bl_ext.user_default.mcp_bridge.rendering.farms import bundle, collecting, follow, order
-from bl_ext.user_default.mcp_bridge.rendering.farms.engines import Seen
+from bl_ext.user_default.mcp_bridge.rendering.farms import bundle, collecting, follow, openjd, order
+from bl_ext.user_default.mcp_bridge.rendering.farms import slurm as slurm_engine
+from bl_ext.user_default.mcp_bridge.rendering.farms.engines import Seen, Task
 from bl_ext.user_default.mcp_bridge.rendering.farms.order import FarmJob, State
 from bl_ext.user_default.mcp_bridge.rendering.farms.targets import Target
 
+from support import farm, slurm
 from support.bench import Row
 
 _JOBS = 1000
@@ -33,6 +35,9 @@ def rows() -> Iterator[Row]:
     for number in (1, 100, _JOBS):
         with tempfile.TemporaryDirectory() as folder:
             yield _followed(Path(folder), number)
+    yield from _by_openjd()
+    if not slurm.missing():
+        yield from _by_slurm()
 
 
 def _job(folder: Path, frames: int) -> FarmJob:
@@ -97,3 +102,51 @@ def _followed(folder: Path, number: int) -> Row:
     taken = time.perf_counter() - begin
     assert len(follower.runs) == number
     return Row(f"one look at {number:,} renders of 250 frames", taken * 1e3, "ms")
+
+
+def _task(folder: Path, frames: int) -> Task:
+    """A job whose bundle is written; its Blender is a program that ends at once."""
+    job = replace(_job(folder, frames), command=("/bin/true",), bundle=str(folder / f"job{frames}"))
+    (folder / "scene.blend").write_bytes(b"BLENDER")
+    bundle.write(job, folder / "scene.blend", Path(job.bundle), "/bin/true")
+    return Task(job, "frames", bundle.chunks_of(job.frames, job.chunk), 1)
+
+
+def _by_openjd() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        target = Target("here", "openjd", {"program": str(farm.openjd(folder))})
+        for frames in (1_000, 10_000, 100_000):
+            task = _task(folder, frames)
+            begin = time.perf_counter()
+            engine_id = openjd.submit(target, task)
+            taken = time.perf_counter() - begin
+            yield Row(
+                f"handed to openjd: {frames:,} frames", taken * 1e3, "ms", "", f"{len(task.chunks)} tasks"
+            )
+            openjd.cancel(target, engine_id)
+
+
+def _by_slurm() -> Iterator[Row]:
+    """Its nodes are drained, so that jobs wait and can be counted."""
+    with slurm.running() as running:
+        running.ask("scontrol", "update", "nodename=n1,n2", "state=drain", "reason=measured")
+        options = {"folder": str(running.folder), "config": str(running.config), "blender": "/bin/true"}
+        target = Target("night", "slurm", options)
+        for frames in (1_000, 10_000, 100_000):
+            task = _task(running.folder, frames)
+            begin = time.perf_counter()
+            engine_id = slurm_engine.submit(target, task)
+            taken = time.perf_counter() - begin
+            yield Row(
+                f"handed to Slurm: {frames:,} frames", taken * 1e3, "ms", "", f"{len(task.chunks)} tasks"
+            )
+            slurm_engine.cancel(target, engine_id)
+        task, ids = _task(running.folder, 10), []
+        for number in (1, 100, _JOBS):
+            ids += [slurm_engine.submit(target, task) for _ in range(number - len(ids))]
+            begin = time.perf_counter()
+            seen = slurm_engine.look(target, ids)
+            taken = time.perf_counter() - begin
+            assert all(one.working for one in seen.values()), seen
+            yield Row(f"one question to Slurm about {number:,} jobs", taken * 1e3, "ms")
