@@ -3,12 +3,18 @@
 
     scene.blend  worker.py  chunks.json  template.json  parameter_values.json  asset_references.json  results/
 
+A script on files has, in place of the scene, its text, the list of files, and the parts of this extension that confine
+a Blender: a worker needs no extension of its own, and what cannot be confined there does not run.
+
+    files.json  code.py  extension/  libraries/
+
 Nothing in the template was chosen by anybody: names, paths and numbers are parameters, which are handed on as they
 are, one argument each, past any shell.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shutil
@@ -17,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base import atomic
+from . import parameters as parameters_of
 from .order import FarmJob
 
 __all__ = (
@@ -27,12 +34,16 @@ __all__ = (
     "chunks_of",
     "job_name",
     "parameters",
+    "step_name",
     "template",
     "write",
     "write_round",
 )
 
 SCENE, WORKER, CHUNKS = "scene.blend", "worker.py", "chunks.json"
+FILES, CODE, EXTENSION, LIBRARIES = "files.json", "code.py", "extension", "libraries"
+#: Rooms of the extension, and packages, that a confined Blender and what starts it need.
+_ROOMS, _PACKAGES = ("base", "scene", "sandbox"), ("RestrictedPython", "fastjsonschema")
 #: Before the script's own arguments; `{}` stands for the script.
 BLENDER = (
     *("--background", "--factory-startup", "--disable-autoexec", "--offline-mode", "--python-exit-code", "3"),
@@ -42,6 +53,7 @@ BLENDER = (
 _LONGEST_TASK_S = 24 * 3600
 #: Chunks of one submission: Slurm's own limit of an array.
 MOST_CHUNKS = 1000
+_WHAT = ("Frames of a scene, each by Blender on a worker.", "A script in files, each in a confined Blender.")
 _NO_NAME = re.compile(r"[^\w .,()-]")
 
 
@@ -56,41 +68,69 @@ def chunks_of(frames: Sequence[int], size: int) -> list[list[int]]:
     return [list(frames[at : at + size]) for at in range(0, len(frames), size)]
 
 
-def arguments(kind: str, values: Mapping[str, str]) -> list[str]:
+def arguments(job: FarmJob, step: str, values: Mapping[str, str]) -> list[str]:
     """What the script of the workers is told, each value by its parameter's name: `{{Param.SceneFile}}`, or a path."""
-    shared = [
-        "--scene",
-        values["SceneFile"],
-        "--results",
-        values["Results"],
-        "--version",
-        values["BlenderVersion"],
-    ]
-    if kind == "video":
-        return ["video", *shared, "--frames", values["FramesFolder"], "--pattern", values["FramesPattern"]]
-    return [
-        *("frames", *shared, "--chunks", values["ChunksFile"], "--chunk", values["Chunk"]),
-        *("--attempt", values["Attempt"]),
-    ]
+    chunk = ("--chunks", values["ChunksFile"], "--chunk", values["Chunk"], "--attempt", values["Attempt"])
+    shared = ("--results", values["Results"], "--version", values["BlenderVersion"])
+    if job.files:
+        own = ("--extension", values["Extension"], "--libraries", values["Libraries"])
+        script = ("--files", values["FilesFile"], "--code", values["CodeFile"], "--level", values["Level"])
+        return [*own, *script, *shared, *chunk]
+    scene = ("--scene", values["SceneFile"])
+    if step == "video":
+        pictures = ("--frames", values["FramesFolder"], "--pattern", values["FramesPattern"])
+        return ["video", *scene, *shared, *pictures]
+    return ["frames", *scene, *shared, *chunk]
+
+
+def step_name(job: FarmJob, step: str) -> str:
+    """A step as the template calls it."""
+    return "Files" if job.files else step.capitalize()
 
 
 def write(
-    job: FarmJob, scene: Path, to: Path, blender: str = "blender", start: Sequence[str] = BLENDER
+    job: FarmJob,
+    scene: Path | None,
+    to: Path,
+    blender: str = "blender",
+    start: Sequence[str] = BLENDER,
 ) -> None:
-    """Write the bundle of a job into `to`, with a copy of the packed scene. Raises OSError."""
+    """Write the bundle of a job into `to`, of a render with a copy of the packed scene. Raises OSError."""
     to.mkdir(parents=True, exist_ok=True)
     (to / "results").mkdir(exist_ok=True)
-    if scene != to / SCENE:
-        shutil.copyfile(scene, to / SCENE)
-    shutil.copyfile(Path(__file__).with_name(WORKER), to / WORKER)
+    workers = Path(__file__).with_name("workers")
+    shutil.copyfile(workers / ("run_in_files.py" if job.files else "render.py"), to / WORKER)
+    if scene is None:
+        own, folders = [FILES, CODE, *(source for source, _, _ in job.files)], [EXTENSION, LIBRARIES]
+        _write_script(job, to)
+    else:
+        own, folders = [SCENE], []
+        if scene != to / SCENE:
+            shutil.copyfile(scene, to / SCENE)
     _write(to / "template.json", template(job, start))
     assets = {
-        "inputs": {"filenames": [SCENE, WORKER, CHUNKS, *job.outside], "directories": []},
+        "inputs": {"filenames": [*own, WORKER, CHUNKS, *job.outside], "directories": folders},
         "outputs": {"directories": ["results"]},
         "referencedPaths": [],
     }
     _write(to / "asset_references.json", {"assetReferences": assets})
     write_round(job, to, chunks_of(job.frames, job.chunk), 1, blender)
+
+
+def _write_script(job: FarmJob, to: Path) -> None:
+    files = [
+        {"file": source, "folder": folder, "relative": Path(source).parent == Path(place).parent}
+        for source, folder, place in job.files
+    ]
+    _write(to / FILES, files)
+    atomic.write(to / CODE, job.script.encode())
+    root = Path(__file__).parents[2]
+    left_out = shutil.ignore_patterns("__pycache__")
+    for room in _ROOMS:
+        shutil.copytree(root / room, to / EXTENSION / room, ignore=left_out, dirs_exist_ok=True)
+    for name in _PACKAGES:
+        package = Path(str(importlib.import_module(name).__file__)).parent
+        shutil.copytree(package, to / LIBRARIES / name, ignore=left_out, dirs_exist_ok=True)
 
 
 def write_round(
@@ -107,9 +147,8 @@ def write_round(
 
 def parameters(job: FarmJob, bundle: Path, chunks: int, attempt: int, blender: str) -> dict[str, str]:
     """The values of the template's parameters."""
-    return {
+    shared = {
         "JobName": job_name(job.title),
-        "SceneFile": str(bundle / SCENE),
         "Script": str(bundle / WORKER),
         "ChunksFile": str(bundle / CHUNKS),
         "Results": str(bundle / "results"),
@@ -117,32 +156,36 @@ def parameters(job: FarmJob, bundle: Path, chunks: int, attempt: int, blender: s
         "Attempt": str(attempt),
         "Blender": blender,
         "BlenderVersion": job.version,
-        "FramesFolder": str(bundle / "results"),
-        "FramesPattern": "frame_#.png",
     }
+    if job.files:
+        own = {"FilesFile": FILES, "CodeFile": CODE, "Extension": EXTENSION, "Libraries": LIBRARIES}
+        return {**shared, **{name: str(bundle / path) for name, path in own.items()}, "Level": job.level}
+    scene = {"SceneFile": str(bundle / SCENE), "FramesFolder": str(bundle / "results")}
+    return {**shared, **scene, "FramesPattern": "frame_#.png"}
 
 
 def template(job: FarmJob, start: Sequence[str] = BLENDER) -> dict[str, Any]:
     """The job template; `start` is what stands between the program and the script's own arguments."""
-    names = [definition["name"] for definition in _DEFINITIONS]
+    definitions = parameters_of.FILES if job.files else parameters_of.FRAMES
+    names = [definition["name"] for definition in definitions]
     values = {name: f"{{{{Param.{name}}}}}" for name in names} | {"Chunk": "{{Task.Param.Chunk}}"}
     steps: list[dict[str, Any]] = [
         {
-            "name": "Frames",
+            "name": step_name(job, "frames"),
             "parameterSpace": {
                 "taskParameterDefinitions": [{"name": "Chunk", "type": "INT", "range": "{{Param.Chunks}}"}]
             },
-            "script": _script(start, arguments("frames", values)),
+            "script": _script(start, arguments(job, "frames", values)),
         }
     ]
     if job.video:
-        video = _script(start, arguments("video", values))
+        video = _script(start, arguments(job, "video", values))
         steps.append({"name": "Video", "dependencies": [{"dependsOn": "Frames"}], "script": video})
     return {
         "specificationVersion": "jobtemplate-2023-09",
         "name": "{{Param.JobName}}",
-        "description": "Frames of a scene, each by Blender on a worker. Scripts in the .blend are not run.",
-        "parameterDefinitions": list(_DEFINITIONS),
+        "description": f"{_WHAT[bool(job.files)]} Scripts in the .blend are not run.",
+        "parameterDefinitions": list(definitions),
         "jobEnvironments": [
             {"name": "Blender", "description": "Settings of its own.", "variables": _VARIABLES}
         ],
@@ -167,60 +210,6 @@ def _script(start: Sequence[str], told: list[str]) -> dict[str, Any]:
 def _write(path: Path, value: object) -> None:
     atomic.write(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
 
-
-def _file(name: str, default: str, description: str) -> dict[str, Any]:
-    kind = {"type": "PATH", "objectType": "FILE", "dataFlow": "IN", "default": default}
-    return {"name": name, **kind, "description": description}
-
-
-_DEFINITIONS: tuple[dict[str, Any], ...] = (
-    {
-        "name": "JobName",
-        "type": "STRING",
-        "default": "Render",
-        "maxLength": 100,
-        "description": "Shown to people.",
-    },
-    _file("SceneFile", SCENE, "The scene, with what it refers to inside."),
-    _file("Script", WORKER, "What Blender runs on a worker."),
-    _file("ChunksFile", CHUNKS, "A list of lists of frames: what one task renders."),
-    {
-        "name": "Results",
-        "type": "PATH",
-        "objectType": "DIRECTORY",
-        "dataFlow": "OUT",
-        "default": "results",
-        "description": "Pictures, and what became of each frame.",
-    },
-    {"name": "Chunks", "type": "STRING", "default": "0", "description": "Which chunks, such as 0-24."},
-    {"name": "Attempt", "type": "INT", "default": 1, "minValue": 1, "description": "Which attempt this is."},
-    {
-        "name": "Blender",
-        "type": "STRING",
-        "default": "blender",
-        "description": "Blender's program on a worker.",
-    },
-    {
-        "name": "BlenderVersion",
-        "type": "STRING",
-        "default": "",
-        "description": "The Blender that it takes, as 4.2.",
-    },
-    {
-        "name": "FramesFolder",
-        "type": "PATH",
-        "objectType": "DIRECTORY",
-        "dataFlow": "IN",
-        "default": "results",
-        "description": "Where the video finds its pictures.",
-    },
-    {
-        "name": "FramesPattern",
-        "type": "STRING",
-        "default": "frame_#.png",
-        "description": "A picture's name; # is its frame.",
-    },
-)
 
 #: Of every task, whoever runs it: nothing of a worker's own is loaded or left there.
 _VARIABLES = {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Brings home what workers left: whole pictures, once each, and what they say of the others.
+"""Brings home what workers left: whole pictures or copies, once each, and what they say of the others.
 
-Nothing in the folder of results is trusted: no link is followed, nothing large is read, and what is no PNG or no
-sentence of a worker counts as not there.
+Nothing in the folder of results is trusted: no link is followed, nothing large is read, and what is no PNG, no .blend
+or no sentence of a worker counts as not there.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from pathlib import Path
 
 from ...base.errors import ExternalServiceError
 from ...files import allowed_folders
+from ...sandbox.rehearsal import copies
 from .order import FarmJob
 
 __all__ = ("Found", "Told", "bring_home", "look", "read_bounded")
 
-_NAME = re.compile(r"frame_0*(\d{1,9})(\.png|\.json)")
+_NAME = re.compile(r"(?:frame|file)_0*(\d{1,9})(\.png|\.blend|\.json)")
 _PNG, _PNG_END = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
 #: Bytes: a picture, a small one, and what a worker says of a frame.
 _MOST_PICTURE, MOST_SMALL, _MOST_TOLD = 1 << 30, 256 * 1024, 16 * 1024
@@ -64,32 +65,42 @@ def look(job: FarmJob, known: Container[int]) -> Found:
                 break
             if not match or (frame := int(match[1])) in known or frame not in wanted:
                 continue
-            if match[2] == ".png":
+            if match[2] == (".blend" if job.files else ".png"):
                 pictures[frame] = entry.name
-            elif (said := _told(job.results / entry.name)) is not None:
+            elif match[2] == ".json" and (said := _told(job.results / entry.name)) is not None:
                 told[frame] = said
     return Found(pictures, told)
 
 
 def bring_home(job: FarmJob, name: str, frame: int, staging: Path, *, keep: bool) -> bool:
-    """Put a frame's picture in its place, and remove it among the results unless `keep`. Whether it is whole.
+    """Put a picture or copy in its place, and remove it among the results unless `keep`. Whether it is whole.
 
     Raises PolicyError where a file has come there meanwhile, ExternalServiceError where the disk refuses.
     """
-    source = job.results / name
-    data = read_bounded(source, _MOST_PICTURE)
-    if data is None or not data.startswith(_PNG) or not data.endswith(_PNG_END):
-        return False
-    place = job.place(frame)
+    source, place = job.results / name, job.place(frame)
     waiting = staging / place.name
-    try:
-        waiting.write_bytes(data)
-    except OSError as error:
-        raise ExternalServiceError(f"{place} cannot be written: {error.strerror or error}.") from None
+    if job.files:
+        try:
+            copies.take(source, waiting)
+        except ExternalServiceError:
+            return False
+    elif not _take_picture(source, waiting):
+        return False
     allowed_folders.move(waiting, place, overwrite=job.overwrite)
     if not keep:
         with contextlib.suppress(OSError):  # a worker's user may be another one
             source.unlink()
+    return True
+
+
+def _take_picture(source: Path, to: Path) -> bool:
+    data = read_bounded(source, _MOST_PICTURE)
+    if data is None or not data.startswith(_PNG) or not data.endswith(_PNG_END):
+        return False
+    try:
+        to.write_bytes(data)
+    except OSError as error:
+        raise ExternalServiceError(f"{to.name} cannot be written: {error.strerror or error}.") from None
     return True
 
 

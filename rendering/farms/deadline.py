@@ -18,9 +18,9 @@ from .engines import Seen, Task
 from .order import FarmJob
 from .targets import Target
 
-__all__ = ("VIDEO", "WORKERS", "blender", "cancel", "look", "start", "submit")
+__all__ = ("FILES", "VIDEO", "WORKERS", "blender", "cancel", "look", "start", "submit")
 
-VIDEO, WORKERS = False, 8
+VIDEO, FILES, WORKERS = False, True, 8
 #: Seconds: a question, and what goes over the wire.
 _ASK_S, _TRANSFER_S = 60.0, 900.0
 _ID = re.compile(r"\bjob-[0-9a-f]{32}\b")

@@ -38,6 +38,8 @@ class Adapter(Protocol):
 
     #: Whether it makes videos; else the user is told that it does not.
     VIDEO: bool
+    #: Whether it takes any bundle, such as that of a script on files; else only renders.
+    FILES: bool
     #: Among how many workers a render is shared out, at least.
     WORKERS: int
 

@@ -23,9 +23,9 @@ from .engines import Seen, Task
 from .order import FarmJob
 from .targets import Target
 
-__all__ = ("VIDEO", "WORKERS", "blender", "cancel", "look", "start", "submit")
+__all__ = ("FILES", "VIDEO", "WORKERS", "blender", "cancel", "look", "start", "submit")
 
-VIDEO, WORKERS = False, 8
+VIDEO, FILES, WORKERS = False, False, 8
 _TYPE = "simple-blender-render"
 #: By which the manager finds our jobs among all.
 _METADATA = {"application": "MCP Bridge"}

@@ -168,8 +168,9 @@ class _Follower:
 _follower = _Follower()
 
 
-def begin(home: Path, job: FarmJob, target: targets.Target, scene: Path) -> None:
-    """Write the bundle, with the packed `scene`, hand it to its target, and follow it. Not for the main thread.
+def begin(home: Path, job: FarmJob, target: targets.Target, scene: Path | None = None) -> None:
+    """Write the bundle, of a render with its packed `scene`, hand it to its target, and follow it. Not for the main
+    thread.
 
     Raises BridgeError where the target does not take it.
     """
@@ -197,7 +198,7 @@ def resume(home: Path) -> None:
         try:
             target = targets.named(job.where)
         except BridgeError as error:
-            handle = jobs.registry.begin("render", job.title, job.owner, job_id=job.id)
+            handle = jobs.registry.begin(_kind(job), job.title, job.owner, job_id=job.id)
             handle.fail(f"It waits for its target: {error}")
             claims.let_go(home / job.id)
             continue
@@ -222,12 +223,16 @@ def stop() -> None:
 
 
 def _run(home: Path, job: FarmJob, state: State, target: targets.Target) -> _Run:
-    handle = jobs.registry.begin("render", job.title, job.owner, job_id=job.id)
+    handle = jobs.registry.begin(_kind(job), job.title, job.owner, job_id=job.id)
     run = _Run(home, job, state, target, ADAPTERS[target.engine], handle, read_taken(home, job))
     handle.on_cancel(lambda: _follower.wake.set())
     run.settled_before = len(run.done) + len(state.failures)
     _report(run)
     return run
+
+
+def _kind(job: FarmJob) -> str:
+    return "files" if job.files else "render"
 
 
 # --- one step of one render -----------------------------------------------------------------------------------
@@ -301,16 +306,17 @@ def _collect(run: _Run) -> None:
         return
     stays = run.job.video and run.target.engine != "openjd"
     last = None
-    with allowed_folders.staging(Path(run.job.folder), run.job.id) as staging:
-        for frame, name in sorted(found.pictures.items()):
-            if not run.job.overwrite:
-                # First, so that a picture that was put there just before a crash is known as ours.
+    for frame, name in sorted(found.pictures.items()):
+        if not run.job.overwrite:
+            # First, so that a picture that was put there just before a crash is known as ours.
+            note_taken(run.home, run.job, frame)
+        with allowed_folders.staging(run.job.place(frame).parent, run.job.id) as staging:
+            home = collecting.bring_home(run.job, name, frame, staging, keep=stays)
+        if home:
+            if run.job.overwrite:
                 note_taken(run.home, run.job, frame)
-            if collecting.bring_home(run.job, name, frame, staging, keep=stays):
-                if run.job.overwrite:
-                    note_taken(run.home, run.job, frame)
-                run.done.add(frame)
-                last = frame
+            run.done.add(frame)
+            last = frame
     if last is not None:
         small = collecting.read_bounded(run.job.results / f"frame_{last}.small.jpg", collecting.MOST_SMALL)
         if small and small.startswith(b"\xff\xd8"):
@@ -339,7 +345,7 @@ def _count(run: _Run, seen: Seen) -> None:
     reasons = {frame: _reason(run.told[frame], seen) for frame in run.left if _is_ours(run, frame)}
     if not reasons and len(run.done) + len(run.state.failures) == run.settled_before:
         # Nothing at all came of it, and no worker says why.
-        why = f"it was not rendered: {seen.why or 'the engine says nothing'}"
+        why = f"it was not begun: {seen.why or 'the engine says nothing'}"
         reasons = dict.fromkeys(run.left, (seen.worker, why))
     attempts = dict(run.state.attempts)
     failures = list(run.state.failures)
@@ -359,11 +365,8 @@ def _reason(told: Told, seen: Seen) -> tuple[str, str]:
     if told.state == "failed":
         return told.worker, told.error or "it gave no reason"
     if told.state == "done":
-        return told.worker, "its picture is not there, or not whole"
-    return (
-        told.worker,
-        f"the worker ended while it rendered this frame: {seen.why or 'the engine says nothing'}",
-    )
+        return told.worker, "what it made is not there, or not whole"
+    return told.worker, f"the worker ended while it was at it: {seen.why or 'the engine says nothing'}"
 
 
 def _cancel(run: _Run) -> None:
@@ -383,29 +386,36 @@ def _failure(run: _Run) -> str:
     first = run.state.failures[0]
     on = f" on {first.worker}" if first.worker else ""
     return (
-        f"{len(run.state.failures)} of {len(run.job.frames)} frames failed {MOST_ATTEMPTS} times; "
-        f"frame {first.frame}{on}: {first.why}."
+        f"{len(run.state.failures)} of {len(run.job.frames)} {run.job.noun} failed {MOST_ATTEMPTS} times; "
+        f"{run.job.called(first.frame)}{on}: {first.why}."
     )
 
 
 def _result(run: _Run) -> dict[str, object]:
     result: dict[str, object] = {"status": "success", "folder": run.job.folder, "where": run.job.where}
-    result |= {"frames": len(run.job.frames), "done": len(run.done)}
+    result |= {run.job.noun: len(run.job.frames), "done": len(run.done)}
     result["failures"] = [
-        {"frame": one.frame, "worker": one.worker, "why": one.why} for one in run.state.failures
+        {**_which(run.job, one.frame), "worker": one.worker, "why": one.why} for one in run.state.failures
     ]
     if run.state.step == "video":
         result["video"] = str(video_place(Path(run.job.folder), run.job.stem))
     return result
 
 
+def _which(job: FarmJob, number: int) -> dict[str, object]:
+    return {"file": job.files[number - 1][0]} if job.files else {"frame": number}
+
+
 def _so_far(run: _Run) -> str:
-    return f"{len(run.done)} of {len(run.job.frames)} frames are in {run.job.folder}."
+    job = run.job
+    return (
+        f"{len(run.done)} of {len(job.frames)} {job.noun} are {'saved' if job.files else f'in {job.folder}'}."
+    )
 
 
 def _report(run: _Run) -> None:
     total, done, failed = len(run.job.frames), len(run.done), len(run.state.failures)
-    words = [f"{done} of {total} frames from {run.job.where}"]
+    words = [f"{done} of {total} {run.job.noun} from {run.job.where}"]
     if failed:
         words.append(f"{failed} failed")
     again = [frame for frame in run.left if run.state.attempts.get(frame)]

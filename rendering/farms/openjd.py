@@ -16,9 +16,9 @@ from .engines import Seen, Task
 from .order import FarmJob
 from .targets import Target
 
-__all__ = ("VIDEO", "WORKERS", "blender", "cancel", "look", "program", "start", "submit")
+__all__ = ("FILES", "VIDEO", "WORKERS", "blender", "cancel", "look", "program", "start", "submit")
 
-VIDEO, WORKERS = True, 1
+VIDEO, FILES, WORKERS = True, True, 1
 _PARAMETERS, _LOG, _LOCK = "parameters.json", "openjd.log", "openjd.lock"
 _MOST_LOG = 64 << 20
 #: What stands at the end of what it printed where all went well.
@@ -52,12 +52,13 @@ def submit(target: Target, task: Task) -> str:
     job, folder = task.job, Path(task.job.bundle)
     command = program(target)
     values = bundle.parameters(job, folder, len(task.chunks), task.attempt, blender(target, job))
-    values |= {
-        "FramesFolder": job.folder,
-        "FramesPattern": job.place(0).name.removesuffix("0000.png") + "#.png",
-    }
+    if not job.files:
+        values |= {
+            "FramesFolder": job.folder,
+            "FramesPattern": job.place(0).name.removesuffix("0000.png") + "#.png",
+        }
     atomic.write(folder / _PARAMETERS, json.dumps(values, indent=2).encode())
-    step = ("--step", task.step.capitalize(), "--no-run-dependencies")
+    step = ("--step", bundle.step_name(job, task.step), "--no-run-dependencies")
     pid = named.start(
         (
             command,

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A render on a target, as it is kept on disk: what was ordered, what is done, and what the engine calls it.
+"""Work on a target, as it is kept on disk: what was ordered, what is done, and what the engine calls it.
+
+The work is a render, or a script on files: these are numbered from 1 on, and a number stands where a render has a
+frame.
 
 One folder a render, `renders/ID` of the extension's own: `farm.json` has the order and where it stands, `taken.txt` a
 line for each frame that was brought home, written before its picture comes to its place.
@@ -62,6 +65,20 @@ class FarmJob:
     video: bool
     #: The folder with the bundle's files and `results`; workers see it.
     bundle: str
+    #: Of a script on files: each file, the named folder that it lies in, and where its copy goes; none of a render.
+    files: tuple[tuple[str, str, str], ...] = ()
+    script: str = ""
+    #: What the script may do, as `level` of the settings.
+    level: str = ""
+
+    @property
+    def noun(self) -> str:
+        """What there are many of."""
+        return "files" if self.files else "frames"
+
+    def called(self, number: int) -> str:
+        """A frame or a file, for people."""
+        return f"file {self.files[number - 1][0]}" if self.files else f"frame {number}"
 
     @property
     def results(self) -> Path:
@@ -69,7 +86,9 @@ class FarmJob:
         return Path(self.bundle) / "results"
 
     def place(self, frame: int) -> Path:
-        """Where a frame's picture goes."""
+        """Where a frame's picture or a file's copy goes."""
+        if self.files:
+            return Path(self.files[frame - 1][2])
         return Path(self.folder) / frame_name(self.stem, frame)
 
 
@@ -109,6 +128,7 @@ def _read(path: Path) -> tuple[FarmJob, State]:
     values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     order, state = values["order"], values["state"]
     order |= {name: tuple(order[name]) for name in ("frames", "command", "outside", "scripts")}
+    order["files"] = tuple(map(tuple, order["files"]))
     state["attempts"] = {int(frame): times for frame, times in state["attempts"].items()}
     state["failures"] = tuple(Failure(**failure) for failure in state["failures"])
     return FarmJob(**order), replace(State(), **state)

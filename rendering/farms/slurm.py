@@ -16,9 +16,9 @@ from .engines import Seen, Task
 from .order import FarmJob
 from .targets import Target
 
-__all__ = ("VIDEO", "WORKERS", "blender", "cancel", "look", "start", "submit")
+__all__ = ("FILES", "VIDEO", "WORKERS", "blender", "cancel", "look", "start", "submit")
 
-VIDEO, WORKERS = True, 8
+VIDEO, FILES, WORKERS = True, True, 8
 _SCRIPT = "slurm.sh"
 #: Seconds that one of Slurm's commands may take.
 _LONGEST_S = 30.0
@@ -99,7 +99,7 @@ def _script(target: Target, task: Task) -> str:
     folder = Path(task.job.bundle)
     values = bundle.parameters(task.job, folder, len(task.chunks), task.attempt, target.blender)
     words = [word.replace("{}", values["Script"]) for word in bundle.BLENDER]
-    words += bundle.arguments(task.step, values | {"Chunk": _CHUNK})
+    words += bundle.arguments(task.job, task.step, values | {"Chunk": _CHUNK})
     quoted = [f'"${_CHUNK}"' if word == _CHUNK else shlex.quote(word) for word in (target.blender, *words)]
     return f"{_HEAD}exec {' '.join(quoted)}\n"
 

@@ -18,6 +18,9 @@ from ..protocol.messages.errors import as_bridge_error
 from .registry import tool
 from .schema import Bounds
 
+#: Jobs that go on whose last frame is shown in a list of all.
+_MOST_PICTURES = 4
+
 
 class FrameFailure(TypedDict):
     """A frame that failed for good, and on which worker."""
@@ -38,6 +41,24 @@ class TargetRender(TypedDict):
     video: NotRequired[str]
 
 
+class FileFailure(TypedDict):
+    """A file that failed for good, and on which worker."""
+
+    file: str
+    worker: str
+    why: str
+
+
+class TargetFiles(TypedDict):
+    """A script on files on a render target: how many copies are saved, and which files have failed."""
+
+    where: str
+    folder: str
+    files: int
+    done: int
+    failures: list[FileFailure]
+
+
 class JobInfo(TypedDict):
     """A job as it is now; `state` is working, input_required, completed, failed or cancelled."""
 
@@ -51,6 +72,7 @@ class JobInfo(TypedDict):
     error: NotRequired[str]
     result: NotRequired[Any]
     render: NotRequired[TargetRender]
+    in_files: NotRequired[TargetFiles]
 
 
 class JobList(TypedDict):
@@ -88,10 +110,19 @@ async def cancel_job(context: RequestContext, job_id: str) -> JobInfo:
     return about(jobs.registry.cancel(job_id, context.client.id))
 
 
-@tool(title="List Jobs", read_only=True)
-async def list_jobs(context: RequestContext) -> JobList:
+@tool(title="List Jobs", read_only=True, output=JobList)
+async def list_jobs(context: RequestContext) -> ToolResult:
     """Your jobs, the newest first: requests, rehearsals, renders, downloads."""
-    return {"jobs": [about(job) for job in jobs.registry.list(context.client.id)]}
+    found = jobs.registry.list(context.client.id)
+    info: JobList = {"jobs": [about(job) for job in found]}
+    blocks = [text(wire.encode(info))]
+    for job in [one for one in found if one.picture is not None and not one.ended][:_MOST_PICTURES]:
+        assert job.picture is not None
+        blocks += [
+            text(f"The last frame of {job.title} ({job.id}):"),
+            content.image(job.picture, "image/jpeg"),
+        ]
+    return ToolResult(blocks, info, meta={content.FOR_PROGRAMS: True})
 
 
 async def _ended(job_id: str, owner: str, seconds: float) -> None:
@@ -112,8 +143,10 @@ def about(job: jobs.Job) -> JobInfo:
         "total": job.total,
         "message": job.message,
     }
-    if job.details is not None:
+    if job.details is not None and "frames" in job.details:
         info["render"] = cast(TargetRender, job.details)
+    elif job.details is not None:
+        info["in_files"] = cast(TargetFiles, job.details)
     if job.state == "failed":
         told = failure_of(as_bridge_error(tasks.failure(job)))
         info["error"], info["message"] = told["error"], told["message"]

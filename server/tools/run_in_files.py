@@ -14,12 +14,13 @@ from ...base.errors import Cancelled
 from ...files import scripted
 from ...files.client_files import store
 from ...files.scripted import FileResult, Item
+from ...rendering.farms.targets import Target
 from ...sandbox.language.compile import ScriptRefused
 from ...sandbox.run import execute
 from ...sandbox.run.record import Record
 from ..protocol.context import WAIT_SECONDS, RequestContext
 from ..protocol.messages.content import ToolResult
-from . import files
+from . import files, target_files
 from .code import runs_scripts
 from .registry import tool
 from .schema import Bounds
@@ -51,6 +52,7 @@ async def run_in_files(
     paths: Paths,
     code: str,
     save_as: Annotated[str, Bounds(shortest=1, longest=1000)],
+    where: Annotated[str, Bounds(longest=40)] = "",
     wait_seconds: Annotated[float, Bounds(0, WAIT_SECONDS)] = 5,
 ) -> ToolResult:
     """Run Python on .blend files other than the open one, each in a confined Blender, and save what comes of it as
@@ -60,6 +62,8 @@ async def run_in_files(
     paths: .blend files, absolute or relative to the first of those folders.
     code: as for execute_blender_code; it runs once in each file, and what it assigns to `result` is told of each.
     save_as: where the copies go; {name} and {folder} stand for a file's own, such as `{folder}/{name}_clean.blend`.
+    where: a render target that the user has set up, whose workers see the files under the same path. Outlasts this
+        Blender; then the job tells which files are done and failed, without what the script gives back.
     """
     script = execute.text_of("code", code)
     if settings.current().dry_run:
@@ -67,9 +71,14 @@ async def run_in_files(
     found = await pipeline.validation(script)
     if found is not None and not found.is_valid:
         raise ScriptRefused(found.errors)
+    to = target_files.target(where) if where else None
     items = await _items(context, paths, save_as)
-    there = await _agreed(context, items, script)
-    _record(context, items, script)
+    there = await _agreed(context, items, script, to)
+    _record(context, items, script, where)
+    if to is not None:
+        return await target_files.hand_on(
+            context, to, items, script, title=_title(items), overwrite=bool(there)
+        )
     prepared = await files.on_main_thread(context, lambda: [scripted.ready(item) for item in items])
     job = await context.background("files", _title(items), wait_seconds=wait_seconds)
 
@@ -107,13 +116,15 @@ async def _items(context: RequestContext, paths: Sequence[str], save_as: str) ->
     return await asyncio.to_thread(scripted.prepare, places, folders)
 
 
-async def _agreed(context: RequestContext, items: Sequence[Item], script: str) -> frozenset[Path]:
+async def _agreed(
+    context: RequestContext, items: Sequence[Item], script: str, to: Target | None
+) -> frozenset[Path]:
     """Those copies that are there already, once the user has agreed to all. Raises PolicyError."""
     there = frozenset(item.to for item in items if item.to.exists())
     await consent.confirm(
         context,
-        files.question_key("run-in-files", context.client.id, script, items, sorted(map(str, there))),
-        _question(items, there, script),
+        files.question_key("run-in-files", context.client.id, script, items, sorted(map(str, there)), to),
+        _question(items, there, script, to),
         title=_title(items),
         otherwise="Running a script in files needs the user's yes, which this client can't ask for.",
     )
@@ -124,7 +135,7 @@ def _title(items: Sequence[Item]) -> str:
     return f"Run a script in {items[0].source.name if len(items) == 1 else f'{len(items)} files'}"
 
 
-def _question(items: Sequence[Item], there: frozenset[Path], script: str) -> str:
+def _question(items: Sequence[Item], there: frozenset[Path], script: str, to: Target | None) -> str:
     shown = [
         f"  {item.source} → {item.to}{' (overwrites it)' if item.to in there else ''}"
         for item in items[:_MOST_NAMED]
@@ -138,8 +149,9 @@ def _question(items: Sequence[Item], there: frozenset[Path], script: str) -> str
         script = f"{script[:_LONGEST_SCRIPT]}\n… ({len(script):,} characters in all)"
     return "\n".join(
         [
-            f"{_title(items)}, and save the result as a copy?",
+            f"{_title(items)}{f' on {to.name} ({to.engine})' if to else ''}, and save the result as a copy?",
             *shown,
+            *(["Workers have to see these files under the same path."] if to else []),
             "Each is opened in a confined Blender; the file itself stays as it is, and scripts in it do not run.",
             "",
             "The script:",
@@ -148,7 +160,7 @@ def _question(items: Sequence[Item], there: frozenset[Path], script: str) -> str
     )
 
 
-def _record(context: RequestContext, items: Sequence[Item], script: str) -> None:
+def _record(context: RequestContext, items: Sequence[Item], script: str, where: str) -> None:
     """Keep in the journal what is about to happen."""
     record = Record(
         script,
@@ -157,4 +169,4 @@ def _record(context: RequestContext, items: Sequence[Item], script: str) -> None
         client_id=context.client.id,
         title=_title(items),
     )
-    record.write("run_in_files", files=[[str(item.source), str(item.to)] for item in items])
+    record.write("run_in_files", where=where, files=[[str(item.source), str(item.to)] for item in items])

@@ -55,8 +55,10 @@ async def order(
         raise InvalidParamsError(f"{target.engine} makes no video from here: leave video out.")
     to = await files.target(context, path, {".png"})
     frames, revision = await files.on_main_thread(context, lambda: _frames(span))
-    there = await files.agreed_to_overwrite(context, _places(to, frames, video))
-    key = files.question_key("render", context.client.id, where, str(to), frames, choice, revision, video)
+    there = sorted(str(file) for file in _places(to, frames, video) if file.exists())
+    key = files.question_key(
+        "render", context.client.id, where, str(to), frames, choice, revision, video, there
+    )
     if video and min(choice["resolution"] or (_LEAST_VIDEO,)) < _LEAST_VIDEO:
         raise InvalidParamsError(
             f"A video has at least {_LEAST_VIDEO} pixels on each side: choose a larger resolution."
@@ -66,7 +68,7 @@ async def order(
         await consent.confirm(
             context,
             key,
-            _question(prepared, target, to, video=video),
+            _question(prepared, target, to, there, video=video),
             title=f"Render {len(frames)} frames on {where}",
             otherwise=_NOT_ASKED,
         )
@@ -128,7 +130,9 @@ async def _prepared(
     return prepared
 
 
-def _question(prepared: Prepared, target: targets.Target, to: Path, *, video: bool) -> str:
+def _question(
+    prepared: Prepared, target: targets.Target, to: Path, there: Sequence[str], *, video: bool
+) -> str:
     facts, frames = prepared.copied.facts, prepared.copied.frames
     width, height = facts["resolution"]
     samples = f", {prepared.samples} samples" if facts["engine"] == "CYCLES" else ""
@@ -145,6 +149,8 @@ def _question(prepared: Prepared, target: targets.Target, to: Path, *, video: bo
         + (f", and {follow.video_place(to.parent, to.stem).name}." if video else "."),
         "Workers get a copy of the file with what it refers to. Scripts in it do not run there.",
     ]
+    if there:
+        lines.append(f"Overwrites what is there: {_named(there)}.")
     if prepared.scripts:
         lines.append(f"Such scripts are: {_named(prepared.scripts)}.")
     if prepared.outside:

@@ -19,7 +19,8 @@ _MOVES = {
     "base/journal.py": "a day's journal gets its date",
     "files/allowed_folders.py": "what another process has made goes to where the user allowed it",
     "importers/network/download.py": "what has arrived is complete only at the end",
-    "rendering/farms/worker.py": "it runs on other machines, without the extension",
+    "rendering/farms/workers/render.py": "it runs on other machines, without the extension",
+    "rendering/farms/workers/run_in_files.py": "the same, until it has the parts that go along",
     "sandbox/confinement/folder.py": "a folder's lock, and what is removed",
 }
 

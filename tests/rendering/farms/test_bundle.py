@@ -138,7 +138,7 @@ def test_blender_runs_no_script_of_the_file(tmp_path: Path) -> None:
         assert "--disable-autoexec" in words
         assert "--factory-startup" in words
         assert "--enable-autoexec" not in words
-    worker = Path(bundle.__file__).with_name("worker.py").read_text(encoding="utf-8")
+    worker = (Path(bundle.__file__).with_name("workers") / "render.py").read_text(encoding="utf-8")
     assert worker.count("open_mainfile(") == worker.count("use_scripts=False") == 1
 
 

@@ -8,6 +8,7 @@ and notes how it was called.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,10 +64,17 @@ def test_deadlines_own_library_reads_the_bundle(tmp_path: Path) -> None:
     parameters = pytest.importorskip(
         "deadline.client.job_bundle.parameters", reason="needs `pip install deadline`"
     )
-    found = parameters.read_job_bundle_parameters(job(tmp_path).bundle)
+    made = job(tmp_path)
+    found = parameters.read_job_bundle_parameters(made.bundle)
     values = {one["name"]: one["value"] for one in found}
     assert values["SceneFile"] == str(tmp_path / "job" / "scene.blend")
     assert values["Chunks"] == "0-1"
+    script = replace(
+        made, frames=(1,), files=(("/a.blend", "/", "/b.blend"),), bundle=str(tmp_path / "files")
+    )
+    bundle.write(script, None, Path(script.bundle))
+    values = {one["name"]: one["value"] for one in parameters.read_job_bundle_parameters(script.bundle)}
+    assert values["Extension"] == str(tmp_path / "files" / "extension")
 
 
 def test_a_bundle_is_submitted_followed_and_cancelled(target: Target, tmp_path: Path) -> None:

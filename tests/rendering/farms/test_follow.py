@@ -19,16 +19,16 @@ from support import fork
     [
         (Told("failed", "n1", 1, "no memory"), Seen(False), "no memory"),
         (Told("failed", "n1", 1, ""), Seen(False), "it gave no reason"),
-        (Told("done", "n1", 1, ""), Seen(False), "its picture is not there, or not whole"),
+        (Told("done", "n1", 1, ""), Seen(False), "what it made is not there, or not whole"),
         (
             Told("begun", "n1", 1, ""),
             Seen(False, "exit code 9"),
-            "the worker ended while it rendered this frame: exit code 9",
+            "the worker ended while it was at it: exit code 9",
         ),
         (
             Told("begun", "n1", 1, ""),
             Seen(False),
-            "the worker ended while it rendered this frame: the engine says nothing",
+            "the worker ended while it was at it: the engine says nothing",
         ),
     ],
 )

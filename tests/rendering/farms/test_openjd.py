@@ -112,3 +112,22 @@ def test_no_openjd_is_said(tools: Tools, folder: Path, monkeypatch: pytest.Monke
 
 def test_the_default_target_is_this_computer() -> None:
     assert targets.named("this computer").engine == "openjd"
+
+
+def test_one_question_also_says_what_is_overwritten(tools: Tools, folder: Path) -> None:
+    (folder / "turn_0002.png").write_text("mine")
+    said, answer = farm.question(tools, path="turn.png", start=1, end=2, where="here")
+    assert f"Overwrites what is there: {folder / 'turn_0002.png'}." in said
+    job = farm.ended(tools, answer(farm.YES)["structuredContent"]["job_id"])
+    assert (job["state"], job["result"]["done"]) == ("completed", 2)
+    assert (folder / "turn_0002.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_list_of_jobs_shows_the_last_frame(tools: Tools) -> None:
+    job_id = farm.order(tools, path="turn.png", start=1, end=2000, where="here")
+    farm.until(tools, job_id, lambda job: job["render"]["done"] >= 2)
+    listed = tools.raw("list_jobs", {})
+    [job] = listed["structuredContent"]["jobs"]
+    assert (job["job_id"], job["render"]["frames"], job["render"]["failures"]) == (job_id, 2000, [])
+    assert job["render"]["done"] >= 2
+    assert [block["mimeType"] for block in listed["content"] if block["type"] == "image"] == ["image/jpeg"]

@@ -50,5 +50,5 @@ def test_what_is_wrong_is_said(text: str, message: str) -> None:
 def test_each_engine_has_its_adapter() -> None:
     assert adapters.ADAPTERS.keys() == targets.ENGINES.keys()
     for name, adapter in adapters.ADAPTERS.items():
-        for part in ("VIDEO", "WORKERS", "start", "blender", "submit", "look", "cancel"):
+        for part in ("VIDEO", "FILES", "WORKERS", "start", "blender", "submit", "look", "cancel"):
             assert hasattr(adapter, part), (name, part)

@@ -82,11 +82,11 @@ def _frame(given: argparse.Namespace, scene: Any, frame: int) -> bool:
         scene.frame_set(frame)
         scene.render.filepath = str(part)
         _render(scene)
+        _small_picture(part, given.results / f"frame_{frame}.small.jpg")
         os.replace(part, given.results / f"frame_{frame}.png")
     except Exception as error:
         _tell(given, frame, state="failed", error=f"{type(error).__name__}: {error}"[:1000])
         return False
-    _small_picture(given.results, frame)
     _tell(given, frame, state="done", seconds=round(time.monotonic() - begin, 2))
     return True
 
@@ -112,15 +112,15 @@ def _render(scene: Any) -> None:
         bpy.ops.render.render(write_still=True)
 
 
-def _small_picture(results: Path, frame: int) -> None:
+def _small_picture(source: Path, to: Path) -> None:
     import bpy
 
-    picture = bpy.data.images.load(str(results / f"frame_{frame}.png"))
+    picture = bpy.data.images.load(str(source))
     try:
         width, height = picture.size
         scale = min(1.0, _SMALL / max(width, height))
         picture.scale(max(1, int(width * scale)), max(1, int(height * scale)))
-        picture.filepath_raw, picture.file_format = str(results / f"frame_{frame}.small.jpg"), "JPEG"
+        picture.filepath_raw, picture.file_format = str(to), "JPEG"
         picture.save()
     finally:
         bpy.data.images.remove(picture)
