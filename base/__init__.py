@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every room uses and what knows none of them: no network, no policy of ours, and no `bpy` but in
+"""Code that every other package uses and that imports none of them: no network, no policy, and `bpy` only in
 `folders` and `main_thread`.
 
-A module belongs here when a room without Blender could want it: settings, errors, the journal, jobs, traces. What
-reaches outside is handed in by whoever starts the bridge.
+A module belongs here when a package without Blender could need it: settings, errors, the journal, jobs, traces. The
+code that starts the bridge passes in every function that reaches outside this process.
 """

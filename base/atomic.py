@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that are written whole or not at all. The one place that replaces a file by new contents."""
+"""Write a file completely or not at all. No other module replaces the contents of a file."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 
 __all__ = ("write",)
 
-#: Characters: a name may have 255 bytes, and what is added has to fit too.
+#: Characters of the file's name that the scratch file repeats: a name may have 255 bytes, with the suffix added here.
 _LONGEST_NAME = 50
 
 
 def write(path: Path, data: bytes, *, mode: int | None = None, on_disk: bool = False) -> None:
-    """Replace `path` by `data` in one step: nobody sees half of it, and an error leaves nothing behind.
+    """Replace the contents of `path` with `data` in one step: readers see the old or the new file, never a part.
 
     Args:
-        path: in a folder that is there.
-        mode: the file's permissions, such as 0o600; without one those that a new file gets.
-        on_disk: return only once the disk has it. A power cut may otherwise take it back.
+        path: its folder must exist.
+        mode: the file's permissions, such as 0o600; None gives those of any new file.
+        on_disk: return only after the data is on the disk. Without it, a power cut may bring the old file back.
 
     Raises:
-        OSError: it cannot be written; what was there before is untouched.
+        OSError: the file cannot be written. The old file is unchanged, and no scratch file remains.
     """
     scratch = path.with_name(f".{path.name[:_LONGEST_NAME]}.{secrets.token_hex(8)}.new")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -34,7 +34,7 @@ def write(path: Path, data: bytes, *, mode: int | None = None, on_disk: bool = F
                 file.flush()
                 os.fsync(file.fileno())
         if mode is not None:
-            os.chmod(scratch, mode)  # whatever the umask took
+            os.chmod(scratch, mode)  # the umask may have removed permissions
         os.replace(scratch, path)
     except BaseException:
         scratch.unlink(missing_ok=True)

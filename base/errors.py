@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The errors that leave a room, and the one form in which they reach a client.
+"""The errors that the bridge reports, and the one form in which a client receives them.
 
 Every error of the bridge is one of five kinds, which the specification names: `CANONICAL`. A finer class derives from
 one of them; on the wire, and in the journal, `error` is the kind and `cause` the finer class.
@@ -28,10 +28,10 @@ __all__ = (
 
 
 class BridgeError(Exception):
-    """Any error of the bridge that is meant to be read by a person or an assistant. What is raised is a kind of it.
+    """Base class of all errors that a person or an assistant reads. Code raises a subclass, never this class.
 
-    `facts` are added to what a client is told, `text` is what an assistant reads in place of the message. `recorded`
-    says that the journal has it already.
+    A client receives `facts` beside the message. `text`, if set, replaces the message for an assistant. `recorded`
+    says that the journal already has a record of the error.
     """
 
     facts: Mapping[str, Any] = MappingProxyType({})
@@ -44,11 +44,11 @@ class InvalidParamsError(BridgeError):
 
 
 class ExternalServiceError(BridgeError):
-    """Something outside the bridge (Blender, a disk, an asset service, a process) is not there or failed."""
+    """Something outside the bridge (Blender, a disk, an asset service, a process) is missing or failed."""
 
 
 class HandlerError(BridgeError):
-    """The work a command was asked to do failed by itself: `original` is the script's own exception.
+    """The work of a command failed by itself: `original` is the script's own exception.
 
     `line` is the line of the script (from 1) where it was raised, or None.
     """
@@ -61,7 +61,9 @@ class HandlerError(BridgeError):
 
 
 class PolicyError(BridgeError):
-    """Refused by policy, before running or by a guard. `line` is the script's line (from 1), or None."""
+    """The policy refuses a call: a check before it runs, or a guard while it runs. `line` is the script's line (from
+    1), or None.
+    """
 
     def __init__(self, message: str, *, code: str = "policy", line: int | None = None) -> None:
         super().__init__(message)
@@ -70,14 +72,14 @@ class PolicyError(BridgeError):
 
 
 class Breakout(PolicyError):
-    """A script got past the guards and was stopped where Python itself opens files, starts programs and the like."""
+    """A script got past the guards; Python's audit hook stopped it where it opened a file, started a program, etc."""
 
     def __init__(self, message: str, *, line: int | None = None) -> None:
         super().__init__(message, code="breakout", line=line)
 
 
 class LimitExceeded(BridgeError):
-    """A limit stopped the work. `limit` names it (`time`, `output`, …); `line` as in `PolicyError`."""
+    """The work reached a limit and stopped. `limit` names it (`time`, `output`, …); `line` as in `PolicyError`."""
 
     def __init__(self, message: str, *, limit: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -86,21 +88,21 @@ class LimitExceeded(BridgeError):
 
 
 class Cancelled(LimitExceeded):
-    """Somebody cancelled the work: it was not begun, or nothing of it is left."""
+    """Somebody cancelled the work: it never started, or the bridge has undone all of it."""
 
     def __init__(self, message: str = "Cancelled.") -> None:
         super().__init__(message, limit="cancelled")
 
 
 class NeedsRehearsal(LimitExceeded):
-    """A step is estimated to make more than the limit: a rehearsal has to measure it before it may run live."""
+    """The estimate for a step is above the limit: a rehearsal has to measure the step before it may run live."""
 
     def __init__(self, message: str, *, line: int | None = None) -> None:
         super().__init__(message, limit="geometry", line=line)
 
 
 class SettingsError(PolicyError):
-    """A setting has an unusable value, so nothing is allowed; the message names it, its value and its source."""
+    """A setting has an invalid value, so the bridge allows nothing. The message names setting, value and source."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, code="settings")
@@ -111,9 +113,10 @@ CANONICAL: Final = (InvalidParamsError, ExternalServiceError, PolicyError, Limit
 
 
 def failure_of(error: BaseException) -> dict[str, Any]:
-    """What a client is told: `status`, `error` (a name of `CANONICAL`), `cause` (a finer class), `message`, `line`.
+    """The error as a client receives it: `status`, `error` (a name of `CANONICAL`), `cause`, `message`, `line`.
 
-    `cause` and `line` are there where they are known. What is none of the bridge's own counts as a failure of the work.
+    `cause` (the finer class) and `line` are left out where they are unknown. An exception that is no `BridgeError`
+    counts as a `HandlerError`.
     """
     kind = next((kind for kind in CANONICAL if isinstance(error, kind)), HandlerError)
     failure: dict[str, Any] = {"status": "error", "error": kind.__name__, "message": _message(error)}
@@ -127,5 +130,5 @@ def failure_of(error: BaseException) -> dict[str, Any]:
 
 
 def _message(error: BaseException) -> str:
-    """The message with the notes that were added on the way: what could not be undone or recorded, for example."""
+    """The message and the exception's notes, which say for example what could not be undone or recorded."""
     return "\n".join([str(error) or type(error).__name__, *getattr(error, "__notes__", ())])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of files that others chose (in an archive, in an answer), checked before anything is written. No `bpy`."""
+"""Check file names that come from outside (an archive, a service's answer) before a file is written. No `bpy`."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .errors import ExternalServiceError
 __all__ = ("harmless", "inside")
 
 _LONGEST = 200
-#: Windows opens a device under these names, whatever comes after a dot.
+#: Windows opens a device under these names, with any extension.
 _DEVICES = frozenset(
     {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 )
 
 
 def inside(names: Iterable[str]) -> dict[str, PurePosixPath]:
-    """Each name as a path that stays below the folder it is written to, on every system.
+    """Map each name to a relative path that stays inside the target folder on every operating system.
 
-    Raises ExternalServiceError for a name that would leave the folder, name a device or a stream, or fall together
-    with another one where upper and lower case count the same.
+    Raises ExternalServiceError for a name that would leave the folder, that names a device or a stream, or that equals
+    another name on a file system that ignores case.
     """
     checked: dict[str, PurePosixPath] = {}
     taken: dict[str, str] = {}
@@ -43,7 +43,7 @@ def inside(names: Iterable[str]) -> dict[str, PurePosixPath]:
 
 
 def harmless(part: str) -> bool:
-    """Whether this is an ordinary name; `..` inside of one is."""
+    """Whether this is an ordinary file name. Two dots inside a name, as in `a..b`, are allowed."""
     return (
         part not in ("", ".", "..")
         and not any(sign in '\\:*?"<>|' or not sign.isprintable() for sign in part)

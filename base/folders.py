@@ -15,7 +15,7 @@ _POLICY = "mcp_bridge_policy.toml"
 
 
 def user_folder() -> Path:
-    """This extension's own folder, made when it is not there yet; it survives updates of the extension."""
+    """This extension's own folder, created if it is missing. Updates of the extension keep it."""
     return Path(bpy.utils.extension_path_user((__package__ or "").rpartition(".")[0], create=True))
 
 
@@ -28,10 +28,10 @@ def system_policy() -> Path:
 
 
 def register() -> None:
-    """Tell the rooms without `bpy` where they keep, and find, what they need."""
+    """Give the packages without `bpy` the folders that they read from and write to."""
     journal.configure(user_folder() / "audit")
     settings.set_system_policy(system_policy())
 
 
 def unregister() -> None:
-    """Nothing is left behind but the data."""
+    """Do nothing: only the user's data stays."""

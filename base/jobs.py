@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One registry of long work: requests, rehearsals, renders, downloads.
 
-Whatever takes longer than a call may wait is a job: it has an id, reports progress, can be cancelled, and keeps
-its result until it is forgotten. States are those of the MCP tasks extension. Pure and safe to use from any thread.
+Work that takes longer than a call may wait is a job: it has an id, reports progress, can be cancelled, and keeps its
+result until the registry drops it. States are those of the MCP tasks extension. No `bpy`; thread-safe.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ State = Literal["working", "input_required", "completed", "failed", "cancelled"]
 ENDED: frozenset[State] = frozenset({"completed", "failed", "cancelled"})
 assert frozenset(get_args(State)) > ENDED
 
-#: The owner of the work that the user began in Blender itself.
+#: The owner of work that the user started in Blender itself.
 PANEL = "panel"
-#: Ended jobs are kept this long (seconds) and this many of them, so that a client that went away can ask again.
+#: How long (seconds) and how many ended jobs are kept, so that a client that lost its connection can ask again.
 KEEP_S = 3600.0
 KEEP_COUNT = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job as it is at one moment. `created` and `updated` are seconds since the epoch."""
+    """The state of a job at one moment. `created` and `updated` are seconds since the epoch."""
 
     id: str
     kind: str
     title: str
-    #: The id of the client whose job it is; only that client sees it.
+    #: The id of the client that owns the job; only that client sees it.
     owner: str
     state: State
     created: float
@@ -47,7 +47,7 @@ class Job:
     message: str = ""
     result: Any = None
     error: str | None = None
-    #: More of how far it is, as JSON, and a picture of what there is (JPEG).
+    #: More about the progress as JSON, and a picture of the result so far (JPEG).
     details: Mapping[str, Any] | None = None
     picture: bytes | None = None
 
@@ -65,7 +65,7 @@ class _Entry:
 
 
 class JobHandle:
-    """What the work itself holds: reports progress, learns of a cancel, ends the job."""
+    """The worker's side of a job: it reports progress, learns that the job is cancelled, and ends the job."""
 
     def __init__(self, jobs: Jobs, entry: _Entry) -> None:
         self._jobs = jobs
@@ -78,7 +78,7 @@ class JobHandle:
         return self._entry.cancelled
 
     def report(self, progress: float, total: float | None = None, message: str = "") -> None:
-        """Tell how far the work is. What does not go further than the last report only renews the message."""
+        """Report progress. A value that is not above the last one only replaces the message."""
         self._jobs._change(
             self._entry,
             lambda job: replace(
@@ -90,7 +90,7 @@ class JobHandle:
         )
 
     def show(self, details: Mapping[str, Any], picture: bytes | None) -> None:
-        """Tell more of how far the work is, in the form of its kind; a picture of what there is stays the last one."""
+        """Report details in the form that this kind of job uses. Without a picture, the last picture stays."""
         self._jobs._change(
             self._entry, lambda job: replace(job, details=details, picture=picture or job.picture)
         )
@@ -100,23 +100,23 @@ class JobHandle:
         self._jobs._change(self._entry, lambda job: replace(job, kind=kind, title=title))
 
     def wait_for_input(self, message: str) -> None:
-        """The job goes on only when somebody answers."""
+        """Mark the job as waiting for an answer; `message` is the question."""
         self._jobs._change(self._entry, lambda job: replace(job, state="input_required", message=message))
 
     def resume(self) -> None:
-        """Somebody answered: the job works again."""
+        """Mark the job as working again, after somebody answered."""
         self._jobs._change(self._entry, lambda job: replace(job, state="working", message=""))
 
     def complete(self, result: Any) -> None:
-        """End well. Of several ends the first one counts."""
+        """End the job successfully. If a job is ended more than once, the first call counts."""
         self._jobs._change(self._entry, lambda job: replace(job, state="completed", result=result))
 
     def fail(self, error: str, result: Any = None) -> None:
-        """End with an error that a person can read."""
+        """End the job with an error that a person can read."""
         self._jobs._change(self._entry, lambda job: replace(job, state="failed", error=error, result=result))
 
     def on_cancel(self, act: Callable[[], None]) -> None:
-        """Call `act` when the job is cancelled, at once if it already was; from whichever thread cancels."""
+        """Call `act` on the thread that cancels the job, or at once if the job is already cancelled."""
         self._entry.on_cancel = act
         if self._entry.cancelled.is_set():
             act()
@@ -143,7 +143,7 @@ class Jobs:
         return JobHandle(self, entry)
 
     def get(self, job_id: str, owner: str) -> Job:
-        """The job as it is now. Raises InvalidParamsError when this owner has no such job."""
+        """The current state of a job. Raises InvalidParamsError when this owner has no such job."""
         return self._entry(job_id, owner).job
 
     def list(self, owner: str) -> list[Job]:
@@ -158,7 +158,7 @@ class Jobs:
             return tuple(entry.job for entry in self._entries.values() if not entry.job.ended)
 
     def cancel(self, job_id: str, owner: str) -> Job:
-        """Ask the work to stop; the job counts as cancelled from now on. One that has ended stays as it is."""
+        """Ask the work to stop and mark the job as cancelled. A job that has ended does not change."""
         entry = self._entry(job_id, owner)
         with self._lock:
             ended = entry.job.ended
@@ -170,14 +170,14 @@ class Jobs:
         return entry.job
 
     def cancel_all(self) -> None:
-        """The bridge stops: so does all its work."""
+        """Cancel every job, because the bridge stops."""
         with self._lock:
             open_jobs = [entry.job for entry in self._entries.values() if not entry.job.ended]
         for job in open_jobs:
             self.cancel(job.id, job.owner)
 
     def listen(self, listener: Callable[[Job], None]) -> Callable[[], None]:
-        """Call `listener` after each change, from whichever thread made it. Gives the function that ends this."""
+        """Call `listener` after each change, on the thread that made the change. Returns a function that ends this."""
         return self._listeners.connect(listener)
 
     def _entry(self, job_id: str, owner: str) -> _Entry:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit journal: what was asked, decided and done, one JSON object a line.
+"""The audit journal: each request, decision and effect as one JSON object a line.
 
-A record is on disk before the effect that it describes happens; one that says how something ended is written at once,
-so that it outlives Blender, and is on disk with the next. Every process writes a chain of its own:
-`chain` names it, `n` counts from 1, and `hash` covers the record and the hash before it, so that a missing or
-altered record shows. Several Blenders share one file; each line is one append. `heads/CHAIN.json` has a chain's last
-number and hash, so that a tail that was cut off shows; `anchors.jsonl` has those of chains whose beginning has expired.
+The journal puts a record on the disk before its effect happens. A record of how something ended goes to the operating
+system at once, so it survives a crash of Blender; the next flush puts it on the disk. Each process writes its own
+chain: `chain` names it, `n` counts from 1, and `hash` covers the record and the previous hash, so that a check finds
+a missing or altered record. Several Blenders share one file; each line is one append. `heads/CHAIN.json` has a chain's
+last number and hash, so that a check finds a missing end; `anchors.jsonl` has them for chains whose start has expired.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ __all__ = (
 )
 
 FILE_NAME = "blender_mcp_execute.log"
-#: The folder of the chains' heads, and the file of the heads of what has expired.
+#: The folder with the head of each chain, and the file with the last number and hash of the expired part of chains.
 HEADS, ANCHORS = "heads", "anchors.jsonl"
 _START = "0" * 64
 
 
 class JournalError(ExternalServiceError):
-    """The journal cannot be written: nothing that would have to be recorded may happen."""
+    """The journal cannot be written, so no action that needs a record may happen."""
 
 
 class Journal:
     """Appends records to `folder / FILE_NAME`, rotated daily (UTC), kept for `keep_days` days.
 
-    Without `keep_days` the settings say it at each rotation; while they are unusable nothing is deleted. `clock` gives
-    seconds since the epoch. Safe to use from several threads and processes.
+    If `keep_days` is None, each rotation reads it from the settings; while the settings are invalid, nothing is
+    deleted. `clock` returns seconds since the epoch. Safe to use from several threads and processes.
     """
 
     def __init__(
@@ -71,15 +71,15 @@ class Journal:
         self._lock = threading.Lock()
 
     def write(self, event: str, **fields: Any) -> dict[str, Any]:
-        """Append one record and return it once it is on the disk.
+        """Append one record and return it when it is on the disk.
 
-        `fields` are JSON values; tokens and keys in them are left out. Raises JournalError when the record cannot
-        be kept.
+        `fields` are JSON values; tokens and keys in them are replaced. Raises JournalError when the record cannot be
+        written.
         """
         return self._record(event, fields, flush=True)
 
     def note(self, event: str, **fields: Any) -> dict[str, Any]:
-        """As `write`, for what has happened already: handed to the system, which writes it out when it likes."""
+        """As `write`, for something that has already happened: returns before the system has put it on the disk."""
         return self._record(event, fields, flush=False)
 
     def _record(self, event: str, fields: dict[str, Any], *, flush: bool) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Journal:
             return record
 
     def _write_head(self) -> None:
-        """Overwrite, in place: it only ever gets longer, and is there whenever somebody looks."""
+        """Overwrite the head file in place: it never gets shorter, and a reader always finds one."""
         text = json.dumps({"chain": self.chain, "n": self._count, "hash": self._head})
         path = self.folder / HEADS / f"{self.chain}.json"
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -126,7 +126,7 @@ class Journal:
         )
         try:
             if self._torn:
-                data = b"\n" + data  # a full disk left half a line
+                data = b"\n" + data  # the last write stopped in the middle of a line, as on a full disk
             written = os.write(descriptor, data)
             self._torn = written != len(data)
             if written != len(data):
@@ -137,7 +137,7 @@ class Journal:
             os.close(descriptor)
 
     def _rotate(self, now: datetime) -> None:
-        """Put yesterday's file aside under its date. Whoever comes first does it; a rename is atomic."""
+        """Rename the file of an earlier day to its date. The first process does it; a rename is atomic."""
         try:
             last = datetime.fromtimestamp(self.path.stat().st_mtime, UTC).date()
         except FileNotFoundError:
@@ -153,12 +153,12 @@ class Journal:
         except SettingsError:
             return
         oldest = (now.date() - timedelta(days=keep_days)).isoformat()
-        for path in sorted(self.folder.glob(f"{FILE_NAME}.*")):  # the oldest first: the last anchor counts
+        for path in sorted(self.folder.glob(f"{FILE_NAME}.*")):  # oldest first: the last anchor counts
             if path.name.removeprefix(f"{FILE_NAME}.") < oldest:
                 self._expire(path)
 
     def _expire(self, path: Path) -> None:
-        """Delete a day; its chains leave anchors, from which those that go on can be followed."""
+        """Delete the file of one day and keep an anchor for each of its chains: later records are checked from it."""
         try:
             ends = _Check().read(path).ends
         except FileNotFoundError:
@@ -171,13 +171,13 @@ class Journal:
             with (self.folder / ANCHORS).open("a", encoding="utf-8") as file:
                 file.writelines(anchors)
         for chain, end in _heads(self.folder).items():
-            if ends.get(chain) == end:  # nothing of it is left; a Blender that is still there writes it anew
+            if ends.get(chain) == end:  # all of it has expired; a Blender that still runs writes it again
                 (self.folder / HEADS / f"{chain}.json").unlink(missing_ok=True)
         path.unlink(missing_ok=True)
 
 
 _LEFT_OUT = "(left out)"
-#: What looks like a token or a key wherever it stands, and what is called a password, token or key where it is set.
+#: Texts that look like a token or a key, and values that a text assigns to a name such as password, token or key.
 _LIKE_A_KEY = re.compile(
     r"\b(?:sk|pk|ghp|gho|glpat|hf|xox[abp])[-_][\w-]{16,}|(?<=Bearer )[\w.~+/-]{16,}|(?<=token=)[\w-]{16,}"
 )
@@ -189,7 +189,7 @@ _SHORTEST_SECRET = 8
 
 
 def without_secrets(text: str, *, as_json: bool = False) -> str:
-    """`text` without the tokens and keys of the settings, and without what looks like one; for all that is kept."""
+    """`text` without the tokens and keys of the settings and without similar texts. All kept texts go through this."""
     text = _SET.sub(rf"\1{_LEFT_OUT}", _LIKE_A_KEY.sub(_LEFT_OUT, text))
     for secret in settings.secrets():
         if len(secret) >= _SHORTEST_SECRET:
@@ -214,7 +214,7 @@ _End = tuple[int, str]
 
 
 class _Check:
-    """Follows the chains through lines; `ends` has the last number and hash of each, `findings` what is wrong."""
+    """Checks the chains line by line; `ends` has the last number and hash of each chain, `findings` the problems."""
 
     def __init__(self, anchors: Mapping[str, _End] | None = None) -> None:
         self.findings: list[str] = []
@@ -222,13 +222,13 @@ class _Check:
         self._anchors = anchors
 
     def read(self, path: Path) -> _Check:
-        """Follow through a file. Raises OSError."""
+        """Check the lines of a file. Raises OSError."""
         with path.open(encoding="utf-8", errors="replace") as file:
             self.follow(file, f"{path.name}, ")
         return self
 
     def follow(self, lines: Iterable[str], where: str = "") -> None:
-        """Follow through the lines of `where`."""
+        """Check these lines; `where` names their file in the findings."""
         for number, line in enumerate(lines, 1):
             said = self._record(line)
             if said:
@@ -249,16 +249,16 @@ class _Check:
         return ""
 
     def _before(self, chain: str, count: int) -> _End:
-        """What comes before the first record that there is: the start, an anchor, or, without anchors, anything."""
+        """The expected end before a chain's first record: its start, its anchor, or, if there are no anchors, any."""
         if count == 1:
             return 0, _START
         return (count - 1, "") if self._anchors is None else self._anchors.get(chain, (0, _START))
 
 
 def verify(lines: Iterator[str]) -> list[str]:
-    """What is wrong with these journal lines, oldest first; empty when every chain is whole.
+    """The problems of these journal lines, oldest first; empty when every chain is complete.
 
-    A chain that starts after its first record was cut by rotation and expiry; it is checked from there on.
+    Rotation and expiry remove the start of a chain; such a chain is checked from its first remaining record.
     """
     check = _Check()
     check.follow(lines)
@@ -266,11 +266,11 @@ def verify(lines: Iterator[str]) -> list[str]:
 
 
 def verify_folder(folder: Path) -> list[str]:
-    """What is wrong with the whole journal in `folder`, oldest first: altered, missing and cut-off records.
+    """The problems of the whole journal in `folder`, oldest first: altered and missing records, and missing ends.
 
-    Other Blenders may go on writing meanwhile.
+    Other Blenders may write to the journal during the check.
     """
-    heads = _heads(folder)  # first: what is written meanwhile is only more than they say
+    heads = _heads(folder)  # read first: records written during the check only come after these
     anchors = _ends(folder / ANCHORS)
     check = _Check(anchors)
     for path in (*sorted(folder.glob(f"{FILE_NAME}.*")), folder / FILE_NAME):
@@ -288,7 +288,7 @@ def verify_folder(folder: Path) -> list[str]:
 
 
 def _heads(folder: Path) -> dict[str, _End]:
-    """The last number and hash of each chain, as `heads/` has them."""
+    """The last number and hash of each chain, from the files in `heads/`."""
     found: dict[str, _End] = {}
     for path in (folder / HEADS).glob("*.json"):
         found |= _ends(path)
@@ -296,7 +296,7 @@ def _heads(folder: Path) -> dict[str, _End]:
 
 
 def _ends(path: Path) -> dict[str, _End]:
-    """Chain -> number and hash, from a file with one of them a line; a line that is none counts as missing."""
+    """Chain -> number and hash, from a file with one chain a line; invalid lines are skipped."""
     found: dict[str, _End] = {}
     with contextlib.suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
@@ -310,7 +310,7 @@ _current: Journal | None = None
 
 
 def configure(folder: Path) -> Journal:
-    """Make the journal of this process in `folder`; `current` gives it from then on."""
+    """Make the journal of this process in `folder`; `current` returns it from then on."""
     global _current
     if _current is None or _current.folder != folder:
         _current = Journal(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one way into Blender's main thread: `run` queues work, the main thread does it when it may.
+"""The only way to run code on Blender's main thread: `run` queues work, the main thread does it when it may.
 
 With a window a persistent timer empties the queue. Blender's main loop sleeps 5 ms between turns and nothing
 can wake it from another thread, so while calls come in bursts a window event timer keeps it turning, and a
@@ -57,22 +57,22 @@ _REGULARLY_S = 1.0
 
 
 class Stopped(Cancelled):
-    """The bridge was stopped before the work was begun: it was not done."""
+    """The bridge stopped before the work started, so the work was not done."""
 
 
 class Busy(LimitExceeded):
-    """Blender did not get round to the work before its deadline: it was not done."""
+    """The main thread could not start the work before its deadline, so the work was not done."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, limit="deadline")
 
 
-#: For whom work is done, such as a connection: the main thread takes turns between those who have asked for some.
+#: On whose behalf work runs, such as a connection: the main thread serves all askers in turn.
 asker: ContextVar[object] = ContextVar("asker", default=None)
 
 
 class Flag(Protocol):
-    """Something that tells whether it was set, like `threading.Event`."""
+    """An object with `is_set()`, like `threading.Event`."""
 
     def is_set(self) -> bool: ...
 
@@ -85,12 +85,12 @@ class _Work(Generic[T]):
     cancelled: Flag | None
     label: str
     future: Future[T] = field(default_factory=Future)
-    #: That of whoever asked: the trace of a request goes along.
+    #: The context variables of the asker, so that the work belongs to the trace of its request.
     context: Context = field(default_factory=copy_context)
     asker: object = field(default_factory=asker.get)
 
     def perform(self) -> None:
-        """Do the work now, or say why not; never raises."""
+        """Do the work now, or set the error that says why not; never raises."""
         if not self.future.set_running_or_notify_cancel():
             return
         if self.cancelled is not None and self.cancelled.is_set():
@@ -105,7 +105,7 @@ class _Work(Generic[T]):
         try:
             result = self.context.run(tracing.timed, self.label, self.do)
         except BaseException as error:
-            # Whatever the work raised belongs to whoever asked for it; the main loop must go on.
+            # The asker gets any exception of the work; the main loop must go on.
             self._finish(begin)
             self.future.set_exception(error)
         else:
@@ -119,28 +119,28 @@ class _Work(Generic[T]):
 
 
 _working = ""
-#: Told about once a second, on the main thread, as long as it takes work.
+#: Emitted about once a second, on the main thread, while it takes work.
 regularly: Signal[[]] = Signal()
-#: Told of each piece of work, by its label, and for how many seconds it had the main thread.
+#: Emitted after each piece of work, with its label and the seconds that it took on the main thread.
 timed: Signal[[str, float]] = Signal()
 
 
 def working() -> str:
-    """The label of the work under way that may change something, or an empty text: then the user is at it."""
+    """The label of the running work if it may change something, else an empty text: a change is then the user's."""
     return _working
 
 
 class Queue:
-    """Work for one thread: a turn for each who has asked, and of each the first in, first out.
+    """Work for one thread: the askers take turns, and the work of one asker runs first in, first out.
 
-    Any thread may submit; pure, knows nothing of Blender.
+    Any thread may submit. No `bpy`.
     """
 
     def __init__(self) -> None:
         # A SimpleQueue waits in C: half the cost of a Condition, twice for every call.
         self._arrived: SimpleQueue[_Work[Any] | None] = SimpleQueue()
-        #: What has arrived and waits, by who asked, in the order of their turns; nobody's row is empty. Belongs to the
-        #: thread that takes.
+        #: The waiting work of each asker, in the order of their turns; no row is empty. Only the thread that calls
+        #: `take` may use it.
         self._rows: dict[object, deque[_Work[Any]]] = {}
         self._in_rows = 0
         self._gate = threading.Lock()
@@ -151,7 +151,7 @@ class Queue:
 
     @property
     def closed(self) -> bool:
-        """Whether no work is taken any more."""
+        """Whether the queue takes no more work."""
         return not self._open
 
     def submit(
@@ -173,9 +173,9 @@ class Queue:
         return work.future
 
     def take(self, timeout: float = 0.0, *, reading_only: bool = False) -> _Work[Any] | None:
-        """The next piece of work; waits up to `timeout` seconds for one and gives None when none came.
+        """The next piece of work, or None if none arrives within `timeout` seconds.
 
-        `reading_only` leaves work that changes something where it is, for a `take` without it.
+        `reading_only` leaves work that changes something in the queue for a later `take`.
         """
         while True:
             while (work := self._arrival(0.0)) is not None:
@@ -208,18 +208,18 @@ class Queue:
             self._in_rows -= 1
             del self._rows[who]
             if row:
-                self._rows[who] = row  # behind the others
+                self._rows[who] = row  # this asker goes to the end
             return work
         return None
 
     def close(self) -> None:
-        """Take no more work; what still waits is answered with Stopped. Call it where work is taken."""
+        """Take no more work; work that still waits gets Stopped. Call it on the thread that calls `take`."""
         with self._gate:
             self._open = False
         while (work := self.take()) is not None:
             if work.future.set_running_or_notify_cancel():
                 work.future.set_exception(Stopped(f"The bridge was stopped before {work.label} began."))
-        self._arrived.put(None)  # whoever waits looks up
+        self._arrived.put(None)  # wakes a thread that waits in `take`
 
 
 _queue = Queue()
@@ -234,14 +234,14 @@ def run(
     cancelled: Flag | None = None,
     label: str = "the call",
 ) -> Future[T]:
-    """Have Blender's main thread call `do`; the future gets its result or whatever it raised.
+    """Have Blender's main thread call `do`; the future gets its result or its exception.
 
-    `changes`: whether it may change anything in Blender. Such work waits while the user is in the
-    middle of an operation (moving an object, say) or a render runs; reading goes on.
-    `deadline`: `time.monotonic()` at which work that has not begun is given up with Busy.
-    `cancelled`: looked at before the work begins; set means Cancelled.
-    After `stop` the future holds Stopped. Safe to call from any thread; on the main thread itself
-    waiting for the future would never end.
+    `changes`: whether `do` may change anything in Blender. Such work waits while the user is in the middle of an
+    operation (moving an object, say) or a render runs; work that only reads does not wait.
+    `deadline`: the `time.monotonic()` at which work that has not started ends with Busy.
+    `cancelled`: if this flag is set before the work starts, the work ends with Cancelled.
+    After `stop` the future holds Stopped. Any thread may call this. Do not wait for the future on the main thread:
+    that would never end.
     """
     return _queue.submit(do, changes=changes, deadline=deadline, cancelled=cancelled, label=label)
 
@@ -252,7 +252,7 @@ def waiting() -> int:
 
 
 def start() -> None:
-    """Begin to take work. Call on the main thread. With a window this registers the timer."""
+    """Start to take work. Call on the main thread. With a window this registers the timer."""
     import bpy
 
     global _queue
@@ -265,15 +265,15 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Take no more work; what waits is answered with Stopped, the timer ends with its next tick."""
+    """Take no more work; waiting work gets Stopped, and the timer ends with its next tick."""
     _queue.close()
 
 
 def pump(keep_going: Callable[[], bool]) -> None:
-    """Do work as it comes until `keep_going` says no or the queue is stopped: the main loop without a window.
+    """Do work as it arrives until `keep_going` returns False or the queue is stopped: the main loop without a window.
 
-    `keep_going` is asked after each piece of work and at least every 0.2 s, so that a flag set by a signal
-    handler is seen on every platform.
+    It calls `keep_going` after each piece of work and at least every 0.2 s, so that it notices a flag that a signal
+    handler sets, on every platform.
     """
     clock = _Clock()
     while not _queue.closed and keep_going():
@@ -284,7 +284,7 @@ def pump(keep_going: Callable[[], bool]) -> None:
 
 
 class _Clock:
-    """Tells `regularly` that another second is over."""
+    """Emits `regularly` about once a second."""
 
     def __init__(self) -> None:
         self._next = 0.0
@@ -300,7 +300,7 @@ class _Clock:
 
 
 class _Ticker:
-    """The timer of a Blender with a window: how long it works, and when it wants to come back."""
+    """The timer of a Blender with a window: how long each tick works, and when the next one comes."""
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
@@ -310,7 +310,7 @@ class _Ticker:
         self._clock = _Clock()
 
     def tick(self) -> float | None:
-        """Called by Blender's main loop. Gives the seconds until the next call, None when it is over."""
+        """Called by Blender's main loop. Returns the seconds until the next call, or None to end the timer."""
         queue = self._queue
         if queue.closed:
             self._slow_down()
@@ -339,7 +339,7 @@ class _Ticker:
             linger = min(_LINGER, until - now)
 
     def _speed_up(self) -> None:
-        """Keep the main loop turning: without an event it sleeps 5 ms a turn."""
+        """Send the main loop events: without an event it sleeps 5 ms a turn."""
         import bpy
 
         if self._event_timer is None and bpy.context.window_manager.windows:
@@ -354,15 +354,15 @@ class _Ticker:
             return
         timer, pointer = self._event_timer
         self._event_timer = None
-        # A window that was closed has taken its timer along; touching it then would crash.
+        # Closing a window frees its timer; touching the timer after that would crash.
         if any(window.as_pointer() == pointer for window in bpy.context.window_manager.windows):
             bpy.context.window_manager.event_timer_remove(timer)
 
 
 def _user_is_busy() -> bool:
-    """Whether a change now would get into the way of a render or of what the user is in the middle of.
+    """Whether a change now would disturb a render or an operation that the user is in the middle of.
 
-    Modal operators written in Python are left out: add-ons keep such operators running for good.
+    Modal operators written in Python do not count: add-ons keep such operators running all the time.
     """
     import bpy
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Questions about types, asked once for each type."""
+"""Cache the answer to a question about a type, one answer for each type."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ _HEAP_TYPE = 1 << 9
 
 
 def is_static(kind: type) -> bool:
-    """Whether a type is compiled into a program: no class of a script is."""
+    """Whether a type is compiled into a program. A class of a script never is."""
     return not kind.__flags__ & _HEAP_TYPE
 
 
 def _lasts(kind: type) -> bool:
-    """Whether a type is for as long as the program runs: compiled into it, or to be imported where it says."""
+    """Whether a type exists until the program ends: it is compiled in, or its module can be imported and has it."""
     module = sys.modules.get(kind.__module__) if type(kind.__module__) is str else None
     return is_static(kind) or getattr(module, "__dict__", {}).get(kind.__name__) is kind
 
 
 class PerType(dict[type, T]):
-    """The answer of `test` by type; `kinds[kind]` asks where it is not known. All runs share one.
+    """Maps each type to the result of `test`; `kinds[kind]` calls `test` for a new type. All runs share one instance.
 
-    What is said of a type has to hold for as long as the type lives. Types that are not `lasting` are forgotten when
-    a run ends: they may be the script's, which nothing should hold on to.
+    A result must stay true for the whole life of its type. When a run ends, `forget` removes types that neither exist
+    until the program ends nor derive from `lasting`: they may be classes of the script, and nothing should keep those
+    alive.
     """
 
     def __init__(self, test: Callable[[type], T], lasting: type | tuple[type, ...] = ()) -> None:
@@ -45,11 +46,11 @@ class PerType(dict[type, T]):
 
 
 passing: list[tuple[PerType[Any], type]] = []
-"""What `forget` lets go of."""
+"""The entries that `forget` removes."""
 
 
 def forget() -> None:
-    """A run is over: let go of what does not last."""
+    """Remove the entries of types that end with a run. Call it when a run has ended."""
     while passing:
         kinds, kind = passing.pop()
         kinds.pop(kind, None)

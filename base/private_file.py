@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that only the user may read: written whole or not at all, not trusted if others may write them."""
+"""Files that only the user may read. Writes are atomic; a file that others may write is refused."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _LOCK_STALE_S = 10.0
 def make_folder(folder: Path) -> None:
     """Make `folder` with its parents, for the user alone (mode 0700).
 
-    Raises `PermissionError` when it exists and belongs to, or can be written by, somebody else.
-    On Windows the user's own folders are private by inheritance, and nothing is checked.
+    Raises `PermissionError` when the folder exists and somebody else owns it or can write to it.
+    On Windows the user's own folders inherit private permissions, so nothing is checked there.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _check_private(folder)
@@ -36,7 +36,7 @@ def make_folder(folder: Path) -> None:
 def read(path: Path) -> bytes | None:
     """Return the contents of `path`, or None if there is none.
 
-    Raises `PermissionError` when the file belongs to, or can be written by, somebody else.
+    Raises `PermissionError` when somebody else owns the file or can write to it.
     """
     try:
         _check_private(path)
@@ -46,9 +46,9 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Replace `path` by `data` in one step, on disk, mode 0600; its folder is made if need be.
+    """Replace the contents of `path` with `data` in one step, on disk, mode 0600; creates its folder if needed.
 
-    Raises `OSError` when that cannot be done; what was there before is then untouched.
+    Raises `OSError` when that fails; the old file is then unchanged.
     """
     make_folder(path.parent)
     atomic.write(path, data, mode=0o600, on_disk=True)
@@ -58,7 +58,7 @@ def write(path: Path, data: bytes) -> None:
 def lock(path: Path) -> Iterator[None]:
     """Hold the lock of `path` against other processes of the user; waits up to two seconds.
 
-    Raises `TimeoutError` when another process keeps it.
+    Raises `TimeoutError` when another process keeps the lock.
     """
     make_folder(path.parent)
     guard = path.with_name(f"{path.name}.lock")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One that changes tells others: they connect a function to its signal, and it emits."""
+"""Signals: code connects functions to a signal, and `emit` calls all of them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ P = ParamSpec("P")
 
 
 class Signal(Generic[P]):
-    """Functions to call, in the order in which they were connected. Any thread may connect, stop and emit."""
+    """Functions to call, in the order in which they were connected. Any thread may connect, disconnect and emit."""
 
     def __init__(self) -> None:
-        # Each step on a dict is one step for other threads too, so that no lock is held while a function runs.
+        # Each operation on a dict is atomic, so that no lock is held while a function runs.
         self._functions: dict[object, Callable[P, object]] = {}
 
     def connect(self, function: Callable[P, object]) -> Callable[[], None]:
-        """Call `function` at each `emit`, until the function that this gives is called, once or more often."""
+        """Call `function` at each `emit`. Returns a function that disconnects it and may be called more than once."""
         key = object()
         self._functions[key] = function
 
@@ -29,10 +29,10 @@ class Signal(Generic[P]):
         return stop
 
     def emit(self, *arguments: P.args, **named: P.kwargs) -> None:
-        """Call every function, on this thread."""
+        """Call every connected function on this thread."""
         for function in tuple(self._functions.values()):
             function(*arguments, **named)
 
     def clear(self) -> None:
-        """Forget them all."""
+        """Disconnect all functions."""
         self._functions.clear()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names that look alike, for errors that help."""
+"""Suggest similar names in error messages."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Iterable
 
 __all__ = ("did_you_mean", "quoted")
 
-#: Comparing is quadratic in the length of a name, so a scene with many objects is not searched to its end.
+#: Names compared at most: the cost grows with the square of a name's length, and a scene may have many objects.
 _MOST = 20_000
 _LONGEST = 255
-#: As much of somebody else's text as an error repeats.
+#: How many characters of a caller's text an error repeats.
 _SHOWN = 80
 
 
 def quoted(text: str) -> str:
-    """`text` as an error repeats it: in quotes, and no more than fits."""
+    """`text` in quotes and shortened, for use in an error message."""
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
 
 

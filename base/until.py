@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waiting, on the network's loop, for what other threads change."""
+"""Wait on the event loop until other threads have changed something."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ __all__ = ("until",)
 async def until(
     listen: Callable[[Callable[[Any], None]], Callable[[], None]], holds: Callable[[], bool]
 ) -> None:
-    """Return once `holds()`, which is asked at once and whenever a listener has been told something.
+    """Return when `holds()` is true. It is checked at once, and again each time that the listener is called.
 
-    listen: adds a listener that any thread may tell, and gives what ends it. A time-out is the caller's affair.
+    listen: adds a listener that any thread may call, and returns a function that removes it. The caller sets a
+    time-out if it needs one.
     """
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
-    def told(_what: Any) -> None:
+    def wake(_what: Any) -> None:
         loop.call_soon_threadsafe(changed.set)
 
-    stop = listen(told)
+    stop = listen(wake)
     try:
         while not holds():
             await changed.wait()

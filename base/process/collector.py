@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Python's garbage collector, switched off for as long as anybody needs it to be."""
+"""Switch Python's garbage collector off while at least one caller needs that."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _was_on = True
 
 @contextlib.contextmanager
 def off() -> Iterator[None]:
-    """Nothing is collected meanwhile, whichever of several users ends first."""
+    """Keep the garbage collector off inside this context. Contexts may overlap; it is on again after the last one."""
     global _users, _was_on
     with _lock:
         if not _users:

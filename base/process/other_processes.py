@@ -10,7 +10,7 @@ __all__ = ("process_lives",)
 
 
 def process_lives(pid: int) -> bool:
-    """Whether a process has this id now; it may be another one than the one that was meant."""
+    """Whether a process has this id now. The system reuses ids, so it may be a different process."""
     if sys.platform == "win32":
         return _process_lives_on_windows(pid)
     try:

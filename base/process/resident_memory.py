@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much memory this process uses, asked so quickly that a run can be watched by it."""
+"""How much memory this process uses, read fast enough to watch a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ("Usage", "resident_bytes", "usage")
 
 
 class Usage(NamedTuple):
-    """Bytes of this process. `committed` counts what it may write to, used or not, where the system tells that."""
+    """Bytes of this process. `committed` counts writable memory, used or not, where the system reports it."""
 
     resident: int
     committed: int
@@ -25,7 +25,7 @@ def resident_bytes() -> int:
 
 
 def _linux() -> Callable[[], Usage]:
-    """Read /proc/self/statm through one open file: opening it anew would be an event for audit hooks each time."""
+    """Read /proc/self/statm through one open file: each new `open` would call the audit hooks."""
     page = os.sysconf("SC_PAGE_SIZE")
     opened: list[int] = []
 
@@ -36,7 +36,7 @@ def _linux() -> Callable[[], Usage]:
         return Usage(int(fields[1]) * page, int(fields[5]) * page)
 
     def forget() -> None:
-        """After a fork the file is still the parent's."""
+        """Drop the open file after a fork, since it is still the parent's."""
         while opened:
             os.close(opened.pop())
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The extension's threads: started here, and waited for when the extension ends, while Blender is still whole.
+"""Start the extension's threads, and wait for them when the extension ends, before Blender frees its data.
 
-Blender ends its extensions before it frees what it is made of, and Python stops the threads that are left where they
-are: a thread of ours that went on meanwhile crashed every fifth end in the middle of a rehearsal. Two are not among
-them: the listener's, which whoever stops it waits for, and the watchdog's, which touches nothing of Blender's.
+When Blender quits, it unregisters its extensions, frees its data, and Python freezes the remaining threads. A thread of
+ours that still ran crashed every fifth quit in the middle of a rehearsal. Two threads are not waited for here: the
+listener's, since the code that stops it waits for it, and the watchdog's, which uses nothing of Blender.
 
-These two go on whatever happens on the main thread, and so they can be made to pause.
+These two run no matter what the main thread does, so this module can make them pause.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ __all__ = ("Worker", "pausable", "paused", "register", "start", "unregister", "w
 
 _log = logging.getLogger(__name__)
 
-#: Seconds that closing Blender may wait for all of them. What they wait for was ended before.
+#: Seconds that closing Blender may wait for all threads. The work that they wait for has ended before.
 _LONGEST_END_S = 5.0
-#: Seconds that the main thread waits for one that shall pause: it may be reading a large message just then.
+#: Seconds that the main thread waits for a thread to pause: that thread may be reading a large message.
 _LONGEST_STEP_S = 0.2
 
 CallSoon = Callable[[Callable[[], None]], object]
-"""Has a function called on a certain thread, soon. Called from any thread, as asyncio's `call_soon_threadsafe` is."""
+"""Has a certain thread call a function soon. Any thread may use it, as asyncio's `call_soon_threadsafe`."""
 
 _pausable: list[CallSoon] = []
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pausable.clear)  # a fork takes none of these threads along
+    os.register_at_fork(after_in_child=_pausable.clear)  # a forked process has none of these threads
 
 
 class Worker(threading.Thread):
-    """A thread of ours. A daemon: what never ends must not keep Blender from ending."""
+    """A thread of the extension. It is a daemon, so that a thread that never ends cannot keep Blender from quitting."""
 
     def __init__(self, work: Callable[..., object], *arguments: object, name: str) -> None:
         super().__init__(target=work, args=arguments, name=f"mcp_bridge {name}", daemon=True)
@@ -49,7 +49,7 @@ def start(work: Callable[..., object], *arguments: object, name: str) -> Worker:
 
 
 def wait(seconds: float) -> list[str]:
-    """Wait until no worker is left, for `seconds` at most; gives the names of those that are."""
+    """Wait up to `seconds` for all workers to end; returns the names of those that still run."""
     until = time.monotonic() + seconds
     while workers := _workers():
         if time.monotonic() >= until:
@@ -60,7 +60,7 @@ def wait(seconds: float) -> list[str]:
 
 @contextmanager
 def pausable(call_soon: CallSoon) -> Iterator[None]:
-    """The calling thread pauses when `paused` asks it to, through `call_soon`, until this context is left."""
+    """Inside this context, `paused` can pause the calling thread; it reaches the thread through `call_soon`."""
     _pausable.append(call_soon)
     try:
         yield
@@ -70,7 +70,7 @@ def pausable(call_soon: CallSoon) -> Iterator[None]:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Keep the pausable threads from running any Python. One that does not come in time is not waited for."""
+    """Keep the pausable threads from running any Python. A thread that does not pause in time is left running."""
     stays = [_Stay(call_soon) for call_soon in tuple(_pausable)]
     try:
         for stay in stays:
@@ -82,17 +82,17 @@ def paused() -> Iterator[None]:
 
 
 def register() -> None:
-    """Nothing runs before somebody starts it."""
+    """Do nothing: `start` starts each thread."""
 
 
 def unregister() -> None:
-    """Everything was told to end: wait until it has."""
+    """Wait for the threads, which other modules have already asked to end."""
     if left := wait(_LONGEST_END_S):
         _log.warning("these threads did not end in time: %s", ", ".join(left))
 
 
 class _Stay:
-    """One thread's pause. Bare locks: beside their own waiting, which needs no interpreter, hardly anything runs."""
+    """One thread's pause. It uses plain locks: waiting for one runs no Python code."""
 
     def __init__(self, call_soon: CallSoon) -> None:
         self._here = threading.Lock()
@@ -101,7 +101,7 @@ class _Stay:
         self._over.acquire()
         try:
             call_soon(self._stay)
-        except RuntimeError:  # asyncio's word for a loop that has been closed
+        except RuntimeError:  # asyncio raises this when its loop is closed
             self._here.release()
 
     def _stay(self) -> None:
@@ -116,7 +116,7 @@ class _Stay:
 
 
 def _workers() -> list[threading.Thread]:
-    # Nothing of our own to keep, and so nothing that a forked Blender would have to forget.
+    # Python's own list: no list of ours, so a forked Blender has nothing to clear.
     return [
         thread
         for thread in threading.enumerate()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings, and where each value came from. A new setting is one field of `fields.Settings`.
+"""The settings, and the source of each value. To add a setting, add one field to `fields.Settings`.
 
-Sources, the later one winning:
+Sources; a later one overrides an earlier one:
 defaults < preferences < `.env` file < environment < command line < policy file.
-What a policy file names is locked. There may be two: the one that BLENDER_MCP_POLICY_FILE names, and, stronger, the
-one in Blender's system folder of extensions, which an artist's environment does not reach.
+A policy file locks the settings that it names. There may be two policy files: the one that BLENDER_MCP_POLICY_FILE
+names, and the one in Blender's system folder of extensions. The second overrides the first, since an artist's
+environment cannot change where it lies.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ def load(
     arguments: Mapping[str, Any] = MappingProxyType({}),
     system_policy: Path | None = None,
 ) -> Settings:
-    """The settings that these sources give together.
+    """Combine these sources into the settings.
 
-    `preferences` and `arguments` map field names to values; a field that is left out keeps what came before.
-    `system_policy`: a policy file that counts if it is there.
+    `preferences` and `arguments` map field names to values; a missing field keeps the value of an earlier source.
+    `system_policy`: a policy file that is read if it exists.
     Raises SettingsError naming the setting, the value and its source.
     """
     env_file = environ.get("BLENDER_MCP_ENV_FILE")
@@ -95,7 +96,7 @@ def load(
 def read_env_file(path: Path) -> dict[str, str]:
     """Variables of a `.env` file: `NAME=value` lines, `#` comments, optional `export` and matching quotes.
 
-    Raises SettingsError when the file cannot be read or a line is none of these.
+    Raises SettingsError when the file cannot be read or a line has another form.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -119,7 +120,7 @@ def read_env_file(path: Path) -> dict[str, str]:
 
 
 def _by_field(variables: Mapping[str, str]) -> dict[str, str]:
-    """An empty variable counts as not set, as shells and containers pass them."""
+    """The variables by setting. An empty variable counts as not set: shells and containers pass such variables."""
     return {name: variables[variable] for variable, name in _VARIABLES.items() if variables.get(variable)}
 
 
@@ -134,7 +135,7 @@ def _read_policy_file(path: Path) -> dict[str, Any]:
 
 
 def secrets() -> tuple[str, ...]:
-    """The tokens and keys that are set now: what may stand in no record. Nothing while the settings are unusable."""
+    """The current tokens and keys, which no record may contain. Empty while the settings are invalid."""
     try:
         now = current()
     except SettingsError:
@@ -147,37 +148,37 @@ def secrets() -> tuple[str, ...]:
 _preferences: Mapping[str, Any] = MappingProxyType({})
 _arguments: Mapping[str, Any] = MappingProxyType({})
 _system_policy: Path | None = None
-#: What the settings were loaded from last, and what they are.
+#: The sources as of the last load, and the settings from that load.
 _loaded: tuple[tuple[object, ...], Settings] | None = None
 
 
 def set_preferences(preferences: Mapping[str, Any]) -> None:
-    """Take over what the user chose; only the fields that were really changed belong in the mapping."""
+    """Use the user's preferences. Pass only the fields that the user has changed."""
     global _preferences
     _preferences = MappingProxyType(dict(preferences))
 
 
 def set_arguments(arguments: Mapping[str, Any]) -> None:
-    """Take over what the command line that started the server says."""
+    """Use the values of the command line that started the server."""
     global _arguments
     _arguments = MappingProxyType(dict(arguments))
 
 
 def set_system_policy(path: Path) -> None:
-    """Where a studio may put a policy file that nothing of the user's own overrides."""
+    """Set the path of the studio's policy file, which no source of the user overrides."""
     global _system_policy
     _system_policy = path
 
 
 def current() -> Settings:
-    """The settings as they are now: loaded once, and again when a source has changed.
+    """The current settings: loaded once, and loaded again when a source has changed.
 
     A call where nothing has changed costs a few microseconds. Raises SettingsError as `load` does.
     """
     global _loaded
     sources = _sources()
     if _loaded is None or _loaded[0] != sources:
-        # Read anew after the look at the sources: what changes in between is seen by the next call.
+        # Load after reading the sources' state: the next call then notices a change that happens in between.
         _loaded = (
             sources,
             load(
@@ -191,8 +192,8 @@ def current() -> Settings:
 
 
 def _sources() -> tuple[object, ...]:
-    """What the settings are loaded from, as values that are equal as long as no source has changed."""
-    # The dict behind os.environ: to copy it is a hundred times as fast as to decode each variable.
+    """The state of all sources: the result is equal to an earlier one if no source has changed."""
+    # Copy the dict behind os.environ: a hundred times as fast as decoding each variable.
     environment = getattr(os.environ, "_data", os.environ).copy()
     named = (os.environ.get("BLENDER_MCP_ENV_FILE"), os.environ.get("BLENDER_MCP_POLICY_FILE"))
     files = (*(Path(name).expanduser() for name in named if name), *filter(None, [_system_policy]))
@@ -200,7 +201,7 @@ def _sources() -> tuple[object, ...]:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """What changes when a file is written; empty where there is none, or none that can be looked at."""
+    """Numbers that change when a file is written; empty if the file is missing or cannot be examined."""
     try:
         facts = path.stat()
     except OSError:

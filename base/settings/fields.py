@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every setting of the bridge, each declared in one place."""
 
-# ruff: noqa: RUF009 — `declare` makes a field with a default that nobody can change
+# ruff: noqa: RUF009 — `declare` makes a field with an immutable default
 
 from __future__ import annotations
 
@@ -325,7 +325,7 @@ class Settings:
 
     journal_days: int = declare(
         30,
-        values.Whole(30, 3650),  # the specification asks for 30 at least
+        values.Whole(30, 3650),  # the specification requires at least 30
         "How many days the record of what assistants did, and what belongs to their requests, is kept",
         more="30 at least.",
         variable="BLENDER_MCP_JOURNAL_DAYS",
@@ -400,22 +400,22 @@ class Settings:
         secret=True,
     )
 
-    #: Field name -> the source its value came from; a field that is not named has its default.
+    #: Field name -> the source of its value; a field that is missing here has its default.
     origins: Mapping[str, Source] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def locked(self) -> frozenset[str]:
-        """Names of the fields that the policy file decides: a user's own choice has no effect on them."""
+        """Names of the fields that a policy file sets: a user's own choice has no effect on them."""
         return frozenset(name for name, source in self.origins.items() if source == "policy file")
 
     def time_limit(self, *, rehearsed: bool) -> float:
         """Seconds that a script may run in the open scene.
 
-        How long a rehearsed script takes is known, and the user has seen it: by default it may take longer.
+        By default a rehearsed script may take longer: its duration is known, and the user has seen it.
         """
         chosen = rehearsed or "time_limit_s" in self.origins
         return self.time_limit_s if chosen else min(self.time_limit_s, _UNREHEARSED_S)
 
     def confirm_with(self, *, window: bool) -> Confirm:
-        """Who is asked before a script runs, given whether this Blender has a window."""
+        """Who confirms a script before it runs; depends on whether this Blender has a window."""
         return self.confirm or ("panel" if window else "client")

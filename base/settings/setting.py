@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Declare a setting in one place: its default, how it is read, and the words about it.
+"""Declare a setting in one place: its default, its parser, and its texts.
 
-From this come the environment's name, the preference with its label and tooltip, its section of the preferences' page,
-and its row of docs/settings.md.
+The declaration gives the name of the environment variable, the preference with its label and tooltip, its section on
+the preferences page, and its row in docs/settings.md.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is known of a setting besides its type and default.
+    """The properties of a setting besides its type and default.
 
-    `about` is the tooltip, and what docs/settings.md says, where `more` (Markdown) follows it. A setting with a
-    `label` is a preference of the user; one without a `section` is drawn elsewhere. `choices` are the identifiers,
-    labels and tooltips of a choice, `widget` more arguments for the property of Blender.
+    `about` is the tooltip and the text in docs/settings.md, where `more` (Markdown) follows it. A setting with a
+    `label` is a preference of the user; if it has no `section`, other code draws it. `choices` are the identifiers,
+    labels and tooltips of an enum, `widget` has more arguments for the Blender property.
     """
 
     parse: Callable[[Any], Any]
@@ -45,7 +45,7 @@ class Setting:
 
 
 def declare(default: T, parse: Callable[[Any], Any], about: str, **more: Any) -> T:
-    """A field of a dataclass that is a setting; `more` are the other fields of `Setting`."""
+    """Declare a dataclass field that is a setting; `more` are the other fields of `Setting`."""
     made: T = field(default=default, metadata={"setting": Setting(parse, about, **more)})
     return made
 

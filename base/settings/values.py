@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read the value of a setting, whether it comes as a text of the environment or as a value of TOML or Blender.
+"""Parse the value of a setting: a text from the environment, or a value from TOML or Blender.
 
-Each parser raises ValueError that says what to write instead.
+Each parser raises a ValueError whose message says what to write instead.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Seconds:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of `allowed`, in capitals or not."""
+    """One of `allowed`; upper and lower case are the same."""
 
     allowed: tuple[str, ...]
     fold: Callable[[str], str] = str.lower
@@ -88,7 +88,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """Any of `allowed`, with commas or spaces between them; kept in the order of `allowed`."""
+    """Any number of `allowed`, separated by commas or spaces; the result is in the order of `allowed`."""
 
     allowed: tuple[str, ...]
 
@@ -101,7 +101,7 @@ class Several:
 
 
 def flag(value: Any) -> bool:
-    """Whether it is on."""
+    """Parse a value that is on or off."""
     if isinstance(value, bool):
         return value
     written = str(value).strip().lower()
@@ -113,7 +113,7 @@ def flag(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """A text that is not empty, without spaces around it."""
+    """A text that is not empty; spaces at both ends are removed."""
     written = str(value).strip()
     if not written:
         raise ValueError("use a text that is not empty")
@@ -121,7 +121,7 @@ def text(value: Any) -> str:
 
 
 def token(value: Any) -> str:
-    """A text that can stand in a header of HTTP."""
+    """A text that is valid in an HTTP header."""
     written = text(value)
     if not written.isascii() or not written.isprintable() or " " in written:
         raise ValueError("use printable ASCII characters without spaces")
@@ -144,7 +144,7 @@ def address(value: Any) -> str:
 
 
 def header_fields(written: str) -> dict[str, str]:
-    """The headers of `name=value,name=value`, percent-encoded, as OpenTelemetry writes them. Raises ValueError."""
+    """Parse `name=value,name=value`, percent-encoded, the form of OpenTelemetry's headers. Raises ValueError."""
     found: dict[str, str] = {}
     for part in filter(str.strip, written.split(",")):
         name, equals, value = part.partition("=")
@@ -163,7 +163,7 @@ def headers(value: Any) -> str:
 
 
 def names(value: Any) -> tuple[str, ...]:
-    """Names with commas between them, in small letters."""
+    """Names separated by commas; the result is in lower case."""
     parts = value.split(",") if isinstance(value, str) else value
     return tuple(str(part).strip().lower() for part in parts if str(part).strip())
 
@@ -174,7 +174,7 @@ def path(value: Any) -> Path:
 
 
 def folders(value: Any) -> tuple[Path, ...] | None:
-    """Absolute paths, separated as in PATH; None where there is none."""
+    """Absolute paths, separated as in PATH; None if the value is empty."""
     parts = value.split(os.pathsep) if isinstance(value, str) else value
     found = tuple(path(part) for part in parts if str(part).strip())
     for folder in found:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Logs and traces: what the extension tells of its own work."""
+"""Logs and traces of the extension's own work."""

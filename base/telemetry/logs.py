@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Logging of the bridge: level, text or JSON lines, console or file. Other add-ons' logging is left alone."""
+"""Logging of the bridge: level, text or JSON lines, console or file. Does not change the logging of other add-ons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FILE_COUNT = 3
 
 
 class _JsonFormatter(logging.Formatter):
-    """One JSON object a line; what a call passes as `extra={"fields": {…}}` stands beside the message."""
+    """One JSON object a line. The fields of a call's `extra={"fields": {…}}` are added to it."""
 
     def format(self, record: logging.LogRecord) -> str:
         entry = {
@@ -40,7 +40,7 @@ class _JsonFormatter(logging.Formatter):
 
 
 def configure(settings: Settings, folder: Path) -> None:
-    """Log as the settings say; a file without a name goes to `folder`. Replaces what was configured before.
+    """Set up logging from the settings; the default log file is in `folder`. Replaces the earlier setup.
 
     Raises SettingsError when the file cannot be opened.
     """
@@ -66,7 +66,7 @@ def configure(settings: Settings, folder: Path) -> None:
 
 
 def reset() -> None:
-    """Take down what `configure` set up."""
+    """Remove the handler that `configure` added."""
     logger = logging.getLogger(ROOT)
     for handler in tuple(logger.handlers):
         logger.removeHandler(handler)

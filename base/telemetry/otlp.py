@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Spans as OTLP/HTTP JSON, sent in batches by a thread of their own: never in the way of the work that they tell of.
+"""Send spans as OTLP/HTTP JSON, in batches on a separate thread, so that sending never delays the traced work.
 
-Source of the form: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding and `trace.proto`.
+Source of the format: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding and `trace.proto`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .tracing import Attribute, Span
 
 __all__ = ("Counts", "Exporter", "encode")
 
-#: Spans that may wait, and that one message has at most.
+#: Spans that may wait, and spans that one message has at most.
 MOST_WAITING, MOST_AT_ONCE = 2048, 512
-#: Seconds after which what waits is sent, and that the last message may take when the exporter is closed.
+#: Seconds between two messages, and seconds that the last message may take when the exporter closes.
 EVERY_S, LAST_S = 5.0, 2.0
 
 _KINDS = {"internal": 1, "server": 2, "client": 3}
@@ -30,13 +30,14 @@ _ERROR = 2
 
 _log = logging.getLogger(__name__)
 
-#: Sends one message, and gives how many of its spans were rejected. Raises BridgeError. The flag ends it early.
+#: Sends one message and returns how many of its spans the receiver rejected. Raises BridgeError. Setting the event
+#: ends it early.
 Send = Callable[[bytes, threading.Event], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What became of spans: `exported`; `dropped`, as too many waited; `failed`, as they could not be sent."""
+    """Counts of spans: `exported`; `dropped` because too many waited; `failed` because they could not be sent."""
 
     exported: int = 0
     dropped: int = 0
@@ -44,7 +45,7 @@ class Counts:
 
 
 class Exporter:
-    """Takes spans from any thread and sends them. `close` sends what is left."""
+    """Takes spans from any thread and sends them. `close` sends those that still wait."""
 
     def __init__(
         self, send: Send, resource: Mapping[str, Attribute], *, every_s: float | None = None
@@ -63,11 +64,11 @@ class Exporter:
 
     @property
     def counts(self) -> Counts:
-        """What became of the spans so far."""
+        """The counts so far."""
         return self._counts
 
     def add(self, span: Span) -> None:
-        """Have a span sent. Never blocks: while too many wait, further ones are dropped and counted."""
+        """Queue a span for sending. Never blocks: while too many spans wait, it drops new ones and counts them."""
         if len(self._waiting) >= MOST_WAITING:
             self._count(dropped=1)
             return
@@ -76,7 +77,7 @@ class Exporter:
             self._wake.set()
 
     def close(self) -> None:
-        """Send what waits, in `LAST_S` seconds at most; what is left then is counted as failed."""
+        """Send the waiting spans within `LAST_S` seconds; count those that remain as failed."""
         self._closing = True
         self._wake.set()
         self._thread.join(LAST_S)
@@ -101,7 +102,7 @@ class Exporter:
             rejected = self._send(encode(spans, self._resource), self._broken_off)
         except BridgeError as error:
             self._count(failed=len(spans))
-            # Once, at the level of warnings: an address where nobody listens is no reason to fill the log.
+            # Only the first failure is a warning: an address where no server listens must not fill the log.
             _log.log(
                 logging.DEBUG if self._complained else logging.WARNING, "traces are not exported: %s", error
             )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which request something is done for, and how long its parts take: W3C trace context, carried along by `contextvars`.
+"""Trace each request and time its parts: W3C trace context, kept in `contextvars`.
 
-The dispatcher begins a trace with each request; tasks, `asyncio.to_thread` and the main thread's queue take it along,
-so that logs and journal can be put together with the client's own. Where somebody collects spans (`collect`), each
-request and each `span` within it is timed. Source: https://www.w3.org/TR/trace-context/.
+The dispatcher begins a trace for each request. Tasks, `asyncio.to_thread` and the main thread's queue copy it, so that
+logs and journal can be matched with the client's own. While a receiver is set (`collect`), each request and each
+`span` inside it is timed. Source: https://www.w3.org/TR/trace-context/.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """`span_id` is the current span's own, `parent_id` that of the one around it, or of the client's, if it has one.
+    """The ids of a request: `span_id` is the current span's, `parent_id` that of the outer span or of the client's.
 
-    `rpc_id` is the JSON-RPC id that the client gave the request. What is not `sampled` is not collected: the client
-    says so.
+    `rpc_id` is the JSON-RPC id that the client gave the request. The client decides whether a trace is `sampled`; a
+    trace that is not is never collected.
     """
 
     trace_id: str
@@ -69,7 +69,7 @@ class Span:
     failed: bool = False
 
     def fail(self, error: str) -> None:
-        """Say that the work failed; `error` is the name of a kind of error, never its message."""
+        """Mark the span as failed; `error` is the name of a kind of error, never its message."""
         self.failed = True
         self.attributes["error.type"] = error
 
@@ -79,14 +79,14 @@ _receiver: Callable[[Span], None] | None = None
 
 
 def collect(receiver: Callable[[Span], None] | None) -> None:
-    """Give every span that ends to `receiver`, from whichever thread, which it must not hold up; None ends this."""
+    """Pass every span that ends to `receiver`, on any thread; it must return quickly. None ends this."""
     global _receiver
     _receiver = receiver
 
 
 def begin(traceparent: object, rpc_id: str | int | None) -> Trace:
-    """Go on with the trace that the client named, or begin one where it named none or a broken one."""
-    fresh = secrets.token_hex(24)  # both ids at once: the system is asked for randomness with each request
+    """Continue the trace that the client named, or begin a new one if it named none or an invalid one."""
+    fresh = secrets.token_hex(24)  # both ids with one call: each request asks the system for random bytes
     trace_id, parent_id, sampled = _parsed(traceparent) or (fresh[:32], "", True)
     trace = Trace(trace_id, fresh[32:], rpc_id, parent_id, sampled)
     _current.set(trace)
@@ -97,7 +97,7 @@ def begin(traceparent: object, rpc_id: str | int | None) -> Trace:
 def request(
     traceparent: object, rpc_id: str | int | None, name: str, attributes: Mapping[str, Attribute]
 ) -> Iterator[Span | None]:
-    """`begin`, and time what is done within this; gives the span, or None where nobody collects it."""
+    """Call `begin` and time this context; yields the span, or None if no receiver is set."""
     trace = begin(traceparent, rpc_id)
     with _collected(trace, name, "server", attributes) as found:
         yield found
@@ -105,7 +105,7 @@ def request(
 
 @contextmanager
 def span(name: str, **attributes: Attribute) -> Iterator[Span | None]:
-    """Time a part of the request under way; gives the span, or None where nobody collects it."""
+    """Time a part of the current request; yields the span, or None if no receiver is set."""
     around = _current.get()
     if _receiver is None or around is None:
         yield None
@@ -120,7 +120,7 @@ def span(name: str, **attributes: Attribute) -> Iterator[Span | None]:
 
 
 def timed(name: str, do: Callable[[], T]) -> T:
-    """What `do` gives, timed as a part of the request under way."""
+    """Return the result of `do`, timed as a part of the current request."""
     if _receiver is None:
         return do()
     with span(name):
@@ -150,19 +150,19 @@ def _collected(
 
 
 def fields() -> dict[str, str]:
-    """What a record says of the request that it belongs to; empty outside of one."""
+    """The fields that link a record to its request; empty outside a request."""
     trace = _current.get()
     return {} if trace is None else {"trace_id": trace.trace_id, "span_id": trace.span_id}
 
 
 def rpc_id() -> str | int | None:
-    """The JSON-RPC id of the request under way."""
+    """The JSON-RPC id of the current request."""
     trace = _current.get()
     return None if trace is None else trace.rpc_id
 
 
 def _parsed(traceparent: object) -> tuple[str, str, bool] | None:
-    """Trace, parent and whether it is sampled; None for what breaks the rules."""
+    """Trace id, parent id and whether the trace is sampled; None if the header is invalid."""
     found = _TRACEPARENT.fullmatch(traceparent) if isinstance(traceparent, str) else None
     if found is None:
         return None
