@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Texts that Blender would interpret: data paths, driver expressions, render output. Pure, and default deny."""
+"""Check texts that Blender interprets: data paths, driver expressions, render output. No `bpy`; unknown means no."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STEP = re.compile(
 def split_data_path(path: str) -> list[str | int | tuple[str]]:
     """`pose.bones["Arm"].location[0]` -> `["pose", "bones", ("Arm",), "location", 0]`; a key is a 1-tuple.
 
-    Raises ValueError for anything that is not names, numbers and quoted keys.
+    Raises ValueError for a path with anything but names, numbers and quoted keys.
     """
     if not isinstance(path, str) or len(path) > _MAX_PATH:
         raise ValueError(f"a data path is a text of at most {_MAX_PATH} characters")
@@ -57,22 +57,24 @@ def split_data_path(path: str) -> list[str | int | tuple[str]]:
 
 
 class _Bad(Exception):
-    """A text is refused, for the reason given."""
+    """A check refuses a text; the message is the reason."""
 
 
 @lru_cache(maxsize=256)
 def _accept(check: Callable[[object], str], text: str) -> None:
-    """Remembers what was accepted only: a text may be refused because of what is going on, as of a deep recursion."""
+    """Raise `_Bad` if `check` refuses a text. Only accepted texts are cached: a refusal may have a passing cause, such
+    as a deep recursion.
+    """
     if reason := check(text):
         raise _Bad(reason)
 
 
 def _remembering(check: Callable[[object], str]) -> Callable[[object], str]:
-    """`check`, asked once for each text that it accepts: scripts give the same few again and again."""
+    """`check` with a cache for the texts that it accepts: scripts use the same few texts many times."""
 
     @wraps(check)
-    def asked(text: object) -> str:
-        if type(text) is not str:  # a subclass could say that it is another
+    def cached(text: object) -> str:
+        if type(text) is not str:  # a subclass of str could return different contents
             return check(text)
         try:
             _accept(check, text)
@@ -80,12 +82,12 @@ def _remembering(check: Callable[[object], str]) -> Callable[[object], str]:
             return str(bad)
         return ""
 
-    return asked
+    return cached
 
 
 @_remembering
 def bad_data_path(path: object) -> str:
-    """Why a data path is refused, or an empty text."""
+    """The reason to refuse a data path, or an empty text."""
     try:
         split_data_path(path)  # type: ignore[arg-type]
     except ValueError as error:
@@ -93,7 +95,7 @@ def bad_data_path(path: object) -> str:
     return ""
 
 
-#: What a driver may call, besides its own variables: names that Blender puts there and that only compute.
+#: Functions that a driver may call: names that Blender defines for drivers and that only compute.
 _FUNCTIONS = frozenset(
     """
     abs acos acosh asin asinh atan atan2 atanh bool ceil clamp copysign cos cosh degrees exp fabs float floor
@@ -120,10 +122,10 @@ _NODES = (
 
 @_remembering
 def bad_expression(expression: object) -> str:
-    """Why a driver's expression is refused, or an empty text.
+    """The reason to refuse a driver's expression, or an empty text.
 
     Allowed: numbers, variables, arithmetic, comparison, `and or not`, `a if b else c`, and calls of mathematics.
-    Blender evaluates it again and again, without this sandbox.
+    Blender evaluates the expression many times, outside the sandbox.
     """
     if not isinstance(expression, str) or len(expression) > _MAX_EXPRESSION:
         return f"a driver's expression is a text of at most {_MAX_EXPRESSION} characters"
@@ -161,7 +163,9 @@ def _bad_node(node: ast.AST) -> str:
 
 
 def _is_few_digits(node: ast.expr) -> bool:
-    """Python takes a power of ten of them, whatever number is rounded."""
+    """Whether a digit count for `round` is a small constant: Python computes a power of ten with it, even for a small
+    number.
+    """
     if isinstance(node, ast.UnaryOp):
         node = node.operand
     return isinstance(node, ast.Constant) and type(node.value) is int and node.value <= _MAX_DIGITS
@@ -171,7 +175,7 @@ _OUTPUT = re.compile(r"//(?!.*\.\.)[\w][\w .#\-]*(?:/[\w][\w .#\-]*)*/?")
 
 
 def bad_output_path(path: object) -> str:
-    """Why a render output path is refused, or an empty text: it must lie beside the .blend (`//renders/shot_`)."""
+    """The reason to refuse a render output path, or an empty text. It must lie beside the .blend (`//renders/shot_`)."""
     if isinstance(path, str) and len(path) < 256 and _OUTPUT.fullmatch(path):
         return ""
     told = repr(path[:256]) if isinstance(path, str) else f"of the type {type(path).__name__}"
@@ -182,7 +186,7 @@ def bad_output_path(path: object) -> str:
 
 
 def bad_suffix(suffix: object) -> str:
-    """Why what Blender adds to the name of a rendered file is refused, or an empty text."""
+    """The reason to refuse a suffix that Blender adds to the name of a rendered file, or an empty text."""
     if isinstance(suffix, str) and re.fullmatch(r"[\w \-]{0,60}", suffix):
         return ""
     told = repr(suffix[:256]) if isinstance(suffix, str) else f"of the type {type(suffix).__name__}"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What changes in Blender: a revision that grows, and the changes since somebody last looked.
+"""Watch changes in Blender: a revision number that grows, and the changes since the last `take`.
 
-Fed by depsgraph, undo, redo and load handlers on the main thread. A handler only notes names, so that it costs
-next to nothing while a user paints or an animation plays; `listen` tells once that there is something new, and
-whoever listens fetches it with `take` when it likes.
+Depsgraph, undo, redo and load handlers on the main thread collect the changes. A handler only stores names, so that it
+costs almost nothing while a user paints or an animation plays. `listen` reports once that there is something new; the
+listener then gets the changes with `take` when it wants to.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ __all__ = (
     "watching",
 )
 
-#: More changed data-blocks than this between two looks only count as "everything".
+#: If more data-blocks than this change between two calls of `take`, they count as "everything".
 _MOST = 500
 
 
 @dataclass(slots=True)
 class Changes:
-    """What changed since the last look. `everything`: a file was loaded, undo went back, or too much changed."""
+    """The changes since the last `take`. `everything`: a file was loaded, undo went back, or too much changed."""
 
     everything: bool = False
     selection: bool = False
@@ -65,22 +65,22 @@ _loads = 0
 _saved = -1
 _selection: tuple[str | None, int] = (None, 0)
 _quiet = 0
-#: Revision -> the names of what changed up to it since the one before; None: nobody knows what did.
+#: Revision, and the names of the data-blocks that changed between it and the revision before; None: unknown.
 _named: deque[tuple[int, frozenset[str] | None]] = deque(maxlen=_MOST)
 _listeners: Signal[[]] = Signal()
 _unlisten: Callable[[], None] | None = None
 _census = b""
-#: What `thorough_fingerprint` said last, at which revision and frames.
+#: The last result of `thorough_fingerprint`, with its revision and frames.
 _thorough: tuple[bytes, int, tuple[int, ...]] = (b"", 0, ())
 
 
 def revision() -> int:
-    """Grows with every change of the file's contents; selection, view and frame don't count."""
+    """A number that grows with every change of the file's contents; selection, view and frame do not count."""
     return _revision
 
 
 def changed_since(then: int) -> frozenset[str] | None:
-    """The names of the data-blocks that changed after this revision; None where nobody knows. Main thread."""
+    """The names of the data-blocks that changed after this revision; None if they are unknown. Main thread."""
     if len(_named) == _MOST and _named[0][0] > then:
         return None
     found: set[str] = set()
@@ -93,17 +93,17 @@ def changed_since(then: int) -> frozenset[str] | None:
 
 
 def _note_names(names: frozenset[str] | None) -> None:
-    """Keep what has led to this revision; what goes on, as dragging does, is one entry."""
+    """Store the names that led to this revision; a continuing change, such as dragging, is one entry."""
     if _named and _named[-1][1] == names:
         _named.pop()
     _named.append((_revision, names))
 
 
 def settled(*, quick: bool = False) -> int:
-    """The revision once all that was changed is counted: what is not evaluated yet, and what no handler hears of.
+    """The revision after counting all changes: also those not evaluated yet, and those that call no handler.
 
-    Some 3 ms, and 0.3 s for 10,000 objects; `quick`, a tenth of that, passes over what nothing is evaluated anew
-    for: settings of what is not in the open scene, or only of its display. Main thread.
+    Takes about 3 ms, and 0.3 s for 10,000 objects; `quick` takes a tenth of that. `quick` misses settings that cause no
+    evaluation: those of data that is not in the open scene, and display settings. Main thread.
     """
     global _census
     bpy.context.view_layer.update()
@@ -118,7 +118,9 @@ def settled(*, quick: bool = False) -> int:
 
 
 def _look_closely() -> None:
-    """Count what only the thorough one tells. At another frame animated values differ: then it only looks at them."""
+    """Count changes that only the thorough fingerprint shows. If the frame has changed, animated values differ without
+    a change, so it then only stores the new fingerprint.
+    """
     global _thorough
     before, at, frames = _thorough
     now, shown = thorough_fingerprint(), tuple(scene.frame_current for scene in bpy.data.scenes)
@@ -129,13 +131,13 @@ def _look_closely() -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """What happens inside counts as no change: things made to look with, and gone again at its end. Main thread.
+    """Changes inside this context do not count: use it for temporary things, removed before its end. Main thread.
 
-    A yes that somebody has given stays good, and nobody is told of a frame that was gone to and left.
+    An approval stays valid, and listeners hear nothing of a frame change and its return.
     """
     global _quiet
     if not _quiet:
-        _evaluate()  # what was changed before counts
+        _evaluate()  # earlier changes count
     _quiet += 1
     try:
         yield
@@ -149,9 +151,9 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def apart() -> Iterator[None]:
-    """What is made or removed inside is no part of the scene: a text that is opened to be read. Main thread.
+    """Data-blocks made or removed inside this context do not count, such as a text opened for reading. Main thread.
 
-    A yes that somebody has given stays good.
+    An approval stays valid.
     """
     global _census, _thorough
     settled()
@@ -164,7 +166,7 @@ def apart() -> Iterator[None]:
 
 
 def _evaluate() -> None:
-    """Bring up to date what is seen, in every window."""
+    """Evaluate the view layer of every window."""
     layers = [bpy.context.view_layer]
     layers += [window.view_layer for window in bpy.context.window_manager.windows]
     for layer in dict.fromkeys(layers):
@@ -172,20 +174,20 @@ def _evaluate() -> None:
 
 
 def loads() -> int:
-    """Grows whenever another file is open: what was agreed to about the one before is void."""
+    """A number that grows when another file is opened: approvals for the file before are then void."""
     return _loads
 
 
 def unsaved() -> bool:
-    """Whether something would be lost if another file were opened now. Main thread.
+    """Whether opening another file now would lose changes. Main thread.
 
-    Without a window Blender does not note every change by itself.
+    Without a window Blender's own flag misses some changes.
     """
     return bool(bpy.data.is_dirty) or settled(quick=True) != _saved
 
 
 def watching() -> bool:
-    """Whether the handlers are in place; without them `revision` stands still."""
+    """Whether the handlers are registered; without them `revision` does not grow."""
     return all(handler in getattr(bpy.app.handlers, name) for name, handler in _HANDLERS)
 
 
@@ -198,7 +200,7 @@ def take() -> Changes:
 
 
 def listen(listener: Callable[[], None]) -> Callable[[], None]:
-    """Call `listener` on the main thread whenever the first change after a `take` happens. Gives what ends it."""
+    """Call `listener` on the main thread at the first change after each `take`. Returns a function that ends this."""
     return _listeners.connect(listener)
 
 
@@ -247,12 +249,12 @@ def _on_depsgraph(scene: Any, depsgraph: Any) -> None:
 
 
 def _names(found: dict[Any, set[str]]) -> dict[str, set[str]]:
-    """By the names that clients know them by."""
+    """The changed data-blocks by the names of kinds that clients use."""
     return {f"{kind.__name__.lower()}s": names for kind, names in found.items()}
 
 
 def _current_selection() -> bool:
-    """Whether the selection changed, as far as the active object and the number of selected ones tell."""
+    """Whether the selection changed, judged by the active object and the number of selected objects."""
     global _selection
     objects = bpy.context.view_layer.objects
     active = objects.active
@@ -312,7 +314,7 @@ def _on_save(*_: Any) -> None:
 
 
 def _on_job(job: jobs.Job) -> None:
-    """A render beside the open Blender, of which no handler hears."""
+    """Report a render in a separate Blender process, which calls no handler here."""
     if job.kind == "render" and job.ended:
         history.happened("render", _revision, job_id=job.id, state=job.state)
 
@@ -330,7 +332,7 @@ _HANDLERS = (
 
 
 def register() -> None:
-    """Begin to watch. Harmless when already watching; else anything may have changed before."""
+    """Start to watch. Does nothing if already watching; otherwise anything may have changed before."""
     global _unlisten
     if not watching():
         _on_everything()
@@ -343,7 +345,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Watch no more; whoever still listens is forgotten."""
+    """Stop watching and remove all listeners."""
     global _unlisten
     if _unlisten is not None:
         _unlisten()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What happened in Blender lately, and by whom: the assistant, while a call of one works, else the user.
+"""The recent events in Blender and their author: the assistant while one of its calls runs, otherwise the user.
 
-Fed by the handlers of `events` on the main thread, read from any. What goes on (dragging, playing, painting) is one
-event that is renewed, so that a second of it is no hundred entries.
+The handlers of `events` add events on the main thread; any thread may read them. A continuing action (dragging,
+playing, painting) is one event that is updated, so that one second of it does not become a hundred entries.
 """
 
 from __future__ import annotations
@@ -34,15 +34,17 @@ What = Literal["change", "selection", "active", "mode", "frame", "undo", "redo",
 Actor = Literal["assistant", "user"]
 
 _MOST = 1000
-#: Names of one kind that an event holds.
+#: Names of one kind that an event stores.
 _MOST_NAMES = 100
-#: The same by the same within so many seconds is one event.
+#: Equal events by the same author within this many seconds are one event.
 _TOGETHER_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`number` grows with each event and each renewal; `at` is in seconds since the epoch; `by_what` names the call."""
+    """One event. `number` grows with each event and each update; `at` is in seconds since the epoch; `by_what` names
+    the call.
+    """
 
     number: int
     what: What
@@ -63,31 +65,31 @@ _seen: dict[str, Any] = {}
 
 
 def newest() -> int:
-    """The number of the last event."""
+    """The number of the newest event."""
     return _number
 
 
 def since(number: int, whats: Collection[str] = ()) -> list[Event]:
-    """The events after this one, oldest first; of these kinds, or all."""
+    """The events after this number, oldest first; only of these kinds if any are given."""
     with _lock:
         return [one for one in _events if one.number > number and (not whats or one.what in whats)]
 
 
 def complete_since(revision: int) -> bool:
-    """Whether nothing after this revision was forgotten."""
+    """Whether the history still has every event after this revision."""
     with _lock:
         return len(_events) < _MOST or _events[0].revision <= revision
 
 
 def listen(listener: Callable[[Event], None]) -> Callable[[], None]:
-    """Call `listener` with each event, on the thread where it happened. Gives what ends it."""
+    """Call `listener` with each event, on the thread where it happened. Returns a function that ends this."""
     return _listeners.connect(listener)
 
 
 def happened(
     what: What, revision: int, *, names: Mapping[str, Collection[str]] | None = None, **facts: Any
 ) -> None:
-    """Note an event, or renew the last one of its kind."""
+    """Record an event, or update the last one if it continues."""
     global _number
     label = main_thread.working()
     by: Actor = "assistant" if label else "user"
@@ -108,7 +110,7 @@ def happened(
 
 
 def looked(revision: int, names: Mapping[str, Collection[str]], *, selection: bool) -> None:
-    """Blender has evaluated the scene: note what changed in it, and in what the user has before them."""
+    """Record what changed when Blender evaluated the scene: data-blocks, selection, active object and mode."""
     import bpy
 
     if any(names.values()):
@@ -125,7 +127,7 @@ def looked(revision: int, names: Mapping[str, Collection[str]], *, selection: bo
 
 
 def named(title: str) -> None:
-    """What the assistant changed just now has this title, and what comes next is another change."""
+    """Give the assistant's last change this title; the next change becomes a new event."""
     with _lock:
         last = next((one for one in reversed(_events) if one.what == "change"), None)
         if last is not None and last.by == "assistant" and not last.title and main_thread.working():
@@ -133,13 +135,13 @@ def named(title: str) -> None:
 
 
 def forget_listeners() -> None:
-    """Tell nobody any more; what was noted stays."""
+    """Remove all listeners; the recorded events stay."""
     _listeners.clear()
     _seen.clear()
 
 
 def _goes_on(last: Event, new: Event) -> bool:
-    """Whether this is still the same: another undo, load or render is another event, and so is another call."""
+    """Whether `new` continues `last`. Each undo, load, render and call is a separate event."""
     return (
         new.what not in ("undo", "redo", "load", "save", "render")
         and (last.by, last.by_what) == (new.by, new.by_what)

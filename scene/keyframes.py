@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is animated, as data: curves with their keys, drivers and NLA tracks, with and without slots and layers."""
+"""Animation as plain data: curves with their keys, drivers and NLA tracks, with and without slots and layers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KINDS: dict[Kind, str] = {
 
 
 def curves_of(data: Any) -> Iterator[Any]:
-    """The F-curves of an `animation_data`'s action: of its slot, where Blender has slots (4.4 and later)."""
+    """The F-curves of an `animation_data`'s action; of its slot only, in Blender 4.4 and later."""
     action = data.action
     if action is None:
         return
@@ -71,7 +71,7 @@ def tracks(owner: Any) -> Iterator[Any]:
 
 
 def strips(owner: Any) -> Iterator[Any]:
-    """The NLA strips of a data-block, those within others too."""
+    """The NLA strips of a data-block, including those inside meta strips."""
     waiting = list(tracks(owner))
     while waiting:
         for strip in waiting.pop().strips:
@@ -80,9 +80,9 @@ def strips(owner: Any) -> Iterator[Any]:
 
 
 def animation(kind: Kind, name: str, *, limit: int) -> dict[str, Any]:
-    """The animation of a data-block and of the data, shape keys and nodes below it; at most `limit` keys in all.
+    """The animation of a data-block and of its data, shape keys and nodes; at most `limit` keys in total.
 
-    Raises InvalidParamsError for a name that is not there.
+    Raises InvalidParamsError for an unknown name.
     """
     owner = find(getattr(bpy.data, KINDS[kind]), name, kind.replace("_", " "))
     scene = bpy.context.scene
@@ -105,12 +105,12 @@ def animation(kind: Kind, name: str, *, limit: int) -> dict[str, Any]:
     return told
 
 
-#: Data-blocks below another one, by which they are animated along with it.
+#: Paths from a data-block to other data-blocks whose animation belongs with it.
 _BELOW = ("data", "data.shape_keys", "data.node_tree", "node_tree", "compositing_node_group")
 
 
 def blocks_of(owner: Any) -> Iterator[Any]:
-    """A data-block, and what below it has an animation of its own: data, shape keys, nodes."""
+    """A data-block, and its data, shape keys and nodes, which have an animation of their own."""
     yield owner
     for path in _BELOW:
         part: Any = owner
@@ -121,10 +121,10 @@ def blocks_of(owner: Any) -> Iterator[Any]:
 
 
 def target(kind: Kind, name: str, data_path: str) -> dict[str, Any]:
-    """What keys on a path from this data-block are set on: Blender sets them on the block that has the property.
+    """Find the data-block that gets the keys for a path: Blender sets keys on the data-block that has the property.
 
-    `block` leads from the named one to that one (empty where it is the same), `path` from there to the property as
-    F-curves write it, `index` is -1 for all of its numbers. Raises InvalidParamsError.
+    `block` is the path from the named data-block to that one (empty if it is the same), `path` the rest of the path in
+    the form of an F-curve, `index` the array index, or -1 for all. Raises InvalidParamsError.
     """
     owner: Any = find(getattr(bpy.data, KINDS[kind]), name, kind.replace("_", " "))
     try:
@@ -148,7 +148,7 @@ def target(kind: Kind, name: str, data_path: str) -> dict[str, Any]:
 
 
 def _key(step: Any) -> str:
-    """What stands in the brackets of a path: a number or a quoted name."""
+    """The text inside the brackets of a path: a number or a quoted name."""
     return str(step) if isinstance(step, int) else '"' + bpy.utils.escape_identifier(step[0]) + '"'
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A window, area and region for operators, which work from a timer has not.
+"""Give operators a window, area and region, which code that a timer runs does not have.
 
-`temp_override` alone may crash Blender beside a thread at work. An operator runs without the interpreter's lock. When
-it asks for a member of the context, Blender looks into what `temp_override` was given, and takes the lock only if no
-thread is in the interpreter; up to Python 3.11 that means any thread, so Blender works on Python's objects together
-with the thread that has the lock (`BPY_context_member_get`, `PyC_IsInterpreterActive`; seen in 4.2, 4.5 and 5.0).
+`temp_override` alone may crash Blender while another thread runs Python. An operator runs without the interpreter's
+lock. When it reads a member of the context, Blender looks it up in the arguments of `temp_override`, and takes the lock
+only if no thread is in the interpreter. Up to Python 3.11 that check means any thread, so Blender uses Python objects
+at the same time as the thread that has the lock (`BPY_context_member_get`, `PyC_IsInterpreterActive`; seen in 4.2, 4.5
+and 5.0).
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ import bpy
 __all__ = ("PLACES", "Place")
 
 PLACES: Final = frozenset({"window", "area", "region"})
-"""What `temp_override` sets in the context itself; all else is looked up in what it was given."""
+"""The arguments that `temp_override` sets in the context itself; Blender looks all others up in its arguments."""
 
 
 class Place:
-    """`bpy.context.temp_override(…)` of `PLACES` alone, whose arguments Blender does not look into.
+    """`bpy.context.temp_override(…)` for `PLACES` only, without the look-up of its arguments.
 
-    A second, blank override that is left out of turn takes the arguments out of the context; the places stay.
+    A second, blank override that ends out of order removes the arguments from the context; the places stay.
     """
 
     def __init__(self, **places: Any) -> None:
@@ -49,10 +50,10 @@ class Place:
 
 
 def _leave(override: Any, current: Any) -> None:
-    """Leave an override while the arguments of another, the `current`, are in the context.
+    """End an override while the context has the arguments of another one, `current`.
 
-    Blender takes them for a copy of its own and drops it (`bpy_rna_context_temp_override_exit`). They are one where
-    the place has changed; else they get back what they lost, or they would be freed twice.
+    Blender takes them for a copy of its own and drops a reference (`bpy_rna_context_temp_override_exit`). If the place
+    has changed they are a copy; otherwise this adds the lost reference again, or Blender would free them twice.
     """
     held = [each for each in gc.get_referents(current) if type(each) is dict]
     before = [sys.getrefcount(each) for each in held]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a person wants to know of a data-block that is new, in one line: what it is like, as far as it is not as made.
+"""Describe a new data-block in one line: its contents, and the settings that differ from those of a new one.
 
-For a Blender that may be changed, such as the one of a rehearsal: node trees are compared with new nodes.
+Use it only in a Blender that may be changed, such as the one of a rehearsal: it makes new nodes to compare with.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from .values import custom_properties, settings_of, value_of
 
 __all__ = ("detail",)
 
-#: Named at most, of a kind; nodes of a tree that is looked into; letters of one value.
+#: Limits: names of one kind, values of one item, nodes of a tree that is examined, and characters of one value.
 _MOST_NAMES, _MOST_VALUES, _MOST_NODES, _LONGEST_VALUE = 8, 8, 60, 40
-#: Nodes that say nothing by themselves.
+#: Nodes that are not worth a mention.
 _PLUMBING = (
     *("ShaderNodeOutput", "NodeGroupInput", "NodeGroupOutput", "NodeFrame", "NodeReroute"),
     *("CompositorNodeComposite", "CompositorNodeViewer", "TextureNodeOutput"),
 )
 _SHADER = "Principled BSDF"
-#: What else of a kind is worth a word where it is not as made.
+#: Type -> properties to mention where they differ from those of a new data-block.
 _TELLING: tuple[tuple[type, str], ...] = (
     (bpy.types.Camera, "type ortho_scale clip_start clip_end shift_x shift_y"),
     (bpy.types.SpotLight, "spot_size spot_blend"),
@@ -41,7 +41,7 @@ _TELLING: tuple[tuple[type, str], ...] = (
 
 
 def detail(item: Any) -> str:
-    """The line; empty where there is nothing to say."""
+    """The description of a data-block; empty if there is nothing to report."""
     tell = next((tell for kind, tell in _DETAILS if isinstance(item, kind)), None)
     parts = list(tell(item)) if tell else []
     parts += next((_set(item, names.split()) for kind, names in _TELLING if isinstance(item, kind)), [])
@@ -72,7 +72,7 @@ def _object(item: Any) -> Iterator[str]:
 
 
 def _with_settings(item: Any) -> str:
-    """A modifier or constraint by its name, with what a user would have set in it."""
+    """The name of a modifier or constraint, with its settings that differ from the defaults."""
     told = [f"{_word(name)} {_shown(value)}" for name, value in settings_of(item).items()]
     return f"{item.name} ({', '.join(told[:_MOST_VALUES])})" if told else str(item.name)
 
@@ -84,7 +84,7 @@ def _mesh(item: Any) -> Iterator[str]:
 
 
 def _material(item: Any) -> Iterator[str]:
-    """The settings of the usual shader without its name, since every material begins with that."""
+    """The settings of a Principled BSDF without the node's name, since every new material has one."""
     if node_tree.is_unused("material", item):
         yield f"without nodes, color {_shown(value_of(item.diffuse_color))}"
         return
@@ -100,7 +100,7 @@ def _world(item: Any) -> Iterator[str]:
 
 
 def _nodes(tree: Any) -> str:
-    """Every node with what enters it and what of it is not as made, the usual shader first."""
+    """Every node with its links and its settings that differ from a new node's; the usual shader comes first."""
     if len(tree.nodes) > _MOST_NODES:
         return ""
     told = node_tree.read(tree)
@@ -170,7 +170,7 @@ _DETAILS: tuple[tuple[type, Callable[[Any], Iterable[str]]], ...] = (
 
 
 def _set(item: Any, names: Iterable[str]) -> list[str]:
-    """Those of a data-block's values that are not as made."""
+    """The values of a data-block that differ from those of a new one."""
     found = []
     for name in names:
         prop = item.rna_type.properties.get(name)
@@ -180,7 +180,7 @@ def _set(item: Any, names: Iterable[str]) -> list[str]:
 
 
 def _few(one: str, many: str, names: Iterable[str]) -> str:
-    """A word and some of what it is of."""
+    """A word for the kind of thing, and some of the names."""
     found = list(names)
     return f"{one if len(found) == 1 else many} {_some(found)}" if found else ""
 
@@ -201,7 +201,7 @@ def _word(name: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value in few letters; of colors that nothing shines through, three numbers."""
+    """A short text for a value; an opaque color has three numbers."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a script changed in a file: data-blocks added, removed and changed, with values before and after.
+"""Find what a script changed in a file: added, removed and changed data-blocks, with values before and after.
 
-Two steps, because a walk through the properties of everything takes seconds in a large scene: a copy of the file
-is written before and after, which tells by digests which data-blocks may differ; then only those are walked,
-after and, when Blender has gone back by one undo step, before.
+A walk through all properties takes seconds in a large scene, so this works in two steps. Blender writes a copy of the
+file before and after the script; digests of the two copies show which data-blocks may differ. Only the properties of
+those are then read: first the state after the script and, when Blender has gone back by one undo step, the state
+before it.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from .values import SETTINGS, Values, values
 
 __all__ = ("Change", "Changed", "DataBlock", "Difference", "Mark", "compare", "mark")
 
-#: What a report can hold: more data-blocks, and more values of one, are only counted.
+#: Limits of a report: further data-blocks, and further values of one data-block, are only counted.
 _MOST_BLOCKS = 200
 _MOST_CHANGES = 60
-#: Named at most in a list of data-blocks that others came into or went out of.
+#: Names at most, for a list to which data-blocks were added or from which they were removed.
 _MOST_NAMES = 20
-#: Letters of a path, a note or a detail: the names inside it may be long.
+#: Characters of a path, a note or a detail: the names inside it may be long.
 _LONGEST_TEXT = 500
-#: Walked at most; of any more it is only said that they differ.
+#: Data-blocks whose properties are read; for any more, the report says only that they differ.
 _MOST_WALKED = 2000
 
-#: The user interface and its tools, which are not part of the scene.
+#: Types of the user interface and its tools, which are not part of the scene.
 _APART = frozenset(("WINDOWMANAGER", "SCREEN", "WORKSPACE", "BRUSH"))
 
 
@@ -42,12 +43,14 @@ class DataBlock(TypedDict):
 
     kind: str
     name: str
-    #: What a person wants to know of it, such as "8 vertices, 6 faces".
+    #: A short description, such as "8 vertices, 6 faces".
     detail: NotRequired[str]
 
 
 class Change(TypedDict):
-    """One value. Without `before` it was added, without `after` removed; `note` where values would say nothing."""
+    """One changed value. Without `before` it was added, without `after` removed. `note` describes a change that values
+    cannot show.
+    """
 
     property: str
     before: NotRequired[Any]
@@ -56,7 +59,7 @@ class Change(TypedDict):
 
 
 class Changed(TypedDict):
-    """A data-block that was there before and still is."""
+    """A data-block that exists before and after the script."""
 
     kind: str
     name: str
@@ -64,7 +67,7 @@ class Changed(TypedDict):
 
 
 class Difference(TypedDict):
-    """All of it. `totals` has [before, after] for what was counted and differs; `left_out` what did not fit."""
+    """The whole report. `totals` has [before, after] of each count that differs; `left_out` counts what did not fit."""
 
     added: list[DataBlock]
     removed: list[DataBlock]
@@ -82,9 +85,9 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A state of the file: every data-block by its session-wide number, and totals.
+    """A state of the file: every data-block by its session UID, and totals.
 
-    `pixels` has digests of images that were painted on: neither the file nor an undo step holds them.
+    `pixels` has digests of images with unsaved paint: neither the file nor an undo step stores their pixels.
     """
 
     blocks: dict[int, _Known]
@@ -93,7 +96,7 @@ class Mark:
 
 
 def mark(scratch: Path) -> Mark:
-    """Remember the state of the file. `scratch`: a path for a copy of it, which is removed again."""
+    """Record the state of the file. `scratch`: a path for a temporary copy, which this function removes."""
     bpy.ops.wm.save_as_mainfile(filepath=str(scratch), copy=True, compress=False, check_existing=False)
     try:
         written = digests(scratch)
@@ -109,7 +112,7 @@ def mark(scratch: Path) -> Mark:
 
 
 def compare(before: Mark, after: Mark, go_back: Callable[[], None]) -> Difference:
-    """What differs. Blender is in the state of `after`; `go_back` brings it back to that of `before`."""
+    """The difference between two states. Blender is in the state `after`; `go_back` returns it to `before`."""
     added = [uid for uid in after.blocks if uid not in before.blocks]
     removed = [known for uid, known in before.blocks.items() if uid not in after.blocks]
     suspects = {
@@ -120,7 +123,7 @@ def compare(before: Mark, after: Mark, go_back: Callable[[], None]) -> Differenc
     details = {item.session_uid: detail(item) for item in list(_all()) if item.session_uid in fresh}
     now = _walk(suspects, {})
     go_back()
-    # What has another name now is called by it, so that a new name is one change and not one of each user.
+    # Use the new name of a renamed data-block, so that renaming is one change and not one for each of its users.
     then = _walk(set(now), {uid: known.name for uid, known in after.blocks.items()})
     painted = [
         uid
@@ -165,7 +168,7 @@ def _all() -> Iterator[Any]:
 
 
 def _kind(item: Any) -> str:
-    """The name of the class that a user knows, not of the variety: `Light` rather than `PointLight`."""
+    """The name of the base class, which users know: `Light` rather than `PointLight`."""
     rna = item.rna_type
     while rna.base is not None and rna.base.identifier != "ID":
         rna = rna.base
@@ -209,7 +212,7 @@ def _walk(wanted: set[int], names: Mapping[int, str]) -> dict[int, Values]:
 
 
 def _changes(before: Values, after: Values) -> Iterator[Change]:
-    """Value by value. What belongs to something that was itself added or removed goes without saying."""
+    """The changes value by value, without those inside an item that was itself added or removed."""
     new: list[str] = []
     for path, value in after.items():
         if path.endswith(SETTINGS) or _inside(path, new):

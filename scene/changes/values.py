@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The properties of a data-block as flat, comparable JSON values, by a path that a person can read.
+"""Read the properties of a data-block as flat, comparable JSON values by readable path.
 
-Only what a user can set is looked at: no state of the user interface, nothing that follows from something else,
-and no single vertex. Lists of data-blocks become names; what has a name is found by it.
+It reads only what a user can set: no state of the user interface, no computed values, and no single vertices. Lists of
+data-blocks become lists of names; an item with a name has its name in the path.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import bpy
 
 __all__ = ("SETTINGS", "Values", "custom_properties", "settings_of", "value_of", "values")
 
-#: path -> JSON value. Where something with properties of its own stands, its value tells its kind.
+#: Path -> JSON value. For an item with properties of its own, the value is its type.
 Values = dict[str, Any]
 
-#: Added to the path of an item: those of its values that are not as it is made.
+#: Suffix of an item's path, for the item's values that differ from those of a new item.
 SETTINGS = " settings"
 
-#: Items of which an addition says more than their name, and the types of properties that tell it.
+#: Types of items whose addition is reported with values, and the types of properties to report.
 _TELLING = {
     bpy.types.Modifier: ("INT", "FLOAT", "ENUM", "POINTER"),
     bpy.types.Constraint: ("POINTER",),
     bpy.types.AnimData: ("POINTER",),
 }
 _WITH_CUSTOM_PROPERTIES = (bpy.types.ID, bpy.types.Bone, bpy.types.PoseBone)
-#: Keys that look like custom properties and are not the user's.
+#: Keys that look like custom properties but do not belong to the user.
 _NOT_CUSTOM = frozenset(("cycles", "cycles_curves", "_RNA_UI", "mcp_bridge_undo"))
 _MOST = 4000
 _MOST_SETTINGS = 8
@@ -39,7 +39,7 @@ _MOST_ITEMS = 300
 _LONGEST_TEXT = 300
 _LONGEST_ARRAY = 64
 
-#: Members of every struct that are skipped: internals, the user interface, and what follows from other values.
+#: Members that every struct skips: internals, the user interface, and computed values.
 _SKIPPED = frozenset(
     """
     rna_type bl_rna original session_uid users use_fake_user use_extra_user tag is_runtime_data
@@ -55,7 +55,7 @@ _SKIPPED = frozenset(
     execution_time persistent_uid warning_propagation dirty link_limit internal_links parent_zone
     """.split()
 )
-#: What is skipped in one struct, or kept to its own handling.
+#: Struct -> members that it skips, or that have their own code.
 _SKIPPED_IN: dict[str, frozenset[str]] = {
     "Scene": frozenset(
         "objects keying_sets_all frame_current frame_subframe frame_current_final frame_float "
@@ -97,9 +97,9 @@ _SKIPPED_IN: dict[str, frozenset[str]] = {
 
 
 def values(item: Any, names: Mapping[int, str] = MappingProxyType({})) -> Values:
-    """All that a user could have set on a data-block, at most 4,000 values.
+    """All values that a user can set on a data-block, at most 4,000.
 
-    `names`: what to call other data-blocks, by session-wide number, where not by their names.
+    `names`: session UID -> the name to use for another data-block instead of its own.
     """
     found: Values = {}
     for path, value in _Walk(names).struct(item, "", 0):
@@ -110,7 +110,7 @@ def values(item: Any, names: Mapping[int, str] = MappingProxyType({})) -> Values
 
 
 def value_of(value: Any) -> Any:
-    """A single value as JSON, shortened where it is long."""
+    """One value as JSON; a long value is shortened."""
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):
@@ -136,24 +136,24 @@ def value_of(value: Any) -> Any:
 
 
 def custom_properties(item: Any) -> Iterator[tuple[str, Any]]:
-    """The user's own properties of a data-block or bone, as JSON."""
+    """The custom properties of a data-block or bone, as JSON."""
     if isinstance(item, _WITH_CUSTOM_PROPERTIES):
         custom: Any = item
-        for key in custom.keys():  # noqa: SIM118 - no mapping, only alike
+        for key in custom.keys():  # noqa: SIM118 - it is no mapping
             if key not in item.rna_type.properties and key not in _NOT_CUSTOM:
                 yield key, value_of(custom[key])
 
 
 class _Walk:
-    """One walk through a data-block and what it owns."""
+    """One walk through the properties of a data-block and of the structs that it owns."""
 
     def __init__(self, names: Mapping[int, str]) -> None:
         self._names = names
         self._seen: set[tuple[int, str]] = set()
 
     def struct(self, item: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-        """The members of anything that has properties; once, though many a path may lead to it."""
-        # `rna_type` and not `bl_rna`, which is another struct's for classes that Python has not met before.
+        """The members of a struct with properties. A struct that several paths lead to is read only once."""
+        # Not `bl_rna`: for a class that Python has not used before, it belongs to another struct.
         here = (item.as_pointer(), item.rna_type.identifier)
         if here in self._seen or depth > _DEPTH:
             return
@@ -183,7 +183,7 @@ class _Walk:
             yield from self._owned(value, path, depth)
 
     def _owned(self, item: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-        """Something with properties that lies inside: what kind of thing it is, and its members."""
+        """An owned struct: its type, and its members."""
         yield path, _kind(item)
         if isinstance(item, tuple(_TELLING)):
             yield path + SETTINGS, settings_of(item)
@@ -212,12 +212,12 @@ class _Walk:
 
 
 def settings_of(item: Any) -> Values:
-    """What of an item is not as it is made: what there is to say of one that was added."""
+    """The values of an item that differ from those of a new item; they describe an item that was added."""
     found: Values = {}
-    told = next(types for kind, types in _TELLING.items() if isinstance(item, kind))
+    reported = next(types for kind, types in _TELLING.items() if isinstance(item, kind))
     skipped = _skipped(item.rna_type) | {"name", "type", "width_pct"}
     for prop in item.rna_type.properties:
-        if prop.is_readonly or prop.type not in told or prop.identifier in skipped:
+        if prop.is_readonly or prop.type not in reported or prop.identifier in skipped:
             continue
         if prop.type == "POINTER":
             default = None
@@ -232,7 +232,7 @@ def settings_of(item: Any) -> Values:
 
 
 def _key(item: Any, index: int) -> str:
-    """What tells an item of a list from the others, so that another place in the list is no change."""
+    """The key of an item in a list; it does not depend on the item's position if possible."""
     if isinstance(item, bpy.types.NodeLink):
         return f"{item.from_node.name}.{item.from_socket.name} → {item.to_node.name}.{item.to_socket.name}"
     if isinstance(item, bpy.types.FCurve):
@@ -248,7 +248,7 @@ def _key(item: Any, index: int) -> str:
 
 
 def _kind(item: Any) -> str:
-    """What an item is, for "added: …": the name of its class, or its type where one class has many."""
+    """The type of an item, for "added: …": the name of its class, or its `type` where one class has several."""
     variety = getattr(item, "type", None)
     for base, word in ((bpy.types.Modifier, "modifier"), (bpy.types.Constraint, "constraint")):
         if isinstance(item, base) and isinstance(variety, str):
@@ -257,7 +257,7 @@ def _kind(item: Any) -> str:
 
 
 def _extra(item: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """What stands for contents that are not walked."""
+    """Values that summarize contents that are not read one by one."""
     if isinstance(item, bpy.types.Mesh):
         yield "vertices", len(item.vertices)
         yield "edges", len(item.edges)
@@ -291,7 +291,7 @@ def _extra(item: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _digest(numbers: array[Any]) -> str:
-    """Stands for many numbers: only whether it is another one is of interest."""
+    """A digest of many numbers, which shows only whether they differ."""
     return "#" + hashlib.blake2b(numbers.tobytes(), digest_size=8).hexdigest()
 
 
@@ -299,7 +299,7 @@ _skips: dict[str, frozenset[str]] = {}
 
 
 def _skipped(rna: Any) -> frozenset[str]:
-    """Skipped names of a struct and of those that it is based on."""
+    """The names that a struct and its base structs skip."""
     found = _skips.get(rna.identifier)
     if found is None:
         found = _SKIPPED | _SKIPPED_IN.get(rna.identifier, frozenset())

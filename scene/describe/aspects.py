@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What else can be told of a scene and of objects: materials, nodes, modifiers, animation, users, files.
+"""More about a scene and its objects as plain data: materials, nodes, modifiers, animation, users, files.
 
-All of it is bounded: an answer is for somebody who reads every word, and is made while Blender stands still.
+Every answer has a limit: its reader reads every word, and Blender cannot do anything else while it is made.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ ObjectAspect = Literal["materials", "node_trees", "animation", "users"]
 Aspect = Literal[
     "materials", "node_trees", "modifiers", "animation", "collections", "missing_files", "libraries", "users"
 ]
-#: Nodes whose trees are told of at once; those of the other trees are for get_node_tree.
+#: Nodes in one answer; the remaining trees can be read with get_node_tree.
 _MOST_NODES = 120
-#: Lines of text (curves, collections) and data-blocks in one answer, and names of who uses one.
+#: Lines of text (curves, collections) and data-blocks in one answer, and names of the users of one data-block.
 _MOST_LINES = 400
 _MOST_BLOCKS = 200
 _MOST_USERS = 10
 
-#: Tells one aspect of a scene (None: of the objects alone) and of objects.
+#: Reads one aspect of a scene (None: only of the objects) and of objects.
 _Reader = Callable[[Any, Sequence[Any], "_Trees"], Any]
 
 
 def told(aspects: Iterable[Aspect], scene: Any, objects: Sequence[Any]) -> dict[str, Any]:
-    """These aspects of the objects, and of the scene where there is one: the first page of it. Main thread.
+    """Read these aspects of the objects, and of the scene if it is not None. Main thread.
 
-    What is cut short says so: node trees that are `left_out`, lines that end in "… more". Where `makes_nodes`,
-    call it when Blender may be changed.
+    A shortened answer says so: node trees in `left_out`, lines that end in "… more". If `makes_nodes` is true for the
+    aspects, call this only when Blender may be changed.
     """
     trees = _Trees()
     found: dict[str, Any] = {
@@ -52,12 +52,12 @@ def told(aspects: Iterable[Aspect], scene: Any, objects: Sequence[Any]) -> dict[
 
 
 def makes_nodes(aspects: Iterable[str]) -> bool:
-    """Whether telling these makes nodes to compare with, for a moment."""
+    """Whether reading these aspects creates temporary nodes to compare with."""
     return not {"materials", "node_trees"}.isdisjoint(aspects)
 
 
 class _Trees:
-    """Reads node trees until there are too many nodes, and notes the others."""
+    """Reads node trees until there are too many nodes, and lists the trees that it left out."""
 
     def __init__(self) -> None:
         self._room = _MOST_NODES
@@ -73,7 +73,7 @@ class _Trees:
 
 
 def _materials(_scene: Any, objects: Sequence[Any], trees: _Trees) -> dict[str, Any]:
-    """Those of the objects: how many use each, and its nodes as get_node_tree gives them."""
+    """The materials of the objects: how many objects use each, and its nodes in the form of get_node_tree."""
     used = _unique(slot.material for item in objects for slot in item.material_slots)
     found: dict[str, Any] = {}
     for material in used[:_MOST_BLOCKS]:
@@ -89,7 +89,7 @@ def _materials(_scene: Any, objects: Sequence[Any], trees: _Trees) -> dict[str, 
 
 
 def _node_trees(scene: Any, objects: Sequence[Any], trees: _Trees) -> dict[str, Any]:
-    """Those that the scene and the objects use, but for materials."""
+    """The node trees that the scene and the objects use, without those of materials."""
     found: dict[str, Any] = {}
     for name, tree in _trees_of(scene, objects):
         read = trees.read(name, tree)
@@ -127,7 +127,7 @@ def _animation(scene: Any, objects: Sequence[Any], _trees: _Trees) -> list[str]:
 
 
 def _moves(owner: Any, seen: set[Any]) -> Iterator[str]:
-    """A line for each curve, driver and NLA track of a data-block and of what is below it."""
+    """A line for each curve, driver and NLA track of a data-block and of its data, shape keys and nodes."""
     for block in blocks_of(owner):
         data = block.animation_data
         if data is None or block in seen:
@@ -157,7 +157,7 @@ def _keys(points: Any) -> str:
 
 
 def _collections(scene: Any, objects: Sequence[Any], _trees: _Trees) -> list[str]:
-    """The tree of collections, a line each, indented by two spaces a level."""
+    """The tree of collections, one line each, indented by two spaces for each level."""
     return [] if scene is None else _cut(_branch(scene.collection, 0))
 
 
@@ -170,18 +170,18 @@ def _branch(collection: Any, depth: int) -> Iterator[str]:
 
 
 def _users(scene: Any, objects: Sequence[Any], _trees: _Trees) -> dict[str, Any]:
-    """Who uses the data, the materials and the actions of the objects."""
+    """The users of the data, the materials and the actions of the objects."""
     blocks: list[Any] = []
     for item in objects:
         moved = item.animation_data.action if item.animation_data is not None else None
         blocks += [item.data, moved, *(slot.material for slot in item.material_slots)]
     found: dict[str, Any] = {}
     wanted = _unique(blocks)[:_MOST_BLOCKS]
-    every: Any = bpy.data  # the stubs want all arguments
+    every: Any = bpy.data  # the stubs require all arguments
     by = every.user_map(subset=wanted) if wanted else {}
     for block in wanted:
         users = by.get(block, ())
-        # Of ten thousand users ten are named, in whatever order Blender has them.
+        # Only the first ten users are named, in the order that Blender has them.
         some = list(islice(users, _MOST_USERS))
         facts: dict[str, Any] = {"users": block.users, "by": sorted(map(_called, some))}
         if len(users) > len(some):

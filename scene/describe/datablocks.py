@@ -14,7 +14,7 @@ __all__ = ("NAMES", "collection_info", "material_info", "materials", "operators"
 
 
 def materials() -> list[dict[str, Any]]:
-    """Every material of the file in short."""
+    """A short entry for every material of the file."""
     return [
         {"name": one.name, "users": one.users, "uses_nodes": _uses_nodes(one), "library": _library(one)}
         for one in bpy.data.materials
@@ -22,7 +22,7 @@ def materials() -> list[dict[str, Any]]:
 
 
 def material_info(name: str) -> dict[str, Any]:
-    """A material with its nodes and the objects that use it. Raises InvalidParamsError when there is none."""
+    """A material with its nodes and the objects that use it. Raises InvalidParamsError for an unknown name."""
     material = find(bpy.data.materials, name, "material")
     tree = material.node_tree if _uses_nodes(material) else None
     return {
@@ -39,7 +39,7 @@ def material_info(name: str) -> dict[str, Any]:
 
 
 def collection_info(name: str) -> dict[str, Any]:
-    """A collection with what is directly in it. Raises InvalidParamsError when there is none."""
+    """A collection with its direct objects and children. Raises InvalidParamsError for an unknown name."""
     collection = find(bpy.data.collections, name, "collection")
     return {
         "name": collection.name,
@@ -57,7 +57,7 @@ def operators() -> list[str]:
     return [f"{group}.{name}" for group in dir(bpy.ops) for name in dir(getattr(bpy.ops, group))]
 
 
-#: Names of what a text may speak of, by kind.
+#: Kind -> the names of that kind, for completing them in a text.
 NAMES: Mapping[str, Callable[[], list[str]]] = {
     "object": lambda: bpy.data.objects.keys(),
     "material": lambda: bpy.data.materials.keys(),
@@ -68,7 +68,7 @@ NAMES: Mapping[str, Callable[[], list[str]]] = {
 
 
 def _uses_nodes(material: Any) -> bool:
-    """Since Blender 5.0 every material does."""
+    """Whether a material uses its nodes. Since Blender 5.0 every material does."""
     return bpy.app.version >= (5, 0, 0) or bool(material.use_nodes)
 
 
@@ -80,7 +80,7 @@ def _node(node: Any) -> dict[str, Any]:
 
 
 def _values(node: Any) -> Iterator[tuple[str, Any]]:
-    """The values of a node's sockets that nothing is linked to."""
+    """The values of a node's unlinked sockets."""
     for socket in node.inputs:
         if socket.is_linked or not hasattr(socket, "default_value"):
             continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a .blend file holds and leans on: data-blocks and who uses them, libraries, files that are missing."""
+"""What a .blend file contains and depends on: data-blocks and their users, libraries, missing files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import bpy
 
 __all__ = ("file_info", "libraries", "missing_files")
 
-#: Kinds that belong to the program or the window rather than to the user's work.
+#: Kinds of data-blocks that belong to the program or the window, not to the user's work.
 _NOT_TOLD = frozenset("screens workspaces window_managers brushes palettes libraries".split())
 _WITH_FILES = ("images", "sounds", "movieclips", "fonts", "volumes", "cache_files", "libraries")
 _MOST = 200
 
 
 def file_info(*, unused_only: bool = False) -> dict[str, Any]:
-    """Counts of all kinds of data-blocks, those that nobody uses, linked libraries and missing files."""
+    """The number of data-blocks of each kind, data-blocks without users, linked libraries and missing files."""
     kinds = [p.identifier for p in bpy.data.bl_rna.properties if p.type == "COLLECTION"]
     counts: dict[str, int] = {}
     unused: dict[str, list[str]] = {}
@@ -44,7 +44,7 @@ def file_info(*, unused_only: bool = False) -> dict[str, Any]:
 
 
 def missing_files() -> list[dict[str, str]]:
-    """Files that data-blocks name and that are not there."""
+    """The files that data-blocks refer to and that do not exist."""
     return list(islice(_missing(), _MOST))
 
 
@@ -57,7 +57,7 @@ def libraries() -> list[dict[str, Any]]:
 
 
 def _missing() -> Iterator[dict[str, str]]:
-    """Files that are named and not there. A network path is not asked after: that could take a minute."""
+    """The missing files. A network path is skipped: checking one can take a minute."""
     for kind in _WITH_FILES:
         for block in getattr(bpy.data, kind, ()):
             named = block.filepath
@@ -67,7 +67,7 @@ def _missing() -> Iterator[dict[str, str]]:
                 or getattr(block, "packed_file", None) is not None
             ):
                 continue
-            if getattr(block, "source", "FILE") != "FILE":  # sequences and tiles name no single file
+            if getattr(block, "source", "FILE") != "FILE":  # sequences and tiled images have no single file
                 continue
             path = bpy.path.abspath(named, library=block.library)
             if not path.startswith(("\\\\", "//")) and not Path(path).exists():

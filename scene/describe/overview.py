@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A scene and its objects as plain data. Lengths in Blender units, angles in radians, world space unless said."""
+"""A scene and its objects as plain data. Lengths in Blender units, angles in radians, in world space by default."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Page(TypedDict):
 
 
 class SceneInfo(Page, total=False):
-    """The first page says all of this, the later ones only what a page says."""
+    """The first page has all of these fields, later pages only those of `Page`."""
 
     scenes: list[str]
     file: str
@@ -130,12 +130,12 @@ class ObjectInfo(TypedDict):
     described: NotRequired[dict[str, Any]]
 
 
-#: What is to be told besides: of a scene (None: of one object alone), and objects of it. `aspects.told` is one.
+#: Returns further fields for a scene (None: for one object only) and its objects, such as `aspects.told`.
 More = Callable[[Any, Sequence[Any]], dict[str, Any]]
 
 
 def find(collection: Any, name: str, kind: str) -> Any:
-    """The data-block of this name. Raises InvalidParamsError that offers names that look alike."""
+    """The data-block of this name. Raises InvalidParamsError, which suggests similar names."""
     found = collection.get(name)
     if found is None:
         raise InvalidParamsError(
@@ -156,11 +156,10 @@ def scene_info(
     cursor: str | None = None,
     more: More | None = None,
 ) -> SceneInfo:
-    """The scene `name` (None: the active one) and the page of its objects that comes after `cursor`.
+    """The scene `name` (None: the active one) and the page of its objects after `cursor`.
 
-    Objects are in the order of their names; `matching` counts all that fit the filters. `more` tells more of the
-    page's objects, and on the first page of the scene. Raises InvalidParamsError for a name or a cursor that fits
-    nothing.
+    Objects are sorted by name; `matching` counts all that fit the filters. `more` adds fields about the page's objects
+    and, on the first page, about the scene. Raises InvalidParamsError for an unknown name or an invalid cursor.
     """
     scene = find(bpy.data.scenes, name, "scene") if name else bpy.context.scene
     view_layer = scene.view_layers[0] if scene != bpy.context.scene else bpy.context.view_layer
@@ -221,7 +220,7 @@ def _overview(scene: Any, view_layer: Any, every: Sequence[Any]) -> dict[str, An
 
 
 def object_info(name: str, more: More | None = None) -> ObjectInfo:
-    """The object `name` in full, and what `more` tells of it. Raises InvalidParamsError when there is none."""
+    """All fields of the object `name`, and those that `more` adds. Raises InvalidParamsError for an unknown name."""
     obj = find(bpy.data.objects, name, "object")
     bpy.context.view_layer.update()
     info: ObjectInfo = {
@@ -261,7 +260,7 @@ def object_info(name: str, more: More | None = None) -> ObjectInfo:
 def _matching(
     every: Sequence[Any], view_layer: Any, types: set[str], collection: str | None, part: str, selected: bool
 ) -> dict[str, Any]:
-    """The objects that fit, by name: asking Blender for one by its name goes through all of them each time."""
+    """The objects that fit the filters, by name. A dict, since Blender's own look-up by name searches a whole list."""
     pool: Iterable[Any] = every
     if collection is not None:
         pool = find(bpy.data.collections, collection, "collection").all_objects
@@ -283,7 +282,7 @@ def _collections(collection: Any, parent: str | None) -> Iterable[CollectionInfo
 
 
 def _statistics(objects: Sequence[Any]) -> tuple[dict[str, int], dict[str, int]]:
-    """How much there is in the scene and the file, and how many objects of which type."""
+    """Counts of the scene and the file, and the number of objects of each type."""
     kinds = [obj.type for obj in objects]
     types = Counter(kinds)
     meshes = Counter([obj.data for obj, kind in zip(objects, kinds, strict=True) if kind == "MESH"])
@@ -342,14 +341,14 @@ def _visible(obj: Any) -> bool:
 
 
 def _bounds(obj: Any) -> Bounds | None:
-    """The box around the object as it is shown, modifiers included, along the world's axes."""
+    """The bounding box of the object, modifiers included, along the world's axes."""
     if obj.type in {"EMPTY", "LIGHT", "CAMERA", "SPEAKER", "LIGHT_PROBE"}:
         return None
     corners = obj.bound_box
     low, high = Vector(corners[0]), Vector(corners[6])
     half: Any = (high - low) / 2
     center = obj.matrix_world @ ((low + high) / 2)
-    # The box of a turned box: each axis of the world gets its share of each half side.
+    # The bounding box of a rotated box: each half side adds its projection onto each axis of the world.
     reach = Vector(
         [
             sum(abs(part) * side for part, side in zip(row, half, strict=False))

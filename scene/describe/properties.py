@@ -12,12 +12,12 @@ __all__ = ("plain", "properties_of", "short")
 
 
 def short(number: float) -> float:
-    """Blender's floats have seven digits; more would only be noise to read."""
+    """The number rounded to seven digits, the precision of Blender's floats."""
     return round(number, 5)
 
 
 def properties_of(item: Any) -> dict[str, Any]:
-    """A modifier or constraint: its name, its type, and what differs from the defaults."""
+    """A modifier or constraint: its name, its type, and the properties that differ from the defaults."""
     changed: dict[str, Any] = {}
     for prop in item.bl_rna.properties:
         key = prop.identifier
@@ -36,7 +36,7 @@ _PLUMBING = frozenset(
     {"rna_type", "name", "type", "is_active", "show_expanded", "show_in_editmode", "show_on_cage"}
 )
 _PLUMBING |= {"show_render", "is_override_data", "execution_time", "persistent_uid", "active", "is_valid"}
-#: What a new modifier or constraint has, where RNA's default says otherwise.
+#: Values of a new modifier or constraint where the default in RNA is a different one.
 _USUAL = {"show_viewport": True, "enabled": True, "influence": 1.0, "use_limit_surface": True}
 
 

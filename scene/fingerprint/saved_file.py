@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Digests of the data-blocks in an uncompressed .blend file, by name.
 
-Two files that one Blender wrote one after the other can so be compared in a fraction of the time that a walk
-through the properties of everything takes. Data-blocks of different kinds that share a name share a digest. Where
-it differs, something may have changed: arrays that only moved in memory show too.
+Comparing the digests of two files that one Blender wrote takes a fraction of the time of a walk through all
+properties. Data-blocks of different kinds with the same name share a digest. A different digest means only that the
+data-block may have changed: it also differs for arrays that only moved in memory.
 Source: BLO_blend_defs.hh, BLO_core_bhead.hh and DNA_ID.h of Blender.
 """
 
@@ -19,18 +19,18 @@ __all__ = ("digests",)
 _BLOCK_4 = struct.Struct("<4siQii")
 #: From Blender 5.0 on: code, struct index, address, length, count
 _BLOCK_5 = struct.Struct("<4siQqq")
-#: A data-block begins with its neighbours in a list and a pointer that means nothing, which change when others come
-#: and go; then come library and asset, then its name, of which the first two letters tell the kind.
+#: A data-block begins with the pointers to its neighbours in a list and a runtime pointer, which change when other
+#: data-blocks are added or removed. Then come library and asset, then its name, whose first two letters are its kind.
 _LINKS, _NAME = 24, 40 + 2
 _LONGEST_NAME = 256
-#: Blocks that are no data-block and no part of one.
+#: Blocks that are neither a data-block nor a part of one.
 _APART = frozenset((b"REND", b"GLOB", b"DNA1", b"TEST", b"USER", b"ENDB"))
 
 
 def digests(path: Path) -> dict[str, bytes]:
-    """Name -> digest of the data-blocks of this name, with all that they own.
+    """Name -> digest of the data-blocks of this name, with all data that they own.
 
-    Raises ValueError for any other kind of file.
+    Raises ValueError for a file that is not an uncompressed .blend file.
     """
     found: dict[str, hashlib.blake2b] = {}
     with path.open("rb") as file:
@@ -49,7 +49,7 @@ def digests(path: Path) -> dict[str, bytes]:
                 current = None
                 continue
             body = file.read(length)
-            if code != b"DATA":  # the beginning of a data-block; what it owns follows
+            if code != b"DATA":  # the start of a data-block; the data that it owns follows
                 current = found.setdefault(_name(body), hashlib.blake2b(digest_size=16))
                 body = body[_LINKS:]
             if current is not None:
@@ -63,7 +63,7 @@ def _name(body: bytes) -> str:
 
 
 def _read_header(header: bytes) -> bool:
-    """Whether the file has the header of Blender 2.5 to 4.5, `BLENDER-v402`, and not of 5.0, `BLENDER17-01v0500`."""
+    """True for the header of Blender 2.5 to 4.5, `BLENDER-v402`; False for that of 5.0, `BLENDER17-01v0500`."""
     if header.startswith(b"BLENDER-v"):
         return True
     if header.startswith(b"BLENDER17-01"):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A digest of the settings of everything in the file, also of what Blender evaluates nothing anew for.
+"""A digest of all settings in the file, also of those whose change does not make Blender evaluate anything.
 
-No handler hears of a change to how an object is displayed, to the nodes of an unused material, to a marker, a bone's
-lock or an object of a scene that is not open. Geometry is left out (vertices, points, strokes, pixels): it is changed
-in a scene that is open, which is evaluated. So is what changes while somebody looks around: selection, frame, what is
-unfolded, and the tools.
+Blender calls no handler for a change to an object's display settings, the nodes of an unused material, a marker, a
+bone's lock or an object of a scene that is not open. The digest leaves out geometry (vertices, points, strokes,
+pixels): geometry changes in the open scene, and Blender evaluates that. It also leaves out what changes while a user
+only looks around: selection, frame, open and closed panels, and the tools.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import bpy
 
 __all__ = ("data_collections", "thorough_fingerprint")
 
-#: Kinds of data-blocks that belong to the window or to the tools and not to the scene; and the list of all there are.
+#: Kinds of data-blocks that belong to the window or the tools and not to the scene; `ID` is the list of all kinds.
 _APART = frozenset({"Brush", "ID", "Palette", "Screen", "WindowManager", "WorkSpace"})
-#: How the names begin of what changes while somebody looks around, and of what Blender itself keeps up.
+#: Prefixes of properties that change while a user only looks around, or that Blender itself updates.
 _LOOKING = tuple(
     """
     active frame_current frame_float frame_subframe is_active is_open open_ select show_expanded show_options
@@ -32,42 +32,42 @@ _LOOKING = tuple(
     texspace_ use_extra_user
     """.split()
 )
-#: Structs that are for looking, or computed.
+#: Structs that hold view state or computed values.
 _LEFT_OUT = frozenset(
     "AnimViz Depsgraph ImagePreview ImageUser MotionPath ObjectDisplay PackedFile ToolSettings "
     "TransformOrientationSlot View3DShading".split()
 )
-#: Kinds whose lists are geometry, or as large.
+#: Kinds whose lists hold geometry or are as large as geometry.
 _GEOMETRY = frozenset(
     "Curve Curves GreasePencil GreasePencilv3 Image Lattice Mesh MetaBall MovieTracking ParticleSystem PointCloud "
     "ShapeKey SurfaceCurve Text TextCurve Volume".split()
 )
 _CODES = {"BOOLEAN": "b", "ENUM": "i", "FLOAT": "f", "INT": "i"}
-#: Longer lists within a data-block count by their length alone, unless their items are nothing but numbers.
+#: For a longer list inside a data-block, only the length counts, unless its items have only numbers.
 _LONGEST = 2000
 _DEEPEST = 8
-#: So many structs are read one by one as quickly as together.
+#: Up to this many structs, reading one by one is as fast as `foreach_get`.
 _FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What to read of a kind of struct, by name."""
+    """The names of the properties to read from one kind of struct."""
 
-    #: Numbers: name, type code of `array`, how many of them.
+    #: Numeric properties: name, type code of `array`, length.
     numbers: tuple[tuple[str, str, int], ...]
-    #: Lists: name, the kind of their items.
+    #: Lists: name, and the kind of their items.
     lists: tuple[tuple[str, str], ...]
-    #: Nothing but numbers is in it.
+    #: Whether the struct has only numbers.
     flat: bool
-    #: Two that say nothing, and then: its numbers; its texts and flags, and what it points at; what belongs to it.
+    #: Each gives two filler values and then: the numbers; texts, flags and references; owned structs and lists.
     numbers_of: Callable[[Any], tuple[Any, ...]]
     told_of: Callable[[Any], tuple[Any, ...]]
     parts_of: Callable[[Any], tuple[Any, ...]]
 
 
 def thorough_fingerprint() -> bytes:
-    """The digest: some 2 ms for Blender's start-up file, 30 µs for each object. Main thread."""
+    """The digest. It takes about 2 ms for Blender's start-up file, and 30 µs for each object. Main thread."""
     walk = _Walk()
     for name, kind in data_collections():
         walk.items(getattr(bpy.data, name), kind, 0)
@@ -76,7 +76,7 @@ def thorough_fingerprint() -> bytes:
 
 @cache
 def data_collections() -> tuple[tuple[str, str], ...]:
-    """Names of the collections of data-blocks that this Blender has, with the kind of what they hold."""
+    """The collections of data-blocks that this Blender has: name, and the kind of the items."""
     properties: Iterable[Any] = bpy.data.bl_rna.properties
     return tuple(
         (found.identifier, found.fixed_type.identifier)
@@ -86,7 +86,7 @@ def data_collections() -> tuple[tuple[str, str], ...]:
 
 
 class _Walk:
-    """Through everything once; `found` has what was met."""
+    """One walk through the whole file; `found` has the values that it read."""
 
     def __init__(self) -> None:
         self.found = hashlib.blake2b(digest_size=16)
@@ -94,7 +94,7 @@ class _Walk:
         self._seen: set[tuple[int, str]] = set()
 
     def items(self, items: Any, kind: str, depth: int) -> None:
-        """A list of structs. Numbers of those that are all of this very kind are fetched at one stroke."""
+        """Read a list of structs. If all are of exactly this kind, one call reads the numbers of all."""
         count = len(items)
         if not count:
             return
@@ -116,11 +116,11 @@ class _Walk:
                 self.struct(item, depth, numbers=not even)
 
     def struct(self, struct: Any, depth: int, *, numbers: bool = True) -> None:
-        """A struct, unless it was met before, and what belongs to it; without its `numbers` where they are known."""
-        # Not `bl_rna`, which is another struct's for classes that Python has not met before.
+        """Read a struct and what it owns, unless the walk has already read it; `numbers=False` skips its numbers."""
+        # Not `bl_rna`: for a class that Python has not used before, it belongs to another struct.
         kind = struct.rna_type
         if kind.identifier == "Image" and struct.source == "VIEWER":
-            return  # what was rendered last
+            return  # the last render result
         key = struct.as_pointer(), kind.identifier
         if key in self._seen or depth > _DEEPEST:
             return
@@ -169,12 +169,14 @@ def _plan(kind: Any) -> _Plan:
 
 
 def _reader(names: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """Reads these, after two others, without which `attrgetter` would give no tuple of a single one."""
+    """A reader of these names, after two filler names: `attrgetter` returns no tuple for a single name."""
     return attrgetter("__class__", "__class__", *names)
 
 
 def _is_apart(found: Any) -> bool:
-    """What nobody sees, what is going away, and, for the quick one, what extensions add: a look at a group makes it."""
+    """Whether to skip a property: hidden ones, deprecated ones, and those of extensions, which the quick fingerprint
+    covers. Reading a property group of an extension would create it.
+    """
     hidden = found.is_hidden and found.type != "COLLECTION"
     return hidden or found.is_runtime or getattr(found, "is_deprecated", False)
 
@@ -186,7 +188,7 @@ def _numbers(properties: Iterable[Any]) -> Iterator[tuple[str, str, int]]:
 
 
 def _lists(properties: Iterable[Any]) -> Iterator[tuple[str, str]]:
-    """Lists of structs; those of data-blocks, of which some are computed, are there by themselves."""
+    """The lists of structs. Lists of data-blocks are left out: the walk reads each data-block from `bpy.data`."""
     for found in properties:
         if found.type == "COLLECTION" and found.fixed_type.identifier not in _LEFT_OUT:
             kind = getattr(bpy.types, found.fixed_type.identifier, None)
@@ -199,19 +201,19 @@ def _is_flags(found: Any) -> bool:
 
 
 def _is_embedded(found: Any) -> bool:
-    """Whether a data-block may lie within another one here, as node trees do."""
+    """Whether this property may hold an embedded data-block, such as a node tree."""
     return found.identifier in {"node_tree", "compositing_node_group"}
 
 
 def _plain(value: Any) -> Any:
-    """A number, or an array's numbers."""
+    """A number, or the numbers of an array."""
     if hasattr(value, "__len__") and not isinstance(value, str):
         return [_plain(item) for item in value]
     return value
 
 
 def _text(value: Any) -> Any:
-    """A text, sorted flags, or what is pointed at by its name."""
+    """A text, sorted flags, or the name of a referenced data-block."""
     if value is None or isinstance(value, str):
         return value
     return (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of objects, written into a picture beside what they name. Pure: rectangles in pixels, y upwards."""
+"""Write the names of objects into a picture, beside the objects. No `bpy`; rectangles in pixels, y upwards."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from . import letters
 __all__ = ("Box", "place", "write")
 
 _LONGEST = 18
-#: Around the letters, in their pixels.
+#: Margin around the letters, in letter pixels.
 _MARGIN = 1
-#: A name further than this (in its heights) from what it names gets a line to it.
+#: A name further than this from its object, in heights of the name, gets a line to the object.
 _NEAR = 0.6
-#: What covering something counts at least, however large it is.
+#: The least cost of covering an object, however large it is.
 _LEAST = 0.3
-#: How many heights of a name a place may be away.
+#: The greatest distance from the object, in heights of the name.
 _RINGS = 5
 
 
@@ -32,33 +32,33 @@ class Box:
     height: float
 
     def shared(self, other: Box) -> float:
-        """The area that both cover."""
+        """The area of the overlap, in square pixels."""
         across = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
         up = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
         return max(0.0, across) * max(0.0, up)
 
     def gap(self, other: Box) -> float:
-        """How far they are from each other, 0 where they touch."""
+        """The distance between two boxes in pixels, 0 if they touch."""
         across = max(self.x, other.x) - min(self.x + self.width, other.x + other.width)
         up = max(self.y, other.y) - min(self.y + self.height, other.y + other.height)
         return max(0.0, across, up)
 
     @property
     def area(self) -> float:
-        """In square pixels."""
+        """The area of the box in square pixels."""
         return self.width * self.height
 
     @property
     def center(self) -> tuple[float, float]:
-        """Its middle in pixels, from the left and from below."""
+        """The centre in pixels, from the left and from below."""
         return self.x + self.width / 2, self.y + self.height / 2
 
 
 def place(named: Mapping[str, Box], room: Box, size: int) -> dict[str, Box]:
-    """Where each name goes: beside what it names, on no other name, over as little of the objects as can be.
+    """Find a place for each name: beside its object, over no other name, and over as little of the objects as possible.
 
-    `named`: what the objects cover, the most important first; `room`: where names may be; `size` as in `letters`.
-    A name for which there is no place is left out.
+    `named`: the boxes of the objects, most important first; `room`: the box that names may use; `size` as in `letters`.
+    A name without a free place is left out.
     """
     found: dict[str, Box] = {}
     for name, box in named.items():
@@ -77,12 +77,12 @@ def place(named: Mapping[str, Box], room: Box, size: int) -> dict[str, Box]:
 
 
 def shortened(name: str) -> str:
-    """A name as it is written."""
+    """A name in the short form that the picture shows."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 2]}.."
 
 
 def write(pixels: Any, text: str, spot: Box, box: Box, size: int) -> None:
-    """Write a name where `place` put it, on a ground of its own so that it is read on light and dark."""
+    """Write a name at the place from `place`, on a background that keeps it readable on light and dark."""
     x, y, right, top = (round(v) for v in (spot.x, spot.y, spot.x + spot.width, spot.y + spot.height))
     if spot.gap(box) > _NEAR * spot.height:
         _line(pixels, spot.center, box.center)
@@ -91,7 +91,7 @@ def write(pixels: Any, text: str, spot: Box, box: Box, size: int) -> None:
 
 
 def _spots(box: Box, room: Box, width: float, height: float) -> Iterator[Box]:
-    """Around what is named, ever further away, then over its middle; all within the room."""
+    """Possible places: around the object at growing distance, then over its centre; all inside the room."""
     middle, level = box.x + (box.width - width) / 2, box.y + (box.height - height) / 2
     right, top = room.x + room.width - width, room.y + room.height - height
     wanted = []
@@ -106,9 +106,9 @@ def _spots(box: Box, room: Box, width: float, height: float) -> Iterator[Box]:
 
 
 def _cost(spot: Box, box: Box, named: Mapping[str, Box], room: Box) -> float:
-    """What speaks against a place: what it covers, as a share of the name, and how far away it is.
+    """The cost of a place: the area that it covers, as a share of the name, and its distance from the object.
 
-    On something large a name hides little of it: of what fills the room it may lie anywhere.
+    A name hides little of a large object, so a name may lie anywhere on an object that fills the room.
     """
     covered = sum(
         spot.shared(other) * max(_LEAST, 1 - 2 * other.area / room.area) for other in named.values()

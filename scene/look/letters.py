@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Small letters for pictures, three pixels wide and five high: Blender's own need a graphics card."""
+"""A small font for pictures, three pixels wide and five high. Blender's own text drawing needs a graphics card."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ _UNKNOWN = "77777"
 
 
 def _plain(text: str) -> str:
-    """Capital letters without their accents."""
+    """The text in capital letters without accents."""
     return "".join(c for c in unicodedata.normalize("NFKD", text).upper() if not unicodedata.combining(c))
 
 
 def can_write(text: str) -> bool:
-    """Whether there are letters for all of the text."""
+    """Whether the font has every letter of the text."""
     return _GLYPHS.keys() >= set(_plain(text))
 
 
 def width(text: str, size: int) -> int:
-    """How wide a text gets, in pixels."""
+    """The width of a text in pixels."""
     return (4 * len(_plain(text)) - 1) * size
 
 
 def draw(pixels: Any, text: str, x: int, y: int, size: int) -> None:
-    """Write a text into RGBA floats (rows from the bottom up), its lower left corner at x, y; cut at the edge."""
+    """Draw a text into RGBA floats (rows from the bottom up), with its lower left corner at x, y. Clips at the edge."""
     height, across = pixels.shape[:2]
     for character in _plain(text):
         if x + 3 * size > across or y + HEIGHT * size > height:

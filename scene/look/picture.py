@@ -22,17 +22,17 @@ from ..override import Place
 __all__ = ("Format", "Picture", "area", "encode", "preview", "render", "through", "viewport")
 
 Format = Literal["png", "jpeg"]
-#: The qualities of a JPEG, from one at which the edges of lines and letters stay clean to the least: a lower one is
-#: taken where a picture has more bytes than `_AIM_BYTES`, since some clients paste it into a prompt as text.
+#: JPEG qualities to try, from one with clean edges of lines and letters down to the lowest. A picture with more bytes
+#: than `_AIM_BYTES` gets a lower one, since some clients paste it into a prompt as text.
 _QUALITIES = (90, 80, 70, 60)
 _AIM_BYTES = 96 * 1024
 _SAMPLES = 4
-#: Editors that may be looked at: not those that show settings, files, keys or what somebody types.
+#: Editors that a picture may show: none that shows settings, files, keys or text that somebody types.
 _EDITORS = frozenset(
     "VIEW_3D IMAGE_EDITOR NODE_EDITOR SEQUENCE_EDITOR CLIP_EDITOR DOPESHEET_EDITOR GRAPH_EDITOR NLA_EDITOR OUTLINER "
     "SPREADSHEET TEXT_EDITOR".split()
 )
-#: From where a scene without a camera is looked at: the front right, a little above.
+#: The direction of the view for a scene without a camera: from the front right, a little above.
 _DIRECTION = Vector((0.62, -0.7, 0.42)).normalized()
 
 
@@ -48,9 +48,9 @@ class Picture:
 
 
 def viewport(*, max_size: int, picture_format: Format) -> Picture:
-    """The largest 3D viewport as the user sees it, or a render through the camera where there is no window.
+    """The largest 3D viewport as the user sees it, or, without a window, a render through the camera.
 
-    `max_size`: the longer side in pixels. Raises ExternalServiceError when neither can be had.
+    `max_size`: the longer side in pixels. Raises ExternalServiceError when neither is possible.
     """
     found = None if bpy.app.background else _largest_viewport()
     if found is None:
@@ -65,7 +65,7 @@ def viewport(*, max_size: int, picture_format: Format) -> Picture:
 
 
 def area(editor: str, *, max_size: int, picture_format: Format) -> Picture:
-    """The largest open editor of a type, as the user sees it: `NODE_EDITOR`, or closer `ShaderNodeTree`.
+    """The largest open editor of a type, as the user sees it: `NODE_EDITOR`, or more exactly `ShaderNodeTree`.
 
     Raises ExternalServiceError without a window, InvalidParamsError for an editor that is not open.
     """
@@ -92,9 +92,9 @@ def area(editor: str, *, max_size: int, picture_format: Format) -> Picture:
 
 
 def _screenshot(window: Any, chosen: Any, max_size: int, picture_format: Format) -> Picture:
-    """An area of a window without its header and side bars, drawn anew and read while it is drawn.
+    """A picture of an area without its header and side bars. It redraws the area and reads it while it is drawn.
 
-    Blender's own screenshots read what is on the screen, which is black on some.
+    Blender's own screenshots read the screen, which is black on some systems.
     """
     import gpu
 
@@ -130,8 +130,8 @@ def _screenshot(window: Any, chosen: Any, max_size: int, picture_format: Format)
 def render(*, max_size: int, picture_format: Format | Literal["bmp"], threads: int | None = None) -> Picture:
     """A quick Cycles render at few samples, by the scene's camera or one that frames everything visible.
 
-    threads: how many render, instead of as many as the scene says. All settings are put back.
-    Raises ExternalServiceError when Cycles is not there or fails.
+    threads: the number of render threads, instead of the scene's. Restores all settings afterwards.
+    Raises ExternalServiceError when Cycles is missing or fails.
     """
     scene = bpy.context.scene
     if "cycles" not in scene.bl_rna.properties:
@@ -167,7 +167,8 @@ def render(*, max_size: int, picture_format: Format | Literal["bmp"], threads: i
 def through(camera: Any, side: int) -> Any:
     """A square picture through this camera as an array of RGBA floats (side, side, 4), rows from the bottom up.
 
-    With a window as its largest 3D viewport shades it, without one by Cycles. Raises ExternalServiceError.
+    With a window it has the shading of the largest 3D viewport; without a window Cycles renders it. Raises
+    ExternalServiceError.
     """
     import numpy as np
 
@@ -192,7 +193,7 @@ def through(camera: Any, side: int) -> Any:
 
 @contextlib.contextmanager
 def _plain(overlay: Any) -> Iterator[None]:
-    """Leave out what a viewport draws over the objects: cameras' and lights' outlines, the cursor, the selection."""
+    """Hide what a viewport draws over the objects: outlines of cameras and lights, the cursor, the selection."""
     names = (
         "show_extras show_cursor show_relationship_lines show_object_origins show_outline_selected".split()
     )
@@ -207,7 +208,7 @@ def _plain(overlay: Any) -> Iterator[None]:
 
 
 def _decoded(data: bytes, side: int) -> Any:
-    """The pixels of an encoded picture, by Blender's own reader."""
+    """The pixels of an encoded picture, read by Blender."""
     import numpy as np
 
     with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
@@ -236,11 +237,11 @@ def _largest_viewport() -> tuple[Any, Any] | None:
 
 
 def _draw(space: Any, region: Any, width: int, height: int, views: tuple[Any, Any] | None = None) -> Any:
-    """The viewport drawn off screen, through its own view or these matrices: a flat buffer of RGBA floats."""
+    """Draw the viewport off screen, with its own view or these matrices, into a flat buffer of RGBA floats."""
     import gpu
 
     context: Any = bpy.context
-    context.view_layer.update()  # what a script has just changed is not evaluated yet
+    context.view_layer.update()  # a script's last changes may not be evaluated yet
     offscreen = gpu.types.GPUOffScreen(width, height)
     try:
         offscreen.draw_view3d(
@@ -262,7 +263,7 @@ def _draw(space: Any, region: Any, width: int, height: int, views: tuple[Any, An
 def encode(
     pixels: Any, width: int, height: int, picture_format: Format, size: tuple[int, int] | None = None
 ) -> bytes:
-    """Bytes of a picture from a flat buffer of RGBA floats, by Blender's own writer; scaled to `size`."""
+    """Encode a flat buffer of RGBA floats as a picture, with Blender's own writer; scaled to `size` if given."""
     image: Any = bpy.data.images.new(".mcp_bridge_picture", width, height, alpha=False)
     try:
         image.pixels.foreach_set(pixels)
@@ -274,9 +275,9 @@ def encode(
 
 
 def preview(path: Path, longer_side: int | None = None) -> bytes:
-    """A picture file as a JPEG of few bytes, with `longer_side` scaled down to so many pixels.
+    """A picture file as a small JPEG, scaled down to `longer_side` pixels if given.
 
-    For a picture that this Blender has made itself: it is opened here.
+    Use it only for a picture that this Blender made itself, since it opens the file in this process.
     """
     image: Any = bpy.data.images.load(str(path))
     try:
@@ -290,7 +291,7 @@ def preview(path: Path, longer_side: int | None = None) -> bytes:
 
 
 def _saved(image: Any, picture_format: Format) -> bytes:
-    """The bytes of an image, by Blender's own writer; a JPEG at the best quality at which it is small."""
+    """Encode an image with Blender's own writer; a JPEG gets the best quality that keeps it small."""
     image.file_format = picture_format.upper()
     with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
         path = Path(folder) / "picture"
@@ -318,7 +319,7 @@ def _render_settings(scene: Any, size: list[int], picture_format: str, path: Pat
         (scene.cycles, "use_denoising", False),
         (scene.cycles, "use_adaptive_sampling", False),
         (scene.cycles, "device", "CPU"),
-        # Blender 5.0 asks for the kind of output before its format.
+        # Blender 5.0 needs the media type before the format.
         *([(output, "media_type", "IMAGE")] if hasattr(output, "media_type") else []),
         (output, "file_format", picture_format.upper()),
         (output, "color_mode", "RGB"),
@@ -338,7 +339,7 @@ def _render_settings(scene: Any, size: list[int], picture_format: str, path: Pat
 
 @contextlib.contextmanager
 def _threads(settings: Any, count: int | None) -> Iterator[None]:
-    """Render in so many threads. What the file has for their number shows only where it counts."""
+    """Render with this number of threads inside the context. The file's own number is readable only in fixed mode."""
     if count is None:
         yield
         return
@@ -352,8 +353,8 @@ def _threads(settings: Any, count: int | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _nothing_left(scene: Any) -> Iterator[None]:
-    """Take away what a render leaves behind: the image that Blender keeps its first one in, and what the scene keeps
-    of Cycles once its settings were looked at.
+    """Remove what a render leaves behind: the image of Blender's render result, and the Cycles properties that reading
+    them creates in the scene.
     """
     images: Any = bpy.data.images
     before, own = {image.session_uid for image in images}, set(scene.keys())
@@ -368,7 +369,7 @@ def _nothing_left(scene: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _camera(scene: Any) -> Iterator[None]:
-    """See to it that the scene has a camera, for as long as it takes."""
+    """Make sure that the scene has a camera inside this context."""
     if scene.camera is not None:
         yield
         return

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several views of the scene or of some objects as one picture, with their names, and a scale bar where it has a
-scale."""
+"""Several views of the scene or of some objects in one picture, with names, and a scale bar in orthographic views."""
 
 from __future__ import annotations
 
@@ -28,9 +27,9 @@ _MOST_NAMED = 12
 #: The dark band with a view's name, in letter pixels, and the side of a view that is too small for more (pixels).
 _BAND = letters.HEIGHT + 6
 _SMALLEST_NAMED = 160
-#: How much more than the objects a view shows, so that names have their place.
+#: The size of a view relative to its objects: the margin leaves room for names.
 _ROOM = 1.18
-#: Towards the camera, and whether lengths can be measured in the picture.
+#: View -> the direction towards the camera.
 _FROM: dict[str, tuple[float, float, float]] = {
     "front": (0, -1, 0),
     "back": (0, 1, 0),
@@ -53,7 +52,7 @@ class _Tile:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """RGBA bytes (rows from the bottom up), the same without names, and what stands where."""
+    """RGBA bytes (rows from the bottom up), the same picture without names, and a text that describes the views."""
 
     pixels: Any
     bare: Any
@@ -67,7 +66,7 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What all views show: the box around it, and from where those with a perspective look, whose scale is one."""
+    """The box that all views show, with the directions of the perspective views, which share one scale."""
 
     box: tuple[Vector, Vector]
     directions: tuple[Vector | None, ...]
@@ -77,18 +76,18 @@ class _Shape:
         return (self.box[0] + self.box[1]) / 2
 
     def corners(self, direction: Vector) -> list[Vector]:
-        """The box's corners from its centre, as a camera has its axes: right, up, towards it."""
+        """The corners of the box relative to its centre, in camera axes: right, up, towards the camera."""
         turned = (-direction).to_track_quat("-Z", "Y").inverted()
         half = (self.box[1] - self.box[0]) / 2
         signs = ((x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1))
         return [turned @ Vector((x * half.x, y * half.y, z * half.z)) for x, y, z in signs]
 
     def width(self, direction: Vector, band: float) -> float:
-        """How wide a square view from there has to be."""
+        """The width that a square view from this direction needs."""
         return max(2 * max(abs(c.x), abs(c.y) / (1 - band)) for c in self.corners(direction))
 
     def distance(self, angle: float, band: float) -> float:
-        """How far away a camera of that angle has to be to see all, from whichever direction."""
+        """The distance at which a camera with this angle sees the whole box from every perspective direction."""
         spread = math.tan(angle / 2)
         return max(
             c.z + max(abs(c.x), abs(c.y) / (1 - band)) / spread
@@ -100,20 +99,20 @@ class _Shape:
 
 @dataclass(slots=True)
 class _Named:
-    """Which objects are named, by what is written."""
+    """The objects with a label in the picture: `texts` maps an object's name to the text of its label."""
 
     texts: dict[str, str]
     left_out: int
 
     def note(self) -> str:
-        """What the pictures cannot say."""
-        told = [
+        """A note for the reader: the names of objects whose label is a number, and the count of unlabelled objects."""
+        numbered = [
             f"{text} is {name}"
             for name, text in self.texts.items()
             if text == f"({text[1:-1]})" and text != name
         ]
         more = [f"{self.left_out} more objects are not named"] if self.left_out else []
-        return "".join(f"; {each}" for each in told + more)
+        return "".join(f"; {each}" for each in numbered + more)
 
 
 def make(
@@ -125,10 +124,10 @@ def make(
     shading: Shading = "solid",
     max_size: int = 640,
 ) -> Sheet:
-    """Views of the named objects (none: all that is visible), `turntable` views from around, or one a frame.
+    """Draw views of the named objects (none: all visible ones), `turntable` views around them, or one view a frame.
 
-    `max_size`: the longer side of the sheet in pixels. Raises InvalidParamsError for a name that is not there or more
-    than 16 views, ExternalServiceError where no picture can be made.
+    `max_size`: the longer side of the sheet in pixels. Raises InvalidParamsError for an unknown name or more than 16
+    views, and ExternalServiceError when no picture can be made.
     """
     for name in objects:
         find(bpy.data.objects, name, "object")
@@ -167,13 +166,13 @@ def _make(
 
 
 def difference(before: Sheet, after: Sheet) -> tuple[Sheet, float]:
-    """Before, after and what differs side by side, and the share of pixels that differ."""
+    """A sheet with before, after and the difference side by side, and the share of pixels that differ."""
     if before.pixels.shape != after.pixels.shape:
         raise InvalidParamsError(
             "the two pictures have not the same size: look again with the same arguments"
         )
     away = np.abs(after.bare[..., :3].astype(np.int16) - before.bare[..., :3]).max(axis=2)
-    # A few samples a pixel are noisy: what differs less than this is no change.
+    # A few samples a pixel are noisy: a smaller difference is no change.
     changed = away > 38
     third = before.bare.copy()
     third[..., :3] //= 3
@@ -208,7 +207,7 @@ def _tiles(views: Sequence[View], turntable: int, frames: Sequence[int]) -> list
 
 
 def _draw(tile: _Tile, shape: _Shape, named: _Named, shading: Shading, side: int) -> tuple[Any, Any, str]:
-    """A view without and with names, and what to say of it."""
+    """A view without names, the same view with names, and its description."""
     scene = bpy.context.scene
     if tile.frame is not None:
         scene.frame_set(tile.frame)
@@ -238,7 +237,7 @@ def _draw(tile: _Tile, shape: _Shape, named: _Named, shading: Shading, side: int
 
 
 def _named(objects: Sequence[str]) -> _Named:
-    """The objects to name: the largest of those that are shown."""
+    """The objects to name: the largest visible ones."""
     seen = sorted(_seen(objects), key=lambda obj: -obj.dimensions.length)
     texts = {
         obj.name: obj.name if letters.can_write(obj.name) else f"({number})"
@@ -248,7 +247,7 @@ def _named(objects: Sequence[str]) -> _Named:
 
 
 def _covered(camera: Any, named: _Named, side: int, band: int) -> dict[str, labels.Box]:
-    """What the named objects cover of the picture, by their texts: the box around each, where it is in view."""
+    """Label text -> the box that the object covers in the picture, for each named object in view."""
     depsgraph = bpy.context.evaluated_depsgraph_get()
     to_picture = camera.calc_matrix_camera(depsgraph, x=side, y=side) @ camera.matrix_world.inverted()
     found = {}
@@ -267,7 +266,7 @@ def _covered(camera: Any, named: _Named, side: int, band: int) -> dict[str, labe
 
 
 def _scale(near: float) -> tuple[float, str]:
-    """A round length that is not longer than `near`."""
+    """A round length up to `near`, and its text."""
     power = 10.0 ** math.floor(math.log10(near))
     length = next(step * power for step in (5, 2, 1) if step * power <= near * 1.0001)
     return length, f"{length:g}"
@@ -275,9 +274,9 @@ def _scale(near: float) -> tuple[float, str]:
 
 @contextlib.contextmanager
 def _camera(tile: _Tile, shape: _Shape, band: float) -> Iterator[tuple[Any, float]]:
-    """A camera that sees it all from there, for as long as it takes, and the width that it sees.
+    """A temporary camera that sees the whole shape from the tile's direction, and the width that it sees.
 
-    `band`: the share of the picture that stays free at its foot.
+    `band`: the share of the picture that stays free at the bottom.
     """
     if tile.direction is None:
         yield bpy.context.scene.camera, 0.0
@@ -307,8 +306,8 @@ def _camera(tile: _Tile, shape: _Shape, band: float) -> Iterator[tuple[Any, floa
 
 @contextlib.contextmanager
 def _lit(shading: Shading, camera: Any) -> Iterator[None]:
-    """For solid shading, a light from over the camera's shoulder: a scene without lights is black."""
-    if shading == "rendered" or not bpy.app.background:  # a viewport is shaded as the user has it
+    """For solid shading without a window, a temporary light near the camera: a scene without lights is black."""
+    if shading == "rendered" or not bpy.app.background:  # a viewport uses the user's shading
         yield
         return
     data: Any = bpy.data.lights.new(".mcp_bridge_look", "SUN")
@@ -326,7 +325,7 @@ def _lit(shading: Shading, camera: Any) -> Iterator[None]:
 
 
 def _chosen(names: Sequence[str]) -> list[Any]:
-    """The objects with what is below them, or all that is visible."""
+    """The named objects with their children, or all visible objects."""
     if not names:
         return [obj for obj in bpy.context.view_layer.objects if obj.visible_get()]
     named = [bpy.data.objects[name] for name in names]
@@ -335,12 +334,12 @@ def _chosen(names: Sequence[str]) -> list[Any]:
 
 
 def _seen(names: Sequence[str]) -> list[Any]:
-    """Those of the chosen objects that have a surface."""
+    """The chosen objects that have a surface."""
     return [obj for obj in _chosen(names) if obj.type not in _NOT_SEEN]
 
 
 def _all_bounds(names: Sequence[str], frames: Sequence[int]) -> tuple[Vector, Vector]:
-    """The box around the objects in all of the frames, so that what moves is seen to move."""
+    """The box around the objects in all frames, so that movement stays visible."""
     boxes = []
     for frame in frames or (None,):
         if frame is not None:
@@ -353,7 +352,7 @@ def _all_bounds(names: Sequence[str], frames: Sequence[int]) -> tuple[Vector, Ve
 
 
 def _bounds(names: Sequence[str]) -> tuple[Vector, Vector]:
-    """The box around the objects with what is below them, or around all that is visible."""
+    """The box around the named objects and their children, or around all visible objects."""
     corners = [obj.matrix_world @ Vector(corner) for obj in _seen(names) for corner in obj.bound_box]
     corners = corners or [obj.matrix_world.translation.copy() for obj in _chosen(names) if names]
     if not corners:

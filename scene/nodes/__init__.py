@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node trees as plain data: read, planned, and compared with what a new node is like."""
+"""Node trees as plain data: read a tree, plan a new one, and compare nodes with new nodes."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Trees to compare with, which nobody sees: what a new node is like is asked of one."""
+"""Temporary node trees: a new node in one shows the default values to compare with."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SCRATCH = ".mcp_bridge_scratch"
 
 
 def is_of_scene(tree: Any) -> bool:
-    """Whether a tree is a scene's own compositor, as before Blender 5.0: it takes nodes that no group takes."""
+    """Whether a tree is a scene's own compositor (before Blender 5.0), which allows nodes that a group does not."""
     return bool(tree.is_embedded_data and tree.bl_idname == "CompositorNodeTree")
 
 
 @contextmanager
 def scratch(tree_type: str, *, of_scene: bool = False) -> Iterator[Any]:
-    """An empty tree that nobody sees, for as long as it takes; `of_scene` as in `is_of_scene`."""
+    """A temporary empty tree; `of_scene` as in `is_of_scene`."""
     data: Any = bpy.data
     with events.quiet():
         blocks = data.scenes if of_scene else data.node_groups
@@ -39,15 +39,16 @@ def scratch(tree_type: str, *, of_scene: bool = False) -> Iterator[Any]:
 
 @contextmanager
 def bench_for(tree: Any) -> Iterator[Any]:
-    """An empty tree of the same type, as `scratch`, but made only where something unknown is asked of it: with a new
-    data-block Blender works out anew what depends on what, a second and more in a scene of 10,000 objects.
+    """A temporary empty tree of the same type, created only when something unknown is read from it.
+
+    With each new data-block Blender rebuilds its dependency graph: a second or more in a scene of 10,000 objects.
     """
     with ExitStack() as stack:
         yield _Bench(tree, stack)
 
 
 class _Bench:
-    """Says of itself what kind of tree it is; whatever else is asked for has the tree made."""
+    """Knows its tree type; reading any other attribute creates the tree."""
 
     def __init__(self, tree: Any, stack: ExitStack) -> None:
         self.bl_idname = tree.bl_idname

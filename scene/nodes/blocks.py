@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Data-blocks that nodes and sockets hold: where they are in bpy.data, and how a plan names them."""
+"""Data-blocks that nodes and sockets refer to: their place in bpy.data, and their form in a plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ("COLLECTIONS", "HELD", "found")
 
 Json = dict[str, Any]
 
-#: Which collection of bpy.data has the blocks of a type.
+#: Type of data-block -> its collection in bpy.data.
 COLLECTIONS = {
     "Object": "objects", "Image": "images", "Material": "materials", "Collection": "collections",
     "Texture": "textures", "VectorFont": "fonts", "Sound": "sounds", "Text": "texts", "Scene": "scenes",
@@ -19,7 +19,7 @@ COLLECTIONS = {
     "ShaderNodeTree": "node_groups", "GeometryNodeTree": "node_groups", "CompositorNodeTree": "node_groups",
     "TextureNodeTree": "node_groups",
 }  # fmt: skip
-#: What a type of socket holds.
+#: Type of socket -> the type of data-block that it refers to.
 HELD = {
     "NodeSocketObject": "Object", "NodeSocketCollection": "Collection", "NodeSocketImage": "Image",
     "NodeSocketMaterial": "Material", "NodeSocketTexture": "Texture", "NodeSocketFont": "VectorFont",
@@ -28,7 +28,7 @@ HELD = {
 
 
 def found(told: Json) -> Any:
-    """The data-block that is told as `{"block": [collection, name, library]}`; None where there is none."""
+    """The data-block for `{"block": [collection, name, library]}`; None if it does not exist."""
     collection, name, library = told["block"]
     blocks = getattr(bpy.data, collection)
     return blocks.get((name, library)) if library else blocks.get(name)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a node tree that an assistant wrote to a plan that `scripts/build_node_tree.py` follows.
+"""Turn a node tree that an assistant wrote into a plan for `scripts/build_node_tree.py`.
 
-All that can be known before the tree is there is checked here, and all that is wrong is told at once.
+This checks everything that can be known before the tree exists, and reports all mistakes at once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NODE_KEYS = frozenset(
 
 
 def plan(kind: Kind, name: str, tree: Json, *, new: bool) -> Json:
-    """The plan for a tree. Call it when Blender may be changed. Raises InvalidParamsError with all that is wrong."""
+    """Make the plan for a tree. Call it when Blender may be changed. Raises InvalidParamsError with all mistakes."""
     owner, existing = (None, None) if new else node_tree.find_tree(kind, name)
     tree_type = existing.bl_idname if existing else _TREE_OF.get(kind, "ShaderNodeTree")
     if new and kind == "node_group":
@@ -59,7 +59,7 @@ def plan(kind: Kind, name: str, tree: Json, *, new: bool) -> Json:
 
 
 class _Check:
-    """One look through a tree; `wrong` collects what has to be mended."""
+    """One check of a tree; `wrong` collects the mistakes."""
 
     def __init__(self, bench: Any, existing: Any) -> None:
         self.bench = bench
@@ -197,7 +197,7 @@ class _Check:
         return made
 
     def _particles(self, where: str, name: Any, owner: Json | None) -> Any:
-        """A particle system by its name; `owner` is the block of the object that has it."""
+        """A particle system by its name; `owner` is the object that has it, in the form of a plan."""
         if name is None:
             return None
         there = found(owner) if owner else None
@@ -231,7 +231,7 @@ class _Check:
         return value
 
     def _flags(self, where: str, prop: Any, value: Any) -> Json:
-        """Several choices of one property: marked, since JSON has no sets."""
+        """Several choices of an enum flag, in a form that marks a set, since JSON has none."""
         known = prop.enum_items.keys()
         for choice in value if isinstance(value, list) else [value]:
             if choice not in known:
@@ -240,8 +240,8 @@ class _Check:
         return {"set": value}
 
     def _choices(self, where: str, idname: str, values: Json) -> Json:
-        """Look at words that are no choice of a new node: which ones there are may depend on the other settings, such
-        as a scene's view layers.
+        """Check words that a new node does not offer: the choices may depend on other settings, such as a scene's view
+        layers.
         """
         rna = (node_tree.node_kind(idname) or bpy.types.Node).bl_rna
         props = {name: rna.properties[name] for name in values if name in rna.properties}
@@ -309,7 +309,7 @@ class _Check:
             or node["type"].endswith("Group")
             or node_tree.has_items(node["type"])
         )
-        loose = loose or bool(node.get("properties"))  # which sockets there are depends on the settings
+        loose = loose or bool(node.get("properties"))  # the settings decide which sockets exist
         names = {name for _, _, name in standard.values()} | {f"@{i}" for i in standard}
         for key, value in self._dict(node, side, where).items():
             if standard and not loose and key not in names and key.rpartition("#")[0] not in names:
@@ -441,7 +441,7 @@ class _Check:
 
 
 def _try(node: Any, name: str, value: Any) -> str:
-    """Set a choice of a node that nobody sees; why it cannot be that, with what looks like it."""
+    """Set an enum of a temporary node; returns an empty text, or the reason with similar choices."""
     try:
         setattr(node, name, value)
     except TypeError as error:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node tree as plain data that can be edited and built again: what differs from a new node, and the links.
+"""A node tree as plain data that can be edited and built again: values that differ from new nodes', and the links.
 
-The shape of a tree, all parts but `type` and `nodes` optional:
+The form of a tree; only `type` and `nodes` are required:
 
     {"type": "ShaderNodeTree",
      "properties": {"color_tag": "SHADER"},
@@ -14,9 +14,9 @@ The shape of a tree, all parts but `type` and `nodes` optional:
                 "panels": {"9": false}}],
      "links": [["Noise", "Color", "Principled BSDF", "Base Color"]]}
 
-A socket is called by its name; `Name#2` is the second of that name, `@Value_001` one by its identifier. A data-block
-is its name, or `[name, library]`. `panels` says by identifier which are closed. A node that runs code or names a file
-says `"keep": true` and nothing of itself. Links come in the order in which they enter a socket that takes several.
+A socket is named by its name; `Name#2` is the second one with that name, `@Value_001` uses the identifier. A data-block
+is written as its name, or as `[name, library]`. `panels` tells by identifier which panels are closed. A node that runs
+code or refers to a file has only `"keep": true`. Links are in the order in which they enter a multi-input socket.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ __all__ = (
 
 Json = dict[str, Any]
 Kind = Literal["material", "world", "light", "linestyle", "texture", "scene", "node_group"]
-#: Where the owners of node trees are in bpy.data.
+#: Kind of owner -> its collection in bpy.data.
 KINDS: Mapping[Kind, str] = {
     "material": "materials",
     "world": "worlds",
@@ -80,7 +80,7 @@ RUNS_OR_READS = ("ShaderNodeScript", "CompositorNodeOutputFile", "GeometryNodeIm
 
 
 def find_tree(kind: Kind, name: str) -> tuple[Any, Any]:
-    """The owner and its node tree; the tree is None where it has none yet. Raises InvalidParamsError."""
+    """The owner and its node tree; the tree is None if it does not exist yet. Raises InvalidParamsError."""
     owner = find(getattr(bpy.data, KINDS[kind]), name, kind.replace("_", " "))
     if kind == "node_group":
         return owner, owner
@@ -90,21 +90,21 @@ def find_tree(kind: Kind, name: str) -> tuple[Any, Any]:
 
 
 def of_owner(kind: Kind, name: str) -> Json:
-    """The tree of an owner as data, see `read`; with `use_nodes` where the owner does without its nodes now."""
+    """The tree of an owner as data, see `read`; with `"use_nodes": false` if the owner does not use its nodes."""
     tree = require_tree(kind, name)
     owner, _ = find_tree(kind, name)
     return read(tree) | ({"use_nodes": False} if is_unused(kind, owner) else {})
 
 
 def is_unused(kind: Kind, owner: Any) -> bool:
-    """Whether an owner has nodes and does without them now. From Blender 5.0 on most always use them."""
+    """Whether an owner has nodes but does not use them. From Blender 5.0 on, most owners always use them."""
     if bpy.app.version >= (5, 0) and kind in ("material", "world", "scene"):
         return False
     return not getattr(owner, "use_nodes", True)
 
 
 def read(tree: Any) -> Json:
-    """The tree as data, see the module. Call it when Blender may be changed: it makes nodes to compare with."""
+    """The tree as data, see the module. Call it when Blender may be changed: it creates nodes to compare with."""
     nodes = list(tree.nodes)
     with bench_for(tree) as bench:
         found: Json = {"type": tree.bl_idname}
@@ -118,12 +118,12 @@ def read(tree: Any) -> Json:
     return found
 
 
-# --- what a new one is like -----------------------------------------------------------------------------------
+# --- values of new nodes --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """A new node or item: its values, its sockets' types, values and names by identifier, and its closed panels."""
+    """A new node or item: its values, the types, values and names of its sockets, and its closed panels."""
 
     values: Json
     inputs: Mapping[str, tuple[str, Any, str]]
@@ -131,14 +131,14 @@ class Standard:
     panels: Mapping[str, bool] = field(default_factory=dict)
 
 
-#: Stands for a value of a new node that depends on the file: such a one is always told.
+#: Marks a value of a new node that depends on the file; `read` always includes such a value.
 _DEPENDS = object()
 _standards: dict[tuple[str, bool, str], Standard | None] = {}
 _tree_standards: dict[tuple[str, bool], Json] = {}
 
 
 def _tree_standard(bench: Any) -> Json:
-    """What the settings of a new tree of this type are."""
+    """The settings of a new tree of this type."""
     key = (bench.bl_idname, is_of_scene(bench))
     if key not in _tree_standards:
         _tree_standards[key] = tree_properties(bench)
@@ -146,7 +146,7 @@ def _tree_standard(bench: Any) -> Json:
 
 
 def node_standard(bench: Any, idname: str) -> Standard | None:
-    """What a new node of this type is like; None where the tree takes no such node."""
+    """The values of a new node of this type; None if the tree does not allow such a node."""
     key = (bench.bl_idname, is_of_scene(bench), idname)
     if key not in _standards:
         _standards[key] = _make_standard(bench, idname)
@@ -154,13 +154,13 @@ def node_standard(bench: Any, idname: str) -> Standard | None:
 
 
 def node_kind(idname: str) -> Any:
-    """The class of a type of node, None where there is none."""
+    """The class of a type of node; None if this Blender has no such type."""
     kind = getattr(bpy.types, idname, None)
     return kind if isinstance(kind, type) and issubclass(kind, bpy.types.Node) else None
 
 
 def has_items(idname: str) -> bool:
-    """Whether the sockets of a node depend on its items or on what it is paired or linked with."""
+    """Whether the sockets of a node depend on its items or on a paired or linked node."""
     kind: Any = node_kind(idname) or bpy.types.Node
     pairs = "paired_output" in kind.bl_rna.properties
     base = bpy.types.Node.bl_rna.properties
@@ -188,7 +188,7 @@ def _make_standard(bench: Any, idname: str) -> Standard | None:
 
 
 def _depends(node: Any, name: str, value: Any) -> bool:
-    """Whether a new node's value is a data-block, or a choice that is made from the file, such as a view layer."""
+    """Whether a new node's value is a data-block, or a choice that the file defines, such as a view layer."""
     prop = node.bl_rna.properties[name]
     if prop.type == "POINTER":
         return value is not None and is_id(prop.fixed_type)
@@ -196,7 +196,7 @@ def _depends(node: Any, name: str, value: Any) -> bool:
 
 
 def interface_standard(bench: Any, socket_type: str, in_out: str) -> Json | None:
-    """What a new socket of a group is like; None where the tree takes no such socket."""
+    """The values of a new socket of a group; None if the tree does not allow such a socket."""
     key = (bench.bl_idname, False, f"{in_out} {socket_type}")
     if key not in _standards:
         try:
@@ -213,7 +213,7 @@ def interface_standard(bench: Any, socket_type: str, in_out: str) -> Json | None
 # --- nodes ----------------------------------------------------------------------------------------------------
 
 
-#: Blender 4.5 crashes when it is asked what an experimental closure's input is paired with.
+#: Blender 4.5 crashes when `paired_output` of an experimental closure's input is read.
 _CRASH_UNPAIRED = frozenset(("GeometryNodeClosureInput",))
 
 
@@ -244,7 +244,7 @@ def _node(node: Any, bench: Any) -> Json:
         ("outputs", node.outputs, standard.outputs),
     ):
         if side == "outputs" and (collections or node.bl_idname == "NodeGroupInput"):
-            continue  # made from items or from the interface, which say it all
+            continue  # Blender creates these sockets from items or the interface, which `read` includes
         values = _sockets(sockets, usual, _group_values(tree, side) if tree else {})
         if values:
             told[side] = values
@@ -259,12 +259,12 @@ def _node(node: Any, bench: Any) -> Json:
 
 
 def _panels(node: Any) -> Json:
-    """Which panels of a node are closed, by identifier; Blender tells it from 5.2 on."""
+    """The panels of a node that are closed, by identifier; known from Blender 5.2 on."""
     return {str(panel.identifier): panel.is_collapsed for panel in getattr(node, "panel_states", ())}
 
 
 def _is_kept(node: Any) -> bool:
-    """Whether a node runs code or names a file: it is told of, but never made by an assistant."""
+    """Whether a node runs code or refers to a file: the data names it, but an assistant can never create it."""
     return node.bl_idname.startswith(RUNS_OR_READS) or any(
         subtype in PATHS and getattr(node, name)
         for name, _, subtype, _ in properties(class_of(node), NOT_OF_NODE)
@@ -283,7 +283,7 @@ def _sockets(sockets: Any, standard: Mapping[str, Any], of_group: Mapping[str, A
             if socket.identifier in of_group
             else standard.get(socket.identifier, ("",))[:2]
         )
-        # A menu begins with nothing where its items come later.
+        # A new menu is empty if its items are added later.
         if socket.type == "MENU" or (socket.bl_idname, value) != usual:
             found[socket_key(sockets, socket)] = value
     return found
@@ -304,7 +304,7 @@ def _group_values(tree: Any, side: str) -> Json:
 
 
 def socket_key(sockets: Any, socket: Any) -> str:
-    """What a socket is called among those of its side: its name, `Name#2`, or `@identifier`."""
+    """The key of a socket among those of its side: its name, `Name#2`, or `@identifier`."""
     if socket.enabled:
         same = [s for s in sockets if s.enabled and s.name == socket.name]
         if len(same) == 1 and "#" not in socket.name and not socket.name.startswith("@"):
@@ -318,7 +318,7 @@ def socket_key(sockets: Any, socket: Any) -> str:
 
 
 def _links(tree: Any) -> Iterator[list[Any]]:
-    """Links in their order; those that enter a socket that takes several in the order in which they enter."""
+    """The links in order; those into a multi-input socket in the order in which they enter it."""
     links = list(tree.links)
     entering: dict[int, list[Any]] = {}
     for link in links:
@@ -361,7 +361,7 @@ PANEL = {"description": "", "default_closed": False}
 
 
 def require_tree(kind: Kind, name: str) -> Any:
-    """The node tree of an owner. Raises InvalidParamsError where it has none."""
+    """The node tree of an owner. Raises InvalidParamsError if it has none."""
     _, tree = find_tree(kind, name)
     if tree is None:
         raise InvalidParamsError(
