@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A request's way from an assistant's text to a run, and who said yes to it.
+"""Take a request from an assistant's text to a run, and record who approved it.
 
-Only `consent` and `pipeline` know Blender: the queue and what it keeps do not.
+Only `consent` and `pipeline` use Blender; the queue and its store do not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _store: Store | None = None
 
 
 def open_queue(kept: Store) -> ApprovalQueue:
-    """The approval queue of this Blender, made at the first call with what `kept` has of earlier Blenders."""
+    """The approval queue of this Blender. The first call makes it, with the requests of earlier Blenders in `kept`."""
     global _queue, _store
     if _queue is None:
         _store = kept
@@ -26,17 +26,17 @@ def open_queue(kept: Store) -> ApprovalQueue:
 
 
 def current() -> ApprovalQueue | None:
-    """The queue, or None as long as nothing could have been asked."""
+    """The queue, or None before `open_queue`."""
     return _queue
 
 
 def store() -> Store | None:
-    """Where the queue keeps its requests."""
+    """The store that keeps the queue's requests."""
     return _store
 
 
 def close() -> None:
-    """Forget everything that is not on disk: trust, and requests, which have expired."""
+    """Expire the open requests and drop the queue; trust ends, and only the files of requests stay."""
     global _queue, _store
     if _queue is not None:
         _queue.expire("the bridge was closed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a script tries to reach outside Blender. It is refused in any case; this is what the user is told of it."""
+"""Find what a script tries to reach outside Blender, to warn the user. The sandbox refuses it in any case."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 __all__ = ("named_outside", "outside")
 
-#: Of Python's own library what computes and reaches nothing.
+#: Modules of the standard library that only compute and reach nothing outside.
 _HARMLESS = frozenset(
     "__future__ abc array bisect calendar cmath collections colorsys contextlib copy dataclasses datetime decimal "
     "enum fractions functools hashlib heapq itertools json math numbers operator random re statistics string "
     "textwrap time traceback types typing unicodedata uuid warnings zoneinfo".split()
 )
-#: Libraries for the network and other programs that scripts name most.
+#: The libraries for network access and other programs that scripts use most.
 _FOREIGN = frozenset("aiohttp httpx paramiko psutil requests urllib3 websocket websockets".split())
 _BUILTINS = frozenset("__import__ breakpoint compile eval exec open".split())
 #: Families of Blender's operators that read and write files or run code.
@@ -26,7 +26,7 @@ _MOST = 8
 
 
 def outside(script: str) -> tuple[str, ...]:
-    """Names of what the script tries to use, in its order, at most 8; nothing for a text that is no Python."""
+    """Names that the script uses from outside Blender, in order, at most 8; none for a text that is not Python."""
     try:
         tree = ast.parse(script)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -36,7 +36,7 @@ def outside(script: str) -> tuple[str, ...]:
 
 
 def named_outside(node: ast.AST) -> bool:
-    """Whether this part of a script names something outside Blender."""
+    """Whether this node of a script refers to something outside Blender."""
     return any(True for _ in _names(node))
 
 

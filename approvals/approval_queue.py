@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The approval queue, which every request goes through: who may do which step when, and that an approval counts once.
+"""The approval queue: every request goes through it. It checks the order of steps, and that an approval counts once.
 
-There is one way to a run: `take`, which hands a confirmed script out exactly once, and only if it is the script
-that was agreed to and the scene is as it was when somebody agreed. Safe to use from any thread.
+Only `take` leads to a run: it returns a confirmed script exactly once, and only if the script is the approved one and
+the scene has not changed since the approval. Thread-safe.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from .request import (
 
 __all__ = ("KEEP_COUNT", "MOST_OPEN", "WAIT_LIMIT_S", "ApprovalQueue", "OutOfTurn", "SceneChanged", "new_id")
 
-#: Nobody answered for this long (seconds): the request expires.
+#: A request without an answer expires after this time (seconds).
 WAIT_LIMIT_S = 3600.0
-#: So many ended requests are remembered.
+#: How many ended requests the queue keeps.
 KEEP_COUNT = 100
-#: So many requests of one client may be open: a list that nobody can read protects nobody.
+#: How many requests of one client may be open: a list too long to read protects nobody.
 MOST_OPEN = 32
 
 
@@ -46,7 +46,7 @@ def _keep_nothing(_entry: Entry) -> None:
 
 
 class ApprovalQueue:
-    """All requests of this Blender. `keep(entry)` is called before a change counts; what it raises prevents it."""
+    """All requests of this Blender. It calls `keep(entry)` before each change; an exception there stops the change."""
 
     def __init__(
         self, keep: Callable[[Entry], None] = _keep_nothing, clock: Callable[[], float] = time.time
@@ -63,7 +63,7 @@ class ApprovalQueue:
     # --- looking ----------------------------------------------------------------------------------------------
 
     def get(self, request_id: str) -> Entry:
-        """The request as it is now. Raises InvalidParamsError when there is none of this id."""
+        """The current state of a request. Raises InvalidParamsError for an unknown id."""
         entry = self._entries.get(request_id)
         if entry is None:
             raise InvalidParamsError(
@@ -72,33 +72,33 @@ class ApprovalQueue:
         return entry
 
     def entries(self) -> tuple[Entry, ...]:
-        """All requests that are remembered, the newest first."""
+        """All requests in the queue, the newest first."""
         with self._lock:
             return tuple(self._entries.values())[::-1]
 
     def listen(self, listener: Callable[[Entry], None]) -> Callable[[], None]:
-        """Call `listener` after each change, on whichever thread made it. Gives the function that ends this."""
+        """Call `listener` after each change, on the thread that made it. Returns a function that ends this."""
         return self._listeners.connect(listener)
 
     # --- trust ------------------------------------------------------------------------------------------------
 
     def trust(self, client_id: str, name: str) -> None:
-        """Let `execute_blender_code` of this client run unasked until Blender closes; `inject_bpy_script` never."""
+        """Run this client's `execute_blender_code` (never `inject_bpy_script`) without a question until Blender closes."""
         with self._lock:
             self._trusted = {**self._trusted, client_id: name}
 
     def distrust(self, client_id: str) -> None:
-        """Ask again from now on. Harmless for a client that is not trusted."""
+        """End a client's trust, so that the user is asked again. Does nothing for a client that is not trusted."""
         with self._lock:
             self._trusted = {known: name for known, name in self._trusted.items() if known != client_id}
 
     @property
     def trusted(self) -> Mapping[str, str]:
-        """Client id -> name of the clients that are trusted."""
+        """Client id -> name, for the trusted clients."""
         return self._trusted
 
     def revoke(self, client_id: str) -> None:
-        """The user has shut this client out: its trust ends, and so does each request that is not running yet."""
+        """End the trust of a client that the user has revoked, and each of its requests that does not run yet."""
         with self._lock:
             self._revoked.add(client_id)
             self.distrust(client_id)
@@ -109,9 +109,9 @@ class ApprovalQueue:
     # --- an assistant's steps ---------------------------------------------------------------------------------
 
     def submit(self, request: InjectScriptRequest, *, asks: Asks) -> Entry:
-        """Take a request in. A question that is there already, word for word, and still open is given back instead.
+        """Add a request to the queue. If the same request is already open, word for word, return that one instead.
 
-        So a client that repeats a call, or is answered in rounds, does not put its question in the queue twice.
+        So a client that repeats a call, or that gets its answer in rounds, does not add its question twice.
         """
         if asks == "nobody" and request.tool != "execute_blender_code":
             raise PolicyError("an injected script is never applied without an explicit yes", code="confirm")
@@ -128,7 +128,7 @@ class ApprovalQueue:
             )
 
     def resubmit(self, request_id: str, client_id: str, script_raw: str) -> Entry:
-        """Another text for a request that is still open: whatever was found or agreed to so far is void."""
+        """Replace the text of an open request. Its earlier validation, rehearsal and approval are then void."""
         with self._lock:
             entry = self._open(request_id)
             if entry.request.client_id != client_id:
@@ -148,7 +148,7 @@ class ApprovalQueue:
             )
 
     def extracted(self, request_id: str, script: str) -> Entry:
-        """The script was found in the text; what it tries to reach outside Blender is noted."""
+        """Store the script from the text, and note what it tries to reach outside Blender."""
         with self._lock:
             entry = self._open(request_id)
             reached = ", ".join(outside(script)) if entry.request.tool != "question" else ""
@@ -156,7 +156,7 @@ class ApprovalQueue:
             return self._move(entry, "extracted", log, script=script, alert=reached or entry.alert)
 
     def invalid(self, request_id: str, reason: str, *, attempts: int = 1) -> Entry:
-        """The text has no script, or none that may run, after so many attempts; while some are left it stays open."""
+        """Note that the text has no script that may run. The request stays open while attempts are left."""
         with self._lock:
             entry = self._open(request_id)
             left = max(0, entry.attempts_left - attempts)
@@ -170,13 +170,13 @@ class ApprovalQueue:
             )
 
     def validated(self, request_id: str, validation: Mapping[str, Any]) -> Entry:
-        """The script was checked, and what was found is kept; it may be tried unless `is_valid` says no."""
+        """Store the result of the validation. A rehearsal may follow unless `is_valid` is false."""
         if not validation.get("is_valid", True):
             return self._step(request_id, "extracted", "checked, and not valid", validation=validation)
         return self._step(request_id, "validated", "valid", validation=validation, reason="")
 
     def rehearsed(self, request_id: str, result: Mapping[str, Any], summary: str, revision: int) -> Entry:
-        """The script went well on a copy of the scene, which was then at `revision`."""
+        """Store a successful rehearsal. `revision` is the scene's revision when it was copied."""
         with self._lock:
             entry = self._open(request_id)
             record = replace(entry.record, sandbox_result=result)
@@ -185,7 +185,7 @@ class ApprovalQueue:
             )
 
     def ask(self, request_id: str, *, revision: int, unrehearsed: str = "") -> Entry:
-        """Put the question to the user. `unrehearsed` says why there was no rehearsal, where none is obligatory."""
+        """Put the question to the user. `unrehearsed` says why there was no rehearsal, if none is required."""
         with self._lock:
             entry = self._open(request_id)
             if entry.state != "rehearsed" and (entry.closer or entry.request.tool == "inject_bpy_script"):
@@ -199,7 +199,7 @@ class ApprovalQueue:
     # --- decisions --------------------------------------------------------------------------------------------
 
     def confirm(self, request_id: str, *, sha256: str, revision: int, by: str) -> Entry:
-        """The user approves the script with this digest at this revision, which are those that were shown."""
+        """Approve the script. The digest and the revision must be those that the user saw."""
         with self._lock:
             entry = self._open(request_id)
             if entry.state != "waiting":
@@ -209,7 +209,7 @@ class ApprovalQueue:
             return self._agree(entry, Approval(sha256, revision, by))
 
     def permit(self, request_id: str, *, revision: int) -> Entry:
-        """Nobody has to be asked: the settings or the user's trust allow it. Never for `inject_bpy_script`."""
+        """Approve without a question, as the settings or the user's trust allow. Never for `inject_bpy_script`."""
         with self._lock:
             entry = self._open(request_id)
             if entry.asks != "nobody":
@@ -218,12 +218,12 @@ class ApprovalQueue:
                 raise OutOfTurn(
                     f"request {request_id} was not rehearsed, which is obligatory: {entry.closer}"
                 )
-            # What was rehearsed first runs in the scene that it was rehearsed on.
+            # A rehearsed script may only run in the scene of its rehearsal.
             at = revision if entry.revision is None else entry.revision
             return self._agree(entry, Approval(entry.sha256, at, "policy"))
 
     def deny(self, request_id: str, reason: str = "") -> Entry:
-        """The user's no; the assistant gets the reason."""
+        """Deny a request; the assistant gets the reason."""
         with self._lock:
             entry = self._open(request_id)
             record = replace(entry.record, user_confirmed=False)
@@ -233,9 +233,9 @@ class ApprovalQueue:
     # --- the run ----------------------------------------------------------------------------------------------
 
     def take(self, request_id: str, *, revision: int) -> Entry:
-        """Hand the script out for its one run. Raises OutOfTurn unless exactly this script is approved.
+        """Return the request for its one run. Raises OutOfTurn unless exactly this script is approved.
 
-        Raises SceneChanged where the scene, at `revision` now, is not as it was: rehearse and ask again.
+        Raises SceneChanged if the scene, now at `revision`, has changed since: rehearse and ask again.
         """
         with self._lock:
             entry = self._open(request_id)
@@ -253,9 +253,9 @@ class ApprovalQueue:
             return self._move(entry, "confirmed", "running", approval=None, running=True)
 
     def outdated(self, request_id: str) -> Entry:
-        """The scene has changed since the rehearsal: it has to be rehearsed again.
+        """Send the request back to its rehearsal, because the scene has changed since.
 
-        A yes counts no more, unless `uphold` finds it as good as before.
+        The approval is void, unless `uphold` restores it.
         """
         with self._lock:
             entry = self._open(request_id)
@@ -263,9 +263,9 @@ class ApprovalQueue:
             return self._move(entry, "validated", "the scene has changed: once more", **void)
 
     def uphold(self, request_id: str) -> Entry:
-        """The yes of before the scene changed stands: the same script came out the same in the scene as it is now.
+        """Restore the approval from before the scene changed: the same script gave the same result in the new scene.
 
-        Raises OutOfTurn where it did not, or where there was no yes.
+        Raises OutOfTurn if the result differs, or if there was no approval.
         """
         with self._lock:
             entry = self._open(request_id)
@@ -277,9 +277,9 @@ class ApprovalQueue:
             return self._agree(entry, Approval(entry.sha256, entry.revision, former.by))
 
     def postponed(self, request_id: str, why: str) -> Entry:
-        """The run was stopped and rolled back, because what it makes has to be measured first: rehearse it.
+        """Send a run that was stopped and rolled back to a rehearsal, which has to measure what the script makes.
 
-        Raises OutOfTurn where a rehearsal has measured it: then it makes more than that.
+        Raises OutOfTurn if a rehearsal has measured it already: the script then makes more than it did there.
         """
         with self._lock:
             entry = self._open(request_id)
@@ -292,7 +292,7 @@ class ApprovalQueue:
             )
 
     def applied(self, request_id: str, result: Mapping[str, Any], *, revision: int | None = None) -> Entry:
-        """The run went well, and left the scene at `revision`."""
+        """Store a successful run; `revision` is the scene's revision after it."""
         with self._lock:
             entry = self._open(request_id)
             if not entry.running:
@@ -303,7 +303,7 @@ class ApprovalQueue:
             )
 
     def undone(self, request_id: str, *, again_at: int | None = None) -> Entry:
-        """The user has undone the run or, with `again_at`, has done it again, which left the scene at this revision."""
+        """Note that the user has undone the run or, with `again_at` (the revision after that), redone it."""
         with self._lock:
             entry, undone = self.get(request_id), again_at is None
             if entry.state != "applied" or entry.undone is undone:
@@ -313,14 +313,14 @@ class ApprovalQueue:
             return self._put(entry, f"{'undone' if undone else 'done again'} by the user")
 
     def failed(self, request_id: str, reason: str, *, broke_out: bool = False) -> Entry:
-        """The run failed; the scene is as before. `broke_out`: the script tried to break out, which `reason` says."""
+        """Note that the run failed; the scene is as before. `broke_out`: the script tried to leave the sandbox."""
         alert = {"broke_out": reason} if broke_out else {}
         return self._step(
             request_id, "failed", f"failed: {reason}", reason=reason, approval=None, running=False, **alert
         )
 
     def failed_in_rehearsal(self, request_id: str, result: Mapping[str, Any]) -> Entry:
-        """The script failed on a copy of the scene; the report is kept."""
+        """Store the report of a rehearsal that failed."""
         with self._lock:
             entry = self._open(request_id)
             record, reason = replace(entry.record, sandbox_result=result), result["message"]
@@ -338,11 +338,11 @@ class ApprovalQueue:
     # --- other ends -------------------------------------------------------------------------------------------
 
     def reject(self, request_id: str, reason: str) -> Entry:
-        """Refused by policy, whatever the user would say."""
+        """End a request that the policy refuses; the user is not asked."""
         return self._step(request_id, "rejected", f"rejected: {reason}", reason=reason)
 
     def cancel(self, request_id: str, reason: str = "cancelled by the client") -> Entry:
-        """Nobody wants it any more. One that has ended, or whose script is running, stays as it is."""
+        """Cancel a request. A request that has ended, or whose script runs, does not change."""
         with self._lock:
             entry = self.get(request_id)
             if entry.ended or entry.running:
@@ -350,7 +350,7 @@ class ApprovalQueue:
             return self._move(entry, "cancelled", reason, reason=reason, approval=None)
 
     def expire(self, reason: str, *, older_than_s: float = 0.0) -> None:
-        """End what still waits, or does not go on, and has done so for longer than this."""
+        """End the requests that have waited or stood still for longer than `older_than_s`."""
         with self._lock:
             latest = self._clock() - older_than_s
             for entry in tuple(self._entries.values()):
@@ -358,12 +358,12 @@ class ApprovalQueue:
                     self._move(entry, "expired", reason, reason=reason, approval=None)
 
     def recall(self, entries: Iterable[Entry], reason: str) -> None:
-        """Take over requests of an earlier Blender: those that were open have expired, and none of them runs."""
+        """Add requests of an earlier Blender to the list. Open ones expire, and none of them runs."""
         with self._lock:
             for entry in entries:
                 if entry.id in self._entries:
                     continue
-                # Revisions of an earlier Blender mean nothing in this one.
+                # This Blender counts its own revisions.
                 self._entries[entry.id] = entry = replace(entry, applied_revision=None)
                 if not entry.ended:
                     self._move(entry, "expired", reason, reason=reason, approval=None, running=False)
@@ -372,7 +372,7 @@ class ApprovalQueue:
     # --- who works on it --------------------------------------------------------------------------------------
 
     def attach(self, request_id: str) -> bool:
-        """Whether the caller is the one that works on the request now; False while another call does."""
+        """Claim a request for the calling code; False while another call works on it."""
         with self._lock:
             if request_id in self._attached:
                 return False
@@ -380,7 +380,7 @@ class ApprovalQueue:
             return True
 
     def detach(self, request_id: str) -> None:
-        """The caller works on it no more."""
+        """End the claim of `attach`."""
         with self._lock:
             self._attached.discard(request_id)
 
@@ -391,7 +391,7 @@ class ApprovalQueue:
             raise PolicyError("this client was revoked in Blender", code="revoked")
 
     def _make_room(self, client_id: str) -> None:
-        """Where this client has too many open requests, let go of one that waits for a better text."""
+        """If this client has too many open requests, end one that waits for a better text."""
         of_client = [e for e in self._entries.values() if e.request.client_id == client_id and not e.ended]
         if len(of_client) < MOST_OPEN:
             return
@@ -445,5 +445,5 @@ _VOID: Mapping[str, Any] = {"approval": None, "revision": None, "summary": "", "
 
 
 def _same(one: InjectScriptRequest, other: InjectScriptRequest) -> bool:
-    """Whether two requests ask for the same, whatever their id and time."""
+    """Whether two requests are equal apart from their id and time."""
     return replace(one, id="", timestamp=0.0) == replace(other, id="", timestamp=0.0)

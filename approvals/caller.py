@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this room needs of whoever makes a request: the server's `RequestContext` is one."""
+"""The interface that approvals need from the caller of a tool; the server's `RequestContext` implements it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ("Caller", "CannotBeAsked", "Client")
 
 
 class CannotBeAsked(Exception):
-    """The client did not declare what a question to its user needs."""
+    """The client did not declare the capability that a question to its user needs."""
 
 
 class Client(Protocol):
@@ -21,42 +21,42 @@ class Client(Protocol):
 
     @property
     def id(self) -> str:
-        """Stays the same for a client, and is nobody else's."""
+        """The id of the client; it never changes and is unique."""
 
     @property
     def name(self) -> str:
-        """What its token is called."""
+        """The name of its token."""
 
 
 class Caller(Protocol):
-    """One call of a client, while it is worked on. `RequestContext` documents each member."""
+    """One call of a client, while the server handles it. `RequestContext` documents each member."""
 
     @property
     def client(self) -> Client:
-        """Who asks."""
+        """The client that made the call."""
 
     @property
     def client_info(self) -> Mapping[str, Any] | None:
-        """What the client says it is; for display only."""
+        """The client's own description of itself; for display only."""
 
     @property
     def takes_tasks(self) -> bool:
-        """Whether it is answered with a task where work takes long."""
+        """Whether the client accepts a task as the answer to a long call."""
 
     @property
     def cancelled(self) -> threading.Event:
-        """Set when nobody waits for the answer any more."""
+        """Set when the client no longer waits for the answer."""
 
     def supports(self, capability: str, mode: str | None = None) -> bool:
         """Whether the client offers `capability`, such as "elicitation", and its `mode`."""
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell the client how far the work is: `progress` of `total`."""
+        """Report progress to the client: `progress` of `total`."""
 
     async def elicit(self, key: str, message: str, schema: dict[str, Any]) -> dict[str, Any]:
-        """Make the call a job that outlives it; who waits longer than `wait_seconds` is answered `pending`."""
+        """Ask the user through the client with a form; returns the action and, if accepted, the content."""
 
     async def background(
         self, kind: str, title: str, *, job_id: str | None = None, wait_seconds: float = ..., **pending: Any
     ) -> JobHandle:
-        """Make the call a job that outlives it; who waits longer than `wait_seconds` is answered `pending`."""
+        """Make the call a job that outlives it. A client that waits `wait_seconds` gets `pending` as the answer."""

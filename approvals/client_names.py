@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a client is called before the user: by its token where that is its own, else as it calls itself.
+"""The name of a client for the user: that of its token if the token is its own, else the name that it gives itself.
 
-For display alone: what a client says of itself decides nothing.
+For display only: no decision depends on a name that a client gives itself.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from .caller import Client
 
 __all__ = ("FIXED", "label", "shown_name")
 
-#: Ids of the clients whose token says nothing of who bears it: whoever knows the environment or the record may.
+#: Ids of the clients whose token is not personal: any program that reads the environment or the record may use it.
 FIXED = frozenset({"environment", "local"})
 
-#: What programs call themselves in `clientInfo`, as recorded from them, and what their users call them.
+#: The name of a program in `clientInfo`, as recorded, -> the name that its users know.
 _LABELS: Mapping[str, str] = MappingProxyType(
     {
         "claude-ai": "Claude Desktop",
@@ -39,7 +39,7 @@ _LONGEST = 60
 
 
 def label(info: Mapping[str, Any] | None) -> str:
-    """What a client calls itself (`clientInfo`), in one short line; "" where it says nothing."""
+    """The name that a client gives itself (`clientInfo`), in one short line; "" if it gives none."""
     found = info or {}
     for said in (found.get("name"), found.get("title")):
         if isinstance(said, str) and said.strip().lower() in _LABELS:
@@ -53,5 +53,5 @@ def label(info: Mapping[str, Any] | None) -> str:
 
 
 def shown_name(client: Client, info: Mapping[str, Any] | None) -> str:
-    """The name of a client whose token is its own, which the user gave; of any other what it calls itself, if that."""
+    """The name that the user gave the client's own token; for a shared token the name that the client gives itself."""
     return (label(info) if client.id in FIXED else "") or client.name

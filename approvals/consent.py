@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asking the user, in Blender's panel or through the client: the one way to a yes, for whatever needs one.
+"""Ask the user for an approval, in Blender's panel or through the client. Nothing else asks.
 
-`confirm` is for a single question: a large download, something paid, a file that would be overwritten. What runs
-a script asks by `answer`, once the script was rehearsed.
+`confirm` asks a single question: about a large download, a paid order, a file to overwrite. Code that runs a script
+asks with `answer`, after the rehearsal.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _CANNOT_ASK_HERE = (
     "The user has to agree in Blender's MCP panel before a script runs (BLENDER_MCP_CONFIRM=panel), and this "
     "Blender has no window. BLENDER_MCP_CONFIRM=client asks through the client."
 )
-#: A scene that has not changed for so many seconds is at rest.
+#: A scene without a change for this many seconds is at rest.
 _REST_S = 1.5
 _REASON = {"type": "string", "title": "If not, why", "description": "The assistant is told"}
 _APPLY: Mapping[str, Any] = {
@@ -80,7 +80,7 @@ _ALLOW: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
 def queue() -> ApprovalQueue:
-    """The approval queue of this Blender. Raises PolicyError while there is none: the bridge opens it at its start."""
+    """The approval queue of this Blender. Raises PolicyError before the bridge has opened it at its start."""
     found = approvals.current()
     if found is None:
         raise PolicyError("scripts can be asked for only while the bridge runs", code="confirm")
@@ -88,17 +88,17 @@ def queue() -> ApprovalQueue:
 
 
 def has_window() -> bool:
-    """Whether there is a panel in which somebody could be asked."""
+    """Whether this Blender has a window, and so a panel for questions."""
     return not bpy.app.background
 
 
 async def confirm(context: Caller, key: str, question: str, *, title: str, otherwise: str) -> None:
-    """Return once the user has said yes to `question`; raises PolicyError for a no, and where nobody can be asked.
+    """Return when the user has said yes to `question`. Raises PolicyError for a no, or if nobody can be asked.
 
-    `key` names the question within this call; whatever the handler does before must be harmless to repeat, as with
-    `RequestContext.elicit`. `title` is what the panel's list shows. `otherwise` is said where nobody can be asked.
-    Waiting for the panel makes the call a job, so the tool's output has to admit
-    `{"status": "pending", "job_id", "message"}`.
+    `key` names the question within this call. As with `RequestContext.elicit`, the handler may run again from its
+    start, so its earlier steps must be safe to repeat. The panel's list shows `title`. If nobody can be asked,
+    `otherwise` is the message of the error. Waiting for the panel makes the call a job, so the tool's output schema has
+    to allow `{"status": "pending", "job_id", "message"}`.
     """
     asks = _asked_at(context, "question")
     if not _can_be_asked(context, asks):
@@ -126,9 +126,10 @@ async def confirm(context: Caller, key: str, question: str, *, title: str, other
 
 @contextmanager
 def working_on(entry: Entry) -> Iterator[bool]:
-    """Within this, the request is the caller's, unless another call works on it: then it gives False.
+    """Claim the request inside this context; yields False if another call works on it.
 
-    A call that is cancelled takes its request along; one that fails ends it, unless another text may still come.
+    Cancelling the call cancels its request. A failing call ends its request, unless the client may still send a better
+    text.
     """
     now = queue()
     mine = now.attach(entry.id)
@@ -157,7 +158,7 @@ def submit(
     asks: Asks,
     **more: Any,
 ) -> Entry:
-    """Put a request in the queue, or find the same one there."""
+    """Add a request to the queue, or return the same request if it is already there."""
     now = queue()
     now.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
     client = context.client
@@ -176,7 +177,7 @@ def submit(
 
 
 def require_somebody(context: Caller, tool: Tool) -> Asks:
-    """Who is asked about such a request. Raises PolicyError where nobody can be asked who has to be."""
+    """Who is asked about a request of this tool. Raises PolicyError if somebody must be asked and nobody can be."""
     asks = _asked_at(context, tool)
     if not _can_be_asked(context, asks):
         raise PolicyError(_CANNOT_ASK_HERE if asks == "panel" else _CANNOT_ASK_CLIENT, code="confirm")
@@ -184,17 +185,17 @@ def require_somebody(context: Caller, tool: Tool) -> Asks:
 
 
 def somebody(context: Caller) -> bool:
-    """Whether there is anybody who can be asked a question."""
+    """Whether a person can be asked a question."""
     return _can_be_asked(context, _asked_at(context, "question"))
 
 
 def is_unasked(context: Caller) -> bool:
-    """Whether nobody is asked about what this client does: the settings say so, or the user trusts it."""
+    """Whether this client's code runs without a question, because of the settings or the user's trust."""
     return _asked_at(context, "execute_blender_code") == "nobody"
 
 
 async def answer(context: Caller, entry: Entry, question: str, *, key: str) -> Entry:
-    """The request, once somebody has decided about it, or it has ended otherwise. It has to be waiting."""
+    """Wait until the user has decided about a waiting request, or it has ended otherwise; returns its new state."""
     with tracing.span("ask the user", asks=entry.asks):
         return await (
             _by_panel(entry) if entry.asks == "panel" else _by_client(context, entry, question, key)
@@ -202,7 +203,7 @@ async def answer(context: Caller, entry: Entry, question: str, *, key: str) -> E
 
 
 def why_not(entry: Entry) -> str:
-    """Why there is no yes, for the assistant."""
+    """The reason for a missing approval, as a text for the assistant."""
     if entry.state == "denied":
         return (
             f"The user denied it: {entry.reason}" if entry.reason else "The user denied it, without a reason."
@@ -225,7 +226,7 @@ def _asked_at(context: Caller, tool: Tool) -> Asks:
 
 
 def _can_be_asked(context: Caller, asks: Asks) -> bool:
-    """Whether whoever has to be asked is there."""
+    """Whether the person that has to be asked can be asked."""
     if asks == "panel":
         return has_window()
     return asks == "nobody" or context.supports("elicitation", "form")
@@ -235,9 +236,9 @@ def _can_be_asked(context: Caller, asks: Asks) -> bool:
 
 
 async def _by_panel(entry: Entry) -> Entry:
-    """Wait until somebody has decided in the panel, or the request has ended otherwise.
+    """Wait until the user has decided in the panel, or the request has ended otherwise.
 
-    Of a script it also returns, still waiting, once the scene is another one and has come to rest.
+    For a script it also returns, in the state `waiting`, when the scene has changed and is at rest again.
     """
     now, seen = queue(), entry.revision
     decided = asyncio.ensure_future(until(now.listen, lambda: now.get(entry.id).state != "waiting"))
@@ -255,19 +256,19 @@ async def _by_panel(entry: Entry) -> Entry:
 
 
 async def _by_client(context: Caller, entry: Entry, question: str, key: str) -> Entry:
-    """Ask by elicitation: a form whose box has to be ticked for a script, a plain yes for any other question."""
+    """Ask by elicitation: a script needs a ticked box in a form, any other question a plain yes."""
     now, revision = queue(), entry.revision
-    assert revision is not None  # it is waiting
+    assert revision is not None  # set in the state `waiting`
     runs = entry.request.tool != "question"
     try:
-        said = await context.elicit(key, question, dict(_APPLY if runs else _ALLOW))
+        reply = await context.elicit(key, question, dict(_APPLY if runs else _ALLOW))
     except CannotBeAsked as error:
         raise PolicyError(_CANNOT_ASK_CLIENT, code="confirm") from error
-    if said["action"] == "cancel":
+    if reply["action"] == "cancel":
         return now.cancel(entry.id, _NOBODY_ANSWERED)
-    filled = said.get("content") or {}
-    if said["action"] == "accept" and (filled.get("apply") is True or not runs):
+    filled = reply.get("content") or {}
+    if reply["action"] == "accept" and (filled.get("apply") is True or not runs):
         by = f"the user through {entry.request.requester}"
         return now.confirm(entry.id, sha256=entry.sha256, revision=revision, by=by)
     reason = str(filled.get("reason", ""))[:1000]
-    return now.deny(entry.id, reason or (_NOT_TICKED if said["action"] == "accept" else ""))
+    return now.deny(entry.id, reason or (_NOT_TICKED if reply["action"] == "accept" else ""))

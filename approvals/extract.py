@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The script out of an assistant's answer: fenced code, an attachment, or plain text. Prose is refused, never run.
+"""Find the script in an assistant's answer: fenced code, an attachment, or plain text. Prose is refused, never run.
 
-What is taken is only found here; whether it may run is for `validate` and `compile` to say, on exactly this text.
+This module only finds the text; `validate` and `compile` decide, on exactly this text, whether it may run.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _ALTERNATIVE: Final = re.compile(
 
 
 class NoScript(InvalidParamsError):
-    """The answer holds no script; the message says what was found and what to send."""
+    """The answer has no script; the message says what it has and what to send instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """A script and how it was found: `origin` is 'fence', 'attachment' or 'plain'; notes are for the user."""
+    """A script and its origin: `origin` is 'fence', 'attachment' or 'plain'; notes are for the user."""
 
     script: str
     origin: str
@@ -64,7 +64,7 @@ def extract(answer: str | Mapping[str, Any]) -> Extracted:
     """Find the script in an answer, or in an attachment `{"filename", "mimeType", "text" | "blob"}`.
 
     Raises:
-        NoScript: prose only, another language, nothing at all, cut off, or an attachment that is no Python text.
+        NoScript: the answer is empty, cut off, only prose or another language, or the attachment is no Python text.
     """
     if isinstance(answer, Mapping):
         return _attachment(answer)
@@ -133,7 +133,7 @@ def _decoded(blob: str, what: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Fenced blocks as CommonMark has them: a fence is closed by one of the same character, at least as long."""
+    """Fenced blocks as in CommonMark: a fence ends at one of the same character that is at least as long."""
     lines = text.split("\n")
     position, prose_from = 0, 0
     while position < len(lines):
@@ -154,7 +154,7 @@ def _blocks(text: str) -> Iterator[_Block]:
 
 
 def _closing(lines: list[str], start: int, opening: re.Match[str]) -> tuple[int, bool]:
-    """Where the block ends. A fence inside a docstring closes nothing: the first end that parses is taken."""
+    """The end of the block: the first closing fence after which the code parses, since a docstring may contain one."""
     ends = [
         index
         for index in range(start + 1, len(lines))
@@ -175,7 +175,7 @@ def _closing(lines: list[str], start: int, opening: re.Match[str]) -> tuple[int,
 
 
 def _unquoted(lines: list[str], prefix: str) -> str:
-    """The lines without the list's indentation or the quotation's `>` that the fence stands in."""
+    """The lines without the indentation or the `>` of the list or quotation around the fence."""
     depth = prefix.count(">")
     if depth:
         lines = [re.sub(rf"^[ \t]*(>[ \t]?){{1,{depth}}}", "", line) for line in lines]
@@ -205,7 +205,7 @@ def _from_blocks(blocks: list[_Block]) -> Extracted:
 
 
 def _together(blocks: list[_Block]) -> tuple[list[_Block], str]:
-    """Several Python blocks: steps are joined; a whole version replaces what was before; alternatives are left out."""
+    """Combine several Python blocks: join steps, keep only the last complete version, and leave out alternatives."""
     kept: list[_Block] = []
     left_out = 0
     for block in blocks:
@@ -242,7 +242,7 @@ def _from_plain(text: str) -> Extracted:
 
 
 def _code_among_prose(text: str) -> str | None:
-    """The longest run of whole paragraphs from the first line of code on that is valid Python."""
+    """The longest run of whole paragraphs, from the first line of code on, that is valid Python."""
     lines = text.split("\n")
     start = next(
         (i for i, line in enumerate(lines) if _CODE_LINE.match(line) and not line.startswith("#")), None
@@ -265,7 +265,7 @@ def _looks_like_code(text: str) -> bool:
 
 
 def _without_prompts(text: str) -> str:
-    """The input of an interactive session, without prompts and output; other text as it is."""
+    """The input lines of an interactive session, without prompts and output; any other text unchanged."""
     lines = text.split("\n")
     if not any(line.lstrip().startswith(">>> ") for line in lines):
         return text
@@ -285,7 +285,7 @@ def _parses(text: str) -> bool:
 
 
 def _is_code(text: str) -> bool:
-    """Valid Python that does something: `Sure` and `"a note"` are valid Python too, and no script."""
+    """Whether a text is Python that does something: `Sure` and `"a note"` are valid Python, too, but no script."""
     tree = _parse(text)
     if tree is None:
         return False

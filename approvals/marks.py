@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a reader of a script should not miss: lines that remove, repeat or reach outside, and text that hides text.
+"""Mark lines that a reader of a script should not miss: they remove, repeat, reach outside, or hide text.
 
-For display alone: whether a script may run is decided elsewhere. Pure.
+For display only: other code decides whether a script may run. No `bpy`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ("LONGEST", "Mark", "lines_of", "marks", "visible")
 
 Mark = Literal["outside", "hides", "removes", "repeats"]
 
-#: A line with more letters is marked: its end is easily overlooked.
+#: A line with more characters gets a mark: its end is easy to overlook.
 LONGEST = 100
-#: So many spaces within a line are shown as a number: they would push what follows out of sight.
+#: A run of this many spaces inside a line is shown as a number: it would push the rest out of sight.
 _MOST_SPACES = 8
 #: The same for the indentation.
 _DEEPEST = 40
@@ -34,18 +34,18 @@ _GAP = re.compile(rf"(?<=\S) {{{_MOST_SPACES},}}|^ {{{_DEEPEST},}}")
 
 
 def lines_of(script: str) -> list[str]:
-    """The lines as Python counts them: other signs that end a line elsewhere do not in a script."""
+    """The lines as Python counts them. Further characters end a line for `str.splitlines`, but not in a script."""
     return re.split(r"\r\n|\r|\n", script)
 
 
 def visible(line: str) -> str:
-    """A line in which nothing is invisible: odd spaces and signs by their number, long gaps by their length."""
+    """The line with everything visible: unusual spaces and characters as code points, long gaps as their length."""
     shown = "".join(_shown(letter) for letter in line.expandtabs(4))
     return _GAP.sub(lambda gap: f" ⟨{len(gap.group())} spaces⟩ ", shown)
 
 
 def marks(script: str) -> Mapping[int, frozenset[Mark]]:
-    """Line, counted from 1 -> what is to be said of it; lines of which nothing is to be said are left out."""
+    """Line number (from 1) -> its marks; lines without a mark are left out."""
     found: dict[int, set[Mark]] = {}
     for number, mark in _found(script):
         found.setdefault(number, set()).add(mark)
@@ -77,7 +77,7 @@ def _found(script: str) -> Iterator[tuple[int, Mark]]:
 
 
 def _removes(node: ast.AST) -> bool:
-    """Whether it deletes or names something that does."""
+    """Whether a node deletes something, or refers to a function that does."""
     match node:
         case ast.Delete():
             return True
@@ -101,7 +101,7 @@ def _with_semicolon(script: str) -> Iterator[int]:
 
 
 def _shown(letter: str) -> str:
-    """A letter, or its number where it is invisible or looks like a plain space."""
+    """A character, or its code point if it is invisible or looks like a plain space."""
     if letter == " " or letter == "\t" or unicodedata.category(letter)[0] not in "ZC":
         return letter
     return f"⟨U+{ord(letter):04X}⟩"

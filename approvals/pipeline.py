@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The way of a request, step by step, on the event loop of its caller: check, rehearse, ask, run.
+"""Drive a request through its steps, on the caller's event loop: check, rehearse, ask, run.
 
-What may follow what, and that an approval counts once, is for `approval_queue` to say. Only preparing a rehearsal
-and the run itself take Blender's main thread.
+`approval_queue` checks the order of the steps and that an approval counts once. Only the preparation of a rehearsal and
+the run itself use Blender's main thread.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ __all__ = (
 T = TypeVar("T")
 
 _LONGEST_SCRIPT_SHOWN = 20_000
-#: Operators, modules and warnings that a question names.
+#: How many operators, modules and warnings a question names.
 _MOST_NAMES = 12
 
 
 class Refused(PolicyError):
-    """The script goes no further; `facts` are added to the structured result, `text` is what an assistant reads."""
+    """The script stops here. `facts` are added to the structured result; `text` is the text for an assistant."""
 
     def __init__(
         self, message: str, *, code: str, text: str = "", line: int | None = None, **facts: Any
@@ -78,16 +78,16 @@ def request_for(
     mode: Mode = "contextual",
     level: str | None = None,
 ) -> Entry:
-    """Put a request in the queue. Raises PolicyError where nobody can be asked who has to be."""
+    """Add a request to the queue. Raises PolicyError if somebody must be asked and nobody can be."""
     asks = require_somebody(context, tool)
     return submit(context, tool, raw, title=title, asks=asks, mode=mode, level=level)
 
 
 async def run(context: Caller, entry: Entry, *, wait_seconds: float) -> dict[str, Any]:
-    """Take a request whose script was extracted through to its run; what `execute.run` gives.
+    """Take a request with a script through all steps to its run; returns the result of `execute.run`.
 
-    Raises what `execute.run` does, ScriptRefused where the script is not valid, and Refused where it fails in
-    rehearsal or is denied.
+    Raises the errors of `execute.run`, ScriptRefused for an invalid script, and Refused if the rehearsal fails or the
+    user denies the request.
     """
     now = queue()
     if _looked_at(entry):
@@ -121,17 +121,17 @@ async def run(context: Caller, entry: Entry, *, wait_seconds: float) -> dict[str
 
 
 def _looked_at(entry: Entry) -> bool:
-    """Whether it is checked and rehearsed before it runs.
+    """Whether a request is checked and rehearsed before it runs.
 
-    That is what somebody is asked about, what makes more than an estimate allows, and all where the settings say so.
+    True if somebody is asked about it, if its estimate is above the limit, or if the settings require it for all.
     """
     return entry.asks != "nobody" or bool(entry.closer) or settings.current().rehearse == "always"
 
 
 async def dry_run(context: Caller, script: str, title: str, level: str | None = None) -> dict[str, Any]:
-    """What `execute.run` says of a script without running it; nobody has to be asked for that.
+    """The result of `execute.run` for a script without running it; this needs no approval.
 
-    Raises what it does, ScriptRefused with all that is wrong with the script among it.
+    Raises the errors of `execute.run`, such as ScriptRefused with all mistakes of the script.
     """
     check_only = partial(
         execute.run,
@@ -161,7 +161,7 @@ async def check(entry: Entry) -> Entry:
 
 
 async def validation(script: str, level: str | None = None) -> ValidationResult | None:
-    """What validation says of a script; None where arithmetic is all that it may do. Raises as `execute.check`."""
+    """The validation of a script; None if the script is only arithmetic. Raises as `execute.check`."""
     chosen = execute.check(script, level)
     if chosen == "arithmetic":
         return None
@@ -170,7 +170,7 @@ async def validation(script: str, level: str | None = None) -> ValidationResult 
 
 
 def script_of(entry: Entry, answer: str | Mapping[str, Any]) -> Entry:
-    """Find the script in an answer, or take it as it is in the mode `contextual`. Raises NoScript."""
+    """Store the script of an answer; in the mode `contextual` the answer itself is the script. Raises NoScript."""
     if entry.request.mode == "contextual" and isinstance(answer, str):
         return queue().extracted(entry.id, answer)
     return queue().extracted(entry.id, extract(answer).script)
@@ -180,9 +180,9 @@ def script_of(entry: Entry, answer: str | Mapping[str, Any]) -> Entry:
 
 
 async def _agreed(context: Caller, entry: Entry) -> Entry:
-    """The request, once the user has said yes to what was rehearsed. Raises Refused for a no.
+    """Return the request when the user has approved the rehearsed script. Raises Refused for a no.
 
-    It is rehearsed again whenever the scene has changed meanwhile.
+    If the scene changes before that, this rehearses the script again.
     """
     while entry.state in ("validated", "waiting"):
         if entry.state == "waiting" and entry.revision != await _on_main_thread(events.settled, context):
@@ -191,7 +191,7 @@ async def _agreed(context: Caller, entry: Entry) -> Entry:
             entry = await _rehearsed(context, entry)
         if entry.state == "waiting":
             await context.progress(2, 3, "Waiting for the user's yes")
-            # The key has the revision: an answer of before the scene changed is no answer now.
+            # The key has the revision, so that an answer from before a change of the scene does not count.
             entry = await answer(context, entry, _question(entry), key=f"apply-{entry.revision}")
     if entry.state != "confirmed":
         raise Refused(why_not(entry), code=entry.state)
@@ -199,7 +199,7 @@ async def _agreed(context: Caller, entry: Entry) -> Entry:
 
 
 async def _rehearsed(context: Caller, entry: Entry) -> Entry:
-    """Rehearse, and put the question in the queue where there is one."""
+    """Rehearse the script, and put the question to the user if one is needed."""
     now = queue()
     obligatory = entry.request.tool == "inject_bpy_script" or entry.asks == "nobody" or bool(entry.closer)
     if not obligatory and settings.current().rehearse == "never":
@@ -232,7 +232,7 @@ async def _rehearsed(context: Caller, entry: Entry) -> Entry:
             ) from error
         revision = await _on_main_thread(events.settled, context)
         return now.ask(entry.id, revision=revision, unrehearsed=_unrehearsed(entry, str(error)))
-    if now.get(entry.id).state == "denied":  # while it was rehearsed again
+    if now.get(entry.id).state == "denied":  # during this rehearsal
         return now.get(entry.id)
     report = done.report
     if report["outcome"] != "success":
@@ -241,7 +241,7 @@ async def _rehearsed(context: Caller, entry: Entry) -> Entry:
         told = {name: found[name] for name in ("error", "cause", "line") if name in found}
         why = f"{entry.closer}. " if entry.closer else ""
         if entry.closer and told.get("error") == ExternalServiceError.__name__:
-            # Blender did not survive making what was estimated: the estimate was right.
+            # The confined Blender died while the script made as much as estimated: the estimate was right.
             told |= {"error": LimitExceeded.__name__, "cause": LimitExceeded.__name__}
         raise Refused(why + report["message"], code="rehearsal", text=why + as_text(report), **told)
     for when, picture in done.pictures.items():
@@ -259,9 +259,9 @@ async def _rehearsed(context: Caller, entry: Entry) -> Entry:
 
 
 def _still_stands(entry: Entry) -> bool:
-    """Whether a yes of before the scene changed is good for it now.
+    """Whether an approval from before a change of the scene is still valid.
 
-    The same has to come out, and what changed has to be known to be nothing that the script touches.
+    The rehearsal must have the same result, and the changed data-blocks must be known and not used by the script.
     """
     former, found = entry.former, entry.record.sandbox_result
     if former is None or not former.by or found is None or not former.is_same(entry.sha256, found):
@@ -274,7 +274,7 @@ def _still_stands(entry: Entry) -> bool:
 
 
 def _again(entry: Entry) -> str:
-    """That it was rehearsed again, and how that went."""
+    """A text that says that the script was rehearsed again, and with which result."""
     former = entry.former
     if former is not None and former.is_same(entry.sha256, entry.record.sandbox_result):
         return "The scene changed: rehearsed again, the result is the same."
@@ -288,7 +288,7 @@ def _keep_picture(request_id: str, when: str, picture: bytes) -> None:
 
 
 def _unrehearsed(entry: Entry, why: str) -> str:
-    """What the user is told of a script that was not tried: what will happen, and what its text says of it."""
+    """A text for the user about a script without a rehearsal: what will happen, and what its source shows."""
     found = entry.validation or {}
     lines = [
         f"This was not rehearsed: {why}",
@@ -319,7 +319,9 @@ def _question(entry: Entry) -> str:
 
 
 async def _in_background(context: Caller, entry: Entry, wait_seconds: float) -> None:
-    """Answer `pending` after a while. A client that is itself asked must not be answered before it has asked."""
+    """Make the call a job, so that the client gets `pending` after a while. Not if the client itself asks the user: it
+    must show the question before it gets an answer.
+    """
     if entry.asks == "panel" or context.takes_tasks:
         await context.background(
             "request",
@@ -332,7 +334,7 @@ async def _in_background(context: Caller, entry: Entry, wait_seconds: float) -> 
 
 
 def pending(entry: Entry) -> dict[str, Any]:
-    """The answer to a call that repeats one that is under way."""
+    """The answer to a call that repeats a running one."""
     message = PENDING.format(id=entry.id)
     return {"status": "pending", "request_id": entry.id, "job_id": entry.id, "message": message}
 
@@ -352,7 +354,7 @@ def _prepare() -> tuple[int, rehearse.Prepared]:
 
 
 def _run_live(request_id: str, cancelled: Callable[[], bool]) -> dict[str, Any]:
-    """The one run of a request; whatever becomes of it is in the queue, also when nobody waits for it any more."""
+    """Run a request, once. The queue gets the outcome even if no caller waits for it."""
     now = queue()
     if now.get(request_id).asks == "nobody":
         revision = events.settled() if now.get(request_id).revision is not None else events.revision()

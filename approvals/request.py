@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A request for a run, its states, and the record of what became of it."""
+"""A request for a run, its states, and the record of its outcome."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ State = Literal[
     "cancelled",
 ]
 Mode = Literal["format-to-bpy", "contextual"]
-#: `question`: no script, but something else that needs a yes; its text is in place of the script.
+#: `question`: not a script but another question for the user; its text is in the script's place.
 Tool = Literal["inject_bpy_script", "execute_blender_code", "question"]
 #: Who is asked: the user in the panel, the user through the client, or nobody.
 Asks = Literal["panel", "client", "nobody"]
 
-#: What may follow a state besides `ENDED_EARLY`. Back to `received`: another text came; to `validated`: the scene
-#: changed, so what was rehearsed and agreed to is void.
+#: The states that may follow each state, besides `ENDED_EARLY`. Back to `received`: the client sent another text; back
+#: to `validated`: the scene changed, so the rehearsal and the approval are void.
 NEXT: Mapping[State, frozenset[State]] = MappingProxyType(
     {
         "received": frozenset({"received", "extracted"}),
@@ -66,43 +66,43 @@ NEXT: Mapping[State, frozenset[State]] = MappingProxyType(
         "confirmed": frozenset({"confirmed", "applied", "received", "validated"}),
     }
 )
-#: How a request ends before it is applied or denied, from whichever open state.
+#: States in which a request ends before it is applied or denied, from any open state.
 ENDED_EARLY: frozenset[State] = frozenset({"rejected", "failed", "expired", "cancelled"})
 ENDS: frozenset[State] = ENDED_EARLY | {"applied", "denied"}
 
-#: How many texts a request may bring until one is a valid script: the first and two more.
+#: How many texts a client may send for one request until one is a valid script: the first and two more.
 ATTEMPTS = 3
 
 
 class OutOfTurn(PolicyError):
-    """The step does not fit the request's state; nothing was done."""
+    """The step is not allowed in the request's state; nothing was done."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, code="out_of_turn")
 
 
 class SceneChanged(PolicyError):
-    """The scene is not as it was when the user agreed: the request has to be rehearsed again."""
+    """The scene has changed since the approval: the request has to be rehearsed again."""
 
     def __init__(self) -> None:
         super().__init__("the scene changed after the script was rehearsed", code="scene_changed")
 
 
 def new_id() -> str:
-    """An id for one request; it stands in the journal and in answers, and names a folder."""
+    """A new id for a request. The journal, answers and the request's folder use it."""
     return secrets.token_hex(8)
 
 
 @dataclass(frozen=True, slots=True)
 class InjectScriptRequest:
-    """What an assistant asked for. `timestamp` is in seconds since the epoch; `requester` is the client's name."""
+    """An assistant's request. `timestamp` is in seconds since the epoch; `requester` is the client's name."""
 
     id: str
     requester: str
     mode: Mode
     script_raw: str
     timestamp: float
-    #: The id that belongs to the client's token: trust is bound to it, not to what a client calls itself.
+    #: The id of the client's token. Trust is bound to this id, not to the name that a client gives itself.
     client_id: str = ""
     tool: Tool = "inject_bpy_script"
     title: str = ""
@@ -111,7 +111,7 @@ class InjectScriptRequest:
 
 @dataclass(frozen=True, slots=True)
 class BPYExecutionRecord:
-    """What became of a request. `user_confirmed` is None until somebody decided; `logs` has a line for each step."""
+    """The record of a request. `user_confirmed` is None before a decision; `logs` has a line for each step."""
 
     request_id: str
     sandbox_result: Mapping[str, Any] | None = None
@@ -122,7 +122,7 @@ class BPYExecutionRecord:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Somebody's consent: to this script (SHA-256), in this state of the scene."""
+    """A person's consent to this script (SHA-256) in this state of the scene."""
 
     sha256: str
     revision: int
@@ -131,9 +131,9 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """What was rehearsed before the scene changed: the script (SHA-256), the scene's revision, and what came out.
+    """The rehearsal before the scene changed: the script (SHA-256), the scene's revision, and the result.
 
-    `by` is who had agreed to it, "" if nobody had yet.
+    `by` says who had approved it, "" if nobody had.
     """
 
     sha256: str
@@ -143,14 +143,14 @@ class Former:
 
     @classmethod
     def of(cls, entry: Entry) -> Former | None:
-        """What the request is now, as that of before the next rehearsal; None where it was not rehearsed."""
+        """The current rehearsal of a request, to keep during the next one; None if there is no rehearsal."""
         found, agreed = entry.record.sandbox_result, entry.approval
         if found is None or entry.revision is None:
             return None
         return cls(entry.sha256, entry.revision, found.get("difference"), agreed.by if agreed else "")
 
     def is_same(self, sha256: str, result: Mapping[str, Any] | None) -> bool:
-        """Whether this script's rehearsal, with this report, came out the same."""
+        """Whether a rehearsal of this script with this report had the same result."""
         if self.difference is None or result is None:
             return False
         return (self.sha256, self.difference) == (sha256, result.get("difference"))
@@ -158,7 +158,7 @@ class Former:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A request as it is at one moment; replaced, never changed."""
+    """The state of a request at one moment. Immutable: a change replaces it."""
 
     request: InjectScriptRequest
     record: BPYExecutionRecord
@@ -167,24 +167,24 @@ class Entry:
     state: State = "received"
     script: str = ""
     validation: Mapping[str, Any] | None = None
-    #: The scene's revision that was rehearsed or, without a rehearsal, that the question is about.
+    #: The scene's revision at the rehearsal or, without a rehearsal, at the question.
     revision: int | None = None
-    #: The rehearsal in words, or why there was none; what the user reads before deciding.
+    #: The rehearsal in words, or why there was none; the user reads it before the decision.
     summary: str = ""
     attempts_left: int = ATTEMPTS
     approval: Approval | None = None
     running: bool = False
-    #: The rehearsal before this one, where the scene has changed between the two.
+    #: The rehearsal before this one, if the scene changed between the two.
     former: Former | None = None
-    #: Why it has to be rehearsed whatever the settings say: what it was estimated to make.
+    #: Why the script must be rehearsed, whatever the settings say: the estimate of what it makes.
     closer: str = ""
-    #: Why it was denied, refused or failed.
+    #: Why the request was denied or refused, or why it failed.
     reason: str = ""
-    #: What its script tried to reach outside Blender.
+    #: What the script tries to reach outside Blender.
     alert: str = ""
-    #: What the audit wall says of its attempt to break out, in the rehearsal or in the run.
+    #: The message of the audit hook about an attempt to leave the sandbox, in the rehearsal or in the run.
     broke_out: str = ""
-    #: The scene's revision right after the run: as long as it stands there, the run can be undone.
+    #: The scene's revision right after the run. While the scene is at this revision, the run can be undone.
     applied_revision: int | None = None
     undone: bool = False
 
@@ -195,22 +195,22 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """What the user reads first."""
+        """The title of the request, for the user."""
         return self.request.title or "Assistant's Script"
 
     @property
     def alarm(self) -> str:
-        """What the user is warned of: an attempt to break out, else what the script tries to reach."""
+        """The warning for the user: an attempt to leave the sandbox, else what the script tries to reach outside."""
         return self.broke_out or self.alert
 
     @property
     def ended(self) -> bool:
-        """Whether nothing can become of it any more."""
+        """Whether the request has ended."""
         return self.state in ENDS
 
     @property
     def sha256(self) -> str:
-        """What an approval is bound to."""
+        """The SHA-256 of the script, to which an approval is bound."""
         return digest(self.script)
 
 
@@ -225,7 +225,7 @@ def to_dict(entry: Entry) -> dict[str, Any]:
 
 
 def from_dict(values: Mapping[str, Any]) -> Entry:
-    """The entry that `to_dict` gave. Raises KeyError, TypeError or ValueError for anything else."""
+    """The entry from the values of `to_dict`. Raises KeyError, TypeError or ValueError for other values."""
     fields = dict(values)
     request = InjectScriptRequest(**fields.pop("request"))
     record = dict(fields.pop("record"))

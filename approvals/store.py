@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What lasts of a request: its records in the journal, and a folder `requests/<id>/` with `in/` and `out/`.
+"""Keep requests on disk: records in the journal, and a folder `requests/<id>/` with `in/` and `out/`.
 
-`in/` has what the assistant sent; `out/` the script, the validation, the rehearsal with its pictures and the
-record of states and decisions. So a Blender that was killed is followed by one that knows what was waiting. Only the
-user may read it, and tokens, keys and passwords are left out of it, as in the journal.
+`in/` has the assistant's text; `out/` has the script, the validation, the rehearsal with its pictures, and the record
+of states and decisions. So after a crash, the next Blender knows which requests were waiting. Only the user can read
+the folder. As in the journal, tokens, keys and passwords are removed.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ from .request import Entry, from_dict, to_dict
 __all__ = ("Store",)
 
 _RECORD, _NOTED = "record.json", "noted.json"
-#: So many things that the user has taken note of are remembered.
+#: How many acknowledged messages are kept.
 _MOST_NOTED = 500
 
 _log = logging.getLogger(__name__)
 
 
 class Store:
-    """Keeps requests in `folder`. `lives(pid)` says whether that process is still there."""
+    """Keeps requests in `folder`. `lives(pid)` says whether that process still runs."""
 
     def __init__(self, folder: Path, lives: Callable[[int], bool]) -> None:
         self.folder = folder
         self._lives = lives
 
     def keep(self, entry: Entry) -> None:
-        """Write what is about to become of a request. Raises JournalError where it cannot be kept.
+        """Write the next state of a request, before it counts. Raises JournalError if that fails.
 
-        What runs unasked has its records in the journal from the run itself; what was found before it is kept here.
+        For a script that runs without a question, the run itself writes the journal, and this keeps only the findings
+        from before the run.
         """
         now, newest = settings.current(), entry.record.logs[-1]
         alert = entry.broke_out if entry.state == "failed" and not entry.undone else ""
@@ -84,18 +85,18 @@ class Store:
             _log.warning("a picture of request %s was not kept: %s", request_id, error)
 
     def picture_path(self, request_id: str, when: str) -> Path:
-        """Where that picture is, if there is one."""
+        """The path of that picture; the file may not exist."""
         return self.folder / request_id / "out" / f"{when}.png"
 
     def noted(self) -> list[tuple[str, str]]:
-        """What the user has taken note of, in any Blender: pairs of a request's id and what was said of it."""
+        """The messages that the user has acknowledged, in any Blender: pairs of a request's id and the message."""
         try:
             return [(str(one), str(said)) for one, said in json.loads((self.folder / _NOTED).read_bytes())]
         except (OSError, ValueError, TypeError):
             return []
 
     def note(self, request_id: str, said: str) -> None:
-        """The user has taken note of this about a request: it is told no more."""
+        """Store that the user has acknowledged this message about a request, so that it is not shown again."""
         kept = [*self.noted(), (request_id, said)][-_MOST_NOTED:]
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -104,7 +105,7 @@ class Store:
             _log.warning("that request %s was noted is not kept: %s", request_id, error)
 
     def load(self) -> list[Entry]:
-        """Requests of Blenders that are gone, oldest first; what is older than the journal is deleted."""
+        """The requests of Blenders that no longer run, oldest first. Deletes requests older than the journal."""
         oldest = time.time() - 86400.0 * settings.current().journal_days
         found = []
         for folder, record in self._records():
@@ -150,9 +151,9 @@ class Store:
 
 
 def _found(entry: Entry) -> dict[str, Any]:
-    """What the step that the request has just taken found: the validation, or the report of the rehearsal.
+    """The findings of the request's last step: the validation, or the report of the rehearsal.
 
-    Without what the script gave and printed, which its folder has.
+    It leaves out the script's result and printed text, which are in the request's folder.
     """
     newest = entry.record.logs[-1]
     if newest in ("valid", "checked, and not valid"):
