@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where assistants may read and write files: in the folders that the user named, and nowhere else. No `bpy`.
+"""Check that an assistant reads and writes files only inside the folders that the user named. No `bpy`.
 
-A path is taken apart before it is used and resolved before it counts: nothing that goes up, over a link, to a
-device, to a stream or to another computer is a place.
+A path is parsed and then resolved before use. A path that goes up, through a link, to a device, to a stream or to
+another computer is refused.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _NOWHERE = (
 
 
 def target(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> Path:
-    """The file that `path` names, resolved, for writing; whether there is one already is for the caller to ask.
+    """The resolved path of a file to write. The caller checks whether the file exists already.
 
-    `path` is relative to the first of the folders, or absolute and below one of them.
-    Raises PolicyError for a place where nothing may be written, InvalidParamsError for a name that is none.
+    `path` is relative to the first of the folders, or absolute and inside one of them.
+    Raises PolicyError for a path where nothing may be written, InvalidParamsError for an invalid name.
     """
     found = _place(path, folders, suffixes)
     _require_plain(found, path)
@@ -39,7 +39,7 @@ def target(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> Pat
 
 
 def existing(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> Path:
-    """The file that `path` names, resolved, for reading. Raises as `target`, and where there is no such file."""
+    """The resolved path of a file to read. Raises as `target`, and also if the file does not exist."""
     found = target(path, folders, suffixes)
     if not found.is_file():
         raise InvalidParamsError(f"There is no file {found}.")
@@ -48,16 +48,16 @@ def existing(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> P
 
 @contextmanager
 def staging(parent: Path, name: str | None = None) -> Iterator[Path]:
-    """A folder beside the target for what is being written: a rename from there is one step.
+    """A temporary folder beside the target for writing, from which one rename moves the finished file.
 
-    By a `name` that nobody else uses, what a crash left of it is removed first.
+    If `name` is given, no other code may use it: the folder that a crash left behind under this name is removed first.
     """
     try:
         if name is None:
             folder = Path(tempfile.mkdtemp(prefix=".mcp_bridge_", dir=parent))
         else:
             folder = parent / f".mcp_bridge_{name}"
-            shutil.rmtree(folder, ignore_errors=True)  # no link is followed
+            shutil.rmtree(folder, ignore_errors=True)  # rmtree follows no links
             folder.mkdir(mode=0o700)
     except OSError as error:
         raise ExternalServiceError(
@@ -70,7 +70,7 @@ def staging(parent: Path, name: str | None = None) -> Iterator[Path]:
 
 
 def folder_below(parent: Path, folder: Path) -> None:
-    """Make `folder`, which lies below the resolved `parent`. Raises PolicyError where a link is in the way."""
+    """Create `folder` inside the resolved `parent`. Raises PolicyError if a part of the path is a link."""
     made = parent
     for part in folder.relative_to(parent).parts:
         made /= part
@@ -83,9 +83,9 @@ def folder_below(parent: Path, folder: Path) -> None:
 
 
 def move(source: Path, to: Path, *, overwrite: bool) -> None:
-    """Put a finished file in its place in one step. A file that nobody agreed to overwrite stays.
+    """Move a finished file to its place in one step. Without `overwrite`, an existing file stays.
 
-    Raises PolicyError for such a file, and ExternalServiceError where the disk refuses.
+    Raises PolicyError for such a file, and ExternalServiceError for an error of the disk.
     """
     _require_plain(to, to.name)
     try:
@@ -95,7 +95,7 @@ def move(source: Path, to: Path, *, overwrite: bool) -> None:
         if to.exists():
             raise PolicyError(f"{to} is there already, and nobody agreed to overwrite it.", code="overwrite")
         try:
-            os.link(source, to)  # fails where the file has come meanwhile, which a rename does not
+            os.link(source, to)  # fails if the file exists by now; a rename would replace it
         except FileExistsError:
             raise PolicyError(
                 f"{to} has come into being meanwhile, and nobody agreed to overwrite it.", code="overwrite"
@@ -124,7 +124,7 @@ def _place(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> Pat
 
 
 def _below(given: PurePath, folder: Path) -> PurePath | None:
-    """The path inside the folder; the folder may be named as the user wrote it, or resolved."""
+    """The path relative to the folder; it may begin with the folder as the user wrote it, or resolved."""
     if not given.is_absolute():
         return None if given.drive or given.root else given
     for known in (folder, folder.resolve()):
@@ -152,7 +152,7 @@ def _resolved(below: PurePath, folder: Path, path: str) -> Path:
 
 
 def _require_plain(found: Path, path: str) -> None:
-    """Whatever is there has to be an ordinary file: no link, no device, no folder."""
+    """Raise PolicyError if the path exists and is not an ordinary file but a link, a device or a folder."""
     try:
         kind = found.lstat().st_mode
     except FileNotFoundError:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that clients sent and files that they may fetch: each belongs to the client whose token brought it.
+"""Files that clients send, and files that they may fetch. Each file belongs to the client with the request's token.
 
-On disk they lie under names of ours in a folder of this process, which goes with it. A client's files go when it is
-revoked, when the server stops, and an hour after they were last used. Any thread; no `bpy`.
+On disk they have generated names, in a folder that exists only while this process runs. A client's files are removed
+when the client is revoked, when the server stops, and an hour after their last use. Any thread; no `bpy`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ MIB = 1 << 20
 LARGEST = 256 * MIB
 _MOST_BYTES = 512 * MIB
 _MOST_FILES = 200
-#: For all clients together.
+#: Bytes for all clients together.
 _MOST_IN_ALL = 2048 * MIB
 _KEPT_S = 3600.0
-#: Files in the user's folders of which is known who wrote them.
+#: How many files in the user's folders the store knows the writer of.
 _MOST_WRITTEN = 50_000
 
 
 class Sent(TypedDict):
-    """A file of a client. `size` in bytes; while it is not `complete`, the next part begins at `size`."""
+    """A client's file as tools return it. `size` in bytes; until it is `complete`, the next part starts at `size`."""
 
     file: str
     uri: str
@@ -48,7 +48,7 @@ class Sent(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ClientFile:
-    """A file of a client. `name` is only what it is called; `complete` once all of it came and was looked at."""
+    """A file of a client. `name` is only a label; `complete`: the whole file has arrived and passed its check."""
 
     id: str
     owner: str
@@ -58,12 +58,12 @@ class ClientFile:
     path: Path
     used: float
     complete: bool
-    #: Of a copy: which file it was, and what of it was seen, see `_identity`.
+    #: For a copy: the path of the source file, and its `_identity`.
     origin: tuple[Any, ...] = ()
 
     @property
     def uri(self) -> str:
-        """Where the client reads it."""
+        """The URI under which the client reads the file."""
         return f"blender://file/{self.id}"
 
 
@@ -80,19 +80,19 @@ def told(file: ClientFile) -> Sent:
 
 
 class Home(Protocol):
-    """What gives folders and removes them, such as a supervisor."""
+    """An object that creates and removes folders, such as a supervisor."""
 
     def new_folder(self) -> Path: ...
     def remove_folder(self, folder: Path) -> None: ...
 
 
 class ClientFiles:
-    """All clients' files, in a folder of the home that there is when there is a first file."""
+    """All clients' files. The first file creates their folder, in the home that `find_home` returns."""
 
     def __init__(self, find_home: Callable[[], Home], clock: Callable[[], float] = time.monotonic) -> None:
         self._find_home = find_home
         self._folder: Path | None = None
-        #: Whose folder it is.
+        #: The home that owns the folder.
         self._home: Home | None = None
         self._clock = clock
         self._files: dict[str, ClientFile] = {}
@@ -112,8 +112,10 @@ class ClientFiles:
             return made
 
     def append(self, owner: str, file_id: str, name: str, data: bytes, offset: int) -> ClientFile:
-        """More of the file that was begun by this name. Raises InvalidParamsError where `offset` is not its size by
-        now (a part that came twice, or too early), LimitExceeded, ExternalServiceError where the disk refuses.
+        """Add a part to a file that `begin` created with this name.
+
+        Raises InvalidParamsError if `offset` is not the file's current size (the part came twice or too early),
+        LimitExceeded, and ExternalServiceError for an error of the disk.
         """
         with self._lock:
             file = self._get(owner, file_id)
@@ -131,7 +133,7 @@ class ClientFiles:
             return self._keep(replace(file, size=file.size + len(data)))
 
     def finish(self, owner: str, file_id: str) -> ClientFile:
-        """All of it has come. Raises PolicyError where it is not what its name says; then it is gone."""
+        """Complete a file. Raises PolicyError if the content does not fit the name, and then removes the file."""
         with self._lock:
             file = self._get(owner, file_id)
             try:
@@ -142,7 +144,7 @@ class ClientFiles:
             return self._keep(replace(file, complete=True))
 
     def keep(self, owner: str, name: str, data: bytes) -> ClientFile:
-        """A file with this content. Raises as `append` and `finish`."""
+        """Add a complete file with this content. Raises as `append` and `finish`."""
         with self._lock:
             begun = self.begin(owner, name, file_kinds.kind_of(name).mime_type)
             try:
@@ -153,13 +155,13 @@ class ClientFiles:
             return self.finish(owner, begun.id)
 
     def take(self, owner: str, source: Path, name: str) -> ClientFile:
-        """A copy of `source`, which has to be what `name` says; the one there is while it has not changed.
+        """Add a copy of `source`, whose content has to fit `name`; returns the existing copy if `source` is unchanged.
 
         Raises as `append` and `finish`.
         """
         with self._lock:
             origin: tuple[Any, ...] = ()
-            with contextlib.suppress(OSError):  # which is told of below
+            with contextlib.suppress(OSError):  # the code below reports it
                 origin = (source, *_identity(source))
                 for same in self.list(owner):
                     if same.origin == origin and same.name == name:
@@ -178,7 +180,7 @@ class ClientFiles:
             return self._keep(replace(self.finish(owner, file.id), origin=origin))
 
     def take_all(self, owner: str, sources: Mapping[str, Path]) -> list[ClientFile]:
-        """As `take`, by their names: all of them or none."""
+        """As `take`, for several files by name: adds all of them or none."""
         with self._lock:
             taken: list[ClientFile] = []
             try:
@@ -191,7 +193,7 @@ class ClientFiles:
             return taken
 
     def note_written(self, owner: str, path: Path) -> None:
-        """This client wrote a file into one of the user's folders."""
+        """Record that this client wrote a file in one of the user's folders."""
         with self._lock:
             self._written.pop((owner, path), None)
             self._written[(owner, path)] = _identity(path)
@@ -199,7 +201,7 @@ class ClientFiles:
                 del self._written[next(iter(self._written))]
 
     def wrote(self, owner: str, path: Path) -> bool:
-        """Whether this client wrote what is there now; not when nothing is."""
+        """Whether this client wrote the file that is there now; False if there is none."""
         try:
             found = _identity(path)
         except OSError:
@@ -239,7 +241,7 @@ class ClientFiles:
             self._drop(self._get(owner, file_id))
 
     def forget(self, owner: str) -> None:
-        """The client was revoked."""
+        """Remove all files of a revoked client."""
         with self._lock:
             for file in self.list(owner):
                 self._drop(file)
@@ -247,7 +249,7 @@ class ClientFiles:
                 del self._written[key]
 
     def clear(self) -> None:
-        """The server stops: nothing is kept."""
+        """Remove all files, because the server stops."""
         with self._lock:
             self._files.clear()
             self._written.clear()
@@ -268,7 +270,7 @@ class ClientFiles:
 
     def _drop(self, file: ClientFile) -> None:
         del self._files[file.id]
-        with contextlib.suppress(OSError):  # Windows keeps what is being read; it goes with the folder
+        with contextlib.suppress(OSError):  # Windows keeps a file that is being read; it goes with the folder
             file.path.unlink(missing_ok=True)
 
     def _forget_old(self) -> None:
@@ -277,7 +279,7 @@ class ClientFiles:
             self._drop(file)
 
     def _require_room(self, owner: str, size: int, *, files: int = 0) -> None:
-        """Raise LimitExceeded where so much more would be too much for the client, or for all."""
+        """Raise LimitExceeded if `size` more bytes are too much for the client, or for all clients together."""
         self._forget_old()
         own = [file for file in self._files.values() if file.owner == owner]
         if len(own) + files > _MOST_FILES:
@@ -303,7 +305,7 @@ class ClientFiles:
     def _write(self, path: Path, data: bytes, offset: int) -> None:
         try:
             with path.open("r+b" if offset else "wb") as file:
-                file.truncate(offset)  # of a write that the disk ended
+                file.truncate(offset)  # remove the part of a write that failed
                 file.seek(offset)
                 file.write(data)
         except OSError as error:
@@ -316,7 +318,7 @@ def _identity(path: Path) -> tuple[int, ...]:
 
 
 def _open_plain(path: Path) -> BinaryIO:
-    """Open an ordinary file: whatever has come into its place, a link, a device or a pipe is none."""
+    """Open an ordinary file; refuse a link, a device or a pipe that may have replaced it."""
     flags = (
         os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     )

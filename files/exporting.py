@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes objects of the open scene to a file, and leaves selection and mode as they were. Main thread."""
+"""Export objects of the open scene to a file, and restore selection and mode. Main thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..scene.override import Place
 __all__ = ("SUFFIXES", "chosen", "export", "in_window")
 
 _ops: Any = bpy.ops
-#: Suffix -> the operator's name, and its arguments for "what is selected, with its pictures beside it".
+#: Suffix -> the operator's name, and its arguments for "selected objects only, with image files beside the file".
 _EXPORTERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ".glb": ("export_scene.gltf", {"export_format": "GLB", "use_selection": True}),
     ".gltf": ("export_scene.gltf", {"export_format": "GLTF_SEPARATE", "use_selection": True}),
@@ -30,7 +30,7 @@ _EXPORTERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ".stl": ("wm.stl_export", {"export_selected_objects": True}),
     ".ply": ("wm.ply_export", {"export_selected_objects": True}),
 }
-#: What an exporter calls "write animation as well".
+#: Suffix -> the exporter's argument for writing animation.
 _ANIMATED: Mapping[str, str] = {
     "export_scene.gltf": "export_animations",
     "export_scene.fbx": "bake_anim",
@@ -42,9 +42,9 @@ SUFFIXES = frozenset(_EXPORTERS)
 def chosen(
     *, objects: Sequence[str] | None = None, collection: str | None = None, selected_only: bool = False
 ) -> list[Any]:
-    """The objects that are meant: those named, those of a collection, those selected, else all that are visible.
+    """The objects to export: the named ones, those of a collection, the selected ones, or else all visible ones.
 
-    Raises InvalidParamsError where none is left, or where one cannot be selected, which exporting needs.
+    Raises InvalidParamsError if there are none, or if one cannot be selected: exporters need a selection.
     """
     if sum((objects is not None, collection is not None, selected_only)) > 1:
         raise InvalidParamsError("Give one of objects, collection and selected_only, not several.")
@@ -68,15 +68,15 @@ def chosen(
 
 
 def export(to: Path, items: Sequence[Any], *, animation: bool = True) -> None:
-    """Write `items` to `to`, whose suffix says how; what belongs to it is written beside it.
+    """Export `items` to `to`, in the format of its suffix; files that belong to it are written beside it.
 
-    Raises ExternalServiceError that says why there is no file.
+    Raises ExternalServiceError with the reason if there is no file.
     """
     name, arguments = _EXPORTERS[to.suffix.lower()]
     operator = _operator(name)
     asked = dict(arguments) | ({_ANIMATED[name]: animation} if name in _ANIMATED else {})
     if "convert_world_material" in operator.get_rna_type().properties:
-        asked["convert_world_material"] = False  # it would write a picture of the world beside one object
+        asked["convert_world_material"] = False  # it would also write an image of the world
     with _selected(items), in_window():
         try:
             operator(filepath=str(to), check_existing=False, **asked)
@@ -100,7 +100,7 @@ def _operator(name: str) -> Any:
 
 @contextmanager
 def in_window() -> Iterator[None]:
-    """The context of the first window: work from a timer has none."""
+    """Use the context of the first window: code that a timer runs has none."""
     manager: Any = bpy.context.window_manager
     windows = manager.windows
     if not windows:
@@ -112,7 +112,7 @@ def in_window() -> Iterator[None]:
 
 @contextmanager
 def _selected(items: Sequence[Any]) -> Iterator[None]:
-    """Within this, exactly these are selected, in object mode."""
+    """Select exactly these objects, in object mode, inside this context."""
     modes = Modes.leave()
     layer: Any = bpy.context.view_layer
     before, active = list(layer.objects.selected), layer.objects.active

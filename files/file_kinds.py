@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which kinds of files go over the wire, and whether a file is what its name says. No `bpy`.
+"""Decide which kinds of files a client may send or get, and check that a file's content fits its name. No `bpy`.
 
-The name decides the kind, and the content has to agree: nothing is guessed, and what is not in the table is refused.
+The name decides the kind, and the content must fit it. Nothing is guessed; kinds that are not in the table are refused.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ Family = Literal["picture", "model", "text", "blend"]
 _LONGEST_NAME = 100
 _HEAD = 4096
 _STEP = 1 << 20
-#: Bytes of a text; Blender's texts are made for reading.
+#: The most bytes of a text: a person reads Blender's texts.
 _MOST_TEXT = 4 << 20
-#: In UTF-8 these bytes stand for nothing else.
+#: Control characters; in UTF-8 these bytes never occur inside another character.
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of file: what it is for, its media type, and `differs`, which says what is wrong with a content."""
+    """A kind of file: its family, its media type, and `differs`, which returns what is wrong with a content, or ""."""
 
     family: Family
     mime_type: str
@@ -41,12 +41,12 @@ class Kind:
 
     @property
     def textual(self) -> bool:
-        """Whether its content is UTF-8."""
+        """Whether the content is UTF-8 text."""
         return self.differs in (_no_text, _no_json)
 
 
 def kind_of(name: str) -> Kind:
-    """The kind that a file's name stands for. Raises PolicyError for one that does not go over the wire."""
+    """The kind of a file by its name. Raises PolicyError for a kind that no client may get."""
     found = _KINDS.get(Path(name).suffix.lower())
     if found is None:
         raise PolicyError(
@@ -59,8 +59,8 @@ def kind_of(name: str) -> Kind:
 def received_kind(name: str, mime_type: str = "") -> Kind:
     """The kind of a file that a client sends.
 
-    Raises PolicyError for a kind that is not taken, with what to do instead, and InvalidParamsError for a media type
-    that the name does not have.
+    Raises PolicyError for a kind that is not accepted, with what to do instead, and InvalidParamsError for a media type
+    that does not fit the name.
     """
     suffix = Path(name).suffix.lower()
     found = _KINDS.get(suffix)
@@ -76,7 +76,7 @@ def received_kind(name: str, mime_type: str = "") -> Kind:
 
 
 def clean_name(name: str) -> str:
-    """The name, if it is a plain one. Raises InvalidParamsError."""
+    """Return the name if it is a plain file name. Raises InvalidParamsError."""
     if len(name) > _LONGEST_NAME or "/" in name or name.startswith(".") or not harmless(name):
         raise InvalidParamsError(
             f"{name[:80]!r} is no plain file name: give one such as 'chair.glb', without folders."
@@ -85,9 +85,9 @@ def clean_name(name: str) -> str:
 
 
 def check(path: Path, name: str) -> Kind:
-    """The kind of the file at `path`, named `name`, whose content has to be of that kind.
+    """Check the content of the file at `path` against the kind of `name`, and return the kind.
 
-    Raises PolicyError where it is not, or may not be sent at all.
+    Raises PolicyError if the content does not fit, or if no client may get this kind.
     """
     kind = kind_of(name)
     size = path.stat().st_size
@@ -97,7 +97,7 @@ def check(path: Path, name: str) -> Kind:
     return kind
 
 
-# --- what a content is ------------------------------------------------------------------------------------------
+# --- checks of contents -----------------------------------------------------------------------------------------
 
 
 def _begins(*beginnings: bytes) -> Callable[[BinaryIO, int], str]:
@@ -113,7 +113,7 @@ def _no_webp(file: BinaryIO, _size: int) -> str:
 
 
 def _no_tga(file: BinaryIO, _size: int) -> str:
-    """Truevision's format has no beginning of its own: a header of 18 bytes in which little is possible."""
+    """What is wrong with a Truevision TGA. The format has no magic number, so this checks its header of 18 bytes."""
     head = file.read(18)
     if len(head) < 18:
         return "it has no header"
@@ -139,7 +139,7 @@ def _no_stl(file: BinaryIO, size: int) -> str:
 
 
 def _no_text(file: BinaryIO, size: int, *, most: int = _MOST_TEXT) -> str:
-    """UTF-8 without what no text has in it."""
+    """What is wrong with a text: it must be UTF-8 without control characters."""
     if size > most:
         return f"it has more than the {most >> 20} MiB that a text may have"
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -208,9 +208,9 @@ _KINDS: Mapping[str, Kind] = {
     ".bin": Kind("model", "application/octet-stream", lambda _file, _size: ""),
     ".blend": Kind("blend", "application/x-blender", _begins(b"BLENDER", b"\x28\xb5\x2f\xfd", b"\x1f\x8b")),
 }
-#: How the names of files end that a client may be sent.
+#: Suffixes of the files that a client may get.
 SENT = frozenset(_KINDS)
-#: What a client may not send, and what to do instead.
+#: Suffix of a file that a client may not send -> what to do instead.
 _INSTEAD: Mapping[str, str] = {
     ".blend": "a .blend brings scripts and settings along; the user opens it, or open_file does after a yes.",
     ".bmp": "a picture goes as .png.",
@@ -219,5 +219,5 @@ _INSTEAD: Mapping[str, str] = {
     ".mtl": "a model of several files goes as .zip with a glTF in it, or as .glb.",
     ".bin": "a model of several files goes as .zip with a glTF in it, or as .glb.",
 }
-#: What a client may send. The rest of the table only goes the other way.
+#: Suffixes of the files that a client may send. A client may only get the others.
 _RECEIVED = SENT - _INSTEAD.keys()

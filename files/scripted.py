@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A script on .blend files of the named folders: each in a confined Blender, the result saved as a copy.
+"""Run a script on .blend files of the allowed folders: each in a confined Blender, which saves the result as a copy.
 
-The files themselves stay as they are. Main thread for `prepare`, any other one for `run`.
+The files themselves do not change. `prepare` needs the main thread, `run` any other thread.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from . import allowed_folders
 __all__ = ("MOST_FILES", "FileResult", "Item", "pairs", "prepare", "ready", "run")
 
 MOST_FILES = 1000
-#: Characters of what a script gives back of one file.
+#: The most characters of a script's result for one file.
 _MOST_SHOWN = 10_000
 
 
 class FileResult(TypedDict):
-    """What became of a file: where its copy is, with the script's result, or why there is none."""
+    """The outcome for one file: the path of its copy and the script's result, or why there is no copy."""
 
     file: str
     status: Literal["saved", "failed"]
@@ -47,7 +47,7 @@ class FileResult(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A file, where its copy goes, and the named folder that it lies in; `seen` tells whether it is still the same."""
+    """A file, the path of its copy, and its allowed folder; `seen` shows later whether the file has changed."""
 
     source: Path
     to: Path
@@ -56,9 +56,9 @@ class Item:
 
 
 def pairs(paths: Sequence[str], save_as: str, folders: Sequence[Path]) -> list[tuple[Path, str]]:
-    """Each file that `paths` name, with the path of its copy: `{name}` and `{folder}` stand for the file's own.
+    """Each file in `paths`, with the path of its copy: in `save_as`, `{name}` and `{folder}` are those of the file.
 
-    Raises as `allowed_folders.existing`, and InvalidParamsError where two copies would have one name.
+    Raises as `allowed_folders.existing`, and InvalidParamsError if two copies would have the same name.
     """
     found: dict[Path, str] = {}
     for path in paths:
@@ -75,7 +75,7 @@ def pairs(paths: Sequence[str], save_as: str, folders: Sequence[Path]) -> list[t
 
 
 def prepare(found: Sequence[tuple[Path, Path]], folders: Sequence[Path]) -> list[Item]:
-    """Files with the resolved places of their copies. Raises InvalidParamsError where a copy would replace a file."""
+    """The files with the resolved paths of their copies. Raises InvalidParamsError if a copy would replace its file."""
     sources = {source for source, _ in found}
     for source, to in found:
         if to in sources:
@@ -95,9 +95,10 @@ def run(
     saved: Callable[[Item], None],
     cancelled: Callable[[], bool],
 ) -> Iterator[FileResult]:
-    """What became of one file after the other. `begins` and `saved` are called before and after each that goes well.
+    """Run the script on one file after the other; yields each outcome. Calls `begins` before each file and `saved`
+    after each success.
 
-    Raises Cancelled; what is saved by then stays.
+    Raises Cancelled; copies that are already saved stay.
     """
     for item, own in zip(items, prepared, strict=True):
         told: FileResult = {"file": str(item.source), "status": "failed"}
@@ -114,7 +115,7 @@ def run(
 
 
 def ready(item: Item) -> rehearse.Prepared:
-    """What `run` needs of a file. Main thread. Raises ExternalServiceError where it cannot be read or confined."""
+    """Prepare one file for `run`. Main thread. Raises ExternalServiceError if it cannot be read or confined."""
     try:
         compress = copies.is_compressed(item.source)
         return rehearse.prepare_file(

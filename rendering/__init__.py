@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Renders pictures and animations in a Blender of their own, beside the one that the user works in.
+"""Render pictures and animations in a separate Blender process, so that the user can go on working.
 
-`child` is what runs there; the other modules start it, follow it and keep what it has made.
+`child` runs in that process; the other modules start it, follow its progress and keep its results.
 """

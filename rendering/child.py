@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Blender that renders a copy of the scene, a picture or many, beside the one that the user works in.
+"""Render one or many pictures of a copy of the scene; this module runs in the separate Blender process.
 
-Started by `image` and `animation` with the facts of what to render; says how far it is, one answer after the other,
-and leaves the pictures in its folder.
+`image` and `frames` start it with the facts of what to render. It reports its progress in answers, and leaves the
+pictures in its folder.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 __all__ = ("PREVIEW", "main", "open_copy", "render", "set_up")
 
 _SAMPLE = re.compile(r"Sample (\d+)/(\d+)")
-#: The preview of a picture that is too large for a result: its name, and its longer side in pixels.
+#: The preview of a picture that is too large for a result: its file name, and its longer side in pixels.
 PREVIEW, _PREVIEW_SIDE = "preview.jpg", 1280
-#: Progress is told at most this often, in seconds.
+#: The least time between two progress reports, in seconds.
 _PAUSE_S = 0.1
 
 
 def main(facts: dict[str, Any], answer: Callable[[Mapping[str, object]], None]) -> None:
-    """Never returns. `answer` sends one answer to whoever started this."""
+    """Render, and end the process. `answer` sends one answer to the parent process."""
 
     def say(**fields: Any) -> None:
         answer(fields)
@@ -46,7 +46,7 @@ def main(facts: dict[str, Any], answer: Callable[[Mapping[str, object]], None]) 
 
 
 def open_copy(scene: str, pixels: dict[str, str]) -> None:
-    """Open the copy, with what was painted on its images since they were saved."""
+    """Open the copy, and restore the unsaved paint on its images from `pixels`."""
     import bpy
 
     bpy.ops.wm.open_mainfile(filepath=scene, load_ui=False, use_scripts=False)
@@ -60,7 +60,7 @@ def open_copy(scene: str, pixels: dict[str, str]) -> None:
 
 
 def set_up(facts: dict[str, Any]) -> None:
-    """Set the open scene as the facts say: engine, size, format, camera, samples, frame."""
+    """Apply the facts to the open scene: engine, size, format, camera, samples, frame."""
     import bpy
 
     scene: Any = bpy.data.scenes[facts["scene_name"]]
@@ -71,7 +71,7 @@ def set_up(facts: dict[str, Any]) -> None:
     render.resolution_percentage = 100
     render.use_file_extension = True
     render.filepath = facts["picture"]
-    if hasattr(output, "media_type"):  # Blender 5.0 asks for the kind of output before its format
+    if hasattr(output, "media_type"):  # Blender 5.0 needs the media type before the format
         output.media_type = "IMAGE"
     output.file_format = facts.get("format", "png").upper()
     output.color_depth = "8"
@@ -85,11 +85,11 @@ def set_up(facts: dict[str, Any]) -> None:
 
 
 def _render_frames(facts: dict[str, Any], say: Any) -> None:
-    """Say so of each frame once its picture is there, named by its number."""
+    """Render the frames, and report each one when its picture, named by its number, is there."""
     import bpy
 
     scene: Any = bpy.context.scene
-    scene.render.use_persistent_data = True  # what does not move is not prepared again
+    scene.render.use_persistent_data = True  # keeps unchanged data between frames
     for frame in facts["frames"]:
         scene.frame_set(frame)
         scene.render.filepath = f"{facts['picture']}{frame}"
@@ -99,7 +99,7 @@ def _render_frames(facts: dict[str, Any], say: Any) -> None:
 
 
 def _watch(say: Any) -> None:
-    """Tell of each sample, but not more often than anybody can follow."""
+    """Report each sample, but not more often than `_PAUSE_S`."""
     import bpy
 
     told = 0.0
@@ -116,7 +116,7 @@ def _watch(say: Any) -> None:
 
 
 def _add_preview(picture: Path, most_bytes: int | None) -> None:
-    """Put a small picture beside one that has more bytes."""
+    """Write a preview beside a picture that has more than `most_bytes`."""
     if most_bytes is not None and picture.stat().st_size > most_bytes:
         from ..scene.look.picture import preview
 
@@ -124,7 +124,7 @@ def _add_preview(picture: Path, most_bytes: int | None) -> None:
 
 
 def render(picture: str) -> dict[str, Any]:
-    """Render to this path; gives the picture's name, the seconds, and what is not as it was asked for."""
+    """Render to this path; returns the file name, the seconds, and a note on any difference from the request."""
     import bpy
 
     begin, note = time.perf_counter(), ""
@@ -133,7 +133,7 @@ def render(picture: str) -> dict[str, Any]:
     except RuntimeError as error:
         if "denoise" not in str(error).lower():
             raise
-        # Some builds, such as Debian's, have no denoiser, and every new scene asks for one.
+        # Some builds, such as Debian's, have no denoiser, but every new scene uses one.
         note = "not denoised: this Blender was built without a denoiser"
         scene: Any = bpy.context.scene
         scene.cycles.use_denoising = False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Renders many frames in a Blender of its own, and goes on where it was after a cancel, a crash or a restart.
+"""Render many frames in a separate Blender, and continue after a cancel, a crash or a restart.
 
-A folder in the extension's own keeps the copy of the scene as it was when the render was ordered and, after each
-frame, which are done: what is resumed fits what is there already. The folder goes once all frames are done.
+A folder of the extension keeps a copy of the scene from the time of the order and, after each frame, the list of
+finished frames. So later frames fit the earlier ones. The folder is removed when all frames are done.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from . import image
 __all__ = ("Order", "frame_name", "frames_of", "load", "order", "run")
 
 _LONGEST_S = 7 * 24 * 3600
-#: A render that was cancelled can be resumed for so long (seconds).
+#: How long an unfinished render can be resumed (seconds).
 _KEPT_S = 30 * 24 * 3600.0
 _MOST_FRAMES = 20_000
 _FILE = "render.json"
-#: The id of the process that renders it.
+#: The file with the id of the process that renders.
 _CLAIM = "process"
 _PNG = b"\x89PNG\r\n\x1a\n"
 
-#: Told how far it is: frames done, of how many, and a word on it.
+#: Called with the number of finished frames, the number of all frames, and a text.
 Report = Callable[[float, float, str], None]
 
 _running: set[str] = set()
@@ -51,7 +51,7 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A render: what to render from which copy, to where, and which frames are done. Kept as JSON."""
+    """A render: what to render from which copy, the target, and the finished frames. Stored as JSON."""
 
     id: str
     owner: str
@@ -63,17 +63,17 @@ class Order:
     pixels: dict[str, str]
     #: Files that the copy refers to.
     files: tuple[str, ...]
-    #: Whether the user agreed to lose frames that were there before.
+    #: Whether the user agreed to replace existing frames.
     overwrite: bool
     done: tuple[int, ...] = ()
 
     def place(self, frame: int) -> Path:
-        """Where a frame's picture goes."""
+        """The path of a frame's picture."""
         return Path(self.folder) / frame_name(self.stem, frame)
 
     @property
     def left(self) -> tuple[int, ...]:
-        """Frames whose picture is not there yet, or no longer."""
+        """The frames without a picture: not rendered yet, or removed since."""
         done = set(self.done)
         return tuple(frame for frame in self.frames if frame not in done or not self.place(frame).is_file())
 
@@ -92,9 +92,9 @@ def order(
     overwrite: bool,
     **choice: Any,
 ) -> Order:
-    """Check what is asked, copy the scene and note the order in `home`. Main thread.
+    """Check the parameters, copy the scene and store the order in `home`. Main thread.
 
-    `choice` is as for `render.facts`. Raises InvalidParamsError for what is not there.
+    `choice` is as for `image.facts`. Raises InvalidParamsError for a camera or an engine that does not exist.
     """
     facts = image.facts(**choice)
     _forget_old(home)
@@ -123,7 +123,7 @@ def order(
 
 
 def frames_of(start: int, end: int, step: int) -> tuple[int, ...]:
-    """The frames' numbers. Raises InvalidParamsError where there are none, or too many."""
+    """The frame numbers. Raises InvalidParamsError if there are none or too many."""
     frames = tuple(range(start, end + 1, step))
     if not frames:
         raise InvalidParamsError(
@@ -137,7 +137,7 @@ def frames_of(start: int, end: int, step: int) -> tuple[int, ...]:
 
 
 def load(home: Path, render_id: str, owner: str) -> Order:
-    """A render that was begun and is not finished. Raises InvalidParamsError where this client has none of this id."""
+    """An unfinished render. Raises InvalidParamsError if this client has none with this id."""
     path = home / render_id / _FILE
     if re.fullmatch(r"[0-9a-f]{16}", render_id) and path.is_file():
         found = _read(path)
@@ -150,7 +150,7 @@ def load(home: Path, render_id: str, owner: str) -> Order:
 
 
 def _unfinished(home: Path, owner: str) -> Iterator[str]:
-    """The renders that this client could resume, the newest first: after a restart nothing else knows of them."""
+    """The ids of the renders that this client can resume, newest first. After a restart only their folders remain."""
     found = sorted(home.glob(f"*/{_FILE}"), key=lambda path: -path.stat().st_mtime)
     for ordered in (_read(path) for path in found):
         if ordered.owner == owner:
@@ -167,11 +167,11 @@ def _read(path: Path) -> Order:
 def run(
     home: Path, ordered: Order, blender: program.Program, report: Report, cancelled: Event
 ) -> tuple[Order, str]:
-    """Render what is left with `blender`. Blocks until it is done; not for the main thread.
+    """Render the remaining frames with `blender`. Blocks until they are done; never on the main thread.
 
-    Gives the order as it then is, and a word on what is not as it was asked for.
+    Returns the new state of the order, and a note on any difference from the request.
 
-    Raises image.Cancelled, or ExternalServiceError that says why it ended; what is done by then stays done.
+    Raises image.Cancelled, or ExternalServiceError with the reason; finished frames stay.
     """
     with _lock:
         if ordered.id in _running:
@@ -188,7 +188,7 @@ def run(
 
 @contextmanager
 def _claimed(kept: Path) -> Iterator[None]:
-    """Keep other Blenders of this user from rendering the same; one that crashed claims nothing any more."""
+    """Claim a render, so that no other Blender of this user renders it. The claim of a crashed process is ignored."""
     claim = kept / _CLAIM
     try:
         claimed_by = int(claim.read_text(encoding="utf-8"))
@@ -224,8 +224,8 @@ def _run(
                         )
                     taken = replace(ordered, done=(*ordered.done, frame))
                     if not ordered.overwrite:
-                        # First, so that a frame whose picture came just before a crash is known as ours. Where
-                        # pictures are overwritten, what is there could be the one of before.
+                        # Store the order first: if a crash follows, the frame's picture is known as ours. With
+                        # `overwrite`, a picture that exists could be an older one.
                         _keep(home, taken)
                     _take(folder / f"frame_{frame}.png", staging, ordered, frame)
                     _keep(home, taken)
@@ -244,7 +244,7 @@ def _how_far(ordered: Order) -> str:
 
 
 def _take(made: Path, staging: Path, ordered: Order, frame: int) -> None:
-    """Put a finished picture in its place. What the confined Blender left has to be a picture, and no link."""
+    """Move a finished picture to its place. The file from the confined Blender must be a picture and no link."""
     data = b"" if made.is_symlink() else made.read_bytes()
     if not data.startswith(_PNG):
         raise ExternalServiceError(f"The Blender that renders left no picture of frame {frame}.")

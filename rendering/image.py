@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Renders a picture in a Blender of its own, so that the user's goes on: with progress, and an end to it at any time.
+"""Render a picture in a separate Blender, so that the user's goes on, with progress and a cancel at any time.
 
-`prepare` takes a copy of the scene, on Blender's main thread; `run` does the rest, on any other one.
+`prepare` copies the scene on Blender's main thread; `run` does the rest on any other thread.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from .pace import Pace
 
 __all__ = ("CHILD", "Cancelled", "Engine", "Picture", "Plan", "answers", "facts", "prepare", "run", "slot")
 
-#: Longer renders than this (seconds) are given up.
+#: The longest time of a render, in seconds.
 _LONGEST_S = 4 * 3600
-#: How often a render is asked whether it goes on, in seconds.
+#: Seconds between two checks of a running render.
 _POLL_S = 0.1
-#: Renders at once; each takes all cores and much memory.
+#: Renders at the same time; each uses all cores and much memory.
 _AT_ONCE = 2
 CHILD = "mcp_bridge.rendering.child"
 _PICTURE = "render"
@@ -46,31 +46,31 @@ Engine = Literal["CYCLES", "EEVEE", "WORKBENCH"]
 
 _slots = threading.BoundedSemaphore(_AT_ONCE)
 
-#: Told how far it is: samples done, and of how many.
+#: Called with the number of finished samples, and the number of all samples.
 Report = Callable[[float, float], None]
 
 
 class Cancelled(Exception):
-    """Nobody wants the picture any more."""
+    """Somebody cancelled the render."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Plan:
-    """What to render, checked, with the copy to render from, which goes when nobody can render it any more."""
+    """The checked parameters, and the copy to render from, which is removed together with the plan."""
 
     program: program.Program
     copy: snapshot.Snapshot
     facts: dict[str, Any]
     title: str
-    #: The one of when it was asked for: a render that begins late does not bring up another one.
+    #: Captured by `prepare`: a late render must not start a new supervisor after shutdown.
     supervisor: Supervisor
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture in the format of its plan. `note` says what of it is not as it was asked for.
+    """A picture in the format of its plan. `note` names any difference from the request.
 
-    `preview` is a small JPEG of a picture that is too large for a result, else empty.
+    `preview` is a small JPEG if the picture is too large for a result, else empty.
     """
 
     data: bytes
@@ -92,12 +92,12 @@ def prepare(
     picture_format: Format | None = None,
     most_bytes: int | None = None,
 ) -> Plan:
-    """Check what is asked and copy the scene; what is left out is as the scene has it. Main thread.
+    """Check the parameters and copy the scene; a parameter that is None keeps the scene's value. Main thread.
 
-    A picture of more than `most_bytes` comes with a preview; None: never.
+    A picture with more than `most_bytes` gets a preview; None: never.
 
-    Raises InvalidParamsError for a camera or an engine that is not there, ExternalServiceError where the scene
-    cannot be copied.
+    Raises InvalidParamsError for a camera or an engine that does not exist, ExternalServiceError if the scene cannot be
+    copied.
     """
     found = facts(camera=camera, engine=engine, resolution=resolution, samples=samples)
     scene: Any = bpy.context.scene
@@ -113,9 +113,9 @@ def prepare(
 def facts(
     *, camera: str | None, engine: Engine, resolution: Sequence[int] | None, samples: int | None
 ) -> dict[str, Any]:
-    """What to render, as the child is told it; what is None is as the scene has it. Main thread.
+    """The parameters for the child process; None keeps the scene's value. Main thread.
 
-    Raises InvalidParamsError for a camera or an engine that is not there.
+    Raises InvalidParamsError for a camera or an engine that does not exist.
     """
     scene: Any = bpy.context.scene
     settings = scene.render
@@ -134,9 +134,9 @@ def facts(
 
 
 def run(plan: Plan, report: Report, cancelled: Event) -> Picture:
-    """Render. Blocks until it is done; not for the main thread.
+    """Render the plan. Blocks until the picture is done; never on the main thread.
 
-    Raises Cancelled, or ExternalServiceError that says why there is no picture.
+    Raises Cancelled, or ExternalServiceError with the reason why there is no picture.
     """
     try:
         with slot():
@@ -147,7 +147,7 @@ def run(plan: Plan, report: Report, cancelled: Event) -> Picture:
 
 @contextmanager
 def slot() -> Iterator[None]:
-    """One of the few renders at once. Raises ExternalServiceError where all are taken."""
+    """Take one of the `_AT_ONCE` places for renders. Raises ExternalServiceError if all are taken."""
     if not _slots.acquire(blocking=False):
         raise ExternalServiceError(f"{_AT_ONCE} renders are under way: wait for one of them, or cancel it.")
     try:
@@ -165,7 +165,7 @@ def _run(plan: Plan, report: Report, cancelled: Event) -> Picture:
             answer = _follow(running, handle, report, cancelled)
         finally:
             running.kill(handle)
-        # By its last name, whatever the child says: a path of its own choice would be read by this Blender.
+        # Use only the last part of the child's path: otherwise the child could choose which file this Blender reads.
         data = (folder / Path(answer["done"]).name).read_bytes()
         small = folder / PREVIEW
         preview = small.read_bytes() if small.exists() else b""
@@ -176,7 +176,7 @@ def _run(plan: Plan, report: Report, cancelled: Event) -> Picture:
 
 
 def _follow(running: Any, handle: Any, report: Report, cancelled: Event) -> dict[str, Any]:
-    """Pass on how far it is, until it is done."""
+    """Pass on the progress until the render is done."""
     pace = Pace(report)
     told = answers(running, handle, cancelled, pace.meanwhile)
     while True:
@@ -190,10 +190,10 @@ def _follow(running: Any, handle: Any, report: Report, cancelled: Event) -> dict
 def answers(
     running: Any, handle: Any, cancelled: Event, meanwhile: Callable[[], None] = lambda: None
 ) -> Generator[dict[str, Any], None, dict[str, Any]]:
-    """What the child says, one after the other; the last one, with `done`, is returned. `meanwhile` is called while
-    it says nothing.
+    """Yield the child's answers one after the other, and return the last one, with `done`. Call `meanwhile` while no
+    answer comes.
 
-    Raises Cancelled, and ExternalServiceError where it failed or has ended.
+    Raises Cancelled, and ExternalServiceError if the child failed or ended.
     """
     while True:
         if cancelled.is_set():
@@ -247,7 +247,7 @@ def _spec(plan: Plan, folder: Path, running: Any) -> Spec:
 
 
 def _own_copy(here: Supervisor) -> snapshot.Snapshot:
-    """A copy that nobody else removes: the last one may be shared with rehearsals, until the scene changes."""
+    """A copy for this render only: rehearsals may share the last copy, and remove it when the scene changes."""
     copy = snapshot.take(here.shared_folder())
     linked = replace(
         copy, path=_link(copy.path), pixels={name: _link(path) for name, path in copy.pixels.items()}
@@ -278,7 +278,7 @@ def _camera(scene: Any, name: str | None) -> str | None:
 
 
 def _engine(scene: Any, name: Engine) -> str:
-    """The engine as this Blender calls it."""
+    """The engine's identifier in this version of Blender."""
     if name == "CYCLES":
         if not hasattr(scene, "cycles"):
             raise InvalidParamsError("Cycles is switched off: enable the add-on Cycles Render Engine.")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far a render is between two samples that Cycles tells of: without a window those are half a minute apart.
+"""Estimate the progress of a render between two reports of Cycles, which come every half minute without a window.
 
-Estimated from the samples so far, never beyond what is known to be left, and never back.
+The estimate uses the pace of the samples so far; it never passes the known remaining samples and never goes back.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Callable
 
 __all__ = ("Pace",)
 
-#: Estimates are told this often, in seconds, and go no further than this part of the whole.
+#: Seconds between two estimates, and the part of the whole that an estimate never passes.
 _EVERY_S = 1.0
 _MOST = 0.99
 
 
 class Pace:
-    """Passes on samples as they are told of (`told`), and estimates in between (`meanwhile`)."""
+    """Passes on reported samples (`told`), and estimates in between (`meanwhile`)."""
 
     def __init__(
         self, report: Callable[[float, float], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._report = report
         self._clock = clock
-        #: When the first and the last sample were told of, and their numbers.
+        #: Time and number of the first reported sample, and of the last one.
         self._first: tuple[float, float] | None = None
         self._last = (0.0, 0.0)
         self._total = 0.0
@@ -32,7 +32,7 @@ class Pace:
         self._shown_at = 0.0
 
     def told(self, samples: float, total: float) -> None:
-        """So many samples are done."""
+        """Report that `samples` of `total` are done."""
         now = self._clock()
         if self._first is None:
             self._first = (now, samples)
@@ -40,7 +40,7 @@ class Pace:
         self._show(now, samples)
 
     def meanwhile(self) -> None:
-        """Nothing was told of; a report is due now and then."""
+        """Report an estimate if one is due; call this while no sample is reported."""
         now = self._clock()
         if self._first is None or now - self._shown_at < _EVERY_S:
             return
