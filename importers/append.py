@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bring a clean asset into the open scene, as one undo step; a failure leaves nothing behind. Main thread."""
+"""Append a clean asset to the open scene, as one undo step; after a failure nothing of it remains. Main thread."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = (
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import brought: names in the file, dimensions of the whole in metres, the credit."""
+    """The result of an import: names in the file, dimensions of the whole in metres, the credit."""
 
     credit: Credit
     collection: str | None = None
@@ -47,13 +47,13 @@ class Imported:
     image: str | None = None
     dimensions: tuple[float, ...] = ()
     removed: Mapping[str, int] | None = None
-    #: Seconds for which Blender was held up to take it over.
+    #: Seconds that the import blocked Blender's main thread.
     held_up: float = 0.0
 
 
 @contextmanager
 def one_step(title: str) -> Iterator[None]:
-    """Make what is done inside one undo step named `title`, in the user's mode; what fails is removed again."""
+    """Make the changes inside this context one undo step named `title`, in the user's mode; an error removes them."""
     modes = Modes.leave()
     before = {item.session_uid for item in scrub.all_ids()}
     try:
@@ -62,13 +62,13 @@ def one_step(title: str) -> Iterator[None]:
         bpy.data.batch_remove([item for item in scrub.all_ids() if item.session_uid not in before])
         modes.enter()
         raise
-    # Work from a timer makes no undo step by itself.
+    # Code that a timer runs makes no undo step by itself.
     bpy.ops.ed.undo_push(message=title[:60])
     modes.enter()
 
 
 def append(clean: Clean, credit: Credit, location: Sequence[float] | None = None) -> Imported:
-    """Append the collection, at `location` or the 3D cursor, select its objects, and note the credit on it.
+    """Append the collection at `location` or the 3D cursor, select its objects, and store the credit on it.
 
     Raises ExternalServiceError when the file does not hold what the child said.
     """
@@ -76,7 +76,7 @@ def append(clean: Clean, credit: Credit, location: Sequence[float] | None = None
         before = {item.session_uid for item in scrub.all_ids()}
         collection = _append_collection(clean)
         new = [item for item in scrub.all_ids() if item.session_uid not in before]
-        # The child is trusted with foreign files, not with our scene: nothing that runs may come in.
+        # A foreign file may have taken over the child, so check its result again: nothing that runs may come in.
         again = scrub.strip(new)
         _place(collection, clean, location)
         removed = dict(clean.removed) | again
@@ -98,7 +98,7 @@ def append(clean: Clean, credit: Credit, location: Sequence[float] | None = None
 
 
 def append_image(clean: Clean, credit: Credit) -> Imported:
-    """Append the image, packed, and note the credit on it; it stays in the file though nobody uses it yet.
+    """Append the image, packed, and store the credit on it; a fake user keeps it in the file.
 
     Raises ExternalServiceError when the file does not hold what the child said.
     """
@@ -124,7 +124,7 @@ def _something_else() -> ExternalServiceError:
 
 
 def timed(add: Callable[[], Imported]) -> Callable[[], Imported]:
-    """`add`, with the time that it took noted in what it gives."""
+    """Wrap `add` so that its result has the time that it took."""
 
     def run() -> Imported:
         begin = time.perf_counter()
@@ -135,7 +135,7 @@ def timed(add: Callable[[], Imported]) -> Callable[[], Imported]:
 
 
 def stamp(item: Any, credit: Credit) -> None:
-    """Note the credit on a data-block."""
+    """Store the credit on a data-block."""
     item[PROPERTY] = credit.as_property()
 
 
@@ -154,7 +154,7 @@ def mark(item: Any, credit: Credit, tags: Iterable[str] = (), catalogue_id: str 
 def mark_model(imported: Imported) -> None:
     """Mark the collection of an import for the asset browser, in a catalogue of its service's name.
 
-    The catalogue itself is written beside the .blend, if that was saved: Blender keeps catalogues nowhere else.
+    The catalogue is written to a file beside the .blend, if that is saved: Blender stores catalogues nowhere else.
     """
     service = imported.credit.service
     catalogue = str(uuid.uuid5(uuid.NAMESPACE_URL, service))
@@ -173,7 +173,7 @@ def credits_of() -> list[Credit]:
 def _append_collection(clean: Clean) -> Any:
     libraries: Any = bpy.data.libraries
     with libraries.load(str(clean.blend), link=False) as (there, taken):
-        if clean.collection not in there.collections:  # those that objects instance may be there too
+        if clean.collection not in there.collections:  # collections that objects instance may also be there
             raise _something_else()
         taken.collections = [clean.collection]
     return taken.collections[0]
@@ -188,7 +188,7 @@ def _place(collection: Any, clean: Clean, location: Sequence[float] | None) -> N
 
 def _select(collection: Any) -> None:
     layer = bpy.context.view_layer
-    layer.update()  # or it does not know the new objects
+    layer.update()  # otherwise it does not know the new objects
     for item in layer.objects:
         item.select_set(False)
     shown = [item for item in collection.all_objects if item.name in layer.objects]

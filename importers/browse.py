@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The services' catalogues as the panel shows them: pages of entries with thumbnails. Worker threads; no `bpy`."""
+"""Read the services' catalogues for the panel: pages of entries with thumbnails. Worker threads; no `bpy`."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Entry:
     title: str
     author: str
     licence: str
-    #: What the licence asks for, where it limits use.
+    #: The conditions of the licence, if it limits use.
     requirements: str
     thumbnail_url: str
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the grid, and what to ask for the next one with."""
+    """A page of the grid, and the cursor of the next page."""
 
     entries: tuple[Entry, ...] = ()
     next_cursor: str = ""
@@ -67,21 +67,21 @@ def search(work: Work, service: Service, query: str, kind: str, category: str, c
 
 
 def categories(work: Work, kind: str) -> list[tuple[str, str]]:
-    """Poly Haven's categories of a kind: path and name, indented by how deep they are."""
+    """Poly Haven's categories of a kind: path and name, indented by depth."""
     wanted = next(one for one in polyhaven.KINDS if one == kind)
     found = polyhaven.PolyHaven(work.cache, work.cancelled).categories(wanted)
     return [(one.path, "   " * one.path.count("/") + one.name) for one in found]
 
 
 def thumbnail(work: Work, entry: Entry, folder: Path) -> Path | None:
-    """The entry's picture in `folder`, fetched once; None when there is none to be had."""
+    """The path of the entry's picture in `folder`, fetched once; None if it cannot be fetched."""
     if not entry.thumbnail_url:
         return None
     suffix = Path(urlsplit(entry.thumbnail_url).path).suffix or ".png"
     path = folder / f"{hashlib.sha256(entry.thumbnail_url.encode()).hexdigest()[:32]}{suffix}"
     try:
         if path.exists():
-            os.utime(path)  # used now: the cache drops what was not for longest
+            os.utime(path)  # marks it as used: the cache drops the least recently used files
             return path
         answer = download.request(
             _SITES[entry.service], entry.thumbnail_url, cancelled=work.cancelled, most=_MOST_THUMBNAIL

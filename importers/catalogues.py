@@ -25,7 +25,7 @@ def is_id(text: str) -> bool:
 
 
 def add(folder: Path, catalogue_id: str, path: str) -> None:
-    """Have a catalogue in this folder's file; what is there stays as it is. Raises ExternalServiceError."""
+    """Add a catalogue to this folder's file if it is missing; other lines stay. Raises ExternalServiceError."""
     file = folder / FILE
     try:
         known = file.read_text(encoding="utf-8") if file.exists() else _HEAD

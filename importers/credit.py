@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who made an asset and what may be done with it. It travels with the asset as a custom property. No `bpy`."""
+"""The author and licence of an asset, stored as a custom property on the asset. No `bpy`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ PROPERTY = "asset_credit"
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """Texts throughout; `date` is the day of the import, `note` what the licence limits or an importer left out."""
+    """The credit of one asset. All members are texts; `date` is the day of the import, `note` names limits of the
+    licence or parts that the importer left out.
+    """
 
     service: str
     id: str
@@ -31,22 +33,22 @@ class Credit:
 
     @property
     def line(self) -> str:
-        """The credit as it may stand in a list of credits."""
+        """The credit as one line for a list of credits."""
         by = f" by {self.author}" if self.author else ""
         link = f": {self.url}" if self.url else ""
         return f"“{self.title}”{by}, {self.licence}, from {self.service}{link}"
 
     def known(self) -> dict[str, str]:
-        """The members that say something."""
+        """The members that are not empty."""
         return {name: value for name, value in asdict(self).items() if value}
 
     def as_property(self) -> dict[str, str]:
-        """What is stored on a data-block."""
+        """The value of the custom property on a data-block."""
         return {"date": datetime.now(UTC).date().isoformat(), **self.known()}
 
 
 def read(stored: Any) -> Credit | None:
-    """The credit that a data-block carries, or None when that is not one of ours."""
+    """The credit from a data-block's custom property, or None if the property is not a valid credit."""
     found = stored.to_dict() if hasattr(stored, "to_dict") else stored
     if not isinstance(found, Mapping):
         return None

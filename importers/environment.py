@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this Blender gives the importers: who they are, whether they may go online, where they keep files."""
+"""Give the importers the facts of this Blender: the user agent, whether it may go online, the folders for files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ("asset_cache", "register", "shelf", "thumbnails", "unregister")
 
 def asset_cache() -> Cache:
     """The cache of downloaded assets. Any thread."""
-    from .network.cache import Cache  # late: HTTP and TLS would make Blender start later
+    from .network.cache import Cache  # imported late: HTTP and TLS would slow down Blender's start
 
     return Cache(_folder, quota=settings.current().cache_quota_mb * 1_000_000)
 
@@ -35,19 +35,19 @@ def shelf() -> Shelf:
 
 
 def thumbnails() -> Path:
-    """Where the panel's thumbnails are kept: among the cached files, so that its quota is theirs too."""
+    """The folder of the panel's thumbnails: inside the cache, so that the cache's quota covers them."""
     return _folder / "files" / "thumbnails"
 
 
 def register() -> None:
-    """Tell the rooms without `bpy` of this Blender."""
+    """Give the packages without `bpy` the facts of this Blender."""
     global _folder
     _folder = folders.user_folder() / "cache"
     identity.configure(identity.Identity(_user_agent, _barred))
 
 
 def unregister() -> None:
-    """Nothing to take down: transfers are ended by cancelling their jobs."""
+    """Do nothing: cancelling the jobs ends their transfers."""
 
 
 _folder = Path()

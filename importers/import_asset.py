@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Import an asset of any service: the question about its size, the import, the mark for the Asset Browser.
 
-Each service makes an `ImportPlan`. The panel and the tools then do the same with it: ask where `size_question` gives
-a question, and call `import_asset`.
+Each service makes an `ImportPlan`. The panel and the tools then do the same with it: they ask if `size_question`
+returns a question, and call `import_asset`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def mark_collection(work: Work, imported: Imported) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """An import that can begin. Nothing of the asset has been fetched yet.
+    """An import that can start. Nothing of the asset has been fetched yet.
 
-    `size` is in bytes, None where the service does not say it. `run` fetches the asset and brings it into the scene;
-    `mark` marks what came in for the Asset Browser.
+    `size` is in bytes, None if the service does not tell it. `run` fetches the asset and adds it to the scene; `mark`
+    marks the imported data-blocks for the Asset Browser.
     """
 
     title: str
@@ -46,26 +46,26 @@ class ImportPlan:
 
 
 def size_question(plan: ImportPlan) -> str:
-    """What to ask the user before something this large is fetched; "" where the plan is within the user's limit."""
+    """The question to the user before a large download; "" if the size is within the user's limit."""
     if (plan.size or 0) <= settings.current().ask_above_mb * 1_000_000:
         return ""
     return f"Download {megabytes(plan.size or 0)} for “{plan.title}”?"
 
 
 def import_asset(work: Work, plan: ImportPlan, *, mark: bool = False, entry: Entry | None = None) -> Imported:
-    """Fetch the asset, bring it into the scene, and mark it where that is wanted. Worker threads.
+    """Fetch the asset, add it to the scene, and mark it if `mark` is true. Worker threads.
 
-    `entry` is the panel's entry of the asset, which is then listed among the recent ones.
+    `entry` is the panel's entry of the asset; it is added to the list of recent assets.
 
     Raises:
         ExternalServiceError: the service, the disk or the confined Blender failed; the scene is as before.
-        PolicyError: the service needs a key, or may not be used.
+        PolicyError: the service needs a key, or the settings forbid it.
         Cancelled: somebody cancelled.
     """
     imported = plan.run(work)
     if mark:
         plan.mark(work, imported)
     if entry is not None:
-        with contextlib.suppress(BridgeError):  # a list that cannot be written does not undo an import
+        with contextlib.suppress(BridgeError):  # an import stays even if the list cannot be written
             environment.shelf().imported(entry)
     return imported

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The assets that the user imported last, and those marked as favourites; shared by all Blenders. No `bpy`."""
+"""The user's recently imported assets and favourites, shared by all Blenders. No `bpy`."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from .browse import Entry
 
 __all__ = ("MOST_RECENT", "Shelf")
 
-#: So many imported assets are remembered: two pages of the grid.
+#: How many recent assets are kept: two pages of the grid.
 MOST_RECENT = 24
 
 
 class Shelf:
-    """A file with both lists, the newest first. What is in it and can't be understood is left out."""
+    """A file with both lists, newest first. Invalid entries in the file are skipped."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def recent(self) -> tuple[Entry, ...]:
-        """What was imported last."""
+        """The recently imported assets."""
         return self._read("recent")
 
     def favourites(self) -> tuple[Entry, ...]:
-        """What the user marked."""
+        """The assets that the user marked as favourites."""
         return self._read("favourites")
 
     def imported(self, entry: Entry) -> None:
-        """Remember an import. Raises ExternalServiceError when the disk refuses."""
+        """Add an asset to the recent ones. Raises ExternalServiceError for an error of the disk."""
         self._change("recent", lambda kept: (entry, *_without(kept, entry))[:MOST_RECENT])
 
     def toggle(self, entry: Entry) -> None:
-        """Make it a favourite, or no longer one. Raises ExternalServiceError when the disk refuses."""
+        """Add an asset to the favourites, or remove it. Raises ExternalServiceError for an error of the disk."""
         self._change(
             "favourites",
             lambda kept: rest if len(rest := _without(kept, entry)) < len(kept) else (entry, *kept),

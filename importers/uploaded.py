@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a file that a client sent to a collection, an image or a text in the open file. Worker threads."""
+"""Import a client's file as a collection, an image or a text of the open .blend. Worker threads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .work import Work
 
 __all__ = ("add_text", "prepare", "run")
 
-#: How the child calls what such a file holds.
+#: Suffix -> the format in the child's `Job`.
 _FORMATS: Mapping[str, str] = {
     ".glb": "gltf",
     ".gltf": "gltf",
@@ -42,7 +42,7 @@ def prepare(
     size: float | None = None,
     location: Sequence[float] | None = None,
 ) -> ImportPlan:
-    """The import of a file that is here already, as `run` does it."""
+    """The import plan of a file on this computer; see `run`."""
     return ImportPlan(
         credit.title,
         0,
@@ -59,9 +59,9 @@ def run(
     size: float | None,
     location: Sequence[float] | None,
 ) -> Imported:
-    """Open a picture or a model in a confined Blender, and append what came of it, as one undo step.
+    """Open a picture or a model in a confined Blender, and append the result as one undo step.
 
-    `credit.title` is the file's name; `size` is the longest side of a model in metres, None keeps the file's own.
+    `credit.title` is the file's name; `size` is the longest side of a model in metres, None keeps the file's own size.
     Raises ExternalServiceError, Cancelled.
     """
     suffix = PurePosixPath(credit.title).suffix.lower()
@@ -76,7 +76,9 @@ def run(
 
 
 def add_text(name: str, text: str) -> str:
-    """A new text of this name, or the next free one, which scripts can read; Blender never runs it. Main thread."""
+    """Add a Text data-block with this name, or the next free one. Scripts can read it; Blender never runs it. Main
+    thread.
+    """
     with one_step(f"Import {name}"):
         made: Any = bpy.data.texts.new(name)
         made.from_string(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One import at work: its files, how far it is, and how it is stopped. Worker threads; no `bpy`."""
+"""A running import: its files, its progress, and its cancellation. Worker threads; no `bpy`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ("Work",)
 T = TypeVar("T")
 
 
-#: The part of an import that downloading is, in per cent; the rest is opening and adding.
+#: The share of the download in an import's progress, in per cent; the rest is opening and appending.
 _DOWNLOADING = 90.0
 
 
 def _unheard(_percent: float, _message: str) -> None:
-    """Nobody wants to know."""
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What whoever wants an import gives to it. `report(percent, message)` may be called from any thread."""
+    """What the caller of an import passes in. Any thread may call `report(percent, message)`."""
 
     cache: Cache
     cancelled: Flag | None = None
@@ -37,7 +37,7 @@ class Work:
     supervisor: Supervisor = field(default_factory=current)
 
     def fetch(self, site: Site, files: Sequence[RemoteFile]) -> list[Path]:
-        """All of the files, through the cache. Raises ExternalServiceError, Cancelled."""
+        """Fetch all files through the cache, and return their paths. Raises ExternalServiceError, Cancelled."""
         total = sum(file.size or 0 for file in files)
         done = 0
         paths = []
@@ -48,7 +48,7 @@ class Work:
         return paths
 
     def downloaded(self, before: int = 0, total: int | None = None) -> Callable[[int, int | None], None]:
-        """A progress function for a file of which others came `before` (bytes)."""
+        """A progress function for one file; `before` is the number of bytes of the files before it."""
 
         def progress(done: int, size: int | None) -> None:
             whole = total or size
@@ -59,17 +59,17 @@ class Work:
         return progress
 
     def opening(self) -> None:
-        """All files are there; now a confined Blender reads them."""
+        """Report that all files are there and that a confined Blender reads them now."""
         self.check()
         self.report(_DOWNLOADING, "Opening the model")
 
     def check(self) -> None:
-        """Raise Cancelled when somebody cancelled."""
+        """Raise Cancelled if somebody cancelled."""
         if self.cancelled is not None and self.cancelled.is_set():
             raise Cancelled("Cancelled.")
 
     def in_blender(self, do: Callable[[], T]) -> T:
-        """Do the last step on Blender's main thread. Raises what it raises, Cancelled."""
+        """Call `do`, the last step, on Blender's main thread. Raises the errors of `do`, and Cancelled."""
         self.check()
         self.report(99.0, "Adding it to the scene")
         return main_thread.run(do, cancelled=self.cancelled, label="the import").result()

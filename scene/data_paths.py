@@ -175,7 +175,7 @@ _OUTPUT = re.compile(r"//(?!.*\.\.)[\w][\w .#\-]*(?:/[\w][\w .#\-]*)*/?")
 
 
 def bad_output_path(path: object) -> str:
-    """The reason to refuse a render output path, or an empty text. It must lie beside the .blend (`//renders/shot_`)."""
+    """The reason to refuse a render output path, or an empty text. It must be beside the .blend (`//renders/shot_`)."""
     if isinstance(path, str) and len(path) < 256 and _OUTPUT.fullmatch(path):
         return ""
     told = repr(path[:256]) if isinstance(path, str) else f"of the type {type(path).__name__}"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hyper3D Rodin: models generated from text or pictures, for credits of the user's own account."""
+"""Hyper3D Rodin: generates models from text or pictures; the user's account pays for them."""

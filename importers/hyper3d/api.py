@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ordering a model from Rodin: the main site and fal.ai behind one interface. No `bpy`.
+"""Order a model from Rodin: the main site and fal.ai behind one interface. No `bpy`.
 
-An order costs money and is sent exactly once. Source: developer.hyper3d.ai, docs.fal.ai (queue).
+An order costs money, so it is sent exactly once. Source: developer.hyper3d.ai, docs.fal.ai (queue).
 """
 
 from __future__ import annotations
@@ -53,25 +53,25 @@ MAIN = Site(
     "Hyper3D Rodin",
     "BLENDER_MCP_HYPER3D_API",
     "https://api.hyper3d.com",
-    # Where results lie is not documented. Those of today and of before that are known, by name: all of the service's
-    # own domains, none of a storage that others rent too.
+    # The hosts of results are not documented. These are the known ones, present and past: only domains of the service
+    # itself, none of a storage service that other customers use as well.
     ("file.hyper3d.com", "file.hyper3d.ai", "hyperhuman-file.deemos.com"),
 )
 FAL = Site("hyper3d", "fal.ai", "BLENDER_MCP_FAL_API", "https://queue.fal.run", (".fal.media",))
-#: Where fal.ai tells about the account rather than taking orders.
+#: The address for fal.ai's account data; orders go to `FAL`.
 FAL_ACCOUNT = Site("hyper3d", "fal.ai", FAL.variable, "https://api.fal.ai", ())
 _FAL_PATH = "/fal-ai/hyper3d/rodin"
-#: Tier -> what fal.ai calls the model that makes it; it does not offer the others.
+#: Tier -> the part of fal.ai's model name; fal.ai does not offer the other tiers.
 _FAL_VERSIONS: Mapping[str, str] = {"Sketch": "", "Regular": "", "Gen-2": "/v2"} | {
     tier: "/v2.5" for tier in get_args(Tier) if tier.startswith("Gen-2.5")
 }
-#: Seconds for an order: pictures go up, and it must not be given up half-way.
+#: Seconds for an order: it uploads pictures and must not stop half-way.
 _SUBMIT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture to generate from: its bytes as PNG, JPEG or WebP."""
+    """An input picture: its bytes as PNG, JPEG or WebP."""
 
     data: bytes
     kind: Literal["png", "jpeg", "webp"]
@@ -79,7 +79,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to generate. `bounding_box`: the proportions [width (Y), height (Z), length (X)]."""
+    """The input of an order. `bounding_box`: the proportions [width (Y), height (Z), length (X)]."""
 
     prompt: str = ""
     pictures: tuple[Picture, ...] = ()
@@ -94,7 +94,7 @@ class Order:
     high_pack: bool = False
 
     def check(self) -> None:
-        """Raise InvalidParamsError unless there is something to generate from."""
+        """Raise InvalidParamsError if the order has neither a prompt nor a picture, or too many pictures."""
         if not self.prompt.strip() and not self.pictures:
             raise InvalidParamsError("Give a prompt, pictures, or both.")
         if len(self.pictures) > 5:
@@ -103,7 +103,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """An order that was accepted. `facts` are what its provider needs to find it again."""
+    """An accepted order. `facts` are what its provider needs to find it again."""
 
     id: str
     provider: ProviderName
@@ -112,7 +112,7 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an order is, and what there is to say about it."""
+    """The progress of an order, and a message about it."""
 
     state: State
     message: str = ""
@@ -120,7 +120,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What is left on an account; `unit` is "credits" or a currency."""
+    """The balance of an account; `unit` is "credits" or a currency."""
 
     amount: float
     unit: str
@@ -130,19 +130,19 @@ class Balance:
 
 
 class Provider(Protocol):
-    """Somewhere to order. Raises ExternalServiceError, PolicyError for a key, Cancelled."""
+    """A service that takes orders. Each method raises ExternalServiceError, PolicyError for a bad key, Cancelled."""
 
     def submit(self, order: Order) -> Ticket:
-        """Order; costs money."""
+        """Send an order; it costs money."""
 
     def progress(self, ticket: Ticket) -> Progress:
-        """How far it is."""
+        """The progress of an order."""
 
     def files(self, ticket: Ticket) -> dict[str, RemoteFile]:
-        """What was made, by plain file name; only once it is done, and for some minutes."""
+        """The result files by plain file name. They exist only after the order is done, and for some minutes."""
 
     def balance(self) -> Balance | None:
-        """What is left, None where the provider does not tell it to this key."""
+        """The balance of the account; None if the provider does not show it to this key."""
 
 
 class MainSite:
@@ -179,7 +179,7 @@ class MainSite:
         return Ticket(found["uuid"], "hyper3d", {"subscription_key": key})
 
     def progress(self, ticket: Ticket) -> Progress:
-        """How far the order is. Raises ExternalServiceError."""
+        """The progress of an order. Raises ExternalServiceError."""
         found = self._post("/api/v2/status", {"subscription_key": ticket.facts["subscription_key"]})
         jobs = found.get("jobs")
         words = (
@@ -211,7 +211,7 @@ class MainSite:
         }
 
     def balance(self) -> Balance | None:
-        """What is left on the account; None where the service does not tell."""
+        """The balance of the account; None if the service does not show it."""
         return _balance(MAIN, _object(self._call("/api/v2/check_balance")).get("balance"), "credits")
 
     def _post(self, path: str, data: Mapping[str, str]) -> Mapping[str, Any]:
@@ -219,7 +219,7 @@ class MainSite:
 
     def _ask(self, path: str, body: bytes, content_type: str, **more: float) -> Mapping[str, Any]:
         found = _object(self._call(path, body=body, headers={"Content-Type": content_type}, **more))
-        if found.get("error") not in (None, "", "OK"):  # also with a status of success
+        if found.get("error") not in (None, "", "OK"):  # an error may come with a success status
             raise _refused(MAIN, str(found.get("message") or found["error"]))
         return found
 
@@ -251,7 +251,7 @@ class Fal:
         return Ticket(found["request_id"], "fal", {name: str(url) for name, url in facts.items()})
 
     def progress(self, ticket: Ticket) -> Progress:
-        """How far the order is. Raises ExternalServiceError."""
+        """The progress of an order. Raises ExternalServiceError."""
         found = self._ask(ticket.facts["status_url"])
         status, error = found.get("status"), found.get("error")
         if status == "COMPLETED":
@@ -272,7 +272,7 @@ class Fal:
         return {name: RemoteFile(mesh["url"], size=size if isinstance(size, int) and size > 0 else None)}
 
     def balance(self) -> Balance | None:
-        """What is left on the account; None where the service does not tell."""
+        """The balance of the account; None if the service does not show it."""
         try:
             answer = download.request(
                 FAL_ACCOUNT,
@@ -283,7 +283,7 @@ class Fal:
             )
         except HttpError as error:
             if error.status in (401, 403):
-                return None  # only a key with administrator's rights may see it; any other may order all the same
+                return None  # only an administrator's key may read it; any other key can still order
             raise
         found = _object(answer).get("credits")
         told = found if isinstance(found, Mapping) else {}
@@ -315,7 +315,7 @@ class Fal:
 
 
 def _options(order: Order) -> dict[str, Any]:
-    """What both providers call the same."""
+    """The options that have the same names for both providers."""
     named: dict[str, Any] = {
         "tier": order.tier,
         "quality": order.quality,

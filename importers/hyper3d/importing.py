@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ordering, asking, and from a finished order to a collection in the scene. Worker threads."""
+"""Place an order, follow its progress, and import the finished model as a collection. Worker threads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def orders() -> Orders:
 
 
 def choose(provider: ProviderName | None) -> ProviderName:
-    """The provider asked for, or the one that there is a key for. Raises PolicyError without a key."""
+    """The given provider, or the one with a key. Raises PolicyError without a key."""
     now = settings.current()
     keys: dict[ProviderName, str | None] = {"hyper3d": now.hyper3d_key, "fal": now.fal_key}
     wanted: Sequence[ProviderName] = [provider] if provider else ["hyper3d", "fal"]
@@ -47,14 +47,14 @@ def choose(provider: ProviderName | None) -> ProviderName:
 
 
 def balance(provider: ProviderName, cancelled: Flag | None = None) -> Balance | None:
-    """What is left on the account, None where the provider does not tell it to this key."""
+    """The balance of the account; None if the provider does not show it to this key."""
     return _provider(provider, cancelled).balance()
 
 
 def place_order(provider: ProviderName, order: Order) -> Ticket:
-    """Order, and note it. It is not tried again, whatever happens: a second order is billed again.
+    """Send an order and store its ticket. It is never sent again after an error: each order is billed.
 
-    Once begun it is not cancelled either: nobody would know whether it was taken.
+    Nor can it be cancelled once it has started: it would be unknown whether the service accepted it.
     """
     try:
         ticket = _provider(provider, None).submit(order)
@@ -67,16 +67,18 @@ def place_order(provider: ProviderName, order: Order) -> Ticket:
 
 
 def progress(order_id: str, cancelled: Flag | None = None) -> Progress:
-    """How far an order is."""
+    """The progress of an order."""
     ticket = orders().get(order_id).ticket
     return _provider(ticket.provider, cancelled).progress(ticket)
 
 
 def wait_until_done(work: Work, order_id: str) -> None:
-    """Ask every few seconds. Raises ExternalServiceError when the order fails, Cancelled; the order itself goes on."""
+    """Check the order every few seconds until it is done. Raises ExternalServiceError when the order fails, and
+    Cancelled; the order itself then goes on.
+    """
     percent = 1.0
     while (found := progress(order_id, work.cancelled)).state in ("waiting", "generating"):
-        percent += (80.0 - percent) * _STEP  # nobody says how long it takes: ever slower towards 80
+        percent += (80.0 - percent) * _STEP  # the duration is unknown: approach 80 ever more slowly
         work.report(percent, f"{found.state.title()}: {found.message}".rstrip(": "))
         download.wait(_ASK_EVERY_S, work.cancelled)
     if found.state != "done":
@@ -86,7 +88,7 @@ def wait_until_done(work: Work, order_id: str) -> None:
 def prepare(
     order_id: str, *, name: str, size: float | None = None, location: Sequence[float] | None = None
 ) -> ImportPlan:
-    """The import of a finished order, as `run` does it. Nobody says how large it is."""
+    """The import plan of a finished order; see `run`. The service does not tell the size."""
     return ImportPlan(
         name, None, run=lambda work: run(work, order_id, name=name, size=size, location=location)
     )
@@ -95,7 +97,7 @@ def prepare(
 def run(
     work: Work, order_id: str, *, name: str, size: float | None, location: Sequence[float] | None
 ) -> Imported:
-    """Fetch what was generated, open it and append it under this name, standing at `location` or the 3D cursor."""
+    """Fetch the generated model, open it and append it with this name, on the ground at `location` or the 3D cursor."""
     placed = orders().get(order_id)
     provider = _provider(placed.ticket.provider, work.cancelled)
     found = provider.progress(placed.ticket)

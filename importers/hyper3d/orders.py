@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Orders that were placed, on disk, so that polling goes on after Blender was restarted. No `bpy`."""
+"""Store placed orders on disk, so that polling can go on after a restart of Blender. No `bpy`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ("Orders", "Placed")
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """An order with what it was for, and when it was placed (seconds since the epoch)."""
+    """An order with its title, and the time when it was placed (seconds since the epoch)."""
 
     ticket: Ticket
     title: str
@@ -26,13 +26,13 @@ class Placed:
 
 
 class Orders:
-    """A file an order, readable by the user alone: who knows a ticket can fetch its result."""
+    """One file for each order. Only the user may read it: anybody with a ticket can fetch its result."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def add(self, ticket: Ticket, title: str) -> None:
-        """Note an order. Raises ExternalServiceError when the disk refuses; the message then holds the ticket."""
+        """Store an order. Raises ExternalServiceError for an error of the disk; the message then has the ticket."""
         data = {"provider": ticket.provider, "facts": dict(ticket.facts), "title": title, "time": time.time()}
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ class Orders:
             ) from error
 
     def get(self, order_id: str) -> Placed:
-        """One order. Raises InvalidParamsError when there is none."""
+        """One order. Raises InvalidParamsError for an unknown id."""
         try:
             data = json.loads(self._path(order_id).read_text(encoding="utf-8"))
             ticket = Ticket(order_id, data["provider"], dict(data["facts"]))

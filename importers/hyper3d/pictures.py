@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pictures to generate from, as they come in: encoded as base64. No `bpy`."""
+"""Decode input pictures from base64. No `bpy`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def decode(text: str) -> Picture:
 
 
 def recognise(data: bytes) -> Picture:
-    """A picture of a kind that Rodin takes. Raises InvalidParamsError."""
+    """A picture in a format that Rodin accepts. Raises InvalidParamsError for others."""
     if len(data) > _MOST:
         raise InvalidParamsError(f"A picture has {len(data) / 1e6:.0f} MB; Rodin is sent at most 10 MB each.")
     if data.startswith(b"\x89PNG\r\n\x1a\n"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pictures of the open file, to generate from. Main thread."""
+"""Read images of the open file as input pictures. Main thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ("picture",)
 
 
 def picture(name: str) -> Picture:
-    """An image of the file as PNG; the image itself is not touched. Raises InvalidParamsError."""
+    """An image of the file as PNG; the image itself does not change. Raises InvalidParamsError."""
     image = bpy.data.images.get(name)
     if image is None:
         raise InvalidParamsError(

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The way to the services: connections, downloads, and the cache of what was downloaded."""
+"""The network access of the importers: connections, downloads, and the cache of downloaded files."""

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Downloaded files by MD5, and the services' documents by address; shared by all Blenders of the user.
+"""Cache downloaded files by MD5, and the services' JSON documents by address; all Blenders of the user share it.
 
-A file comes into the cache whole and checked, by one rename, and is checked again each time it is used: what a
-crash or another program left behind is fetched anew. Of two Blenders that want the same file one fetches it and
-the other waits. No `bpy` here.
+A complete and checked file enters the cache by one rename. Each use checks it again, and a damaged file is fetched
+again. If two Blenders need the same file, one fetches it and the other waits. No `bpy` here.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from .download import Flag, HttpError, Progress, RemoteFile, Site
 
 __all__ = ("DOCUMENT_S", "Cache", "file_md5")
 
-#: Seconds for which a document is used without asking for it again.
+#: How long a document is used without a new request (seconds).
 DOCUMENT_S = 12 * 3600.0
-#: What was used this recently (seconds) is kept beyond the quota: an import may be working with it.
+#: A file used within this time (seconds) stays even above the quota: an import may need it.
 IN_USE_S = 1800.0
-#: A part that was cut short this long ago (seconds) is not going to be continued.
+#: A partial download older than this (seconds) is removed.
 STALE_PART_S = 7 * 86400.0
 
 _POLL_S = 0.1
@@ -52,20 +51,20 @@ class Cache:
         progress: Progress | None = None,
         cancelled: Flag | None = None,
     ) -> Path:
-        """The file, from the cache or fetched. `remote.md5` must be known. Raises as `download.fetch`."""
+        """The path of the file, fetched if it is not cached. `remote.md5` must be set. Raises as `download.fetch`."""
         assert remote.md5 is not None, "only files with a known MD5 can be cached"
         path = self._path(remote.md5)
         if self.has(remote.md5):
             return path
         path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(path.with_suffix(".lock"), cancelled):
-            if not self.has(remote.md5):  # another Blender may have fetched it meanwhile
+            if not self.has(remote.md5):  # another Blender may have fetched it by now
                 download.fetch(site, remote, path, progress=progress, cancelled=cancelled)
         self.trim()
         return path
 
     def has(self, md5: str) -> bool:
-        """Whether the file is there and whole; it counts as used now. A damaged one is removed."""
+        """Whether the cache has the complete file; marks it as used. Removes a damaged file."""
         path = self._path(md5)
         try:
             if file_md5(path) == md5:
@@ -79,10 +78,10 @@ class Cache:
     def document(
         self, site: Site, path: str, *, max_age: float = DOCUMENT_S, cancelled: Flag | None = None
     ) -> Any:
-        """The JSON at `path` of a service: an old copy when the service can't be reached.
+        """The JSON at `path` of a service, or an old copy if the service cannot be reached.
 
-        Younger than `max_age` seconds it is not asked for again, and what did not change is not sent again.
-        Raises ExternalServiceError when there is neither an answer nor a copy.
+        A copy younger than `max_age` seconds is used without a request, and an unchanged document is not sent again.
+        Raises ExternalServiceError if there is neither an answer nor a copy.
         """
         kept = self._documents / f"{hashlib.sha256((site.base + path).encode()).hexdigest()}.json"
         found = _read_document(kept)
@@ -107,14 +106,14 @@ class Cache:
         return data
 
     def trim(self) -> None:
-        """Remove what was not used for longest until the quota holds, and parts that nobody will continue."""
+        """Remove the least recently used files until the rest fits the quota, and old partial downloads."""
         now = time.time()
         used = sorted(_ages(self._files, now), reverse=True)
         total = sum(size for _, size, _ in used)
         for age, size, path in used:
             stale = path.suffix == ".part" and age > STALE_PART_S
             if stale or (total > self._quota and age > IN_USE_S):
-                # Windows refuses to remove a file that another Blender has open; the next time will do.
+                # Windows refuses to remove a file that another Blender has open; a later `trim` removes it.
                 with contextlib.suppress(OSError):
                     path.unlink()
                     total -= size
@@ -130,7 +129,7 @@ def file_md5(path: Path) -> str:
 
 
 def _ages(folder: Path, now: float) -> Iterator[tuple[float, int, Path]]:
-    """(seconds since it was used, bytes, path) of each file."""
+    """(seconds since the last use, bytes, path) of each file."""
     for path in folder.glob("*/*"):
         with contextlib.suppress(FileNotFoundError):
             found = path.stat()
@@ -139,7 +138,7 @@ def _ages(folder: Path, now: float) -> Iterator[tuple[float, int, Path]]:
 
 
 def _read_document(path: Path) -> Mapping[str, Any] | None:
-    """What was kept; None when there is nothing usable."""
+    """The stored document; None if there is no valid one."""
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -148,7 +147,7 @@ def _read_document(path: Path) -> Mapping[str, Any] | None:
 
 
 def _write_document(path: Path, etag: str, data: Any) -> None:
-    """Keep a document. A disk that is full only means that it will be asked for again."""
+    """Store a document. If the disk is full, it is only requested again the next time."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic.write(path, json.dumps({"time": time.time(), "etag": etag, "data": data}).encode())
@@ -156,14 +155,14 @@ def _write_document(path: Path, etag: str, data: Any) -> None:
 
 @contextmanager
 def _locked(path: Path, cancelled: Flag | None) -> Iterator[None]:
-    """Hold a lock between processes; the operating system lets go of it when its holder dies."""
+    """Hold a lock between processes; the operating system releases it when its holder dies."""
     with path.open("ab") as file:
         while not _try_lock(file.fileno()):
             download.wait(_POLL_S, cancelled)
         yield
 
 
-if sys.platform == "win32":  # spelled so that type checkers see it
+if sys.platform == "win32":  # type checkers understand this form
     import msvcrt
 
     def _try_lock(descriptor: int) -> bool:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one way out to the network: small answers with `request`, files with `fetch`. Worker threads only.
+"""All requests to the network: small answers with `request`, files with `fetch`. Worker threads only.
 
-Credentials go with `request` alone, and never along with a redirect. Every transfer can be cancelled at any moment
-and has a time limit. Nothing is left behind by one that failed; a file that was cut short by the end of the process
-goes on where it stopped. `transport` says who may be reached. No `bpy` here.
+Only `request` sends credentials, and never with a redirect. Every transfer can be cancelled at any time and has a time
+limit. A failed transfer leaves no file; a download that the end of the process interrupted continues later.
+`transport` decides which hosts may be reached. No `bpy` here.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ __all__ = (
 
 T = TypeVar("T")
 
-#: Called with the bytes that are there and the bytes that there will be, None while that is unknown.
+#: Called with the bytes so far and the total bytes, None while the total is unknown.
 Progress = Callable[[int, int | None], None]
 
 #: Seconds that a whole request, or a whole file, may take.
 REQUEST_S = 60.0
 FILE_S = 3600.0
-#: How often a GET is tried, and the longest a service may ask us to wait in between.
+#: How often a GET is tried, and the longest wait between two tries that a service may request.
 ATTEMPTS = 3
 LONGEST_WAIT_S = 30.0
-#: Bytes: what an answer of an API may have, and what a file may have of which nothing is known beforehand.
+#: The most bytes of an API's answer, and of a file whose size is unknown.
 MOST_ANSWER = 32 * 1024 * 1024
 MOST_FILE = 8 * 1024 * 1024 * 1024
 
@@ -63,14 +63,14 @@ _RETRIED = frozenset({429, 500, 502, 503, 504})
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file that a service offers: its address, and its MD5 (hexadecimal) and size in bytes where they are known."""
+    """A file that a service offers: its address, and its MD5 (hexadecimal) and size in bytes if known."""
 
     url: str
     md5: str | None = None
     size: int | None = None
 
     def __post_init__(self) -> None:
-        # The MD5 becomes a file's name in the cache.
+        # The cache uses the MD5 as a file name.
         if self.md5 is not None and not re.fullmatch("[0-9a-f]{32}", self.md5):
             raise ExternalServiceError(
                 f"The service names {str(self.md5)[:40]!r} as an MD5, which it is not."
@@ -79,7 +79,7 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a service answered."""
+    """The answer of a service."""
 
     site: Site
     url: str
@@ -88,7 +88,7 @@ class Answer:
     data: bytes
 
     def json(self) -> Any:
-        """The answer's JSON. Raises ExternalServiceError when it is something else, such as a web page."""
+        """The JSON of the answer. Raises ExternalServiceError if it is something else, such as a web page."""
         try:
             return json.loads(self.data)
         except (ValueError, RecursionError):
@@ -112,10 +112,10 @@ def request(
     seconds: float = REQUEST_S,
     most: int = MOST_ANSWER,
 ) -> Answer:
-    """Ask a service; `path` is below its base URL, or a whole URL of the service.
+    """Send a request to a service; `path` is relative to its base URL, or a full URL of the service.
 
-    A GET is tried again after 429, 5xx and broken connections; anything with a body is sent exactly once.
-    `credentials` are headers that go to this URL only, and only where it lies below the base URL.
+    A GET is tried again after 429, 5xx and broken connections; a request with a body is sent exactly once.
+    `credentials` are headers that go to this URL only, and only if it is below the base URL.
     Raises HttpError for a status of 400 and above, ExternalServiceError, Cancelled.
     """
     url = path if "://" in path else site.base + path
@@ -152,10 +152,10 @@ def fetch(
     seconds: float = FILE_S,
     most: int = MOST_FILE,
 ) -> str:
-    """Download a file to `target`, checked, and give its MD5. No credentials are ever sent.
+    """Download a file to `target`, check it, and return its MD5. Sends no credentials.
 
-    The bytes go to `target` with `.part` appended, which is renamed when all of them are there and right.
-    Raises ExternalServiceError, Cancelled; then neither of the two is left.
+    The bytes go to a `.part` file, which is renamed to `target` when it is complete and correct.
+    Raises ExternalServiceError, Cancelled; then neither file remains.
     """
     site.admit(remote.url)
     most = most if remote.size is None else remote.size
@@ -165,13 +165,13 @@ def fetch(
         with _Part(target.with_name(target.name + ".part"), remote, most) as part:
             md5 = _retried(lambda: _transfer(site, remote, part, progress, cancelled, until), cancelled)
             part.finish(target)
-    except OSError as error:  # of the disk: those of the network come as ExternalServiceError
+    except OSError as error:  # an error of the disk: network errors are ExternalServiceError
         raise _unwritable(error) from error
     return md5
 
 
 def wait(seconds: float, cancelled: Flag | None) -> None:
-    """Sleep. Raises Cancelled as soon as somebody cancels."""
+    """Sleep for `seconds`. Raises Cancelled as soon as somebody cancels."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         if cancelled is not None and cancelled.is_set():
@@ -180,7 +180,7 @@ def wait(seconds: float, cancelled: Flag | None) -> None:
 
 
 def megabytes(size: int) -> str:
-    """A number of bytes for people."""
+    """A number of bytes as a text for people."""
     return (
         f"{size / 1e6:.0f} MB" if size >= 10e6 else f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size} bytes"
     )
@@ -200,13 +200,13 @@ def _unwritable(error: OSError) -> ExternalServiceError:
 
 
 class _Part:
-    """The growing `.part` file: its length, its hash, and what may be continued of it."""
+    """The growing `.part` file: its length, its hash, and whether a download may continue it."""
 
     def __init__(self, path: Path, remote: RemoteFile, most: int) -> None:
         self._path = path
         self._remote = remote
         self._most = most
-        #: Of the version that the bytes belong to; without an MD5 only the same version may be continued.
+        #: The HTTP validator of the version of these bytes; without an MD5, only the same version may continue.
         self.validator: str | None = None
         self.continued = False
 
@@ -216,7 +216,7 @@ class _Part:
         return self
 
     def __exit__(self, *_raised: object) -> None:
-        with contextlib.suppress(OSError):  # what a full disk did not take; told before
+        with contextlib.suppress(OSError):  # a full disk; already reported
             self._file.close()
         self._path.unlink(missing_ok=True)
 
@@ -225,7 +225,7 @@ class _Part:
         return self.length > 0 and (self._remote.md5 is not None or self.validator is not None)
 
     def restart(self, *, keep: bool = False) -> None:
-        """Begin from nothing, or from what an earlier process left."""
+        """Start with an empty file or, with `keep`, with the part that an earlier process left."""
         if not keep:
             self._file.truncate(0)
         self._hash = hashlib.md5(usedforsecurity=False)
@@ -238,7 +238,7 @@ class _Part:
     def write(self, chunk: bytes) -> None:
         try:
             self._file.write(chunk)
-        except OSError as error:  # told apart here: around the transfer it would look like one of the network
+        except OSError as error:  # caught here: outside, it would look like a network error
             raise _unwritable(error) from error
         self._hash.update(chunk)
         self.length += len(chunk)
@@ -247,7 +247,7 @@ class _Part:
             raise ExternalServiceError(f"The file is larger than the {megabytes(self._most)} {announced}.")
 
     def verify(self) -> str:
-        """The MD5. What was continued and came out wrong is fetched once more from its start."""
+        """Check and return the MD5. If a continued download is wrong, it is fetched once more from the start."""
         size, md5 = self._remote.size, self._hash.hexdigest()
         wrong = (
             f"has {self.length} bytes instead of {size}"
@@ -303,7 +303,7 @@ def _transfer(
                     progress(part.length, total)
             _check_whole(site, response, received)
     except HttpError as error:
-        if error.status == 416:  # more is there than the service has: not the same file
+        if error.status == 416:  # our part is longer than the file: it is not the same file
             part.restart()
             raise Broken("the earlier part did not fit") from None
         raise
@@ -330,7 +330,7 @@ def _check_whole(site: Site, response: http.client.HTTPResponse, received: int) 
         raise Broken(f"{site.name}: the connection ended after {received} of {announced} bytes")
 
 
-# ------------------------------------------------------------------------------------------------ tried again
+# ---------------------------------------------------------------------------------------------------- retries
 
 
 def _retried(once: Callable[[], T], cancelled: Flag | None) -> T:
@@ -350,5 +350,5 @@ def _retried(once: Callable[[], T], cancelled: Flag | None) -> T:
 
 
 def _pause(attempt: int) -> float:
-    # Many clients that failed together must not come back together.
+    # Many clients that fail at the same time must not retry at the same time.
     return _BACKOFF_S * (1 << attempt) * random.uniform(0.5, 1.0)  # noqa: S311 - no secret

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who we are on the network, and whether we may use it. Light, because it is set when Blender starts."""
+"""The user agent of our requests, and whether Blender may go online. Imports little, since Blender's start sets it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 __all__ = ("COLLECTOR", "THIS_COMPUTER", "Identity", "configure", "current")
 
-#: Stand in place of an asset service: what the user runs elsewhere, and what runs on this computer.
+#: Names used like those of asset services: for a collector that the user runs elsewhere, and for this computer.
 COLLECTOR, THIS_COMPUTER = "collector", "this computer"
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Both are asked before each request, in its thread."""
+    """Two functions, which each request calls in its own thread."""
 
-    #: What requests name as their sender.
+    #: Returns the `User-Agent` header.
     user_agent: Callable[[], str] = lambda: "MCP-Bridge"
-    #: None when Blender may go online to this service, else a text that says what to do about it.
+    #: Returns None if Blender may go online to this service, else a text that says what the user can do.
     barred: Callable[[str], str | None] = lambda _service: None
 
 
@@ -26,11 +26,11 @@ _identity = Identity()
 
 
 def configure(identity: Identity) -> None:
-    """Take over what this Blender says."""
+    """Set the identity of this Blender."""
     global _identity
     _identity = identity
 
 
 def current() -> Identity:
-    """What was configured."""
+    """The identity that `configure` set."""
     return _identity

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user's API keys, looked at before they are sent: what can't be one is told without asking. No `bpy`."""
+"""Check the user's API keys before they are sent, to report an impossible key without a request. No `bpy`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ...base.errors import PolicyError
 
 __all__ = ("check",)
 
-#: What examples write where a key belongs.
+#: Placeholders for a key in examples.
 _EXAMPLE = re.compile(r"(?i)your|insert|example|changeme|placeholder|api[_-]?key|<.*>|(.)\1{7}|x{4}|\.\.\.")
 
 
 def check(service: str, key: str) -> str:
-    """The key. Raises PolicyError, whose message does not show it, when it can't be one."""
+    """Return the key. Raises PolicyError if it cannot be a key; the message does not show it."""
     if not re.fullmatch(r"[!-~]{16,512}", key):
         raise PolicyError(
             f"What is set as the API key of {service} can't be one: keys have 16 to 512 characters and no spaces.",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Connections to the services: who may be reached, how, and how a transfer is ended at any moment.
+"""Connections to the services: which hosts may be reached, how, and how to end a transfer at any time.
 
-HTTPS to the hosts of a `Site`, at public addresses, redirects included, while Blender is allowed online. No `bpy`.
+Only HTTPS to the hosts of a `Site`, at public addresses, including redirects, and only if Blender may go online. No
+`bpy`.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ __all__ = (
 
 #: Seconds without a byte after which a connection counts as dead.
 SILENCE_S = 20.0
-#: How often somebody who waits looks whether the transfer was cancelled.
+#: Seconds between two checks whether the transfer was cancelled.
 POLL_S = 0.05
 
-#: Networks of IPv6 that lead to addresses of IPv4: RFC 6052, RFC 4291.
+#: IPv6 networks that contain IPv4 addresses: RFC 6052, RFC 4291.
 _NAT64, _COMPATIBLE = ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96")
-#: What may stand in an address as it is; a service's file name may have letters that may not.
+#: Characters that need no escape in a URL; a service's file names may have others.
 _URL_SIGNS = "!#$%&'()*+,/:;=?@[]~"
 
 
 class HttpError(ExternalServiceError):
-    """The service refused: `status`, and what it said in `data` (at most 64 KiB)."""
+    """The service answered with an error: its `status`, and its body in `data` (at most 64 KiB)."""
 
     def __init__(self, message: str, *, status: int, data: bytes, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -68,11 +69,11 @@ class Broken(ExternalServiceError):
 
 
 class TooSlow(ExternalServiceError):
-    """The transfer did not end in its time."""
+    """The transfer took longer than its time limit."""
 
 
 class Flag(Protocol):
-    """Something that tells whether it was set, like `threading.Event`."""
+    """An object with `is_set()`, like `threading.Event`."""
 
     def is_set(self) -> bool:
         """Whether to stop."""
@@ -82,12 +83,12 @@ class Flag(Protocol):
 class Site:
     """A service on the network.
 
-    `variable` is the environment variable with another base URL, for mirrors and tests. `storage` are the hosts
-    that its files may come from besides its own; a leading dot admits every name below. `named`: a person has named
-    the address in the settings, so it may be a private one, without encryption.
+    `variable` is the environment variable with another base URL, for mirrors and tests. `storage` are further hosts
+    for its files; a leading dot allows every subdomain. `named`: a person has set the address in the settings, so it
+    may be private and unencrypted.
     """
 
-    #: As the setting `asset_services` names it.
+    #: The name in the setting `asset_services`.
     service: str
     name: str
     variable: str
@@ -97,16 +98,16 @@ class Site:
 
     @property
     def base(self) -> str:
-        """The base URL as it is now, without a slash at its end."""
+        """The current base URL, without a slash at its end."""
         return (os.environ.get(self.variable) or self.default).rstrip("/")
 
     @property
     def mirror(self) -> str | None:
-        """The host that a person named, in the environment instead of the service's own, or at all."""
+        """The host that a person set: in the environment instead of the service's own, or in the settings."""
         return _host(self.base) if self.named or self.base != self.default else None
 
     def admit(self, url: str) -> None:
-        """Raise ExternalServiceError unless `url` is one of this service's."""
+        """Raise ExternalServiceError unless `url` belongs to this service."""
         host, scheme = _host(url), url.partition(":")[0]
         if host == self.mirror and scheme in ("https", "http"):
             return
@@ -120,7 +121,7 @@ class Site:
 
 
 class _Leash:
-    """Shuts the socket of a transfer that was cancelled or is out of time: a read that waits then ends at once."""
+    """Shuts down the socket of a transfer that is cancelled or too slow, so that a blocked read ends at once."""
 
     def __init__(self, site: Site, cancelled: Flag | None, seconds: float) -> None:
         self._site = site
@@ -142,7 +143,7 @@ class _Leash:
         self._sockets.append(connected)
 
     def check(self) -> None:
-        """Raise Cancelled, or ExternalServiceError when the time is over."""
+        """Raise Cancelled if somebody cancelled, or ExternalServiceError if the time is over."""
         if self._cancelled is not None and self._cancelled.is_set():
             raise Cancelled("Cancelled.")
         if time.monotonic() >= self._until:
@@ -158,7 +159,7 @@ class _Leash:
                 break
         else:
             return
-        # Sockets may still be added by a redirect or by a connection that is being made.
+        # A redirect, or a connection in progress, may still add sockets.
         while not self._done.wait(POLL_S):
             for connected in self._sockets:
                 _shut(connected)
@@ -169,14 +170,14 @@ def _shut(connected: socket.socket) -> None:
         # Not `connected.shutdown`: a TLS socket would drop its TLS state under the thread that reads.
         socket.socket.shutdown(connected, socket.SHUT_RDWR)
     except OSError:
-        return  # closed already
+        return  # already closed
 
 
 @contextmanager
 def opened(
     site: Site, asked: urllib.request.Request, cancelled: Flag | None, seconds: float
 ) -> Iterator[http.client.HTTPResponse]:
-    """The response to a request whose URL the site admits, with every failure told in words.
+    """Open the response to a request whose URL the site allows; every error has a message for people.
 
     Raises HttpError, Broken, another ExternalServiceError, Cancelled.
     """
@@ -189,7 +190,7 @@ def opened(
         try:
             with opener.open(asked, timeout=min(SILENCE_S, seconds)) as response:
                 yield response
-                leash.check()  # a socket that was shut looks like the end of the file
+                leash.check()  # a socket after shutdown looks like the end of the file
         except urllib.error.HTTPError as error:
             leash.check()
             raise _http_error(site, error) from None
@@ -197,7 +198,7 @@ def opened(
             leash.check()
             raise _network_error(site, asked.full_url, error) from error
         except ValueError:
-            leash.check()  # a TLS socket that was shut while being read
+            leash.check()  # a TLS socket that was shut down during a read
             raise
         except Broken:
             leash.check()
@@ -220,7 +221,7 @@ def _http_error(site: Site, error: urllib.error.HTTPError) -> HttpError:
 
 
 def _detail(data: bytes) -> str:
-    """What a service says in an error, when it is a text for people: plain, or in the usual JSON members."""
+    """The message in a service's error, if it is for people: plain text, or one of the usual JSON members."""
     text = data.decode("utf-8", "replace").strip()
     try:
         found = json.loads(text)
@@ -262,7 +263,7 @@ def _retry_after(text: str | None) -> float | None:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows a redirect of a GET to a host of the same service; nothing with a body is ever sent twice."""
+    """Follows a redirect of a GET to a host of the same service; a request with a body is never sent again."""
 
     max_redirections = 5
 
@@ -279,7 +280,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def _opener(site: Site, leash: _Leash) -> urllib.request.OpenerDirector:
-    """urllib with our connections; the proxies of the environment are honoured."""
+    """A urllib opener with our connections; it uses the proxies of the environment."""
     proxies = urllib.request.getproxies()
     trusted = {_host(proxy if "://" in proxy else f"http://{proxy}") for proxy in proxies.values()}
     trusted.add(site.mirror or "")
@@ -311,7 +312,7 @@ def _opener(site: Site, leash: _Leash) -> urllib.request.OpenerDirector:
 
 
 def _check_public(connected: socket.socket, site: Site) -> None:
-    """Raise ExternalServiceError when a public name led into a private network; nothing was sent yet."""
+    """Raise ExternalServiceError if a public name led to a private network. Nothing has been sent at this point."""
     address = ipaddress.ip_address(connected.getpeername()[0].partition("%")[0])
     if not _is_public(address):
         connected.close()
@@ -319,7 +320,7 @@ def _check_public(connected: socket.socket, site: Site) -> None:
 
 
 def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether this is on the internet; an IPv4 address inside of an IPv6 one counts as itself."""
+    """Whether an address is public. For an IPv6 address with an IPv4 address inside, the IPv4 address counts."""
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
         if address in _NAT64 or address in _COMPATIBLE:
@@ -333,7 +334,7 @@ def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """The roots of certifi where there are any: not every Blender finds the system's."""
+    """A TLS context with the root certificates of certifi if it is there: not every Blender finds the system's."""
     try:
         import certifi
     except ImportError:
@@ -349,10 +350,10 @@ def _host(url: str) -> str:
 
 
 def ascii_url(url: str) -> str:
-    """The address as it goes over the wire: other letters than ASCII's, and spaces, are escaped."""
+    """The URL for a request: characters outside ASCII, and spaces, are escaped."""
     return quote(url, safe=_URL_SIGNS)
 
 
 def shown(url: str) -> str:
-    """An address for people: without its query, which may hold a signature."""
+    """A URL for people, without its query, which may hold a signature."""
     return re.sub(r"^[a-z]+://([^/]*@)?", "", url.partition("?")[0])[:200]

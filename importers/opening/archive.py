@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Unpack a foreign zip archive, within bounds. Used in the confined child; no `bpy`."""
+"""Unpack a foreign zip archive with limits on its size. Runs in the confined child; no `bpy`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ("unpack",)
 
 MOST_ENTRIES = 5000
 MOST_BYTES = 4 * 1024**3
-#: Models in text form shrink to a tenth, empty pictures to a hundredth.
+#: The largest compression ratio: models in text form shrink to a tenth, empty pictures to a hundredth.
 MOST_RATIO = 300
 _RATIO_FREE = 16 * 1024**2
 _CHUNK = 1 << 20
 
 
 def unpack(archive: Path, folder: Path) -> list[Path]:
-    """Unpack into `folder`; gives the files. Raises ExternalServiceError, and then some files may be there."""
+    """Unpack into `folder` and return the files. Raises ExternalServiceError; some files may then be there."""
     try:
         with zipfile.ZipFile(archive) as opened:
             entries = [entry for entry in opened.infolist() if not entry.is_dir()]
@@ -41,7 +41,7 @@ def unpack(archive: Path, folder: Path) -> list[Path]:
 
 
 def _check(entries: list[zipfile.ZipInfo], packed: int) -> None:
-    """Refuse what is not a plain archive of a model, by what its directory says."""
+    """Refuse an archive whose directory is not that of a plain model."""
     size = sum(entry.file_size for entry in entries)
     if len(entries) > MOST_ENTRIES:
         raise ExternalServiceError(
@@ -61,7 +61,7 @@ def _check(entries: list[zipfile.ZipInfo], packed: int) -> None:
 
 
 def _extract(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, most: int) -> int:
-    """Write one file and give its size; what the directory says of it is not believed."""
+    """Write one file and return its real size, since the size in the directory may be wrong."""
     path.parent.mkdir(parents=True, exist_ok=True)
     written = 0
     with opened.open(entry) as source, path.open("xb") as target:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which Blender wrote a .blend, from its first bytes. No `bpy`."""
+"""Read the version of Blender that wrote a .blend, from its first bytes. No `bpy`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEADER = re.compile(rb"BLENDER(?:[-_][vV](\d)(\d\d)|\d\d-\d\dv(\d\d)(\d\d))")
 
 
 def version(path: Path) -> tuple[int, int] | None:
-    """The major and minor version; None where that can't be told. Raises OSError."""
+    """The major and minor version; None if it is unknown. Raises OSError."""
     with path.open("rb") as file:
         start = file.read(4096)
     found = _HEADER.match(_unpacked(path, start))
@@ -40,13 +40,15 @@ def _unpacked(path: Path, start: bytes) -> bytes:
 
 
 def _zstandard(start: bytes) -> bytes:
-    """The first bytes of the first frame. Blender's own builds have this module, distributions' may not."""
+    """The first bytes of the first frame. Blender's own builds have the module `zstandard`, those of Linux
+    distributions may not.
+    """
     try:
         import zstandard
     except ImportError:
         return b""
     try:
         with zstandard.ZstdDecompressor().stream_reader(start) as reader:
-            return bytes(reader.read(_ENOUGH))  # no more: a kilobyte may unpack to a hundred megabytes
+            return bytes(reader.read(_ENOUGH))  # limited: a kilobyte may unpack to a hundred megabytes
     except zstandard.ZstdError:
         return b""

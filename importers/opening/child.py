@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What opens a foreign file, in a confined Blender without a window, and writes a clean .blend.
+"""Open a foreign file and write a clean .blend; this module runs in a confined Blender without a window.
 
-FOLDER/job.json says what to do (see `Job`), FOLDER/files/ holds the files. FOLDER/asset.blend gets one collection,
-and the answer is a `Report`. No extension is registered there: the child has this module and what it imports.
+FOLDER/job.json is the task (see `Job`), FOLDER/files/ holds the files. The child writes one collection to
+FOLDER/asset.blend, and answers with a `Report`. No extension is registered there: the child has only this module and
+its imports.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from .scrub import strip
 __all__ = ("Job", "Report", "main")
 
 _NAME_LENGTH = 58
-#: The generated types of these are wrong about what is optional and what comes back.
+#: The generated type stubs of these have wrong optional arguments and return types.
 _data: Any = bpy.data
 _ops: Any = bpy.ops
 
 
 class Job(TypedDict):
-    """`format` is a key of `_IMPORTERS` or `picture`, `file` a path below FOLDER/files. Of a .blend the first
-    collection that is there of `collections` is taken.
+    """The task. `format` is a key of `_IMPORTERS` or `picture`, `file` a path inside FOLDER/files. From a .blend, the
+    first existing collection of `collections` is used.
 
-    `size`: metres that the longest side is to have, None for the file's own. `ground`: put the middle of the bottom
-    at the origin, rather than keep the author's origin. `unwrap`: take out empties that only wrap others.
+    `size`: the length of the longest side in metres, None for the file's own. `ground`: move the middle of the bottom
+    to the origin instead of keeping the author's origin. `unwrap`: remove empties that only wrap other objects.
     """
 
     format: str
@@ -45,10 +46,10 @@ class Job(TypedDict):
 
 
 class Report(TypedDict):
-    """What was made: `collection` is its name in the .blend, `roots` are the objects without a parent.
+    """The result: `collection` is its name in the .blend, `roots` are the objects without a parent.
 
-    `dimensions` are in metres; `removed` is what `scrub.strip` gave. Of the format `picture` there is an `image`
-    instead, and its dimensions are in pixels. With `error` nothing was made.
+    `dimensions` are in metres; `removed` is the result of `scrub.strip`. For the format `picture` there is an `image`
+    instead, with dimensions in pixels. If `error` is set, there is no result.
     """
 
     error: NotRequired[str]
@@ -64,7 +65,7 @@ class _Refused(Exception):
 
 
 def main(folder: Path) -> Report:
-    """Do the job of this folder, and report on it."""
+    """Do the job in this folder, and return the report."""
     job: Job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     convert = _picture if job["format"] == "picture" else _convert
     try:
@@ -75,7 +76,7 @@ def main(folder: Path) -> Report:
         RuntimeError,
         OSError,
         ValueError,
-    ) as error:  # operators fail with RuntimeError
+    ) as error:  # operators raise RuntimeError
         return Report(error=str(error).strip() or type(error).__name__)
 
 
@@ -85,7 +86,7 @@ def _convert(job: Job, path: Path, result: Path) -> Report:
     bpy.context.scene.collection.children.link(collection)
     for item in _IMPORTERS[job["format"]](job, path):
         if item.library is not None:
-            continue  # of a further file: it goes with its library
+            continue  # from a linked file: it is removed with its library
         for parent in item.users_collection:
             parent.objects.unlink(item)
         collection.objects.link(item)
@@ -106,20 +107,20 @@ def _convert(job: Job, path: Path, result: Path) -> Report:
 
 
 def _picture(job: Job, path: Path, result: Path) -> Report:
-    """A picture, read to its last pixel: what kills a decoder does so here."""
+    """Read a picture to its last pixel, so that a file that crashes a decoder does so in this process."""
     image = _data.images.load(str(path))
     width, height = image.size
     if not width or not height or not len(image.pixels):
         raise _Refused("Blender can't read this picture.")
     image.name = job["title"][:_NAME_LENGTH] or "Picture"
-    image.use_fake_user = True  # nobody uses it yet
+    image.use_fake_user = True  # it has no users yet
     removed = strip([image], result.parent)
     _data.libraries.write(str(result), {image}, path_remap="NONE", compress=False)
     return Report(image=image.name, roots=[], dimensions=[width, height], removed=removed)
 
 
 def _used(collection: Any) -> list[Any]:
-    """The collection and every data-block that it needs, however indirectly. Scenes are dropped: not by way of them."""
+    """The collection and every data-block that it uses directly or indirectly, but not through a scene."""
     users = _data.user_map()
     needs: dict[Any, list[Any]] = {}
     for item, by in users.items():
@@ -139,26 +140,26 @@ def _used(collection: Any) -> list[Any]:
 
 
 def _import(operator: Any, path: Path, **wanted: Any) -> list[Any]:
-    """Run an importer with those of the options that this Blender's has."""
+    """Run an importer with the options that exist in this Blender."""
     known = operator.get_rna_type().properties.keys()
     operator(filepath=str(path), **{name: value for name, value in wanted.items() if name in known})
     made = list(bpy.context.scene.objects)
     if not made:
         raise _Refused("Blender's importer found nothing in it.")
-    # Shapes of bones are no part of the scene, and would come along as stray objects.
+    # Bone shapes are no part of the scene and would become stray objects.
     return [item for item in made if not any(c.name == "glTF_not_exported" for c in item.users_collection)]
 
 
 def _gltf(job: Job, path: Path) -> list[Any]:
-    # It would pack pictures from wherever the file says; `strip` packs those that came with the file.
+    # The importer would pack pictures from any path in the file; `strip` packs only those that came with the file.
     return _import(_ops.import_scene.gltf, path, import_pack_images=False, disable_bone_shape=True)
 
 
 def _zip(job: Job, path: Path) -> list[Any]:
-    """A glTF in an archive, with its pictures."""
+    """Import a glTF with its pictures from an archive."""
     files = unpack(
         path, path.parents[1] / "unpacked"
-    )  # in FOLDER: what was laid out below belongs to somebody else
+    )  # in FOLDER: the files folder inside it belongs to the parent process
     scenes = [file for file in files if file.suffix.lower() in (".gltf", ".glb")]
     if not scenes:
         raise _Refused("There is no glTF in the archive.")
@@ -172,7 +173,7 @@ def _fbx(job: Job, path: Path) -> list[Any]:
 
 
 def _blend(job: Job, path: Path) -> list[Any]:
-    """The objects of one collection. Of stacked levels of detail in it only the wanted one."""
+    """The objects of one collection; if it has several levels of detail, only the chosen one."""
     with _data.libraries.load(str(path), link=False) as (there, taken):
         name = next((name for name in job["collections"] if name in there.collections), None)
         if name is None:
@@ -189,7 +190,7 @@ def _blend(job: Job, path: Path) -> list[Any]:
 
 
 def _is_other_level(name: str, chosen: str) -> bool:
-    """Whether this is a level of detail besides the one that the chosen collection stands for."""
+    """Whether an object is another level of detail than the chosen collection."""
     level = chosen.rpartition("_LOD")[2] if "_LOD" in chosen else "0"
     _, mark, number = name.partition("_LOD")
     return bool(mark) and number[:1].isdigit() and number[:1] != level[:1]
@@ -215,7 +216,7 @@ _IMPORTERS: dict[str, Callable[[Job, Path], list[Any]]] = {
 
 
 def _unwrap(collection: Any) -> None:
-    """Take out empties at the top that do nothing but hold one child; the child stays where it is."""
+    """Remove empties at the top that only hold one child; the child keeps its place in the world."""
     while True:
         found = next(_wrappers(collection), None)
         if found is None:
@@ -240,12 +241,12 @@ def _wrappers(collection: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _is_moved(item: Any) -> bool:
-    """Whether something else than its own transform says where the object is, or will be at another frame."""
+    """Whether something besides its own transform places the object, now or at another frame."""
     return bool(item.animation_data or item.constraints or item.instance_type != "NONE")
 
 
 def _is_plain(item: Any, child: Any, collection: Any) -> bool:
-    """Whether nothing else points to the empty, and its child can stand alone without shear."""
+    """Whether nothing else refers to the empty, and its child can do without it without shear."""
     others = _data.user_map(subset={item})[item] - {collection, child, bpy.context.scene}
     place = item.matrix_world @ child.matrix_local
     straight = Matrix.LocRotScale(*place.decompose())
@@ -254,7 +255,7 @@ def _is_plain(item: Any, child: Any, collection: Any) -> bool:
 
 
 def _arrange(collection: Any, job: Job) -> list[float]:
-    """Scale and ground the whole as asked; gives its dimensions."""
+    """Scale the collection and move it to the ground as the job says; returns its dimensions."""
     (x, y, z), size = _bounds(collection)
     scale = job["size"] / max(size) if job["size"] and max(size) > 0 else 1.0
     foot = Vector((x + size[0] / 2, y + size[1] / 2, z)) if job["ground"] else Vector()
@@ -268,7 +269,7 @@ def _arrange(collection: Any, job: Job) -> list[float]:
 
 
 def _hold(collection: Any, roots: list[Any], title: str) -> Any:
-    """An empty above the roots: what is animated can only be placed by a parent."""
+    """Add an empty as parent of the roots: an animated object can only be moved by a parent."""
     holder = _data.objects.new(title[:_NAME_LENGTH] or "Asset", None)
     collection.objects.link(holder)
     for item in roots:
@@ -277,7 +278,7 @@ def _hold(collection: Any, roots: list[Any], title: str) -> Any:
 
 
 def _bounds(collection: Any) -> tuple[list[float], list[float]]:
-    """The lowest corner of everything that has a size, in world space, and the lengths of the box from there."""
+    """The bounding box of all objects with a size, in world space: its lowest corner, and the lengths of its sides."""
     view: Any = bpy.context.view_layer
     view.update()
     graph = bpy.context.evaluated_depsgraph_get()

@@ -15,7 +15,7 @@ from ..network.download import Cancelled, Flag
 
 __all__ = ("run",)
 
-#: Seconds that opening a file may take, and MB that the folder may have afterwards.
+#: Seconds that opening a file may take, and MB that the folder may contain afterwards.
 _TIME_S = 300.0
 _DISK_MB = 8192
 _LOOK_S = 0.1
@@ -27,11 +27,11 @@ _EXPLANATIONS = {
 
 
 def run(here: Supervisor, program: str, folder: Path, cancelled: Flag | None) -> bytes:
-    """Run the Python program `folder/program`, which is given the folder and may use nothing else.
+    """Run the Python program `folder/program`, which gets the folder and may use nothing else.
 
-    Gives its first answer (`answering.opened`), empty where it gave none.
+    Returns its first answer (`answering.opened`), or empty bytes if there is none.
 
-    Raises ExternalServiceError when it was stopped or failed, Cancelled.
+    Raises ExternalServiceError if it failed or was stopped, Cancelled.
     """
     spec = Spec(
         tuple(_command(folder / program, [str(folder)])),
@@ -64,8 +64,8 @@ def _why(status: ProcessStatus) -> str:
 
 
 def _command(script: Path, arguments: Sequence[str]) -> list[str]:
-    """This Blender, with factory settings and without running what files bring along."""
-    if not bpy.app.binary_path:  # Blender as a Python module
+    """The command line of this Blender, with factory settings and without running scripts from files."""
+    if not bpy.app.binary_path:  # Blender is a Python module here
         return [sys.executable, "-I", str(script), *arguments]
     quiet = ["--background", "--factory-startup", "--disable-autoexec", "--offline-mode"]
     return [bpy.app.binary_path, *quiet, "--python-exit-code", "1", "--python", str(script), "--", *arguments]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one way to open a foreign file: `child.py` does it in a confined Blender and writes a clean .blend."""
+"""The only way to open a foreign file: `child.py` opens it in a confined Blender and writes a clean .blend."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from . import confined
 
 __all__ = ("Clean", "opened", "scratch")
 
-#: Bytes of what the child has to say.
+#: The most bytes of the child's report.
 _LONGEST_REPORT = 16 * 1024 * 1024
-#: All that the child has of the extension, as a package of its own name, and what starts it.
+#: The only modules of the extension that the child has, as a package, and the code that starts it.
 _PROGRAM = (
     "base/errors.py",
     "base/file_names.py",
@@ -41,10 +41,10 @@ say(child.main(Path(sys.argv[-1])))
 
 @dataclass(frozen=True, slots=True)
 class Clean:
-    """A .blend that may be appended: one collection with this name, its roots, its dimensions in metres; or, of a
-    picture, an image with this name, and its size in pixels.
+    """A .blend that is safe to append. It has one collection with this name, its roots, and its dimensions in metres;
+    or, for a picture, an image with this name and its size in pixels.
 
-    `removed` names what was taken out of the foreign file, and how much of it.
+    `removed` names the kinds of things that were removed from the foreign file, with their counts.
     """
 
     blend: Path
@@ -57,20 +57,20 @@ class Clean:
 
 @contextmanager
 def scratch(here: Supervisor) -> Iterator[Path]:
-    """A folder for the files of one import. What a Blender that was killed leaves there, the next one removes."""
+    """A temporary folder for one import. If Blender is killed, the next one removes the folder."""
     folder = here.new_folder()
     try:
         yield folder
     finally:
-        here.remove_folder(folder)  # however deep a foreign file made it
+        here.remove_folder(folder)  # copes with any depth that a foreign file made
 
 
 @contextmanager
 def opened(work: Work, job: Mapping[str, Any], files: Mapping[PurePosixPath, Path]) -> Iterator[Clean]:
-    """Convert files (path in the child's folder -> where they are); the result lives as long as the context.
+    """Convert files (path in the child's folder -> source path); the result exists until the context ends.
 
-    `job` as in `child.Job`. Raises ExternalServiceError when the child could not read them or was stopped, or where
-    nothing confines it; Cancelled.
+    `job` as in `child.Job`. Raises ExternalServiceError if the child could not read them or was stopped, or if nothing
+    can confine it; Cancelled.
     """
     with scratch(work.supervisor) as folder:
         try:
@@ -82,7 +82,7 @@ def opened(work: Work, job: Mapping[str, Any], files: Mapping[PurePosixPath, Pat
 
 
 def _lay_out(folder: Path, job: Mapping[str, Any], files: Mapping[PurePosixPath, Path]) -> None:
-    """Copies throughout: what the child may touch is neither the cache nor the extension."""
+    """Copy all files into the child's folder, so that the child can change neither the cache nor the extension."""
     for module in _PROGRAM:
         place = folder / "bridge" / module
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +96,7 @@ def _lay_out(folder: Path, job: Mapping[str, Any], files: Mapping[PurePosixPath,
 
 
 def _read(answer: bytes, folder: Path, title: str) -> Clean:
-    """What the child says; it read a foreign file, so what it says is not believed without a look."""
+    """Read and check the child's report: the child read a foreign file, so its report is not trusted."""
     try:
         report = json.loads(answer[:_LONGEST_REPORT])
         if "error" in report:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Take out of foreign data-blocks what could run code or read files of this computer.
+"""Remove everything from foreign data-blocks that could run code or read files of this computer.
 
-A scripted driver runs Python as soon as it is evaluated, where the user allows that for trusted files; a Text block
-can run when a file is opened; a path may lead to a file of the user's or to a server that wants to know who opens it.
-Used in the child that opens a foreign file, and again on what the live scene takes over from it.
+If the user allows scripts of trusted files, a scripted driver runs Python as soon as Blender evaluates it. A Text block
+can run when a file is opened. A path may point to a file of the user or to a server that tracks who opens it.
+The child that opens a foreign file uses this, and the open Blender uses it again on the appended data-blocks.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import bpy
 
 __all__ = ("all_ids", "strip")
 
-#: Kinds of data-blocks that an asset is made of. Whatever else comes along is dropped: texts, sounds, libraries that
-#: open further files, scenes with their scripts of Freestyle and their output paths.
+#: Kinds of data-blocks that an asset may have. All others are removed: texts, sounds, libraries, which open further
+#: files, and scenes with their Freestyle scripts and output paths.
 _KINDS = frozenset(
     {
         *(
@@ -36,26 +36,26 @@ _KINDS = frozenset(
         *("objects", "particles", "pointclouds", "shape_keys", "speakers", "textures"),
     }
 )
-#: Nodes that run scripts, or read files by themselves.
+#: Nodes that run scripts, or that read or write files.
 _NODES = ("ShaderNodeScript", "ShaderNodeTexIES", "GeometryNodeImport", "CompositorNodeOutputFile")
-#: Modifiers that read or write files by themselves.
+#: Modifiers that read or write files.
 _MODIFIERS = frozenset({"DYNAMIC_PAINT", "FLUID", "MESH_CACHE", "MESH_SEQUENCE_CACHE", "OCEAN"})
-#: How the names of our own custom properties begin: a foreign file must not bring a credit or an identity along.
+#: Prefix of our own custom properties: a foreign file must not bring its own credit or asset id.
 _OURS = "asset_"
 
 
 def all_ids() -> Iterator[Any]:
-    """Every data-block there is."""
+    """Every data-block of the file."""
     for name in dir(bpy.data):
         found = getattr(bpy.data, name)
-        if name != "all_ids" and isinstance(found, bpy.types.bpy_prop_collection):  # they stand there again
+        if name != "all_ids" and isinstance(found, bpy.types.bpy_prop_collection):  # which lists them again
             yield from found
 
 
 def strip(ids: Iterable[Any], folder: Path | None = None) -> dict[str, int]:
-    """Clean these data-blocks; gives what was removed, by its name in the plural, and how much of it.
+    """Clean these data-blocks; returns the kinds of removed things (in the plural) with their counts.
 
-    Pictures are packed from their files below `folder`; without it no file is read.
+    Packs pictures from files inside `folder`; if it is None, no file is read.
     """
     removed = Counter[str]()
     wanted = {item for name in _KINDS for item in getattr(bpy.data, name, ())}
@@ -63,7 +63,7 @@ def strip(ids: Iterable[Any], folder: Path | None = None) -> dict[str, int]:
     dropped: list[Any] = []
     for item in ids:
         (kept if item in wanted and item.library is None else dropped).append(item)
-    # Appending leaves an empty library behind, and what is linked goes with its library.
+    # Appending leaves an empty library, and linked data-blocks are removed with their library: do not count those.
     counted = [item for item in dropped if (item.users_id if _is_library(item) else item.library is None)]
     removed.update(_plural(item) for item in counted)
     for item in kept:
@@ -90,7 +90,7 @@ def _is_library(item: Any) -> bool:
 
 
 def _plural(item: Any) -> str:
-    """What people call several of its kind."""
+    """The plural name for this kind of data-block."""
     name = type(item).__name__
     words = {"Text": "text blocks", "MovieClip": "movie clips", "CacheFile": "cache files"}
     return words.get(name) or ("libraries" if name == "Library" else f"{name.lower()}s")
@@ -129,7 +129,7 @@ def _strip_modifiers(item: Any, removed: Counter[str]) -> None:
 
 
 def _strip_caches(item: Any, removed: Counter[str]) -> None:
-    """Caches of simulations that lie in files of this computer."""
+    """Remove simulation caches that are in files of this computer."""
     caches = [system.point_cache for system in item.particle_systems]
     caches += [found for modifier in item.modifiers if (found := getattr(modifier, "point_cache", None))]
     for cache in caches:
@@ -140,7 +140,7 @@ def _strip_caches(item: Any, removed: Counter[str]) -> None:
 
 
 def _strip_camera(camera: Any, removed: Counter[str]) -> None:
-    """A lens that is a script, from Blender 5.0 on."""
+    """Remove a camera's lens script, from Blender 5.0 on."""
     if getattr(camera, "type", "") == "CUSTOM":
         camera.type = "PERSP"
         camera.custom_shader, camera.custom_filepath = None, ""
@@ -148,7 +148,7 @@ def _strip_camera(camera: Any, removed: Counter[str]) -> None:
 
 
 def _pack(image: Any, folder: Path | None, removed: Counter[str]) -> None:
-    """Take the picture's file into the .blend; forget the path of one that can't be, or may not."""
+    """Pack the picture's file into the .blend; clear the path if that is impossible or not allowed."""
     if image.source in ("SEQUENCE", "MOVIE"):
         image.source, image.filepath = "GENERATED", ""
         removed["movies and picture sequences"] += 1
@@ -156,13 +156,13 @@ def _pack(image: Any, folder: Path | None, removed: Counter[str]) -> None:
     if image.source not in ("FILE", "TILED"):
         return
     if not image.packed_files and folder is not None and _lies_in(image, folder):
-        with contextlib.suppress(RuntimeError):  # Blender's way to say that there is no such file
+        with contextlib.suppress(RuntimeError):  # Blender raises it if the file is missing
             image.pack()
     if not image.packed_files:
         image.source, image.filepath = "GENERATED", ""
         removed["pictures whose file is missing"] += 1
     else:
-        # Appending makes paths absolute, and packing notes them: nothing of this computer's folders stays.
+        # Appending makes paths absolute, and packing stores them: remove the folders of this computer.
         name = PurePath(image.filepath_raw.replace("\\", "/")).name
         image.filepath_raw = f"//{name}"
         for packed in image.packed_files:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Poly Haven has, and which of its files make an asset. No `bpy`. Source: api.polyhaven.com."""
+"""Read Poly Haven's catalogue: search, assets, categories and lists of files. No `bpy`. Source: api.polyhaven.com."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ SITE = Site(
 )
 
 Json = Mapping[str, Any]
-#: What results are ordered by: the service's own search, our matching of words, or how often they are downloaded.
+#: The order of results: by the service's own search, by our word matching, or by number of downloads.
 Order = Literal["relevance", "keywords", "popularity"]
 
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One asset of the catalogue. `size` in metres: width and depth of a texture, of a model the height too."""
+    """One asset of the catalogue. `size` in metres: width and depth of a texture; a model has the height, too."""
 
     id: str
     name: str
@@ -58,7 +58,7 @@ class Asset:
 
     @property
     def credit(self) -> Credit:
-        """Who made it, under CC0."""
+        """The credit, with the licence CC0."""
         return Credit(
             service=SITE.name,
             id=self.id,
@@ -72,7 +72,7 @@ class Asset:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A node of the taxonomy; `id` is a UUID that stays, `path` what a search takes."""
+    """A node of the taxonomy; `id` is a stable UUID, `path` the value for a search."""
 
     path: str
     name: str
@@ -90,29 +90,29 @@ class Found:
 
 
 class PolyHaven:
-    """The service through a cache, so that a catalogue that was seen once can be searched offline."""
+    """The service, read through a cache, so that a cached catalogue can be searched offline."""
 
     def __init__(self, cache: Cache, cancelled: Flag | None = None) -> None:
         self._cache = cache
         self._cancelled = cancelled
 
     def kinds(self) -> list[Kind]:
-        """The kinds of assets that there are now."""
+        """The kinds of assets that the service has now."""
         found = self._document("/types")
         return [kind for kind in KINDS if kind in found] if isinstance(found, list) else []
 
     def categories(self, kind: Kind) -> list[Category]:
-        """The taxonomy of one kind, each parent before its children."""
+        """The taxonomy of one kind; each parent comes before its children."""
         return list(_walk(_members(self._document(f"/taxonomy/{kind}"), "categories")))
 
     def category_of(self, asset: Asset) -> Category | None:
-        """The deepest category that the asset's own words name."""
+        """The deepest category that matches one of the asset's own categories."""
         words = {word.lower() for word in asset.categories}
         named = [one for one in self.categories(asset.kind) if one.path.rpartition("/")[2].lower() in words]
         return max(named, key=lambda one: one.path.count("/"), default=None)
 
     def assets(self, kind: Kind | None = None, category: str | None = None) -> dict[str, Asset]:
-        """The catalogue by id. Raises InvalidParamsError for a category that is not there."""
+        """The catalogue by id. Raises InvalidParamsError for an unknown category."""
         query: dict[str, str] = {"type": kind} if kind else {}
         if category:
             query["category"] = category
@@ -135,7 +135,7 @@ class PolyHaven:
         limit: int,
         offset: int = 0,
     ) -> Found:
-        """Assets that fit all of these; without a query the most downloaded first."""
+        """Assets that fit all filters; without a query, those with the most downloads come first."""
         known = self.assets(kind, category)
         if query.strip():
             slugs = self._relevant(query, kind)
@@ -145,7 +145,7 @@ class PolyHaven:
         return _page(sorted(known.values(), key=lambda asset: -asset.downloads), "popularity", limit, offset)
 
     def asset(self, asset_id: str) -> Asset:
-        """One asset. Raises InvalidParamsError when there is none."""
+        """One asset. Raises InvalidParamsError for an unknown id."""
         check_id(asset_id)
         try:
             found = _asset(asset_id, self._document(f"/info/{asset_id}"))
@@ -158,7 +158,7 @@ class PolyHaven:
         return found
 
     def files(self, asset_id: str) -> Json:
-        """The tree of an asset's files, for `files.py`."""
+        """The tree of an asset's files, which `files.py` reads."""
         check_id(asset_id)
         try:
             found = self._document(f"/files/{asset_id}")
@@ -171,11 +171,11 @@ class PolyHaven:
         return found
 
     def _relevant(self, query: str, kind: Kind | None) -> list[str] | None:
-        """Ids as the service's search orders them; None when it can't search now."""
+        """Ids in the order of the service's search; None if its search is not available now."""
         parameters = {"q": query} | ({"t": kind} if kind else {})
         try:
             answer = download.request(SITE, "/search", query=parameters, cancelled=self._cancelled).json()
-        except ExternalServiceError:  # 503 is the documented way to say: match keywords
+        except ExternalServiceError:  # by its documentation, 503 means: match keywords instead
             return None
         results = _members(answer, "results")
         return [str(item["slug"]) for item in results if isinstance(item, Mapping) and "slug" in item]
@@ -203,7 +203,7 @@ def _page(ordered: list[Asset], by: Order, limit: int, offset: int) -> Found:
 
 
 def check_id(asset_id: str) -> str:
-    """Raise InvalidParamsError unless this can be an asset's id."""
+    """Return the id. Raises InvalidParamsError if it cannot be an asset's id."""
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,50}", asset_id):
         raise InvalidParamsError(
             f"asset_id {asset_id[:60]!r} is not an id of {SITE.name}: 1 to 50 letters, digits, _ and -."
@@ -212,7 +212,7 @@ def check_id(asset_id: str) -> str:
 
 
 def _asset(slug: str, record: Any) -> Asset | None:
-    """A record of the catalogue, any member of which may be missing; None when it is of no known kind."""
+    """Read a record of the catalogue, in which any member may be missing; None for an unknown kind."""
     if not isinstance(record, Mapping) or record.get("type") not in (0, 1, 2):
         return None
     authors = record.get("authors")
@@ -259,7 +259,7 @@ def _walk(nodes: list[Any]) -> Iterator[Category]:
 
 
 def _by_keywords(query: str, assets: Mapping[str, Asset]) -> list[Asset]:
-    """Assets in which every word of the query occurs; a word of the name or a tag counts more than one of the text."""
+    """Assets that contain every word of the query; a match in the name or a tag counts more than one in the text."""
     words = query.lower().split()
 
     def score(asset: Asset) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which of an asset's files are needed, and what for: pure choices over the tree that `/files/{id}` gives. No `bpy`."""
+"""Choose the files of an asset from the tree that `/files/{id}` returns. No `bpy`, no network."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Role = Literal[
 ]
 ModelFormat = Literal["blend", "gltf", "fbx"]
 
-#: Key in the tree -> what its map says. A packed map says several things, one a channel.
+#: Key in the tree -> the roles of its map. A packed map has several roles, one for each channel.
 MAP_ROLES: Mapping[str, tuple[Role, ...]] = {
     "Diffuse": ("base_color",),
     "Rough": ("roughness",),
@@ -57,18 +57,18 @@ MAP_ROLES: Mapping[str, tuple[Role, ...]] = {
     "spec_ior": ("ior",),
     "arm": ("ambient_occlusion", "roughness", "metallic"),
 }
-#: Each is only needed where none before it has said the same.
+#: Map -> the map that makes it unnecessary.
 _SUBSTITUTES = {"nor_dx": "nor_gl"}
-#: How JPEG, PNG, OpenEXR and the two kinds of Radiance HDR begin.
+#: The first bytes of JPEG, PNG, OpenEXR and the two kinds of Radiance HDR.
 _PICTURES = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"\x76\x2f\x31\x01", b"#?RADIANCE", b"#?RGBE")
 _FORMATS = ("jpg", "png", "exr")
-#: Eight bits of a JPEG make steps of a height.
+#: Map -> formats in order of preference: the eight bits of a JPEG make visible steps in a height map.
 _FORMATS_OF: Mapping[str, tuple[str, ...]] = {"Displacement": ("png", "exr", "jpg")}
 
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A picture to fetch, and what it is connected to."""
+    """A picture to fetch, and its roles in the material."""
 
     key: str
     roles: tuple[Role, ...]
@@ -77,13 +77,13 @@ class Map:
 
     @property
     def suffix(self) -> str:
-        """The file's, such as `.jpg`."""
+        """The suffix of the file, such as `.jpg`."""
         return suffix(self.file)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """A model's main file and those it refers to, each with its path below the main file's folder."""
+    """A model's main file and the files that it refers to, each with its path relative to the main file's folder."""
 
     format: ModelFormat
     main: RemoteFile
@@ -91,22 +91,22 @@ class ModelFiles:
 
     @property
     def size(self) -> int:
-        """Bytes in all, as far as they are known."""
+        """The total bytes of the files whose size is known."""
         return sum(file.size or 0 for file in (self.main, *self.include.values()))
 
 
 def suffix(file: RemoteFile) -> str:
-    """The suffix that an address ends with, with its dot, or nothing."""
+    """The suffix of the file's address, with its dot, or an empty text."""
     return PurePosixPath(file.url.partition("?")[0]).suffix.lower()
 
 
 def resolutions(files: Json, key: str) -> list[str]:
-    """The resolutions in which a part of the tree can be had, the smallest first."""
+    """The resolutions of a part of the tree, smallest first."""
     return sorted(_at(files, key), key=number)
 
 
 def hdri(files: Json, resolution: str, file_format: str) -> RemoteFile:
-    """The picture of an HDRI. Raises InvalidParamsError naming what there is instead."""
+    """The picture of an HDRI. Raises InvalidParamsError, which names the available choices."""
     there = _at(_at(files, "hdri"), check_resolution(resolution, resolutions(files, "hdri")))
     other = next((name for name in (file_format, "exr", "hdr") if name in there), None)
     if other is None:
@@ -115,7 +115,7 @@ def hdri(files: Json, resolution: str, file_format: str) -> RemoteFile:
 
 
 def maps(files: Json, resolution: str, *, ambient_occlusion: bool = False) -> list[Map]:
-    """The maps that get connected, and no other: each role once. Raises InvalidParamsError, ExternalServiceError."""
+    """The maps that the material uses, each role once. Raises InvalidParamsError, ExternalServiceError."""
     there = {key: roles for key, roles in MAP_ROLES.items() if _at(files, key)}
     if "Diffuse" not in there:
         colours = sorted(key for key in files if key.startswith("col_") and _at(files, key))
@@ -125,7 +125,7 @@ def maps(files: Json, resolution: str, *, ambient_occlusion: bool = False) -> li
     check_resolution(resolution, {name for key in there for name in resolutions(files, key)})
     said: set[Role] = set() if ambient_occlusion else {"ambient_occlusion"}
     chosen = []
-    for key in sorted(there, key="arm".__eq__):  # a packed map fills in what the others left out
+    for key in sorted(there, key="arm".__eq__):  # a packed map comes last, for roles that no other map has
         roles = tuple(role for role in there[key] if role not in said)
         if roles and _SUBSTITUTES.get(key) not in there:
             said.update(roles)
@@ -134,7 +134,7 @@ def maps(files: Json, resolution: str, *, ambient_occlusion: bool = False) -> li
 
 
 def model(files: Json, resolution: str, file_format: ModelFormat) -> ModelFiles | None:
-    """The files of a model in one format; None where that format is not offered."""
+    """The files of a model in one format; None if the service does not offer that format."""
     offered = resolutions(files, file_format)
     if not offered:
         return None
@@ -157,7 +157,7 @@ def _map(files: Json, key: str, roles: tuple[Role, ...], resolution: str) -> Map
 
 
 def check_picture(path: Path) -> Path:
-    """The path. Raises ExternalServiceError unless a picture begins there: Blender would only show it in magenta."""
+    """Return the path. Raises ExternalServiceError if the file is no picture: Blender would only show magenta."""
     with path.open("rb") as file:
         start = file.read(12)
     if not start.startswith(_PICTURES):
@@ -168,7 +168,7 @@ def check_picture(path: Path) -> Path:
 
 
 def check_resolution(resolution: str, offered: Iterable[str]) -> str:
-    """Raise InvalidParamsError unless this resolution is offered."""
+    """Return the resolution. Raises InvalidParamsError if it is not offered."""
     known = sorted(offered, key=number)
     if resolution not in known:
         raise InvalidParamsError(
@@ -178,7 +178,7 @@ def check_resolution(resolution: str, offered: Iterable[str]) -> str:
 
 
 def number(resolution: str) -> int:
-    """2 for `2k`; 0 for what is no resolution."""
+    """The number in a resolution: 2 for `2k`; 0 for any other text."""
     digits = resolution.removesuffix("k")
     return int(digits) if digits.isdecimal() and len(digits) < 6 else 0
 
@@ -189,7 +189,7 @@ def _at(node: Any, name: str) -> Json:
 
 
 def _file(record: Any) -> RemoteFile:
-    """Raises ExternalServiceError for a record without an address and an MD5: such a file can't be checked."""
+    """Read a record of a file. Raises ExternalServiceError if it has no address or MD5: it could not be checked."""
     url, md5, size = (
         record.get(name) if isinstance(record, Mapping) else None for name in ("url", "md5", "size")
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From an id of Poly Haven to something in the scene: `plan` says what is fetched, `prepare` how it comes in.
+"""Import an asset of Poly Haven: `plan` chooses the files, `prepare` makes the import plan.
 
 Worker threads.
 """
@@ -27,15 +27,15 @@ from .files import Map, ModelFiles, ModelFormat
 
 __all__ = ("Plan", "mark", "plan", "prepare", "prepare_texture", "run", "texture_object")
 
-#: What is fetched when nobody says which resolution.
+#: The default resolution.
 _USUAL = "2k"
-#: Of a model, in the order in which they are tried.
+#: Formats of a model, in the order in which they are tried.
 _MODEL_FORMATS: tuple[ModelFormat, ...] = ("blend", "gltf", "fbx")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What will be fetched for an asset. Of a model the first of `models` that can be used."""
+    """The files to fetch for an asset. For a model, the first usable format in `models`."""
 
     asset: Asset
     resolution: str
@@ -45,7 +45,7 @@ class Plan:
 
     @property
     def size(self) -> int:
-        """Bytes to fetch."""
+        """The number of bytes to fetch."""
         if self.models:
             return self.models[0].size
         files = [self.hdri] if self.hdri else [one.file for one in self.maps]
@@ -62,7 +62,7 @@ def plan(
     ambient_occlusion: bool = False,
     usual: str = _USUAL,
 ) -> Plan:
-    """Ask what the asset has. Without `resolution` it is `usual`, or the nearest below that is offered.
+    """Choose the files of an asset. If `resolution` is None, it is `usual`, or the next smaller one that is offered.
 
     Raises InvalidParamsError, ExternalServiceError, Cancelled.
     """
@@ -102,7 +102,7 @@ def _plan_model(
 def prepare(
     what: Plan, *, lod: int = 0, location: Sequence[float] | None = None, switch: bool = False
 ) -> ImportPlan:
-    """The import of a plan, as `run` does it."""
+    """The import plan for these files; see `run`."""
     return ImportPlan(
         what.asset.name,
         what.size,
@@ -112,7 +112,7 @@ def prepare(
 
 
 def prepare_texture(what: Plan | None, asset: Asset, object_name: str, slot: int | None) -> ImportPlan:
-    """The import of a texture onto an object; `what` is None when its material is in the file already."""
+    """The import plan for a texture on an object; `what` is None if its material is already in the file."""
     size = 0 if what is None else what.size
     return ImportPlan(asset.name, size, run=lambda work: texture_object(work, what, asset, object_name, slot))
 
@@ -120,9 +120,9 @@ def prepare_texture(what: Plan | None, asset: Asset, object_name: str, slot: int
 def run(
     work: Work, what: Plan, *, lod: int = 0, location: Sequence[float] | None = None, switch: bool = False
 ) -> Imported:
-    """Fetch what was planned and bring it into the scene. Raises ExternalServiceError, Cancelled.
+    """Fetch the planned files and add the asset to the scene. Raises ExternalServiceError, Cancelled.
 
-    With `switch` nothing is added: the asset's pictures that are in the file are exchanged for these.
+    With `switch` nothing is added: these pictures replace the asset's pictures that are already in the file.
     """
     if switch:
         return _switch(work, what)
@@ -137,9 +137,9 @@ def run(
 
 
 def mark(work: Work, what: Plan, imported: Imported) -> None:
-    """Mark what was imported for the asset browser, in Poly Haven's category. Raises ExternalServiceError, Cancelled.
+    """Mark the import for the asset browser, in Poly Haven's category. Raises ExternalServiceError, Cancelled.
 
-    The catalogue itself is written beside the .blend, if that was saved: Blender keeps catalogues nowhere else.
+    The catalogue is written to a file beside the .blend, if that is saved: Blender stores catalogues nowhere else.
     """
     category = PolyHaven(work.cache, work.cancelled).category_of(what.asset)
     catalogue = category.id.lower() if category and catalogues.is_id(category.id) else ""
@@ -157,7 +157,7 @@ def mark(work: Work, what: Plan, imported: Imported) -> None:
 def texture_object(
     work: Work, what: Plan | None, asset: Asset, object_name: str, slot: int | None
 ) -> Imported:
-    """Put a texture on an object; `what` is None when its material is in the file already."""
+    """Put a texture on an object; `what` is None if its material is already in the file."""
     maps = None if what is None else _maps(work, what)
     return work.in_blender(append.timed(partial(scene.assign, asset, object_name, slot, maps)))
 
@@ -171,7 +171,7 @@ def _maps(work: Work, what: Plan) -> list[tuple[Map, Path]]:
 
 
 def _model(work: Work, what: Plan, lod: int, location: Sequence[float] | None) -> Imported:
-    """The first format that can be used: a .blend of a newer Blender, say, can't."""
+    """Import the first usable format. A .blend of a newer Blender is not usable, for example."""
     reasons = []
     for model in what.models:
         try:
@@ -233,7 +233,7 @@ def _switch(work: Work, what: Plan) -> Imported:
 
 
 def _nearest(wanted: str, offered: Sequence[str]) -> str:
-    """The wanted resolution, or the next smaller one, or the smallest there is."""
+    """The wanted resolution, or the next smaller one, or the smallest of all."""
     ordered = sorted(offered, key=choices.number)
     fitting = [name for name in ordered if choices.number(name) <= choices.number(wanted)]
     return fitting[-1] if fitting else ordered[0] if ordered else wanted

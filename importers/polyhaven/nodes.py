@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The node trees of a world and of a material. Main thread."""
+"""Build the node trees of a world and of a material. Main thread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .surface import Surface
 
 __all__ = ("build_material", "build_world", "set_coordinates")
 
-#: What a map says -> the input of the Principled BSDF that takes it as it is.
+#: Role of a map -> the input of the Principled BSDF that uses it unchanged.
 _INPUTS: dict[Role, str] = {
     "roughness": "Roughness",
     "metallic": "Metallic",
@@ -21,13 +21,13 @@ _INPUTS: dict[Role, str] = {
 }
 #: Channels of a packed map.
 _CHANNELS: dict[Role, str] = {"ambient_occlusion": "Red", "roughness": "Green", "metallic": "Blue"}
-#: From the lowest to the highest point, as a part of the texture's width; Poly Haven gives no height in metres.
+#: The height from the lowest to the highest point, as a part of the texture's width; Poly Haven gives none in metres.
 _HEIGHT = 0.05
 _DEFAULT_WIDTH = 1.0
 
 
 def build_world(world: Any, image: Any) -> None:
-    """Texture Coordinate → Mapping → Environment → Background → Output."""
+    """Build a world: Texture Coordinate → Mapping → Environment → Background → Output."""
     tree = _emptied(world)
     vector = _coordinates(tree, "Generated")
     picture = _node(tree, "ShaderNodeTexEnvironment", -300, 300)
@@ -40,7 +40,7 @@ def build_world(world: Any, image: Any) -> None:
 
 
 def build_material(material: Any, images: Sequence[tuple[Map, Any]], *, width: float | None) -> None:
-    """Each map in its place. `width` is the texture's real one in metres, which its height follows from."""
+    """Connect each map. `width` is the texture's real width in metres, which gives the height of its displacement."""
     tree = _emptied(material)
     vector = _coordinates(tree, "UV")
     shader = _node(tree, "ShaderNodeBsdfPrincipled", 100, 300)
@@ -69,11 +69,11 @@ def build_material(material: Any, images: Sequence[tuple[Map, Any]], *, width: f
 
 
 def set_coordinates(material: Any, surface: Surface, scale: float, *, try_only: bool = False) -> bool:
-    """Give the material's pictures the coordinates of a surface. With `try_only` only tell whether it has them."""
+    """Give the material's pictures the coordinates of a surface. With `try_only`, only return whether it has them."""
     tree = material.node_tree
     mapping = next((node for node in tree.nodes if node.bl_idname == "ShaderNodeMapping"), None)
     if mapping is None or not mapping.inputs["Vector"].links:
-        return not try_only  # the user has made something else of it
+        return not try_only  # the user has rebuilt this tree
     source = mapping.inputs["Vector"].links[0].from_node
     wanted = source.outputs.get("UV" if surface.has_uv else "Object")
     now = mapping.inputs["Scale"].default_value
@@ -95,7 +95,7 @@ def set_coordinates(material: Any, surface: Surface, scale: float, *, try_only: 
 
 def _emptied(owner: Any) -> Any:
     if not owner.use_nodes:
-        owner.use_nodes = True  # from 5.0 on it always is
+        owner.use_nodes = True  # from 5.0 on it is always True
     owner.node_tree.nodes.clear()
     return owner.node_tree
 
@@ -107,7 +107,7 @@ def _node(tree: Any, kind: str, x: float, y: float) -> Any:
 
 
 def _coordinates(tree: Any, output: str) -> Any:
-    """The vector of a mapping of type POINT."""
+    """The vector output of a Mapping node of type POINT."""
     source = _node(tree, "ShaderNodeTexCoord", -1200, 300)
     mapping = _node(tree, "ShaderNodeMapping", -1000, 300)
     mapping.vector_type = "POINT"
@@ -127,7 +127,7 @@ def _base_color(tree: Any, said: dict[Role, Any]) -> Any:
     mix = _node(tree, "ShaderNodeMix", -200, 500)
     mix.data_type, mix.blend_type = "RGBA", "MULTIPLY"
     mix.inputs["Factor"].default_value = 1.0
-    # By position: a Mix node has an A and a B for each type of data under the same name.
+    # By position: a Mix node has inputs named A and B for each data type.
     tree.links.new(said["base_color"], mix.inputs[6])
     tree.links.new(said["ambient_occlusion"], mix.inputs[7])
     return mix.outputs[2]
@@ -145,7 +145,7 @@ def _normal(tree: Any, said: dict[Role, Any]) -> Any | None:
 
 
 def _flipped(tree: Any, colour: Any) -> Any:
-    """DirectX's normals point the other way along green."""
+    """Invert the green channel: in normal maps for DirectX it points the other way."""
     split = _node(tree, "ShaderNodeSeparateColor", -500, -300)
     turn = _node(tree, "ShaderNodeMath", -420, -420)
     turn.operation = "SUBTRACT"

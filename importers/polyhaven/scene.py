@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Poly Haven's HDRIs and textures as a world and a material of the open file. Main thread."""
+"""Add Poly Haven's HDRIs and textures to the open file, as a world and as materials. Main thread."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ __all__ = (
     "switch",
 )
 
-#: Custom properties of a picture, by which another resolution finds it.
+#: Custom properties of a picture; `switch` finds the picture by them.
 _KEY, _MD5, _ASSET = "asset_map", "asset_md5", "asset_id"
 
 
 def add_world(asset: Asset, resolution: str, path: Path, md5: str, suffix: str) -> Imported:
-    """Light the scene with an HDRI: a new world, the one before stays in the file."""
+    """Light the scene with an HDRI in a new world; the old world stays in the file."""
     with one_step(f"Add {asset.name}"):
         image = _image(asset, "hdri", resolution, path, md5, suffix, colour=True)
         world = bpy.data.worlds.new(asset.name)
@@ -46,12 +46,12 @@ def add_world(asset: Asset, resolution: str, path: Path, md5: str, suffix: str) 
         scene = bpy.context.scene
         before, scene.world = scene.world, world
         if before is not None and before.users == 0:
-            before.use_fake_user = True  # or saving would drop the user's own world
+            before.use_fake_user = True  # otherwise saving would drop the user's own world
         return Imported(asset.credit, world=world.name)
 
 
 def add_material(asset: Asset, maps: Sequence[tuple[Map, Path]]) -> Imported:
-    """A new material with every map in its place, one repetition a UV unit."""
+    """Add a material with every map connected; the texture repeats once for each UV unit."""
     with one_step(f"Add {asset.name}"):
         material = _new_material(asset, maps)
         return Imported(asset.credit, materials=(material.name,), dimensions=asset.size)
@@ -62,7 +62,7 @@ def assign(
 ) -> Imported:
     """Put the texture on an object at its real size, into one slot; the others stay as they are.
 
-    `maps` None: the material is in the file already. Raises InvalidParamsError.
+    `maps` is None if the material is already in the file. Raises InvalidParamsError.
     """
     item = _object(object_name)
     with one_step(f"Texture {object_name}"):
@@ -76,22 +76,22 @@ def assign(
 
 
 def check_object(name: str) -> None:
-    """Raise InvalidParamsError unless this object takes a material."""
+    """Raise InvalidParamsError unless this object can have a material."""
     _object(name)
 
 
 def has_material(asset_id: str) -> bool:
-    """Whether the texture is in the file already."""
+    """Whether the file already has a material of this texture."""
     return _find_material(asset_id) is not None
 
 
 def _find_material(asset_id: str) -> Any | None:
-    """The first material of this very asset that is in the file; names say nothing, users change them."""
+    """The first material of this asset in the file, found by its custom property: users change names."""
     return next((material for material in bpy.data.materials if _is_of(material, asset_id)), None)
 
 
 def switch(asset: Asset, files: Mapping[str, tuple[Path, str, str]], resolution: str) -> int:
-    """Exchange the asset's pictures for those of another resolution (key -> path, MD5, suffix); gives how many."""
+    """Replace the asset's pictures by another resolution (key -> path, MD5, suffix); returns how many."""
     with one_step(f"Switch {asset.name} to {resolution}"):
         old = [
             image for image in bpy.data.images if image.get(_ASSET) == asset.id and image.get(_KEY) in files
@@ -108,7 +108,7 @@ def switch(asset: Asset, files: Mapping[str, tuple[Path, str, str]], resolution:
 
 
 def block_of(imported: Imported) -> Any:
-    """The data-block that an import brought as a whole."""
+    """The main data-block of an import."""
     if imported.world:
         return bpy.data.worlds[imported.world]
     if imported.collection:
@@ -117,7 +117,7 @@ def block_of(imported: Imported) -> Any:
 
 
 def mark_images(asset: Asset, collection_name: str) -> None:
-    """Note on a model's pictures what they are, so that `switch` finds them."""
+    """Store the asset and the key on a model's pictures, so that `switch` finds them."""
     for item in bpy.data.collections[collection_name].all_objects:
         for slot in item.material_slots:
             tree = slot.material.node_tree if slot.material else None
@@ -128,7 +128,7 @@ def mark_images(asset: Asset, collection_name: str) -> None:
 
 
 def image_key(name: str) -> str:
-    """A picture's file name without folder, resolution and suffix: the same in every resolution."""
+    """A picture's file name without folder, resolution and suffix; it is the same for all resolutions."""
     return re.sub(r"_\d+k$", "", re.split(r"[\\/]", name)[-1].rpartition(".")[0].lower())
 
 
@@ -155,7 +155,7 @@ def _new_material(asset: Asset, maps: Sequence[tuple[Map, Path]]) -> Any:
 
 
 def _image(asset: Asset, key: str, resolution: str, path: Path, md5: str, suffix: str, colour: bool) -> Any:
-    """The picture, packed, so that the file stays whole when the cache is emptied; loaded once a file."""
+    """Load a picture once for each .blend, and pack it, so that the .blend does not depend on the cache."""
     for known in bpy.data.images:
         if known.get(_MD5) == md5:
             return known
@@ -165,13 +165,13 @@ def _image(asset: Asset, key: str, resolution: str, path: Path, md5: str, suffix
     if not colour:
         image.colorspace_settings.name = "Non-Color"
     image.pack()
-    image.filepath_raw = f"//{image.name}"  # nothing of this computer's folders goes into the .blend
+    image.filepath_raw = f"//{image.name}"  # no folder of this computer goes into the .blend
     image[_MD5], image[_ASSET], image[_KEY] = md5, asset.id, key
     return image
 
 
 def _fitted(material: Any, surface: Surface, asset: Asset) -> Any:
-    """The material with coordinates that fit this surface: a copy where another surface uses it otherwise."""
+    """The material with coordinates that fit this surface; a copy if another surface uses other coordinates."""
     width = asset.size[0] if asset.size and asset.size[0] > 0 else None
     scale = surface.metres / width if width else 1.0
     if material.users and not set_coordinates(material, surface, scale, try_only=True):
@@ -214,5 +214,5 @@ def _fill_slot(item: Any, slot: int | None, material: Any) -> None:
         )
     chosen = item.material_slots[index]
     if item.data.users > 1:
-        chosen.link = "OBJECT"  # other objects share the mesh and keep their look
+        chosen.link = "OBJECT"  # so that other objects with this mesh keep their look
     chosen.material = material

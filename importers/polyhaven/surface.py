@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How large an object's surface is where its texture coordinates go from 0 to 1. Main thread."""
+"""Measure how many metres of an object's surface one unit of its texture coordinates covers. Main thread."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from mathutils import geometry
 
 __all__ = ("Surface", "measure")
 
-#: So many triangles, spread over the mesh, tell enough; a large mesh must not hold up Blender.
+#: Triangles to measure, spread over the mesh: enough for a good average without blocking Blender for a large mesh.
 _SAMPLE = 4000
 
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """`metres` of the surface a unit of its coordinates; without a UV map these are the object's own."""
+    """A surface: `metres` for one unit of its texture coordinates, which are the object's own without a UV map."""
 
     has_uv: bool
     metres: float
 
 
 def measure(item: Any) -> Surface:
-    """The surface of an object, with its scale, in metres of its scene's units."""
+    """Measure the surface of an object, including its scale, in metres by the scene's units."""
     by_uv = _by_uv(item) if item.type == "MESH" else None
     if by_uv is not None:
         return Surface(True, by_uv)

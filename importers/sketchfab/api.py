@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Sketchfab has, under which licence, and where it can be fetched. No `bpy`.
+"""Read Sketchfab's catalogue: search, models with their licences, and download links. No `bpy`.
 
 Source: docs.sketchfab.com/data-api/v3.
 """
@@ -19,7 +19,7 @@ from ..network.download import Flag, HttpError, RemoteFile, Site
 
 __all__ = ("SITE", "Filters", "Licence", "Model", "Page", "Sketchfab", "Sort")
 
-#: The service belongs to KitBash since 2026; should it move, this is the place.
+#: The addresses of the service. It belongs to KitBash since 2026; if it moves, change them here.
 SITE = Site(
     "sketchfab",
     "Sketchfab",
@@ -30,7 +30,7 @@ SITE = Site(
 _WHERE_KEYS_ARE = "sketchfab.com › Settings › Password & API"
 
 Licence = Literal["by", "by-sa", "by-nd", "by-nc", "by-nc-sa", "by-nc-nd", "cc0", "st", "ed"]
-#: Licences that allow any use, given the credit, by slug and as they are called; the others limit it.
+#: Licences that allow any use with credit, by slug and by name; all others limit the use.
 _FREE = frozenset(
     {
         *("cc0", "cc0 public domain"),
@@ -44,7 +44,7 @@ _SORTS: Mapping[Sort, str] = {"likes": "-likeCount", "views": "-viewCount", "new
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a search is narrowed by; None and empty are not sent."""
+    """The filters of a search; None and empty values are not sent."""
 
     categories: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Filters:
     sort: Sort = "relevance"
 
     def query(self) -> dict[str, str]:
-        """As the service's parameters."""
+        """The filters as parameters of the service."""
         named: dict[str, Any] = {
             "categories": ",".join(self.categories),
             "tags": ",".join(self.tags),
@@ -90,9 +90,9 @@ class Model:
     author_url: str
     licence: str
     licence_url: str
-    #: Whether the licence allows less than any use with credit, or is not known to.
+    #: True unless the licence is known to allow any use with credit.
     limits_use: bool
-    #: What the licence asks for, in the service's words.
+    #: The conditions of the licence, in the service's words.
     requirements: str
     faces: int
     vertices: int
@@ -102,7 +102,7 @@ class Model:
 
     @property
     def credit(self) -> Credit:
-        """Who made it, and under which licence."""
+        """The author and the licence."""
         return Credit(
             service=SITE.name,
             id=self.uid,
@@ -118,14 +118,14 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Results, and what to give as the cursor for more."""
+    """Results, and the cursor of the next page."""
 
     models: list[Model]
     next_cursor: str | None
 
 
 class Sketchfab:
-    """The service. `token` is the user's API token, which searching does not need; `password` that of a model."""
+    """The service. `token` is the user's API token, which a search does not need; `password` is that of a model."""
 
     def __init__(self, token: str | None, cancelled: Flag | None = None, password: str | None = None) -> None:
         self._token = token
@@ -133,7 +133,7 @@ class Sketchfab:
         self._password = password
 
     def account(self) -> str:
-        """The name of the account that the token belongs to. Raises PolicyError without a token that is accepted."""
+        """The name of the token's account. Raises PolicyError if there is no token or the service rejects it."""
         found = self._get("/me", token=self._need_token())
         return str(found.get("username") or found.get("displayName") or "your account")
 
@@ -159,7 +159,7 @@ class Sketchfab:
         return _model(found)
 
     def archive(self, uid: str) -> tuple[RemoteFile, str]:
-        """Where the model can be fetched for the next minutes, and its format ("zip" or "gltf")."""
+        """The download link of a model, valid for some minutes, and its format ("zip" or "gltf")."""
         found = self._get(f"/models/{uid}/download", token=self._need_token())
         for key, file_format in (("gltf", "zip"), ("glb", "gltf")):
             offered = found.get(key)
@@ -212,7 +212,7 @@ def _explained(error: HttpError, path: str) -> Exception:
 
 
 def _cursor(found: Mapping[str, Any]) -> str | None:
-    """The cursor of the next page; a whole address counts only where it is the service's own."""
+    """The cursor of the next page; a full URL is used only if it belongs to the service."""
     cursors = found.get("cursors")
     cursor = cursors.get("next") if isinstance(cursors, Mapping) else None
     address = found.get("next")
@@ -226,7 +226,7 @@ def _is_model(item: Any) -> bool:
 
 
 def _model(item: Mapping[str, Any]) -> Model:
-    """A record, any member of which may be missing."""
+    """Read a record of a model, in which any member may be missing."""
     uid = item["uid"]
     user, licence, archives, thumbnails = (
         found if isinstance(found := item.get(name), Mapping) else {}

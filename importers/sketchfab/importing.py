@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a model of Sketchfab to a collection in the scene. Worker threads."""
+"""Import a model of Sketchfab as a collection. Worker threads."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .api import SITE, Model, Sketchfab
 
 __all__ = ("check_licence", "prepare", "run")
 
-#: What storage answers when a link has expired.
+#: HTTP statuses of the storage service for an expired link.
 _EXPIRED = frozenset({400, 403})
 
 
 def check_licence(model: Model, accepted: str | None) -> None:
-    """Raise PolicyError unless the model's licence allows any use, or was accepted by its name."""
+    """Raise PolicyError unless the licence allows any use, or `accepted` is its name."""
     if not model.downloadable:
         raise PolicyError(f"The author of “{model.name}” does not offer it for download.", code="not_offered")
     if model.limits_use and accepted != model.licence:
@@ -44,7 +44,7 @@ def prepare(
     location: Sequence[float] | None = None,
     password: str | None = None,
 ) -> ImportPlan:
-    """The import of a model, as `run` does it. Raises PolicyError as `check_licence` does."""
+    """The import plan of a model; see `run`. Raises PolicyError as `check_licence` does."""
     check_licence(model, accepted_licence)
     return ImportPlan(
         model.name,
@@ -61,7 +61,7 @@ def run(
     location: Sequence[float] | None,
     password: str | None = None,
 ) -> Imported:
-    """Fetch, open and append; `size` is the longest side in metres, None keeps the author's.
+    """Fetch, open and append a model; `size` is its longest side in metres, None keeps the author's size.
 
     Raises PolicyError without a token, ExternalServiceError, Cancelled.
     """
@@ -77,7 +77,7 @@ def run(
 
 
 def _fetch(work: Work, uid: str, path: Path, password: str | None) -> str:
-    """Download at once: the link lives for minutes. One that has expired all the same is asked for once more."""
+    """Request a link and download at once, since it is valid for minutes. If it has expired, request another one."""
     service = Sketchfab(settings.current().sketchfab_token, work.cancelled, password)
     for attempt in range(2):
         remote, file_format = service.archive(uid)
