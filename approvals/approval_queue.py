@@ -83,7 +83,7 @@ class ApprovalQueue:
     # --- trust ------------------------------------------------------------------------------------------------
 
     def trust(self, client_id: str, name: str) -> None:
-        """Run this client's `execute_blender_code` without a question until Blender closes; `inject_bpy_script` asks."""
+        """Run `execute_blender_code` of this client without a question until Blender closes; `inject_bpy_script` asks."""
         with self._lock:
             self._trusted = {**self._trusted, client_id: name}
 
