@@ -83,7 +83,7 @@ class ApprovalQueue:
     # --- trust ------------------------------------------------------------------------------------------------
 
     def trust(self, client_id: str, name: str) -> None:
-        """Run `execute_blender_code` of this client without a question until Blender closes; `inject_bpy_script` asks."""
+        """Run this client's `execute_blender_code` unasked until Blender closes; `inject_bpy_script` always asks."""
         with self._lock:
             self._trusted = {**self._trusted, client_id: name}
 
