@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the socket to the tool: access, discovery, the protocol, its transports and the tools."""
+"""The MCP server: access, discovery, the protocol, its transports and the tools."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..sandbox import confinement
 
 
 def register() -> None:
-    """Nothing is served before `bridge.start`."""
+    """Do nothing: `bridge.start` starts the server."""
 
 
 def unregister() -> None:
-    """The extension is being disabled, or Blender closes: end the server, and all work, whoever began it."""
-    bridge = sys.modules.get(f"{__name__}.bridge")  # not imported: never started
+    """End the server and all work, because the extension is disabled or Blender closes."""
+    bridge = sys.modules.get(f"{__name__}.bridge")  # a missing module means that the server was never started
     if bridge is not None:
         bridge.stop()
         approvals.close()

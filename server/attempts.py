@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The journal's records of calls that were to run a script, and of rehearsals: whichever way they came in."""
+"""Write journal records of refused script calls and of rehearsals, for every way that a call can come in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SCRIPTS = ("code", "script")
 
 
 def refused(tool: Tool, client: Principal, arguments: Json, error: BridgeError) -> None:
-    """Record a call that was refused, of a tool that runs scripts; what the run itself has recorded is left alone."""
+    """Record a refused call of a tool that runs scripts, unless the run itself has already recorded it."""
     if not tool.runs_scripts:
         return
     title = arguments.get("title")
@@ -33,7 +33,7 @@ def refused(tool: Tool, client: Principal, arguments: Json, error: BridgeError) 
 
 
 def rehearsed(context: RequestContext, script: str, title: str, report: Report) -> None:
-    """Record that a client had a script rehearsed, with the report but for what the script gave and printed."""
+    """Record a client's rehearsal of a script, with its report but without the script's result and printed text."""
     found = as_result(report)
     kept = {name: value for name, value in found.items() if name not in ("result", "stdout")}
     record = Record(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Start and stop: makes the parts of the server and wires them. The only place that knows all of them.
+"""Start and stop the server: this module creates all parts and connects them.
 
-Everything here is called on Blender's main thread, except where it says otherwise. The server's libraries are
-imported when it starts, so that enabling the extension stays cheap.
+Call everything here on Blender's main thread, unless a docstring says otherwise. The server's libraries are imported
+when it starts, so that enabling the extension stays cheap.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 __all__ = ("Bridge", "Status", "current", "start", "status", "stop", "token_store")
 
 PRODUCT = discovery.PRODUCT
-#: A busy default port makes way for the next ones, this many of them.
+#: If the default port is busy, this many following ports are tried.
 _PORTS_TO_TRY = 50
 _SHORT_TOKEN = 16
 
@@ -62,7 +62,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a panel shows. `error` says why the server is not running when it should be."""
+    """The server's state for a panel. `error` says why the server does not run although it should."""
 
     state: Literal["stopped", "running", "failed"]
     url: str = ""
@@ -72,8 +72,8 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """A running server. `token` is that of the discovery record, which lets in programs of this user that read it, or,
-    where there are `pairings`, lets them ask to come in.
+    """A running server. `token` is the one in the discovery record. It admits this user's programs that read it; if
+    there are `pairings`, it only lets them ask for access.
     """
 
     settings: Settings
@@ -89,7 +89,7 @@ class Bridge:
     metrics: Metrics
 
     def change_tools(self, removed: Sequence[Tool], added: Sequence[Tool]) -> None:
-        """Take tools away and serve others; clients are told that the list has changed. From any thread."""
+        """Remove some tools, add others, and notify clients that the list has changed. Any thread."""
 
         def change() -> None:
             self.features.remove(*removed)
@@ -98,7 +98,7 @@ class Bridge:
         self.listener.call(change)
 
     def disconnect(self, client_id: str) -> None:
-        """End what a client that was revoked has here, at once: the server would see it by itself. From any thread."""
+        """End everything of a revoked client at once, before the server notices the revocation itself. Any thread."""
         _forget(client_id)
         self.listener.call(partial(self.app.drop, client_id))
 
@@ -128,7 +128,7 @@ def current() -> Bridge | None:
 
 
 def status() -> Status:
-    """How the server is; cheap enough for a panel's timer."""
+    """The state of the server; cheap enough for a panel's timer."""
     if _bridge is None:
         return Status("failed" if _failure else "stopped", error=_failure)
     if not _bridge.listener.alive:
@@ -139,14 +139,14 @@ def status() -> Status:
 
 
 def token_store() -> TokenStore:
-    """The tokens that this user has handed out."""
+    """The user's store of client tokens."""
     return TokenStore(discovery.user_folder() / "clients.json")
 
 
 def start(chosen: Settings | None = None) -> Bridge:
-    """Serve with these settings (None: the current ones). Gives the running server if there is one already.
+    """Start the server with these settings (None: the current ones), or return the one that already runs.
 
-    Raises BridgeError that says why the server cannot start; nothing is left half-started then.
+    Raises BridgeError with the reason if the server cannot start; every part is then stopped again.
     """
     global _bridge, _failure
     if _bridge is not None:
@@ -167,7 +167,7 @@ def start(chosen: Settings | None = None) -> Bridge:
 
 
 def stop() -> None:
-    """Serve no more: connections end, threads are joined, handlers and timers go. Harmless when not running."""
+    """Stop the server: end connections, join threads, remove handlers and timers. Does nothing if it does not run."""
     global _bridge, _failure
     bridge, _bridge, _failure = _bridge, None, ""
     if bridge is not None:
@@ -212,13 +212,13 @@ def _start(chosen: Settings) -> Bridge:
 
 
 def _look_at_services(bridge: Bridge) -> None:
-    """Tools of services that cannot be used are not listed; clients are told when that changes."""
+    """Remove the tools of unavailable services from the list, and notify clients when that changes."""
     from .tools import out_of_use
 
     try:
         now = out_of_use()
     except SettingsError:
-        return  # nothing is allowed until they can be read, whatever is listed
+        return  # while the settings are invalid nothing is allowed, so the list does not matter
     if now != bridge.features.out_of_use:
         bridge.features.out_of_use = now
         bridge.features.list_changed("tools")
@@ -228,7 +228,7 @@ def _assemble(chosen: Settings, features: Features, listening: socket.socket) ->
     from .transport.listener import Listener
 
     token, instance_id = new_token(), secrets.token_hex(8)
-    # Without a window nobody can be asked: whoever started this Blender lets this user's programs in.
+    # Without a window nobody can be asked, so the token of the record admits this user's programs.
     pairings = Pairings(token_store()) if has_window() else None
     port = listening.getsockname()[1]
     fixed = {token: LOCAL_CLIENT}
@@ -351,7 +351,7 @@ def _app(
 
 
 def _forget(client_id: str) -> None:
-    """End the trust, the requests and the files of a client that may come in no more. From any thread."""
+    """End the trust, the requests and the files of a revoked client. Any thread."""
     queue = approvals.current()
     if queue is not None:
         queue.revoke(client_id)
@@ -361,24 +361,24 @@ def _forget(client_id: str) -> None:
 def _lists_every_tool(client_id: str) -> bool:
     try:
         return token_store().lists_every_tool(client_id)
-    except BridgeError as error:  # the list of clients is damaged, which the panel says
+    except BridgeError as error:  # the list of clients is damaged; the panel reports it
         _log.warning("%s", error)
         return False
 
 
 def _processes() -> dict[str, int]:
-    """How many confined processes run, and what became of those that did."""
+    """The number of running confined processes, and of ended ones by outcome."""
     return asdict(confinement.counts())
 
 
 def _icon() -> dict[str, Any]:
-    """What a client may show for this server."""
+    """The icon that a client may show for this server."""
     picture = base64.b64encode((Path(__file__).parent / "icon.svg").read_bytes()).decode()
     return {"src": f"data:image/svg+xml;base64,{picture}", "mimeType": "image/svg+xml", "sizes": ["any"]}
 
 
 def _version() -> str:
-    """The extension's version, as its manifest has it."""
+    """The extension's version, from its manifest."""
     manifest = Path(__file__).parent.parent / "blender_manifest.toml"
     return str(tomllib.loads(manifest.read_text(encoding="utf-8"))["version"])
 
@@ -408,7 +408,7 @@ def _metered(tool: Tool, metrics: Metrics) -> Tool:
 
 
 def _announce(bridge: Bridge) -> None:
-    """Write the record by which the stdio shim finds this Blender; where it can't be written, clients go without."""
+    """Write the record by which the stdio shim finds this Blender. If that fails, the server runs without a record."""
     record = discovery.Instance(
         pid=os.getpid(),
         host=discovery.reachable_host(bridge.host),
@@ -428,14 +428,14 @@ def _announce(bridge: Bridge) -> None:
 
 @persistent
 def _on_file(*_: Any) -> None:
-    """Another file is open, or this one has a new name: the record tells it."""
+    """Update the record after another file is opened or the file gets a new name."""
     if _bridge is not None:
         _announce(_bridge)
 
 
 @persistent
 def _on_undo(*_: Any) -> None:
-    """The user went back to the state before a request: what its undo step says of itself is nobody's data."""
+    """Remove the marker of a request's undo step after the user went back to the state before that request."""
     undo.forget_witness()
 
 
@@ -450,7 +450,7 @@ def _handlers() -> list[tuple[list[Any], Callable[..., None]]]:
 
 
 def _tidy_up(bridge: Bridge | None = None) -> None:
-    """Take everything down, in the order in which nobody waits for what is gone already."""
+    """Stop all parts, in an order in which no part waits for one that has already stopped."""
     from ..rendering.farms import follow
     from . import resources
 

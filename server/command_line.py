@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Serve from a Blender without a window: `blender -b [FILE] -c mcp_bridge [--host H] [--port P]`.
+"""Run the server in a Blender without a window: `blender -b [FILE] -c mcp_bridge [--host H] [--port P]`.
 
 Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 wrong arguments, 3 the server ended by itself,
 4 the journal is not whole (`--verify-journal`, which serves nothing).
 
-What serving needs is imported when it begins: every start of a Blender with this extension registers the command.
+The server's modules are imported only when it starts, since every start of a Blender with this extension registers the
+command.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ __all__ = ("COMMAND", "greeting", "register", "run", "unregister")
 COMMAND = "mcp_bridge"
 STOPPED, NOT_STARTED, WRONG_ARGUMENTS, ENDED, NOT_WHOLE = range(5)
 
-#: The client whose configuration the greeting shows first: its form is the one that most others read too.
+#: The client whose configuration the greeting shows first: most other clients accept the same form.
 _EXAMPLE = "cursor"
 
 _handle: object = None
@@ -50,7 +51,7 @@ def unregister() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Serve until a signal comes, and return the exit code. Call on the main thread, without a window."""
+    """Run the server until a signal comes, and return the exit code. Call on the main thread, without a window."""
     from ..base import main_thread, settings
     from ..base.errors import BridgeError
     from . import bridge
@@ -82,14 +83,14 @@ def run(arguments: list[str]) -> int:
 
 
 def greeting(running: Bridge) -> str:
-    """Return what a person who starts a server needs: where it is, the token, a configuration for each client."""
+    """Return the text for the person who starts a server: its address, a token, and a configuration for each client."""
     from . import bridge
     from .clients import discovery
     from .clients.config import snippets, table
 
     token = running.settings.token or running.token
     if running.pairings is not None and not running.settings.token:
-        _, token = bridge.token_store().mint("Command line")  # that of the run would only let a program ask
+        _, token = bridge.token_store().mint("Command line")  # the run's own may only let a program ask
     here = snippets.Here(
         python=sys.executable,
         shim=str(Path(__file__).parent / "clients" / "stdio_shim.py"),
@@ -114,7 +115,7 @@ def greeting(running: Bridge) -> str:
 
 
 def _verify_journal() -> int:
-    """Print what is wrong with the journal, and return the exit code."""
+    """Print the problems of the journal, and return the exit code."""
     from ..base import journal
 
     folder = journal.current().folder
@@ -144,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
 
 @contextmanager
 def _signals() -> Iterator[Callable[[], bool]]:
-    """Give a function that tells whether Ctrl-C or SIGTERM has come; a second Ctrl-C interrupts at once."""
+    """Yield a function that returns whether Ctrl-C or SIGTERM has come; a second Ctrl-C interrupts at once."""
     came: list[int] = []
 
     def on_signal(number: int, _frame: object) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Between the protocol core and the event loop: runs handlers, feeds what they do back to the core.
+"""Run the handlers of requests on the event loop, and report their results to the protocol core.
 
-Everything here belongs to the loop's thread, except where it says otherwise.
+Call everything here on the loop's thread, unless a docstring says otherwise.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
     from .protocol.features import Tool
     from .protocol.messages.content import Json, ToolResult
 
-#: How long a client that was told of further tools has to ask for its list, before it is answered: several act at once
-#: on the answer, with the list that they have by then.
+#: After a notification of further tools, seconds that a call waits for the client to request its list: several clients
+#: act on the answer at once, with the list that they have then.
 LIST_AGAIN_S = 0.7
-#: Requests of one client that may be under way at once.
+#: Requests of one client that may run at the same time.
 MAX_IN_FLIGHT = 64
 
 _log = logging.getLogger(__name__)
 
 
 class Outlet(Protocol):
-    """What a transport gives a connection. Neither method may block."""
+    """The sending side of a transport for one connection. Neither method may block."""
 
     def deliver(self, send: Send) -> None:
         """Queue a message for the client."""
 
     def release(self, call: Call) -> None:
-        """Close the HTTP stream of this call; its messages wait for the client to come back."""
+        """Close the HTTP stream of this call; its messages wait until the client reconnects."""
 
 
 class Dispatcher:
-    """One per server; made on its event loop."""
+    """The dispatcher of one server; create it on the server's event loop."""
 
     def __init__(self, core: Core, *, max_in_flight: int = MAX_IN_FLIGHT) -> None:
         self.core = core
@@ -59,18 +59,18 @@ class Dispatcher:
         self.thread = threading.get_ident()
         self.connections: set[Connection] = set()
         self._max_in_flight = max_in_flight
-        #: What runs for each client, by the client's id: also for one whose connection has ended meanwhile.
+        #: Client id -> its running calls, also after its connection has ended.
         self._running: dict[str, dict[Call, asyncio.Task[None]]] = {}
         self._unlisten = (core.features.listen(self._on_change), core.jobs.listen(self._on_job))
 
     def connect(self, client: Principal, outlet: Outlet, *, allow_plain: bool = False) -> Connection:
-        """Begin a connection."""
+        """Start a connection."""
         connection = Connection(self, Peer(self.core, client, allow_plain=allow_plain), outlet)
         self.connections.add(connection)
         return connection
 
     def close(self) -> None:
-        """The server stops: streams get their end, handlers are stopped."""
+        """End all streams and stop all handlers, because the server stops."""
         for stop in self._unlisten:
             stop()
         for connection in list(self.connections):
@@ -78,7 +78,7 @@ class Dispatcher:
             connection.close()
 
     def drop(self, client_id: str) -> None:
-        """The client may be here no more: its connections and whatever runs for it end, jobs too."""
+        """End the connections, running calls and jobs of a revoked client."""
         for connection in list(self.connections):
             if connection.peer.client.id == client_id:
                 connection.close()
@@ -88,7 +88,7 @@ class Dispatcher:
                 task.cancel()
 
     def begin(self, call: Call, work: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
-        """Run a request's handler, unless its client has too many under way."""
+        """Run a request's handler, unless its client has too many running requests."""
         running = self._running.setdefault(call.client.id, {})
         if len(running) >= self._max_in_flight:
             work.close()
@@ -105,17 +105,17 @@ class Dispatcher:
 
     @property
     def in_flight(self) -> int:
-        """Requests under way, of all clients."""
+        """The number of running requests of all clients."""
         return sum(map(len, self._running.values()))
 
     def call_soon(self, function: Callable[..., object], *arguments: Any) -> None:
-        """Run on the loop: at once when on its thread, from any other as soon as it can."""
+        """Call `function` on the loop: at once if this is its thread, otherwise as soon as possible."""
         if threading.get_ident() == self.thread:
             function(*arguments)
             return
         try:
             self.loop.call_soon_threadsafe(function, *arguments)
-        except RuntimeError:  # the loop is closed: nobody is left to be told
+        except RuntimeError:  # the loop is closed, so no client is connected
             _log.debug("the server has stopped, %s is dropped", function)
 
     def _on_change(self, what: str, which: str) -> None:
@@ -157,7 +157,7 @@ class Connection:
         self.act(self.peer.receive(message, stateless=stateless))
 
     def act(self, actions: list[Action]) -> None:
-        """Do what the core wants done."""
+        """Carry out the core's actions."""
         for action in actions:
             match action:
                 case Send():
@@ -170,16 +170,16 @@ class Connection:
                     self._answered(action)
 
     def close(self) -> None:
-        """The client is gone."""
+        """End the connection of a client that is gone."""
         self.dispatcher.connections.discard(self)
         self.act(self.peer.close())
 
     def end_listens(self) -> None:
-        """Give every listening stream its graceful end."""
+        """End every listening stream gracefully."""
         self.act(self.peer.end_listens())
 
     def ask(self, call: Call, key: str, request: Json) -> asyncio.Future[Json]:
-        """Ask a handshake client."""
+        """Send a request to a handshake client; the future gets its answer."""
         ask_id, send = self.peer.ask(call, key, request)
         future = self._asks[ask_id] = self.dispatcher.loop.create_future()
         future.add_done_callback(lambda _: self._asks.pop(ask_id, None))
@@ -219,7 +219,7 @@ class Connection:
             await self._perform(start, span)
 
     def _about(self, call: Call) -> tuple[str, dict[str, tracing.Attribute]]:
-        """A request's name and attributes as OpenTelemetry's conventions for MCP have them; nothing of the scene."""
+        """The span name and attributes by OpenTelemetry's conventions for MCP, without any data of the scene."""
         about: dict[str, tracing.Attribute] = {
             "mcp.method.name": call.method,
             "mcp_bridge.client": call.client.id,
@@ -268,7 +268,7 @@ class Connection:
             self.act(self.peer.finish(call, result))
 
     def _cancelled(self, call: Call) -> list[Action]:
-        """The client still waits when something else cancelled the work, such as `cancel_job`."""
+        """Answer a client that still waits after something else, such as `cancel_job`, cancelled the work."""
         if call.method == "tools/call":
             return self.peer.finish(call, content.tool_result(content.failed(Cancelled())))
         return self.peer.fail(call, RpcError(INTERNAL_ERROR, "Cancelled"))
@@ -280,7 +280,7 @@ def _failed(span: tracing.Span | None, error: str) -> None:
 
 
 class Link:
-    """A handler's way to its client; see `RequestContext`, whose methods call these."""
+    """Connects a handler to its client; the methods of `RequestContext` call these."""
 
     def __init__(self, connection: Connection, call: Call) -> None:
         self._connection = connection
@@ -290,7 +290,7 @@ class Link:
         self._progress: tuple[float, float | None, str | None] | None = None
 
     def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """Any thread. Reports that come faster than the loop turns are taken together."""
+        """Report progress from any thread. Reports between two turns of the loop are combined."""
         if self._job:
             self._job.report(progress, total, message or "")
         waiting, self._progress = self._progress, (progress, total, message)
@@ -303,14 +303,14 @@ class Link:
             self._connection.act(self._connection.peer.progress(self._call, *report))
 
     def log(self, level: str, data: Any, logger: str | None) -> None:
-        """Any thread."""
+        """Send a log message from any thread."""
         self._dispatcher.call_soon(self._send_log, level, data, logger)
 
     def _send_log(self, level: str, data: Any, logger: str | None) -> None:
         self._connection.act(self._connection.peer.log(self._call, level, data, logger))
 
     async def ask(self, requests: Mapping[str, Json]) -> dict[str, Json]:
-        """Get answers from the client: in a job by its task, else as the era has it."""
+        """Get answers from the client: in a job through its task, otherwise in the way of the era."""
         if self._job and self._call.answered:
             return await self._ask_by_task(self._job, requests)
         if self._call.era is Era.STATELESS:
@@ -370,26 +370,26 @@ class Link:
         self._connection.act(self._connection.peer.finish(self._call, pending))
 
     def complete_job(self, result: Json) -> None:
-        """The handler has returned."""
+        """End the job with the handler's result."""
         if self._job:
             self._job.complete(result)
 
     def fail_job(self, error: RpcError) -> None:
-        """The handler has failed."""
+        """End the job with the handler's error."""
         if self._job:
             self._job.fail(error.message, error.as_json())
 
     def cancel_job(self) -> None:
-        """The handler was cancelled, by whatever way."""
+        """End the job of a handler that was cancelled."""
         if self._job:
             self._dispatcher.core.jobs.cancel(self._job.id, self._call.client.id)
 
     async def release_stream(self) -> None:
-        """Let go of the request's HTTP stream; the transport knows what that means."""
+        """Release the request's HTTP stream, if its transport has one."""
         self._connection.outlet.release(self._call)
 
     async def list_tools(self, names: Iterable[str]) -> None:
-        """The client's connections are told when its list grows, and have a while to ask for it."""
+        """Add tools to the client's list, notify its connections, and wait a moment for them to request the list."""
         client, core = self._call.client, self._dispatcher.core
         if not core.list_tools(client.id, names):
             return
@@ -403,7 +403,7 @@ class Link:
             await core.next_listing(client.id, LIST_AGAIN_S)
 
     async def use_tool(self, context: RequestContext, name: str, arguments: Json) -> ToolResult:
-        """Call another tool in the place of the one that the client called."""
+        """Call another tool instead of the one that the client called."""
         core, tool = self._dispatcher.core, self._tool(name)
         return await handlers.call_tool(core, context, self._call, tool, arguments)
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools of other extensions: an enabled extension with a function `register_mcp_tools(add)` offers some to assistants.
+"""Serve tools of other extensions: an enabled extension offers them in a function `register_mcp_tools(add)`.
 
-The bridge calls it when both are enabled, whichever came first, and takes its tools away when the extension is
-disabled. Their code is the extension's own, with all its rights: it is not sandboxed. What changes something is asked
-about like a script, is one undo step, stands in the journal before it happens, and is refused where no script may
-run. docs/extensions.md explains it to authors.
+The bridge calls this function when both extensions are enabled, and removes the tools when the other extension is
+disabled. The code of a tool is the extension's own, with all its rights: it is not sandboxed. A tool that changes
+something needs an approval like a script, is one undo step, is in the journal before it runs, and is refused where no
+script may run. docs/extensions.md explains this to authors.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from .tools.schema import describe, input_schema, of_type
 
 __all__ = ("HOOK", "ExtensionTools")
 
-#: What an extension that offers tools defines in its package.
+#: The name of the function in an extension's package that offers tools.
 HOOK = "register_mcp_tools"
 _LONGEST_NAME = 64
 _LONGEST_SHOWN = 2000
 
 _log = logging.getLogger(__name__)
 
-#: Takes tools away and adds others.
+#: Removes the first tools and adds the second ones.
 Change = Callable[[Sequence[Tool], Sequence[Tool]], None]
 
 
 class ExtensionResult(TypedDict):
-    """What a tool of another extension gives: `result` is what its function returned, as JSON."""
+    """The result of another extension's tool: `result` is the return value of its function, as JSON."""
 
     status: Literal["success", "pending"]
     result: NotRequired[Any]
@@ -58,7 +58,7 @@ class ExtensionResult(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """A function that an extension offers. `hook` is the extension's own, as it was when it was called."""
+    """A function that an extension offers. `hook` is the extension's `register_mcp_tools` at the time of the call."""
 
     package: str
     hook: Callable[..., object]
@@ -73,12 +73,12 @@ class _Offer:
 
     @property
     def name(self) -> str:
-        """The tool's name: no two extensions can have the same."""
+        """The tool's name, which is unique among all extensions."""
         return f"{self.extension}__{self.function.__name__}"
 
 
 class ExtensionTools:
-    """The tools of all extensions that are enabled now. `change` is called with what goes and what comes."""
+    """The tools of all enabled extensions. It calls `change` with the removed and the added tools."""
 
     def __init__(self, change: Change) -> None:
         self._change = change
@@ -86,7 +86,9 @@ class ExtensionTools:
         self._tools: dict[str, tuple[Tool, ...]] = {}
 
     def look(self) -> None:
-        """Ask extensions that were enabled, and forget those that were disabled. Main thread; cheap while none was."""
+        """Call the hooks of newly enabled extensions, and remove the tools of disabled ones. Main thread; cheap if
+        nothing changed.
+        """
         now = dict(_hooks()) if _allowed() else {}
         if now == self._known:
             return
@@ -107,7 +109,7 @@ def _allowed() -> bool:
 
 
 def _hooks() -> Iterator[tuple[str, Callable[..., object]]]:
-    """Package and function of each enabled extension that has one."""
+    """The package and the hook of each enabled extension with a hook."""
     for addon in bpy.context.preferences.addons:
         module = sys.modules.get(addon.module)
         hook = getattr(module, HOOK, None)
@@ -116,7 +118,7 @@ def _hooks() -> Iterator[tuple[str, Callable[..., object]]]:
 
 
 def _asked(package: str, hook: Callable[..., object]) -> tuple[Tool, ...]:
-    """The tools that an extension offers; none of them where it fails, which the log says."""
+    """The tools that an extension offers; none if its hook fails, and then the log has the error."""
     made: dict[str, Tool] = {}
 
     def add(
@@ -184,7 +186,7 @@ async def _handle(
 
 
 async def _agreed(offer: _Offer, context: RequestContext, given: Mapping[str, Any]) -> None:
-    """Return once the user has said yes, or need not be asked. Raises PolicyError."""
+    """Return when the user has said yes, or if no question is needed. Raises PolicyError."""
     if is_unasked(context):
         return
     shown = wire.encode(given)
@@ -199,7 +201,7 @@ async def _agreed(offer: _Offer, context: RequestContext, given: Mapping[str, An
 
 
 def _call(offer: _Offer, context: RequestContext, given: Mapping[str, Any]) -> Any:
-    """Call the function, with records before and after it. Main thread."""
+    """Call the function, with journal records before and after it. Main thread."""
     if dict(_hooks()).get(offer.package) is not offer.hook:
         raise ExternalServiceError(f"the extension {offer.extension} was disabled, and its tools with it")
     about = {"tool": offer.name, "requester": context.client.name, "client": context.client.id}

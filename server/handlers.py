@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Does what a request wants to have done, and makes a result of it.
+"""Do the work of a request and make its result.
 
-Each call of a tool comes through here, whichever way it came in: from a client, from `use_tool` or from `batch`. So
-there is one check of arguments, and one way for an error to become a result.
+Every call of a tool uses this module: calls from a client, from `use_tool` and from `batch`. So there is one check of
+arguments, and one way for an error to become a result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 async def perform(core: Core, context: RequestContext, call: Call, work: Work) -> Json:
-    """Return the result of a request. A tool's failure is one; RpcError is raised for what has none."""
+    """Return the result of a request. A failed tool gives a result, too; other failures raise RpcError."""
     match work:
         case CallTool(tool, arguments):
             try:
@@ -54,14 +54,14 @@ async def perform(core: Core, context: RequestContext, call: Call, work: Work) -
 async def call_tool(
     core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json
 ) -> ToolResult:
-    """Check the arguments and call a tool. Whatever fails is a BridgeError, which `core.refused` was told of."""
+    """Check the arguments and call a tool. Any failure raises BridgeError, after a call of `core.refused`."""
     named = _named(tool, arguments)
     with _failures(core, call, tool, named):
         return await tool.handler(context, _checked(core, tool, named))
 
 
 def call_now(core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json) -> ToolResult:
-    """As `call_tool`, at once, on Blender's main thread: for a tool that has `now`."""
+    """As `call_tool`, but directly on Blender's main thread, for a tool that has `now`."""
     assert tool.now is not None
     named = _named(tool, arguments)
     with _failures(core, call, tool, named):
@@ -69,9 +69,9 @@ def call_now(core: Core, context: RequestContext, call: Call, tool: Tool, argume
 
 
 def _named(tool: Tool, arguments: Json) -> Json:
-    """The arguments by the names and in the forms that the schema has.
+    """The arguments with the names and forms of the schema.
 
-    What came by both its names is left for the check to refuse.
+    If an argument comes under both of its names, the check refuses it later.
     """
     listed = {name: tool.other_names.get(name, name) for name in arguments}
     named = {name if listed[name] in arguments else listed[name]: value for name, value in arguments.items()}
@@ -88,9 +88,9 @@ def _checked(core: Core, tool: Tool, arguments: Json) -> Json:
 
 @contextmanager
 def _failures(core: Core, call: Call, tool: Tool, arguments: Json) -> Iterator[None]:
-    """Whatever fails within is raised as a BridgeError: the assistant can only act on what it reads.
+    """Turn any error inside this context into a BridgeError, so that the assistant can read it.
 
-    But for JSON-RPC's errors, which are the protocol's.
+    JSON-RPC errors pass unchanged: they belong to the protocol.
     """
     try:
         try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Are the bundled libraries the ones this extension was tested with?
+"""Check that the loaded libraries are versions that this extension was tested with.
 
 All extensions of one Blender share one folder of libraries: the newest version wins on disk, and the first one
-imported stays loaded. So another extension may have brought a version that does not fit. It is checked when the
-server starts, not when the extension is enabled.
+imported stays loaded. So another extension may have brought a version that does not fit. The server checks this at its
+start, not when the extension is enabled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..base.errors import ExternalServiceError
 
 __all__ = ("check",)
 
-#: Distribution -> the major versions that fit. A library that is loaded tells its version by `__version__`.
+#: Distribution -> the major versions that fit. A loaded library has its version in `__version__`.
 _FITTING: Mapping[str, frozenset[int]] = {
     "click": frozenset({8}),
     "fastjsonschema": frozenset({2}),
@@ -45,7 +45,7 @@ def _misfit(name: str, majors: frozenset[int]) -> str | None:
         versions = {metadata.version(name)}
     except metadata.PackageNotFoundError:
         return f"the library {name} ({wanted}) is missing"
-    # By `vars`: some modules answer a question for their version with a warning that it is deprecated.
+    # With `vars`: some modules issue a deprecation warning when their `__version__` is read as an attribute.
     loaded = vars(sys.modules[name]).get("__version__") if name in sys.modules else None
     if isinstance(loaded, str):
         versions.add(loaded)

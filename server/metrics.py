@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `GET /metrics` tells, in the Prometheus text format."""
+"""The metrics of `GET /metrics`, in the Prometheus text format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 1
 
 
 class Metrics:
-    """The figures of one running server. The functions are asked when somebody looks."""
+    """The metrics of one running server. Each `GET /metrics` calls the functions."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self._registry,
         )
-        # prometheus_client looks a child up under a lock and by the text of its labels; a call needs three.
+        # Cached: prometheus_client looks up each of a call's three children under a lock, by the text of its labels.
         self._calls_of = cache(self._calls.labels)
         self._seconds_of = cache(self._seconds.labels)
         self._main_thread_of = cache(self._main_thread.labels)
@@ -77,11 +77,11 @@ class Metrics:
         self._main_thread_of(work).observe(seconds)
 
     def refused(self, status: int) -> None:
-        """Count one request that was turned away, by its HTTP status."""
+        """Count one refused request, by its HTTP status."""
         self._refused.labels(str(status)).inc()
 
     def text(self) -> bytes:
-        """Everything, in the Prometheus text format."""
+        """All metrics in the Prometheus text format."""
         return generate_latest(self._registry)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prompts from text files that a person can review, and that a user can override or add to.
+"""Load prompts from text files, which a person can review and a user can replace or extend.
 
-A file begins with a head between two lines `---`, then comes the text:
+A file starts with a head between two lines `---`; the text follows:
 
     ---
     name: turntable
@@ -13,8 +13,8 @@ A file begins with a head between two lines `---`, then comes the text:
     ---
     Set up a turntable around "{{object}}" in {{frames}} frames.
 
-`{{name}}` is replaced by the argument, `{{name|words}}` by the words where it is not given. `embed` attaches a
-resource. `complete` names what kind of thing the argument is (object, material, collection, scene, operator).
+`{{name}}` is replaced by the argument, `{{name|words}}` by the words if the argument is missing. `embed` attaches a
+resource. `complete` is the kind of the argument (object, material, collection, scene, operator).
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _log = logging.getLogger(__name__)
 
 
 class PromptFileError(ValueError):
-    """A prompt file that can't be used; the message says where and why."""
+    """A prompt file is invalid; the message says where and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument as its line in the head has it."""
+    """An argument, from its line in the head."""
 
     name: str
     description: str
@@ -69,7 +69,7 @@ class PromptFile:
     arguments: tuple[Argument, ...] = field(default=())
 
     def fill(self, given: Mapping[str, str]) -> str:
-        """The text with these arguments in their places."""
+        """The text with these arguments filled in."""
         values = {one.name: given.get(one.name) or one.default for one in self.arguments}
         return _PLACE.sub(lambda found: values[found["name"]] or found["otherwise"] or "", self.text)
 
@@ -104,7 +104,7 @@ def parse(source: str, where: str) -> PromptFile:
 def load(*folders: Path) -> dict[str, PromptFile]:
     """The prompts of all `*.md` files by name; a later folder overrides an earlier one.
 
-    A file that can't be used is logged and left out, so that a slip in one doesn't take the others away.
+    An invalid file is logged and skipped, so that a mistake in one does not remove the others.
     """
     found: dict[str, PromptFile] = {}
     for folder in folders:
@@ -121,7 +121,7 @@ def load(*folders: Path) -> dict[str, PromptFile]:
 def prompts(
     files: Iterable[PromptFile], completers: Mapping[str, Completer], features: Features
 ) -> list[Prompt]:
-    """The prompts as the protocol serves them; what they embed is read from `features`."""
+    """The prompts in the protocol's form; they read embedded resources from `features`."""
     return [_prompt(file, completers, features) for file in files]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a client can read without a tool: `blender://…`, subscriptions to it, and completion of names.
+"""Resources that a client can read without a tool (`blender://…`), subscriptions, and completion of names.
 
-Reading happens on Blender's main thread, everything else on the network's.
+Reading happens on Blender's main thread, everything else on the network thread.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ MATERIALS, JOURNAL, RENDER = "blender://materials", "blender://journal", "blende
 EVENTS = "blender://events"
 _JSON = "application/json"
 
-#: Changes are told this long (seconds) after the first one, together.
+#: Subscribers hear of changes together, this long (seconds) after the first one.
 DEBOUNCE_S = 0.25
-#: The newest records of the journal that are shown.
+#: How many of the newest journal records are shown.
 _MOST_RECORDS = 200
 _MOST_EVENTS = 200
-#: "All objects" of a scene with more than that are read by `get_scene_info`, page by page.
+#: A scene with more objects than this must be read with `get_scene_info`, page by page.
 _MOST_OBJECTS = 10_000
-#: Bytes of a file that are read at once, and of one part of it.
+#: The most bytes of a file that is read as a whole, and the bytes of one part of a larger file.
 _MOST_WHOLE, _PART = 16 << 20, 8 << 20
 
 
@@ -104,11 +104,11 @@ _last_render: tuple[bytes, str] | None = None
 
 
 def remember_render(picture: bytes, mime_type: str) -> None:
-    """Make a picture the one that `blender://render/last` gives. On the network's thread."""
+    """Make a picture the contents of `blender://render/last`. Network thread."""
     global _last_render
     _last_render = (picture, mime_type)
     if _features:
-        # Not by `add`: the list has the same resources as before, and clients would ask for it anew.
+        # Not with `add`: the list has the same resources as before, and clients would request it again.
         listed = replace(_features.resources[RENDER], mime_type=mime_type, size=len(picture))
         _features.resources[RENDER] = listed
         _features.resource_updated(RENDER)
@@ -118,14 +118,14 @@ _watcher: _Watcher | None = None
 
 
 def watch(features: Features) -> None:
-    """Tell subscribers what changes in Blender, debounced, until `unwatch`. Main thread."""
+    """Notify subscribers of changes in Blender, debounced, until `unwatch`. Main thread."""
     global _watcher
     unwatch()
     _watcher = _Watcher(features)
 
 
 def unwatch() -> None:
-    """Tell nothing any more. Harmless when nothing is watched."""
+    """Stop notifying. Does nothing if nothing is watched."""
     global _watcher
     if _watcher:
         _watcher.stop()
@@ -133,7 +133,7 @@ def unwatch() -> None:
 
 
 class _Watcher:
-    """Waits a moment after a first change, then tells all that came together."""
+    """Waits a moment after a first change, then notifies of all changes together."""
 
     def __init__(self, features: Features) -> None:
         self._features = features
@@ -141,7 +141,7 @@ class _Watcher:
         self._requests: set[str] = set()
         self._lock = threading.Lock()
         self._happened = False
-        events.take()  # nobody has subscribed yet: what has happened before is no news
+        events.take()  # nobody has subscribed yet, so earlier changes do not count
         self._unlisten = [
             events.listen(self.begin),
             history.listen(self._note_event),
@@ -152,7 +152,7 @@ class _Watcher:
             self._unlisten.append(queue.listen(self._note))
 
     def begin(self) -> None:
-        """Something has changed: look in a moment, unless that is going to happen anyway."""
+        """Schedule a notification after a change, unless one is already scheduled."""
         with self._lock:
             if self._timer is None:
                 self._timer = threading.Timer(DEBOUNCE_S, self._tell)
@@ -160,7 +160,7 @@ class _Watcher:
                 self._timer.start()
 
     def stop(self) -> None:
-        """Tell nothing any more; a thread that waits ends now."""
+        """Stop notifying, and end the waiting thread now."""
         for unlisten in self._unlisten:
             unlisten()
         with self._lock:
@@ -170,7 +170,7 @@ class _Watcher:
             timer.join(1.0)
 
     def _note(self, changed: jobs.Job | Entry) -> None:
-        """A job or a request has gone on; on whichever thread that was."""
+        """Note the change of a job or a request. Any thread."""
         with self._lock:
             self._requests.add(changed.id)
         self.begin()
@@ -197,7 +197,7 @@ class _Watcher:
 
 
 def _affected(changes: events.Changes) -> list[str]:
-    """The URIs whose contents a change touches."""
+    """The URIs of the resources that a change affects."""
     named = {
         "object": changes.objects,
         "material": changes.materials,
@@ -259,7 +259,7 @@ def _template(kind: str, title: str, description: str, get: Callable[[str], Any]
 
 def _completer(names: Callable[[], Sequence[str]]) -> Completer:
     async def complete(ctx: RequestContext, begun: str, _context: Mapping[str, str]) -> Sequence[str]:
-        """Names that begin so come first, then those that have it somewhere."""
+        """Names that start with the text come first, then names that contain it."""
         sought = begun.casefold()
         found = [
             name for name in await _on_main_thread(ctx, names, "completion") if sought in name.casefold()
@@ -275,7 +275,7 @@ async def _journal(ctx: RequestContext, uri: str) -> list[Json]:
 
 
 def _last_lines(path: Path, client_id: str) -> list[str]:
-    """The newest records about this client's own requests: what others do is not for it to know."""
+    """The newest records of this client's own requests; it must not see those of others."""
     marked = f'"client":{json.dumps(client_id)}'
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
@@ -286,7 +286,7 @@ def _last_lines(path: Path, client_id: str) -> list[str]:
 
 
 def _client_of(line: str) -> Any:
-    """Whose a record is. A text in it may look like this mark, hence the closer look."""
+    """The client of a record. This parses the line, since a text inside it may look like the client's mark."""
     try:
         return json.loads(line).get("client")
     except (ValueError, AttributeError):
@@ -322,7 +322,7 @@ def _part(number: str, size: int) -> tuple[int, int]:
 
 
 async def _request(ctx: RequestContext, uri: str, variables: Mapping[str, str]) -> list[Json]:
-    """A job, a request in the queue, or both in one: a request that is waited for is a job of the same id."""
+    """A job, a request in the queue, or both combined: a request that a call waits for is a job with the same id."""
     shown: Json = {}
     entry = _own_entry(variables["id"], ctx.client.id)
     if entry is not None:
@@ -346,7 +346,7 @@ def _about_job(job: jobs.Job) -> Json:
 
 
 def _about_request(entry: Entry) -> Json:
-    """A request as its client may see it; `state` in the words of jobs, `request` in those of the approvals."""
+    """A request as its client may see it: `state` has a state of jobs, `request` a state of the approval queue."""
     return {
         "id": entry.id,
         "kind": "request",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sends traces of requests to the OpenTelemetry collector that the user names; without one, none are kept."""
+"""Send traces of requests to the user's OpenTelemetry collector. Without a collector nothing is recorded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _exporter: Exporter | None = None
 
 
 def start(chosen: Settings, version: str, instance_id: str) -> None:
-    """Collect spans and send them to `chosen.otlp_endpoint`, if there is one."""
+    """Collect spans and send them to `chosen.otlp_endpoint`, if it is set."""
     global _exporter
     stop()
     if chosen.otlp_endpoint is None:
@@ -48,7 +48,7 @@ def start(chosen: Settings, version: str, instance_id: str) -> None:
 
 
 def stop() -> None:
-    """Send what is left, within a few seconds, and collect no more. Harmless when nothing is collected."""
+    """Send the remaining spans within a few seconds, and stop collecting. Does nothing if nothing is collected."""
     global _exporter
     exporter, _exporter = _exporter, None
     tracing.collect(None)
@@ -57,12 +57,12 @@ def stop() -> None:
 
 
 def counts() -> Counts:
-    """What became of spans, since the bridge was started."""
+    """The counts of spans since the start of the bridge."""
     return Counts() if _exporter is None else _exporter.counts
 
 
 def traces_url(endpoint: str) -> str:
-    """Where traces go: the path of OTLP/HTTP below the endpoint, unless that has it already."""
+    """The URL for traces: the endpoint, with the path of OTLP/HTTP added unless it is already there."""
     base = endpoint.rstrip("/")
     return base if base.endswith(_PATH) else base + _PATH
 
@@ -71,7 +71,7 @@ def _sender(endpoint: str, headers: str | None) -> Any:
     url, extra = traces_url(endpoint), header_fields(headers or "")
 
     def send(body: bytes, broken_off: threading.Event) -> int:
-        # HTTP and TLS are loaded by the first message, in its own thread: they would make the bridge start later.
+        # Import HTTP and TLS with the first message, in its own thread: they would slow down the bridge's start.
         from ..importers.network import download
 
         answer = download.request(
@@ -91,7 +91,7 @@ def _sender(endpoint: str, headers: str | None) -> Any:
 
 
 def _site(url: str) -> Any:
-    """The collector as a place that the one way out to the network leads to: the user's own choice, like a mirror."""
+    """The collector as a `Site` for `download.request`: an address that the user has chosen, like a mirror."""
     from ..importers.network.download import Site
     from ..importers.network.identity import COLLECTOR, THIS_COMPUTER
 
@@ -115,7 +115,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _rejected(answer: bytes) -> int:
-    """How many spans the collector says that it did not take."""
+    """The number of spans that the collector rejected."""
     try:
         return int(json.loads(answer or b"{}")["partialSuccess"]["rejectedSpans"])
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may come in, and how they find this Blender: what of a client's own words counts, whom the list of clients still
-admits, and where each of them finds the server. Nothing here touches sockets or `bpy`.
+"""Access of clients: their tokens and headers, the list of admitted clients, and how a client finds this Blender.
+No sockets and no `bpy`.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may talk to the bridge: named, revocable tokens, checked after Host and Origin (`authority`).
+"""Authenticate clients by named, revocable tokens, after the check of Host and Origin (`authority`).
 
-What a client says of itself is not trusted; its token is. Every client has a token of its own, so that one
-can be shut out without the others noticing. The file keeps SHA-256 digests only: tokens are 256 random bits,
-so a digest gives nothing away, and a lost file lets nobody in. Nothing here touches sockets or `bpy`.
+Only the token counts, not a client's own description of itself. Each client has its own token, so that revoking one
+client does not affect the others. The file stores only SHA-256 digests: tokens are 256 random bits, so nobody can
+compute a token from its digest, and a stolen file admits nobody. No sockets and no `bpy`.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ __all__ = (
 SUBPROTOCOL = "mcp"
 TOKEN_SUBPROTOCOL = "mcp.token."  # noqa: S105 - the prefix, not a token
 
-#: The blanks that may stand around a header's value (RFC 9110, 5.6.3); Python's `strip` takes more for blank.
+#: The white space allowed around a header's value (RFC 9110, 5.6.3); Python's `strip` removes more than that.
 _OWS = " \t"
 _FORMAT = 1
-#: A configuration that was copied and never used is dropped when the same client's is copied this much later.
+#: An unused configuration is dropped when the same client's configuration is copied again after this time (seconds).
 _UNUSED_LIFETIME_S = 24 * 3600.0
 
 _log = logging.getLogger(__name__)
@@ -57,23 +57,23 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Whose token a request carried. `id` never changes; `name` is the one given when it was minted."""
+    """The client that owns a request's token. `id` never changes; `name` was set when the token was created."""
 
     id: str
     name: str
 
 
-#: The client that whoever started Blender let in by `BLENDER_MCP_TOKEN`.
+#: The client with the token from the environment variable `BLENDER_MCP_TOKEN`.
 ENVIRONMENT_CLIENT = Client("environment", "BLENDER_MCP_TOKEN")
-#: The stdio shim when it was given no token of its own and took this run's from the discovery file.
+#: The stdio shim without its own token: it uses the token of this run from the discovery record.
 LOCAL_CLIENT = Client("local", "Local stdio client")
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is turned away: an HTTP status and a sentence for whoever reads the client's log.
+    """The reason to refuse a request: an HTTP status, and a sentence for the reader of the client's log.
 
-    `revoked`: its token was good once, so that its bearer may be told why in the way of the protocol.
+    `revoked`: the token was valid once, so the client may get the reason as an MCP error.
     """
 
     status: int
@@ -83,9 +83,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One token as the file keeps it. Times are ISO 8601 in UTC; `revoked` is None while the token is good.
+    """One token as stored in the file. Times are ISO 8601 in UTC; `revoked` is None while the token is valid.
 
-    `copied` is what the copied configuration said (paths, port), for `clients.config.snippets` to compare later.
+    `copied` has the values of the copied configuration (paths, port); `clients.config.snippets` compares them later.
     `every_tool`: this client's list has all tools, not only the common ones.
     """
 
@@ -100,30 +100,30 @@ class Entry:
 
     @property
     def client(self) -> Client:
-        """The client that this token makes its bearer."""
+        """The client that owns this token."""
         return Client(self.id, self.name)
 
 
 def new_token() -> str:
-    """Return a fresh token: 256 random bits, made of characters that need no quoting anywhere."""
+    """Return a new token: 256 random bits, in characters that need no quoting anywhere."""
     return secrets.token_urlsafe(32)
 
 
 class TokenStore:
     """The tokens of this user, shared by all of the user's Blenders through one file.
 
-    A token minted or revoked in one Blender counts in the others at once: the file is looked at (one `stat`)
-    with every question. Every method raises `SettingsError` when the file cannot be read or written.
+    A token created or revoked in one Blender counts in the others at once: each check looks at the file (one `stat`).
+    Every method raises `SettingsError` when the file cannot be read or written.
     """
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.path = path
         self._clock = clock
-        # One value, replaced in one step: the server's thread and the panel both ask.
+        # One value, replaced in one step: the server's thread and the panel both read it.
         self._cached: tuple[tuple[int, int, int] | None, tuple[Entry, ...]] = (None, ())
 
     def entries(self) -> tuple[Entry, ...]:
-        """Return every token that was minted, revoked ones included, oldest first."""
+        """Return all tokens, including revoked ones, oldest first."""
         stamp = self._file_stamp()
         known, entries = self._cached
         if stamp != known:
@@ -134,10 +134,10 @@ class TokenStore:
     def mint(
         self, name: str, *, copied: Mapping[str, str] | None = None, replaces: str = ""
     ) -> tuple[Entry, str]:
-        """Make a token for the client `name`; returns its entry and the token, which is shown only this once.
+        """Create a token for the client `name`; returns its entry and the token, which cannot be read again later.
 
-        A second token for the same client is named `name 2`, and so on, so that each can be told and revoked.
-        `replaces` is the id of a client whose place the new one takes: that one is gone.
+        A second token for the same client is named `name 2`, and so on, so that each can be recognized and revoked.
+        `replaces` is the id of a client that the new one replaces; its entry is removed.
         """
         token = new_token()
         with self._edit() as entries:
@@ -155,7 +155,7 @@ class TokenStore:
         return entry, token
 
     def revoke(self, client_id: str) -> bool:
-        """Shut out the client from now on; False when there is no such client or it was shut out before."""
+        """Revoke a client's token; False if there is no such client or its token is already revoked."""
         with self._edit() as entries:
             for index, entry in enumerate(entries):
                 if entry.id == client_id and entry.revoked is None:
@@ -164,7 +164,7 @@ class TokenStore:
         return False
 
     def list_every_tool(self, client_id: str, every: bool) -> None:
-        """Have all tools in this client's list, or only the common ones."""
+        """Set whether this client's list has all tools, or only the common ones."""
         with self._edit() as entries:
             entries[:] = [
                 replace(entry, every_tool=every) if entry.id == client_id else entry for entry in entries
@@ -175,16 +175,16 @@ class TokenStore:
         return any(entry.every_tool for entry in self.entries() if entry.id == client_id)
 
     def forget(self, client_id: str) -> None:
-        """Drop a revoked client from the list; one that is still good stays."""
+        """Remove a revoked client from the list; a valid client stays."""
         with self._edit() as entries:
             entries[:] = [entry for entry in entries if entry.id != client_id or entry.revoked is None]
 
     def good(self) -> frozenset[str]:
-        """Return the ids of the clients whose token is good."""
+        """Return the ids of the clients with a valid token."""
         return frozenset(entry.id for entry in self.entries() if entry.revoked is None)
 
     def find(self, token: str) -> Entry | None:
-        """Return the entry of `token`, a revoked one too, or None. Takes as long if it is not there."""
+        """Return the entry of `token`, even a revoked one, or None. Takes the same time for an unknown token."""
         digest = _digest(token)
         found = None
         for entry in self.entries():
@@ -193,14 +193,14 @@ class TokenStore:
         return found
 
     def authenticate(self, token: str) -> Client | None:
-        """Return the client whose good token this is, or None. Notes the day of use, once a day."""
+        """Return the client with this valid token, or None. Stores the day of use, once a day."""
         entry = self.find(token)
         if entry is None or entry.revoked is not None:
             return None
         return self.used(entry)
 
     def used(self, entry: Entry) -> Client:
-        """Note the day on which a client came in, once a day, and return it."""
+        """Store the day on which a client came in, once a day, and return the client."""
         if (entry.last_used or "")[:10] != self._now()[:10]:
             self._note_use(entry.id)
         return entry.client
@@ -212,7 +212,7 @@ class TokenStore:
                     replace(entry, last_used=self._now()) if entry.id == client_id else entry
                     for entry in entries
                 ]
-        except SettingsError as error:  # a full disk must not shut a good client out
+        except SettingsError as error:  # a full disk must not lock a valid client out
             _log.warning("the use of a token was not noted: %s", error)
 
     def _now(self) -> str:
@@ -226,7 +226,7 @@ class TokenStore:
 
     @contextmanager
     def _edit(self) -> Iterator[list[Entry]]:
-        """Change the list under its lock: read anew on entering, written on leaving without an error."""
+        """Change the list under its lock: reads it at the start, and writes it at the end if there is no error."""
         try:
             with private_file.lock(self.path):
                 entries = list(self._load())
@@ -263,20 +263,19 @@ class TokenStore:
 
 
 class Paired(Protocol):
-    """What is asked of `pairing.Pairings`."""
+    """The part of `pairing.Pairings` that the authenticator uses."""
 
     def client_of(self, token: str) -> Entry | Refusal | None: ...
 
 
 class Authenticator:
-    """Who may come into one running bridge: which Host and Origin are ours, and whose token a request carries.
+    """Checks the requests of one running bridge: its Host and Origin headers, and its token.
 
-    `port` is the one that is listened on, `host` the address it was bound to. `allowed_hosts` are further
-    names (`BLENDER_MCP_ALLOWED_HOSTS`), each with or without a port. `fixed` maps tokens that are not in the
-    store (this run's local one, the environment's) to their clients. `pairings`: where the user can be asked, the local
-    token only lets a program ask to come in.
+    The server listens on `host` and `port`. `allowed_hosts` are further names (`BLENDER_MCP_ALLOWED_HOSTS`), each with
+    or without a port. `fixed` maps tokens that are not in the store (the local one of this run, the environment's) to
+    their clients. `pairings`: set if the user can be asked; the local token then only lets a program ask for access.
 
-    Raises SettingsError for an allowed name that is no host name.
+    Raises SettingsError for an invalid name in `allowed_hosts`.
     """
 
     def __init__(
@@ -296,21 +295,21 @@ class Authenticator:
             self._names = Names(port, host, allowed_hosts)
         except ValueError as error:
             raise SettingsError(f"BLENDER_MCP_ALLOWED_HOSTS: {error}") from None
-        #: Ids of the clients that came with a revoked token: their configuration wants replacing.
+        #: Ids of the clients that used a revoked token: their configuration needs a new one.
         self.turned_away: set[str] = set()
-        #: Ids of the clients that came in by a token of the store, until they are shut out.
+        #: Ids of the clients that came in with a token of the store, until their token is revoked.
         self.came_in: set[str] = set()
         self._fixed = {_digest(token): client for token, client in (fixed or {}).items() if token}
 
     def check_source(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None:
-        """Check Host and Origin alone, as for a page that needs no token. Header names as ASGI gives them."""
+        """Check only Host and Origin, for a page that needs no token. Header names have ASGI's form."""
         fields = _fields(headers)
         return self._check_host(fields.get("host", [])) or self._check_origin(fields.get("origin", []))
 
     def authorize(self, headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> Client | Refusal:
-        """Return who asks, or why not. To be called before the handshake's 101 and before a body is read.
+        """Return the client of a request, or a refusal. Call it before the handshake's 101 and before reading a body.
 
-        `headers` and `query` are ASGI's: byte pairs, and the raw query string. The token is taken from
+        `headers` and `query` are ASGI's: byte pairs, and the raw query string. The token comes from
         `Authorization: Bearer`, else from `?token=`, else from a sub-protocol `mcp.token.<token>`.
         """
         headers = list(headers)
@@ -323,7 +322,7 @@ class Authenticator:
         return client or self._from_store(token)
 
     def may_ask(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None:
-        """Whether who asks may ask to come in: it has read this run's token from the discovery record."""
+        """Return None if a program may ask for access: it must send this run's token from the discovery record."""
         headers = list(headers)
         token = self.check_source(headers) or _token(_fields(headers), b"")
         if isinstance(token, Refusal):
@@ -338,9 +337,9 @@ class Authenticator:
         return found[0] if found else None
 
     def shut_out(self) -> frozenset[str]:
-        """Return, once each, the ids of clients that came in and whose token is good no more.
+        """Return the ids of clients that came in and whose token is no longer valid, each id only once.
 
-        It was revoked, or has gone from the record, by whichever Blender. Raises SettingsError when nobody can tell.
+        Any Blender may have revoked or removed it. Raises SettingsError if the store cannot be read.
         """
         gone = frozenset(self.came_in - self._store.good())
         self.came_in -= gone
@@ -358,7 +357,7 @@ class Authenticator:
         )
 
     def _check_origin(self, values: list[str]) -> Refusal | None:
-        """Programs send no Origin, browsers always do: none is good, and so is our own."""
+        """Accept a request without an Origin or with our own: browsers always send one, programs do not."""
         if not values or (len(values) == 1 and self._names.has(read_origin(values[0]))):
             return None
         shown = ", ".join(map(repr, values))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which Host and Origin headers name this server.
+"""Check whether a Host or Origin header names this server.
 
 A loopback port alone does not keep web pages out (DNS rebinding, cross-site WebSockets), so both headers are checked
-before the token. They are read by their grammar and compared as values; whatever the grammar does not have is refused.
+before the token. They are parsed by their grammar and compared as values; any other form is refused.
 
 Sources: Host is `uri-host [":" port]` (RFC 9110, 7.2), whose parts are those of RFC 3986, 3.2.2 and 3.2.3; Origin is
 `scheme "://" host [":" port]` or `null` (RFC 6454, 7.1).
@@ -17,7 +17,7 @@ from ipaddress import IPv6Address
 
 __all__ = ("Authority", "Names", "read_authority", "read_origin")
 
-#: `reg-name` (an IPv4 address is one, too) or `IP-literal`, then the port. An IPvFuture address names nobody yet.
+#: `reg-name` (which includes IPv4 addresses) or `IP-literal`, then the port. IPvFuture is not in use yet.
 _AUTHORITY = re.compile(
     r"(?:(?P<name>(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)|\[(?P<ipv6>[0-9A-Fa-f:.]+)\])"
     r"(?::(?P<port>[0-9]{0,5}))?"
@@ -29,14 +29,14 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A host, in lower case, with brackets around an IPv6 address; `port` is None where none is given."""
+    """A host, in lower case, with brackets around an IPv6 address; `port` is None if there is none."""
 
     host: str
     port: int | None = None
 
 
 def read_authority(text: str) -> Authority | None:
-    """The authority that a text is, from its first to its last character, or None where it is none."""
+    """Parse a whole text as an authority; None if it is not one."""
     found = _AUTHORITY.fullmatch(text)
     if found is None:
         return None
@@ -52,7 +52,7 @@ def read_authority(text: str) -> Authority | None:
 
 
 def read_origin(text: str) -> Authority | None:
-    """Where a page comes from, its port always given; None for what is no origin of HTTP, `null` among it."""
+    """Parse an Origin header, always with a port; None for anything but an HTTP origin, such as `null`."""
     found = _ORIGIN.fullmatch(text)
     port = _DEFAULT_PORTS.get(found["scheme"].lower()) if found else None
     authority = read_authority(found["authority"]) if found else None
@@ -62,10 +62,10 @@ def read_origin(text: str) -> Authority | None:
 
 
 class Names:
-    """The names of a server on `port`: those of the loopback address, that of `host` unless it is a wildcard, and the
-    `allowed` ones, each for any port or for the one that it is given with.
+    """The names of a server on `port`: those of the loopback address, `host` unless it is a wildcard, and the `allowed`
+    names, each for any port or for its own.
 
-    Raises ValueError for an allowed name that is no host name.
+    Raises ValueError for an invalid name in `allowed`.
     """
 
     def __init__(self, port: int, host: str = "127.0.0.1", allowed: Collection[str] = ()) -> None:
@@ -81,5 +81,5 @@ class Names:
         self._any_port = {named.host for named in self._with_port if named.port is None}
 
     def has(self, authority: Authority | None) -> bool:
-        """Whether this is one of them."""
+        """Whether an authority is one of these names."""
         return authority is not None and (authority in self._with_port or authority.host in self._any_port)

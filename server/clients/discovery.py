@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which Blender listens on which port: one record per running bridge, in the user's run-time folder.
+"""Publish which Blender listens on which port: one record for each running bridge, in the user's run-time folder.
 
-A record holds a token of its own, good for that run alone, so that a program of this user (the stdio shim) gets in
-without a configuration; it is readable by the user alone and removed when the bridge stops. The shim, a stand-alone
-program, holds the other half of this: the folders and the reading. Records of Blenders that were killed are removed
-by the next one.
+A record has its own token, valid only for that run, so that a program of this user (the stdio shim) gets in without a
+configuration. Only the user can read the record, and the bridge removes it when it stops. The shim, a stand-alone
+program, has the other half of this code: the folders and the reading. If a Blender is killed, the next one removes its
+record.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ __all__ = (
 
 
 def announce(instance: Instance) -> Path:
-    """Write (or replace) the record of this bridge and remove stale ones; returns where it lies.
+    """Write (or replace) the record of this bridge and remove stale ones; returns its path.
 
-    Raises `ExternalServiceError` when none of the folders can be written: clients then need host, port and token
-    in their configuration.
+    Raises `ExternalServiceError` if no folder can be written: clients then need host, port and token in their
+    configuration.
     """
     failures = []
     for folder in instance_folders():
@@ -57,26 +57,26 @@ def announce(instance: Instance) -> Path:
 
 
 def withdraw(pid: int | None = None) -> None:
-    """Remove the record of this process (or of `pid`), wherever it lies."""
+    """Remove the record of this process (or of `pid`) from all folders."""
     for folder in instance_folders():
         (folder / f"{pid or os.getpid()}.json").unlink(missing_ok=True)
 
 
 def instances() -> list[Instance]:
-    """Return the bridges of this user whose process lives, the last started first."""
+    """Return this user's bridges whose process runs, the newest first."""
     return [instance for instance in read_instances(instance_folders()) if process_lives(instance.pid)]
 
 
 def reachable_host(host: str) -> str:
-    """Return the address by which this computer reaches a socket bound to `host`: a wildcard is no address."""
+    """Return the address for connecting to a socket bound to `host`: the loopback address for a wildcard."""
     return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared
 
 
 def user_folder(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """Return the folder for what this user's Blenders of all versions share: the list of clients.
+    """Return the folder that all Blender versions of this user share; it has the list of clients.
 
-    A client keeps its token when Blender is updated; Blender's own folders are per version. A Blender with a user
-    folder of its own (`BLENDER_USER_RESOURCES`: portable set-ups, tests) shares nothing.
+    So a client keeps its token after an update of Blender, whose own folders are per version. A Blender with its own
+    user folder (`BLENDER_USER_RESOURCES`: portable set-ups, tests) shares nothing.
     """
     own = environ.get("BLENDER_USER_RESOURCES")
     if own:

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs that were given no token ask to come in, once each, and the user answers in Blender's panel.
+"""Pair programs that have no token: each asks once for access, and the user answers in Blender's panel.
 
-A bundle or a link holds no token. What it starts, the stdio shim, asks at `POST /pair` with the name of its client and
-the token of the discovery record, which proves that it runs as this user on this computer. The answer is a code until
-the user has decided; the panel shows the same code, so that it is seen which program is meant. A client that was
-allowed stands in the list of clients as any other: its token is made anew for each run of a Blender and never written
-down.
+A bundle or a link has no token. It starts the stdio shim, which sends `POST /pair` with the name of its client and the
+token of the discovery record; this proves that it runs as this user on this computer. Until the user has decided, the
+answer is a code. The panel shows the same code, so that the user sees which program asks. An allowed client is in the
+list of clients like any other; each run of a Blender makes a new token for it and never stores the token.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ from .authenticator import Entry, Refusal, TokenStore, new_token
 
 __all__ = ("NotYet", "Pairing", "Pairings")
 
-#: Programs that may ask at once; the panel shows them all.
+#: Programs that may ask at the same time; the panel shows all of them.
 MOST_ASKING = 3
-#: A program that waits asks again every few seconds; one that has not for so long has gone.
+#: A waiting program asks again every few seconds; after this many seconds without a question it counts as gone.
 LAPSE_S = 20.0
 
 
 class NotYet(Exception):
-    """The program may not come in, or not yet; the message says what to do, for its user."""
+    """The program gets no access, or not yet; the message tells its user what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """A program that waits for the user's answer. `asked` is when it asked last, by the clock of `Pairings`."""
+    """A program that waits for the user's answer. `asked` is the time of its last question, by `Pairings`' clock."""
 
     name: str
     code: str
@@ -41,9 +40,9 @@ class Pairing:
 
 
 class Pairings:
-    """Who asks to come in, and the tokens of those that were allowed. From any thread.
+    """The programs that ask for access, and the tokens of the allowed ones. Any thread.
 
-    Every method raises SettingsError where the list of clients cannot be read or written.
+    Every method raises SettingsError if the list of clients cannot be read or written.
     """
 
     def __init__(self, store: TokenStore, clock: Callable[[], float] = time.monotonic) -> None:
@@ -87,25 +86,25 @@ class Pairings:
         )
 
     def waiting(self) -> tuple[Pairing, ...]:
-        """The programs that wait for an answer, the first one first."""
+        """The programs that wait for an answer, the oldest first."""
         now = self._clock()
         return tuple(one for one in list(self._asking.values()) if now - one.asked < LAPSE_S)
 
     def answer(self, code: str, allowed: bool) -> str:
-        """Let the program with this code in, or not; gives its name, "" where none waits with it any more."""
+        """Allow or refuse the program with this code; returns its name, or "" if no program waits with this code."""
         with self._lock:
             found = next((one for one in self.waiting() if one.code == code), None)
             if found is None:
                 return ""
             if allowed:
-                self._store.mint(found.name, copied={"paired": found.name})  # by a token that nobody is given
+                self._store.mint(found.name, copied={"paired": found.name})  # with a token that nobody gets
             else:
                 self._refused.add(found.name)
             del self._asking[found.name]
             return found.name
 
     def client_of(self, token: str) -> Entry | Refusal | None:
-        """The client whose token of this run it is, a refusal where it was shut out, None where it is none of them."""
+        """The client with this token of this run; a refusal if it was revoked; None for any other token."""
         given = token.encode("utf-8", "surrogateescape")
         for client_id, known in list(self._tokens.items()):
             if hmac.compare_digest(known.encode(), given):
@@ -116,13 +115,13 @@ class Pairings:
         return None
 
     def _entry(self, name: str) -> Entry | None:
-        """The client that was allowed by this name; a good one before one that was shut out."""
+        """The client that was allowed with this name; a valid one is preferred to a revoked one."""
         found = [entry for entry in self._store.entries() if entry.copied.get("paired") == name]
         return next((entry for entry in found if entry.revoked is None), found[-1] if found else None)
 
 
 def _code(taken: Iterable[Pairing]) -> str:
-    """Four digits that no other program waits with."""
+    """A code of four digits that no waiting program has."""
     used = {one.code for one in taken}
     while True:
         digits = f"{secrets.randbelow(10_000):04}"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Watches the record of clients on disk, and ends what a client has open once it may come in no more.
+"""Watch the list of clients on disk, and end the connections of a client when its token is revoked.
 
-The server asks for a token once per connection and request, and a WebSocket, a stream or a script goes on for long
-after that. Any Blender of the user may revoke a client meanwhile, so each server looks for itself, on its own loop: it
-needs no window and no work on Blender's main thread.
+The server checks a token once for each connection and request, but a WebSocket, a stream or a script lasts longer. Any
+Blender of the user may revoke a client during that time, so each server checks the list itself, on its own event loop,
+without a window and without Blender's main thread.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from ...base.errors import SettingsError
 
 __all__ = ("LOOK_S", "Authenticates", "watch")
 
-#: Seconds between two looks. What a revoked client has open ends within one second.
+#: Seconds between two checks. The connections of a revoked client end within one second.
 LOOK_S = 0.25
-#: So many looks in a row may fail, as while another program holds the file, before nobody is known to be good.
+#: How many checks in a row may fail, for example while another program holds the file, before all are disconnected.
 _UNREADABLE_LOOKS = 2
 
 _log = logging.getLogger(__name__)
 
 
 class Authenticates(Protocol):
-    """What is asked of `Authenticator`."""
+    """The part of `Authenticator` that `watch` uses."""
 
     @property
     def came_in(self) -> Collection[str]:
-        """Ids of clients that came in by the record."""
+        """Ids of the clients that came in with a token of the list."""
 
     def shut_out(self) -> Collection[str]:
-        """Ids, once each, of those whose token is good no more. Raises SettingsError when that cannot be told."""
+        """Ids of those whose token is no longer valid, each once. Raises SettingsError if the list cannot be read."""
 
 
 async def watch(
@@ -42,11 +42,11 @@ async def watch(
     disconnect: Callable[[str], object],
     every: float = LOOK_S,
 ) -> None:
-    """Look until cancelled.
+    """Check the list until this task is cancelled.
 
-    shut_out: called with each client that may come in no more.
-    disconnect: called with each client of the record while it cannot be read: such a client may come back later.
-    every: seconds between two looks.
+    shut_out: called with each revoked client.
+    disconnect: called with each client of the list while the list cannot be read: such a client may come back later.
+    every: seconds between two checks.
     """
     failed = 0
     while True:
@@ -63,5 +63,5 @@ async def watch(
             if failed >= _UNREADABLE_LOOKS:
                 for client_id in tuple(authenticator.came_in):
                     disconnect(client_id)
-        except Exception:  # the watch goes on whatever fails
+        except Exception:  # the watch goes on after any error
             _log.exception("a client that may come in no more was not shut out cleanly")
