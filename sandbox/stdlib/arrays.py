@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..facts.reasons import why_member
+from ..guard.audit import may_raise
 from ..guard.facade import Facade, hide
 from ..guard.modules import Later, make_view
 from ..guard.seam import Guard
@@ -81,7 +82,15 @@ def array_members(guard: Guard) -> dict[str, object]:
     except (ImportError, Unsupported):
         return {}
     guard.meter.hold(memory)
+    _allow_types_as_text(np)
     return Arrays(guard, np).views()
+
+
+@functools.cache
+def _allow_types_as_text(np: Any) -> None:
+    """Let numpy read the numbers in the name of a type, such as "3f4", which it does by parsing a tuple's text."""
+    inner = getattr(np, "_core", None) or np.core
+    may_raise("compile")(inner._internal._commastring)
 
 
 class _ScalarType(Facade):

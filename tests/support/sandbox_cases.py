@@ -134,7 +134,7 @@ def plain(code: str, namespace: Namespace) -> str:
     namespace["__name__"] = "__main__"
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(compile(code, "<script>", "exec"), namespace)
+        exec(compile(code, "<script>", "exec", dont_inherit=True), namespace)
     return out.getvalue()
 
 
