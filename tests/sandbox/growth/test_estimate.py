@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import json
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import LimitExceeded
 from bl_ext.user_default.mcp_bridge.sandbox.growth import estimate, formulas
 
+from support import fork
 from support.scripts import result
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
@@ -112,9 +114,41 @@ _CLOTH = (
 )
 
 
-def test_cloth_that_collides_with_itself_is_estimated() -> None:
-    with pytest.raises(LimitExceeded, match="rehears"):
-        result(_CLOTH.format(500, True))
+_GRID = "bpy.ops.mesh.primitive_grid_add(x_subdivisions={0}, y_subdivisions={0})\no = bpy.context.object\n"
+_COLLIDES = ".collision_settings.use_self_collision = True\n"
+_ADDED = "c = o.modifiers.new('c', 'CLOTH')\nc" + _COLLIDES
+_NEXT = "bpy.context.scene.frame_set(3)"
+#: Ways to a cloth of many vertices that collides with itself, and to its evaluation.
+_CLOTHS = {
+    "grid": _GRID.format(350) + _ADDED + _NEXT,
+    "frame that is set as a number": _GRID.format(350) + _ADDED + "bpy.context.scene.frame_current = 3",
+    "left to whoever draws it": _GRID.format(350) + _ADDED,
+    "added by an operator": _GRID.format(350)
+    + "bpy.ops.object.modifier_add(type='CLOTH')\no.modifiers[0]" + _COLLIDES + _NEXT,
+    "subdivided by a modifier before": _GRID.format(30)
+    + "s = o.modifiers.new('s', 'SUBSURF')\ns.levels = 5\n" + _ADDED + _NEXT,
+    "subdivided by a modifier that is moved before": _GRID.format(30) + _ADDED
+    + "s = o.modifiers.new('s', 'SUBSURF')\ns.levels = 5\no.modifiers.move(1, 0)\n" + _NEXT,
+    "another mesh in its place": _GRID.format(350) + "many = o.data\n" + _GRID.format(5) + _ADDED
+    + "o.data = many\n" + _NEXT,
+    "subdivided in edit mode": _GRID.format(30) + _ADDED
+    + "bpy.ops.object.mode_set(mode='EDIT')\nbpy.ops.mesh.subdivide(number_cuts=15)\n"
+    "bpy.ops.object.mode_set(mode='OBJECT')\n" + _NEXT,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("script", _CLOTHS.values(), ids=_CLOTHS)
+def test_cloth_that_collides_with_itself_is_estimated(script: str) -> None:
+    def refused() -> str:
+        memory = 8 << 30
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        try:
+            result(script)
+        except LimitExceeded as error:
+            return str(error)
+        return "made"
+
+    assert "rehears" in fork.run(refused)
 
 
 def test_a_small_cloth_runs() -> None:

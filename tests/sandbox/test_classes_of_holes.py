@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Each class of holes that was found has a rule, and at least five tests of it besides what it was found by.
+
+B1 to F2 are what broke the first release candidate. Attacks of tests/sandbox/cases are run by `test_cases.py`, and the
+tests that are named here by the suite: this one counts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import load_module
+from support import sandbox_cases
+
+TESTS = Path(__file__).resolve().parent.parent
+
+#: What each class is, how many of the cases are what it was found by, and the cases: the beginning of names of attacks,
+#: or a file and a test, of whose cases those count that have a word in them.
+CLASSES: dict[str, tuple[str, int, list[str]]] = {
+    "B1": ("any Python, by what C code asks an instance for", 1, ["own-world-copy", "own-world-deepcopy",
+        "own-world-json", "own-world-vars", "own-world-partial", "own-world-field", "own-world-view",
+        "own-world-stand-in", "own-struct-reduce"]),
+    "B2": ("memory that numpy reads where an instance says", 3, ["own-world-array-"]),
+    "B3": ("parts of what was freed", 2, ["own-removed-part", "lifetime/test_parts.py test_a_part_goes_with_its_item"]),
+    "C1": ("containers that grow", 2, ["guard/values/test_growing.py test_no_container_grows_without_measure"]),
+    "C2": ("texts that Blender takes", 2, ["own-text-line", "own-text-string", "own-text-piecewise", "own-text-body",
+        "own-text-cursor", "own-text-euro", "blender/test_text_sizes.py test_lines_are_limited"]),
+    "C3": ("counts that come over a link", 4,
+        ["growth/test_estimate.py test_a_count_that_is_not_known_has_to_be_rehearsed", "own-gn-"]),
+    "C4": ("simulations", 1, ["growth/test_estimate.py test_cloth_that_collides_with_itself_is_estimated"]),
+    "D1": ("states that mathutils' trees trust", 1,
+        ["stdlib/test_mathutils.py test_states_and_indices_are_checked KDTree"]),
+    "D2": ("indices that mathutils' trees trust", 1,
+        ["stdlib/test_mathutils.py test_states_and_indices_are_checked FromPolygons"]),
+    "E1": ("floods", 4, ["../server/transport/test_floods.py test_an_honest_client_is_served_beside_it",
+        "../server/transport/test_frames.py", "../server/transport/test_turns.py",
+        "../server/transport/test_shares.py"]),
+    "E2": ("what is no character", 1, ["../server/transport/test_lone_surrogates.py"]),
+    "E3": ("what only looks like our name", 2,
+        ["../server/clients/test_authority.py test_what_only_looks_like_ours_is_not"]),
+    "E4": ("slow bodies", 1, ["../server/transport/test_floods.py test_an_honest_client_is_served_beside_it bodies",
+        "../server/transport/test_http_protocol.py test_slow_bodies_of_one_client_leave_places_for_others",
+        "../server/transport/test_http_protocol.py test_a_body_has_to_arrive_in_time",
+        "../server/transport/test_streamable_http.py test_a_body_that_never_comes_has_an_end",
+        "../server/transport/test_streamable_http.py test_a_client_that_goes_in_the_middle_of_a_body"]),
+    "F1": ("clients that were revoked", 1, ["../server/clients/test_watch.py"]),
+    "F2": ("scripts that are switched off", 2, ["../server/tools/test_scripts_switched_off.py"]),
+}  # fmt: skip
+
+
+@cache
+def _module(path: str) -> Any:
+    return load_module(TESTS / "sandbox" / path)
+
+
+def _cases(named: str) -> Iterator[str]:
+    """The cases of what is named."""
+    if not (path := named.partition(" ")[0]).endswith(".py"):
+        yield from (each.id for each in sandbox_cases.attacks() if each.id.startswith(named))
+        return
+    test, _, word = named.partition(" ")[2].partition(" ")
+    tests = {
+        name: each
+        for name, each in vars(_module(path)).items()
+        if name.startswith("test_") and callable(each)
+    }
+    for name, function in tests.items() if not test else [(test, tests[test])]:
+        for case in _parameters(function):
+            if word in case:
+                yield f"{name}[{case}]"
+
+
+def _parameters(function: Any) -> list[str]:
+    """What a test is run with, as text, once for each time it is run."""
+    found = [""]
+    for mark in getattr(function, "pytestmark", []):
+        if mark.name == "parametrize":
+            found = [f"{before} {value!r}" for before in found for value in list(mark.args[1])]
+    return found
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_each_class_has_five_tests_besides_what_it_was_found_by(name: str) -> None:
+    _what, known, named = CLASSES[name]
+    cases = [list(_cases(each)) for each in named]
+    assert all(cases), named
+    assert len({case for some in cases for case in some}) - known >= 5
