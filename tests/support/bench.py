@@ -20,6 +20,14 @@ class Row:
     target: str = ""
     baseline: str = ""
 
+    @property
+    def misses(self) -> bool:
+        """Whether the value is beyond its target, such as "≤ 250" or "≥ 1,000"."""
+        if not self.target:
+            return False
+        bound = float(self.target[1:].replace(",", ""))
+        return self.value > bound if self.target[0] == "≤" else self.value < bound
+
 
 def samples(act: Callable[[], object], count: int, *, warm_up: int = 50, pause: float = 0.0) -> list[float]:
     """How long each of `count` calls took, in seconds, sorted; `pause` seconds before each are not counted."""
