@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a peer wants done; the dispatcher does it, in this order."""
+"""The actions that a peer returns; the dispatcher carries them out in order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .work import Work
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send `message`. `call` is the request that it belongs to, `final` says that it is that one's answer."""
+    """Send `message`. `call` is the request that it belongs to; `final`: the message is the answer to that request."""
 
     message: Json
     call: Call | None = None

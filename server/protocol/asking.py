@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Requests to the client (elicitation, sampling, roots) and what may come back."""
+"""Check the client's answers to requests of the server (elicitation, sampling, roots)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ACTIONS = ("accept", "decline", "cancel")
 
 
 def checked(key: str, request: Json, answer: object) -> Json:
-    """The client's answer to one of our requests, with the defaults that a form declares for what was left out.
+    """The client's answer to one of our requests; missing fields of a form get the defaults that the form declares.
 
     Raises RpcError (invalid params) if it doesn't fit.
     """
@@ -25,13 +25,13 @@ def checked(key: str, request: Json, answer: object) -> Json:
 
 
 def refused(error: object) -> RpcError:
-    """The client answered our request with an error."""
+    """The error for a client that answered our request with an error."""
     message = error.get("message") if isinstance(error, dict) else None
     return RpcError(-32603, f"The client could not answer: {message or 'no reason given'}")
 
 
 def _filled(request: Json, answer: Json) -> Json:
-    """The answer to a form that was accepted: some clients send a form back without what nobody touched."""
+    """The answer to an accepted form with its defaults: some clients leave out fields that the user did not edit."""
     form = request.get("params", {}).get("requestedSchema")
     content = answer.get("content") or {}
     if form is None or answer.get("action") != "accept" or not isinstance(content, dict):

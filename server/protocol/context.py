@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a handler is given: who asks, what the client can do, and the ways to talk to it meanwhile."""
+"""The context of a request for its handler: the client, its capabilities, and how to talk to it during the call."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ WAIT_SECONDS = 45.0
 
 
 class Era(Enum):
-    """How a request is written."""
+    """The form of a request."""
 
-    #: After `initialize`: 2024-11-05 to 2025-11-25. The server may ask the client by requests of its own.
+    #: After `initialize`: 2024-11-05 to 2025-11-25. The server may send requests to the client.
     HANDSHAKE = "handshake"
     #: With the `_meta` envelope: 2026-07-28. The server asks by answering `input_required`.
     STATELESS = "stateless"
-    #: `{"type": …, "params": …}` without JSON-RPC: the client can't be asked or told anything meanwhile.
+    #: `{"type": …, "params": …}` without JSON-RPC: the server cannot ask or notify the client during a call.
     PLAIN = "plain"
 
 
@@ -50,17 +50,17 @@ class Principal(Protocol):
 
     @property
     def id(self) -> str:
-        """Stays the same for a client, and is nobody else's."""
+        """The id of the client; it never changes and is unique."""
 
     @property
     def name(self) -> str:
-        """What its token is called."""
+        """The name of its token."""
 
 
 class InputRequired(BaseException):
-    """Ends a stateless run: the client is to answer `requests` and to send the request again.
+    """Ends a stateless run: the client has to answer `requests` and send the request again.
 
-    Control flow, not an error, hence no `Exception`: a handler's own `except Exception` must not eat it.
+    It is control flow and no `Exception`, so that a handler's own `except Exception` does not catch it.
     """
 
     def __init__(self, requests: Mapping[str, Json]) -> None:
@@ -70,7 +70,7 @@ class InputRequired(BaseException):
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """One request that a handler works on. The core makes it, the dispatcher runs it."""
+    """One request that a handler works on. The core creates it, the dispatcher runs it."""
 
     request_id: str | int | None
     method: str
@@ -82,10 +82,10 @@ class Call:
     client_info: Mapping[str, Any] | None = None
     progress_token: str | int | None = None
     log_level: str | None = None
-    #: What earlier rounds of the call brought (stateless).
+    #: The answers from earlier rounds of the call (stateless).
     rounds: Rounds | None = None
     cancelled: threading.Event = field(default_factory=threading.Event)
-    #: Set once the answer was made: nothing more may be sent for this call.
+    #: True after the answer: nothing more may be sent for this call.
     answered: bool = False
     last_progress: float | None = None
 
@@ -97,7 +97,7 @@ class Call:
 
 
 class Link(Protocol):
-    """How a context reaches its client; the dispatcher has it."""
+    """Connects a context to its client; the dispatcher implements it."""
 
     def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
         """See `RequestContext.report_progress`. Any thread."""
@@ -127,7 +127,7 @@ class Link(Protocol):
 
 
 class RequestContext:
-    """Given to every handler.
+    """The context that every handler gets: the client of the request, and how to talk to it.
 
     `progress`, `elicit`, `sample`, `ask` and `background` belong to the event loop; `report_progress`, `log`
     and `cancelled` may be used from any thread.
@@ -139,17 +139,17 @@ class RequestContext:
 
     @property
     def client(self) -> Principal:
-        """Who asks: the name of the token, not what the client says of itself."""
+        """The client, identified by its token and not by its own description of itself."""
         return self._call.client
 
     @property
     def request_id(self) -> str | int | None:
-        """The JSON-RPC id; unique only among the client's requests under way."""
+        """The JSON-RPC id; unique only among the client's running requests."""
         return self._call.request_id
 
     @property
     def era(self) -> Era:
-        """How the request is written."""
+        """The form of the request."""
         return self._call.era
 
     @property
@@ -164,22 +164,22 @@ class RequestContext:
 
     @property
     def client_info(self) -> Mapping[str, Any] | None:
-        """What the client says it is; for display only."""
+        """The client's own description of itself; for display only."""
         return self._call.client_info
 
     @property
     def client_capabilities(self) -> Mapping[str, Any]:
-        """What the client says it can do (`ClientCapabilities`)."""
+        """The capabilities that the client declares (`ClientCapabilities`)."""
         return self._call.client_capabilities
 
     @property
     def takes_tasks(self) -> bool:
-        """Whether the client declared the tasks extension: it is answered with a task where work takes long."""
+        """Whether the client declared the tasks extension, so that a long call may answer with a task."""
         return self.supports("extensions", TASKS_EXTENSION)
 
     @property
     def cancelled(self) -> threading.Event:
-        """Set when nobody waits for the answer any more; long work looks at it."""
+        """Set when the client no longer waits for the answer; long work checks it."""
         return self._call.cancelled
 
     def supports(self, capability: str, mode: str | None = None) -> bool:
@@ -195,7 +195,7 @@ class RequestContext:
         return capability == "elicitation" and mode == "form" and "url" not in offered
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell the client how far the work is, if it asked to know. What doesn't increase is not sent."""
+        """Report progress to the client, if it asked for it. A value that does not increase is not sent."""
         self._link.report_progress(progress, total, message)
 
     def report_progress(
@@ -209,22 +209,22 @@ class RequestContext:
         self._link.log(level, data, logger)
 
     async def elicit(self, key: str, message: str, schema: Json) -> Json:
-        """Ask the user through the client by a form; gives `{"action": "accept"|"decline"|"cancel", "content"?}`.
+        """Ask the user through the client with a form; returns `{"action": "accept"|"decline"|"cancel", "content"?}`.
 
-        `key` names the question within this call; `schema` is a flat JSON Schema object. In the stateless era
-        the handler is left here and run again from its start with the answer, so whatever it does before
-        must be harmless to repeat. Raises MissingCapability when the client can't be asked.
+        `key` names the question within this call; `schema` is a flat JSON Schema object. In the stateless era this
+        ends the handler and runs it again from its start with the answer, so its earlier steps must be safe to repeat.
+        Raises MissingCapability if the client cannot be asked.
         """
         params = {"mode": "form", "message": message, "requestedSchema": schema}
         return (await self.ask({key: {"method": "elicitation/create", "params": params}}))[key]
 
     async def elicit_url(self, key: str, message: str, url: str) -> Json:
-        """Ask the user to open `url`; gives `{"action": …}`. Otherwise as `elicit`."""
+        """Ask the user to open `url`; returns `{"action": …}`. Otherwise as `elicit`."""
         params: Json = {"mode": "url", "message": message, "url": url}
         return (await self.ask({key: {"method": "elicitation/create", "params": params}}))[key]
 
     async def sample(self, key: str, messages: list[Json], max_tokens: int, **more: Any) -> Json:
-        """Ask the client's model; gives a CreateMessageResult. `more` as in CreateMessageRequestParams."""
+        """Ask the client's model; returns a CreateMessageResult. `more` as in CreateMessageRequestParams."""
         params = {"messages": messages, "maxTokens": max_tokens, **more}
         return (await self.ask({key: {"method": "sampling/createMessage", "params": params}}))[key]
 
@@ -235,7 +235,7 @@ class RequestContext:
         return found
 
     async def ask(self, requests: Mapping[str, Json]) -> dict[str, Json]:
-        """Ask several things at once, as `{key: {"method": …, "params": …}}`; gives the answers by key."""
+        """Send several requests at once, as `{key: {"method": …, "params": …}}`; returns the answers by key."""
         for request in requests.values():
             self._require(request)
         return await self._link.ask(requests)
@@ -249,7 +249,7 @@ class RequestContext:
         wait_seconds: float = WAIT_SECONDS,
         **pending: Any,
     ) -> JobHandle:
-        """From here on the handler is a job of `jobs.registry`, which outlives the call.
+        """Make the handler a job of `jobs.registry`, which outlives the call.
 
         A client with the tasks extension is answered with a task at once. Any other waits up to
         `wait_seconds` and is then answered `{"status": "pending", "job_id": …, "message": …, **pending}`, which
@@ -260,29 +260,31 @@ class RequestContext:
         return await self._link.background(kind, title, job_id, wait_seconds, pending)
 
     async def release_stream(self) -> None:
-        """Close the HTTP stream of this request; the client comes back for the answer (2025-11-25, SSE polling).
+        """Close the HTTP stream of this request; the client reconnects for the answer (2025-11-25, SSE polling).
 
         Does nothing on other transports and in the stateless era.
         """
         await self._link.release_stream()
 
     async def list_tools(self, names: Iterable[str]) -> None:
-        """Have these tools in the client's list from now on: many clients call no tool that is not in it.
+        """Add these tools to the client's list: many clients call only tools of their list.
 
-        A client that is told waits for the answer meanwhile: this returns when it has listed again, or after a while.
+        If the client gets a notification, this returns when it has requested the list again, or after a while.
         """
         await self._link.list_tools(names)
 
     async def use_tool(self, name: str, arguments: Json) -> ToolResult:
-        """Call another tool, as if the client had: checked, asked about and recorded as that. Raises BridgeError."""
+        """Call another tool as if the client had called it, with the same checks, questions and records. Raises
+        BridgeError.
+        """
         return await self._link.use_tool(self, name, arguments)
 
     def use_now(self, name: str, arguments: Json) -> ToolResult:
-        """As `use_tool`, at once, on Blender's main thread: for a tool that is done in one visit there (`Tool.now`)."""
+        """As `use_tool`, but directly on Blender's main thread, for a tool that finishes there (`Tool.now`)."""
         return self._link.use_now(self, name, arguments)
 
     def _require(self, request: Json) -> None:
-        """Refuse to ask for what the client did not declare."""
+        """Raise MissingCapability for a request whose capability the client did not declare."""
         match request["method"]:
             case "elicitation/create":
                 mode = request["params"].get("mode", "form")

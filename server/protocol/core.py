@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all connections of one server share."""
+"""The state that all connections of one server share."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .tasks import TaskInputs
 
 @dataclass(slots=True)
 class Core:
-    """`info` is the server's `Implementation` object: name, title, version. `icons` are shown with it where a client
-    asks who the server is; elsewhere they would come with every answer. `whole_list` tells by a client's id
-    whether it wants every tool in its list. `refused` is told of each tool call that ended in an error.
+    """The shared state. `info` is the server's `Implementation` object: name, title, version. `icons` are added only
+    when a client asks for the server's identity, since `info` comes with every answer. `whole_list(client_id)`: whether
+    the client's list has every tool. `refused` is called after each tool call that ended in an error.
     """
 
     features: Features
@@ -45,7 +45,7 @@ class Core:
         return {**self.info, "icons": list(self.icons)} if self.icons else self.info
 
     def tools_for(self, client_id: str) -> list[Tool]:
-        """The tools that stand in a client's list."""
+        """The tools in a client's list."""
         every, found = self.whole_list(client_id), self._found.get(client_id, ())
         return [
             tool
@@ -54,19 +54,19 @@ class Core:
         ]
 
     def list_tools(self, client_id: str, names: Iterable[str]) -> bool:
-        """Have these tools in a client's list from now on; gives whether that changed it."""
+        """Add these tools to a client's list; returns whether the list changed."""
         before = self.tools_for(client_id)
         self._found.setdefault(client_id, set()).update(names)
         return self.tools_for(client_id) != before
 
     def was_listed(self, client_id: str) -> None:
-        """The client has asked for its list of tools."""
+        """Note that the client has requested its list of tools."""
         event = self._listings.pop(client_id, None)
         if event is not None:
             event.set()
 
     async def next_listing(self, client_id: str, seconds: float) -> None:
-        """Return once the client asks for its list of tools, or after `seconds`."""
+        """Return when the client requests its list of tools, or after `seconds`."""
         event = self._listings.setdefault(client_id, asyncio.Event())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -80,7 +80,7 @@ class Core:
         return known[1]
 
 
-#: `ServerCapabilities`. All of them always: lists may be empty at one moment and not at the next.
+#: `ServerCapabilities`. Always all of them: an empty list may get entries later.
 CAPABILITIES: Json = {
     "tools": {"listChanged": True},
     "resources": {"subscribe": True, "listChanged": True},

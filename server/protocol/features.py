@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the server offers: tools, resources, prompts and their completion, in one registry.
+"""The registry of everything that the server offers: tools, resources, prompts and their completion.
 
 The registry is filled when the server starts and may change while it runs (`listChanged`). It is read
-and changed on the network thread; `resource_updated` and the change listeners may be called from any
-thread, so a listener only hands the news over to its own loop.
+and changed on the network thread. `resource_updated` and the listeners may be called on any thread, so a listener only
+passes the change on to its own loop.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from .context import RequestContext
 
 ToolHandler = Callable[["RequestContext", dict[str, Any]], Awaitable[ToolResult]]
-#: Gives the contents of a resource: `text_contents` or `blob_contents` objects.
+#: Returns the contents of a resource: `text_contents` or `blob_contents` objects.
 ResourceReader = Callable[["RequestContext", str], Awaitable[list[Json]]]
 #: As above; the second argument holds the template's variables.
 TemplateReader = Callable[["RequestContext", str, dict[str, str]], Awaitable[list[Json]]]
-#: Gives the messages of a prompt for its arguments.
+#: Returns the messages of a prompt for its arguments.
 PromptReader = Callable[["RequestContext", dict[str, str]], Awaitable[list[Json]]]
-#: Gives the values that begin like the second argument, best first; the third holds the arguments so far.
+#: Returns the values that start with the second argument, best first; the third has the arguments so far.
 Completer = Callable[["RequestContext", str, Mapping[str, str]], Awaitable[Sequence[str]]]
 
 #: A kind of list that can change, as in `notifications/<kind>/list_changed`.
@@ -41,8 +41,8 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 class Tool:
     """One tool. Schemas are JSON Schema objects; `annotations` holds the MCP hints (`readOnlyHint`, …).
 
-    One that is not `listed` can be called as any other, but stands only in the list of a client that found it
-    (`RequestContext.list_tools`) or wants the whole list.
+    A tool that is not `listed` can be called like any other, but it is only in the list of a client that found it
+    (`RequestContext.list_tools`) or that wants the whole list.
     A handler whose work may outlast a client's patience calls `ctx.background` (see `RequestContext`).
     """
 
@@ -51,21 +51,21 @@ class Tool:
     description: str = ""
     input_schema: Json
     handler: ToolHandler
-    #: The schema that the list shows, if that is another: what is taken may have more forms than what is shown.
+    #: The schema for the list, if it is a different one: the tool may accept more forms than the list shows.
     listed_schema: Json | None = None
-    #: Parameters that the list names at the end of the description, and its schema lacks.
+    #: Parameters that are not in the list's schema; the description names them at its end.
     further: Collection[str] = ()
     output_schema: Json | None = None
     annotations: Mapping[str, Any] = field(default_factory=dict)
     icons: Sequence[Json] = ()
     meta: Mapping[str, Any] | None = None
     listed: bool = True
-    #: Further names of arguments, and what each stands for; they are taken and not listed.
+    #: Other name of an argument -> its name in the schema. The tool accepts these names; the list does not show them.
     other_names: Mapping[str, str] = field(default_factory=dict)
-    #: Whether it is a way to run a script: the journal has each call that was refused.
+    #: Whether the tool runs scripts; if so, the journal records each refused call.
     runs_scripts: bool = False
-    #: What it does, where that is one visit to Blender's main thread, on which this is called; None for what asks the
-    #: user, takes a rate limit, leaves that thread or outlasts a call.
+    #: The tool's work as one function for Blender's main thread; None if the tool asks the user, has a rate limit,
+    #: needs another thread or outlasts a call.
     now: Callable[[RequestContext, dict[str, Any]], ToolResult] | None = None
 
     def __post_init__(self) -> None:
@@ -120,7 +120,7 @@ class PromptArgument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A template that the user picks; `get` gives its messages."""
+    """A prompt that the user picks; `get` returns its messages."""
 
     name: str
     get: PromptReader
@@ -143,13 +143,13 @@ class Features:
         self.resources: dict[str, Resource] = {}
         self.templates: dict[str, ResourceTemplate] = {}
         self.prompts: dict[str, Prompt] = {}
-        #: Names of tools that cannot do anything now, such as those of a service without a key: no list has them.
+        #: Names of tools that cannot work now, such as those of a service without a key; no list has them.
         self.out_of_use: frozenset[str] = frozenset()
         self._matchers: dict[str, UriTemplate] = {}
         self._listeners: Signal[[Happening, str]] = Signal()
 
     def add(self, *features: Tool | Resource | ResourceTemplate | Prompt) -> None:
-        """Add or replace features by name (tools, prompts), URI or URI template; tells each changed list once."""
+        """Add or replace features by name (tools, prompts), URI or URI template; reports each changed list once."""
         changed: set[Kind] = set()
         for feature in features:
             match feature:
@@ -169,7 +169,7 @@ class Features:
         self._tell(changed)
 
     def remove(self, *features: Tool | Resource | ResourceTemplate | Prompt) -> None:
-        """Remove features; one that isn't there is ignored."""
+        """Remove features; ignores those that are not in the registry."""
         changed: set[Kind] = set()
         for feature in features:
             match feature:
@@ -188,7 +188,7 @@ class Features:
         self._tell(changed)
 
     def match(self, uri: str) -> tuple[ResourceTemplate, dict[str, str]] | None:
-        """The template that a URI belongs to, with its variables; the first added one wins."""
+        """The first template that matches a URI, with its variables."""
         for key, matcher in self._matchers.items():
             variables = matcher.match(uri)
             if variables is not None:
@@ -196,23 +196,23 @@ class Features:
         return None
 
     def listen(self, listener: Callable[[Happening, str], object]) -> Callable[[], None]:
-        """Have `listener` told of every change from now on; call what comes back to end that.
+        """Call `listener` at every change. Returns a function that ends this.
 
-        It is called in the thread where it happened, as listener("list_changed", kind), listener("updated", uri), or
+        It is called on the thread of the change, as listener("list_changed", kind), listener("updated", uri), or
         listener("updated_below", prefix).
         """
         return self._listeners.connect(listener)
 
     def list_changed(self, kind: Kind) -> None:
-        """Say that clients are shown another list than before. Any thread."""
+        """Report that a list has changed for clients. Any thread."""
         self._tell({kind})
 
     def resource_updated(self, uri: str) -> None:
-        """Say that a resource has new contents. Any thread; the caller debounces."""
+        """Report that a resource has new contents. Any thread; the caller debounces."""
         self._listeners.emit("updated", uri)
 
     def resources_updated(self, prefix: str) -> None:
-        """Say that all resources whose URI begins so may have new contents. Any thread."""
+        """Report that all resources whose URI starts with `prefix` may have new contents. Any thread."""
         self._listeners.emit("updated_below", prefix)
 
     def _tell(self, kinds: set[Kind]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Features as the lists show them."""
+"""Features in the form that the lists of the protocol show."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .messages.content import Json
 
 
 def tool(feature: Tool) -> Json:
-    """A `Tool` of the schema. Without output schemas: they are half of the list, and what comes back shows itself."""
+    """A `Tool` of the schema, without its output schema: those are half of the list, and results explain themselves."""
     return _set(
         name=feature.name,
         title=feature.title,
@@ -70,5 +70,5 @@ def _resource(feature: Resource | ResourceTemplate) -> Json:
 
 
 def _set(**members: Any) -> Json:
-    """Without the members that are empty: the list is read by a model that pays for each word."""
+    """The members that are not empty: a model reads the list and pays for each word."""
     return {key: value for key, value in members.items() if value}

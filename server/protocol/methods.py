@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The requests that are the same whoever sends them and over which connection: lists, calls, reads, tasks.
+"""The requests that are the same for every client and connection: lists, calls, reads, tasks.
 
-A method gives its result at once, or the work that a handler has to do for it. It raises RpcError for parameters that
-don't fit.
+A method returns its result at once, or the work that a handler has to do for it. It raises RpcError for invalid
+parameters.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def tasks_cancel(core: Core, call: Call) -> Json:
     return {}
 
 
-#: Both eras.
+#: The methods of both eras.
 SHARED: Mapping[str, Method] = {
     "tools/list": tools_list,
     "tools/call": tools_call,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One client's end of the protocol: messages in, actions out.
+"""The protocol state of one client's connection: it takes messages and returns actions.
 
 A peer is a WebSocket connection, a session of Streamable HTTP, or a single stateless POST. It decides each
 request's era by itself: the `_meta` envelope means stateless, `initialize` begins a handshake session, and
-neither locks the connection to it. Rules that hold whatever comes in: a request is answered once, a
-notification never, and nothing follows a cancellation.
+neither fixes the era of the connection. These rules always hold: a request gets one answer, a notification none, and
+nothing follows a cancellation.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ MAX_PLAIN = 64
 
 @dataclass(slots=True)
 class Session:
-    """What `initialize` agreed on and what the client set since."""
+    """The values from `initialize`, and those that the client has set since."""
 
     version: str
     capabilities: Mapping[str, Any]
@@ -299,17 +299,17 @@ class Peer:
     # What the dispatcher reports
 
     def finish(self, call: Call, result: Json) -> list[Action]:
-        """The handler of `call` gave its result."""
+        """Answer `call` with its handler's result."""
         return self._end(call, self._answer(call, result))
 
     def fail(self, call: Call, error: RpcError) -> list[Action]:
-        """The handler of `call` failed."""
+        """Answer `call` with its handler's error."""
         plainly = call.era is Era.PLAIN
         answer = plain.failure(error) if plainly else jsonrpc.error(call.request_id, error)
         return self._end(call, Send(answer, call, final=True))
 
     def require_input(self, call: Call, requests: Mapping[str, Json]) -> list[Action]:
-        """The handler of a stateless `call` needs these answers first."""
+        """Answer a stateless `call` with `input_required`: its handler needs these answers first."""
         rounds = call.rounds or Rounds()
         asked = rounds.asked | {key: digest(request) for key, request in requests.items()}
         state = self.core.states.seal(call.method, call.params, self.client.id, rounds.answers, asked)
@@ -317,7 +317,7 @@ class Peer:
         return self._end(call, self._answer(call, result))
 
     def answers(self, call: Call, requests: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
-        """Of what a stateless handler asks: the answers that are there, and the requests that are open.
+        """For the requests of a stateless handler: the answers that have arrived, and the requests still open.
 
         An answer counts only for the very request that it answered. Raises RpcError for one that doesn't fit.
         """
@@ -363,7 +363,7 @@ class Peer:
         return [Send(jsonrpc.notification("notifications/message", params), call)]
 
     def cancel(self, request_id: str | int) -> list[Action]:
-        """The client no longer waits for this request: it is stopped and never answered."""
+        """Stop a request that the client no longer waits for; it gets no answer."""
         if self.listens.pop(request_id, None):
             return []
         call = self.calls.get(request_id)
@@ -376,7 +376,7 @@ class Peer:
     # What happens in the server
 
     def list_changed(self, kind: str) -> list[Action]:
-        """The list of "tools", "resources" or "prompts" changed."""
+        """Notify the client that the list of "tools", "resources" or "prompts" has changed."""
         method = f"notifications/{kind}/list_changed"
         actions: list[Action] = [Send(jsonrpc.notification(method))] if self.session else []
         return actions + [
@@ -386,7 +386,7 @@ class Peer:
         ]
 
     def resource_updated(self, uri: str) -> list[Action]:
-        """A resource has new contents."""
+        """Notify the client that a resource has new contents."""
         method, params = "notifications/resources/updated", {"uri": uri}
         wanted = self.session and uri in self.session.subscribed
         actions: list[Action] = [Send(jsonrpc.notification(method, params))] if wanted else []
@@ -397,14 +397,14 @@ class Peer:
         ]
 
     def resources_updated(self, prefix: str) -> list[Action]:
-        """Everything below this prefix may have new contents: of each subscribed resource this is said once."""
+        """Notify the client once for each subscribed resource whose URI starts with `prefix`."""
         named = set(self.session.subscribed) if self.session else set()
         named.update(*(listen.filter.resources for listen in self.listens.values()))
         below = sorted(uri for uri in named if uri.startswith(prefix))
         return [action for uri in below for action in self.resource_updated(uri)]
 
     def task_changed(self, job_id: str, task: Json) -> list[Action]:
-        """A job of this client changed; `task` is its `DetailedTask`."""
+        """Notify the client of a change of its job; `task` is its `DetailedTask`."""
         return [
             Send(listen.notification("notifications/tasks", task), listen.call)
             for listen in self.listens.values()
@@ -412,7 +412,7 @@ class Peer:
         ]
 
     def end_listens(self) -> list[Action]:
-        """The server stops: every stream gets its graceful end."""
+        """End every stream gracefully, because the server stops."""
         ended = list(self.listens.values())
         self.listens.clear()
         return [
@@ -421,7 +421,7 @@ class Peer:
         ]
 
     def close(self) -> list[Action]:
-        """The client is gone: everything of it stops."""
+        """Stop all calls of a client that is gone."""
         calls = [*self.calls.values(), *(start.call for start in list(self._plain)[:1])]
         for call in calls:
             call.cancelled.set()
@@ -440,7 +440,7 @@ class Peer:
         return [answer, *self._leave(call)]
 
     def _leave(self, call: Call) -> list[Action]:
-        """Take a call out of the books; gives what has to be said because of that."""
+        """Remove a call from the running ones; returns the actions that follow from that."""
         call.answered = True
         if call.era is Era.PLAIN:
             if self._plain and self._plain[0].call is call:
@@ -466,7 +466,7 @@ class Peer:
         return Send({"jsonrpc": "2.0", "id": call.request_id, "result": result}, call, final=True)
 
     def _dressed(self, call: Call, result: Json) -> Json:
-        """With what 2026-07-28 wants in every result."""
+        """The result with the members that 2026-07-28 requires in every result."""
         info = self.core.introduction if call.method == "server/discover" else self.core.info
         meta = {**result.get("_meta", {}), SERVER_INFO: info}
         dressed: Json = {"resultType": "complete", **result, "_meta": meta}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `subscriptions/listen` asked for, and which notifications belong to it."""
+"""The filter of a `subscriptions/listen` request, and the notifications that belong to it."""
 
 from __future__ import annotations
 

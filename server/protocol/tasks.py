@@ -17,7 +17,7 @@ from .messages.content import Json
 from .messages.errors import INTERNAL_ERROR, MissingCapability, RpcError
 from .messages.revisions import TASKS_EXTENSION
 
-#: How often a client may look, in milliseconds.
+#: The interval at which a client may poll, in milliseconds.
 POLL_INTERVAL_MS = 1000
 
 #: Called with an answer that a client gave.
@@ -55,7 +55,7 @@ def detailed(job: Job, inputs: TaskInputs) -> Json:
 
 
 class TaskInputs:
-    """What jobs have asked their client and not been told yet. Any thread."""
+    """The open requests of jobs to their client. Any thread."""
 
     def __init__(self) -> None:
         self._open: dict[str, dict[str, tuple[Json, Deliver]]] = {}
@@ -63,7 +63,7 @@ class TaskInputs:
         self._lock = threading.Lock()
 
     def ask(self, job_id: str, key: str, request: Json, deliver: Deliver) -> str:
-        """Register a request; gives the key under which it is shown, which is never used twice in one job."""
+        """Register a request; returns the key for the client, which is unique within a job."""
         with self._lock:
             used = self._used.setdefault(job_id, set())
             unique, count = key, 1
@@ -84,14 +84,14 @@ class TaskInputs:
         return self.pending(job_id).get(key)
 
     def answer(self, job_id: str, key: str, answer: Json) -> None:
-        """Hand an answer over; one that nobody waits for is ignored."""
+        """Deliver an answer; ignores an answer that no request waits for."""
         with self._lock:
             found = self._open.get(job_id, {}).pop(key, None)
         if found:
             found[1](answer)
 
     def forget(self, job_id: str) -> None:
-        """The job has ended."""
+        """Remove the requests of a job that has ended."""
         with self._lock:
             self._open.pop(job_id, None)
             self._used.pop(job_id, None)

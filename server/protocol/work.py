@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a request wants to have done. The protocol makes it of a message; `server.handlers` does it."""
+"""The work of a request as data. The protocol creates it from a message; `server.handlers` does it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .messages.content import Json
 
 @dataclass(frozen=True, slots=True)
 class CallTool:
-    """Call `tool` with the arguments as they came: they are not checked yet."""
+    """Call `tool` with the client's arguments, which are not checked yet."""
 
     tool: Tool
     arguments: Json
@@ -21,7 +21,7 @@ class CallTool:
 
 @dataclass(frozen=True, slots=True)
 class ReadResource:
-    """Read the resource `uri`; `read` raises LookupError where it is not there (any more)."""
+    """Read the resource `uri`; `read` raises LookupError if it does not exist (any more)."""
 
     uri: str
     read: Callable[[RequestContext], Awaitable[list[Json]]]
@@ -29,7 +29,7 @@ class ReadResource:
 
 @dataclass(frozen=True, slots=True)
 class GetPrompt:
-    """Get a prompt for arguments that are checked."""
+    """Get a prompt for checked arguments."""
 
     prompt: Prompt
     arguments: dict[str, str]
@@ -37,7 +37,7 @@ class GetPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """Complete `value`; `context` has the arguments so far. Nothing completes it where there is no completer."""
+    """Complete `value`; `context` has the arguments so far. Without a completer the result is empty."""
 
     completer: Completer | None
     value: str

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stands on the wire: JSON-RPC, content, errors, and what is checked of them."""
+"""The messages of the protocol: JSON-RPC, content, errors, and their checks."""

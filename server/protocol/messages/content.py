@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Content blocks as MCP puts them on the wire, and what a tool, a prompt or a resource gives back.
+"""MCP's content blocks, and the results of tools, prompts and resources.
 
 Source of the shapes: the MCP schema, `ContentBlock`, `ResourceContents`, `PromptMessage` and
 `CallToolResult` (identical in 2025-11-25 and 2026-07-28).
@@ -61,7 +61,7 @@ def message(role: str, content: Json) -> Json:
 
 @dataclass(slots=True)
 class ToolResult:
-    """What a tool gives back.
+    """The result of a tool.
 
     `structured` goes out as `structuredContent`, and as JSON text too when `content` is empty, because
     clients of older revisions read only text. `is_error` marks a failure that the assistant should read
@@ -87,17 +87,17 @@ def tool_result(result: ToolResult) -> Json:
     return found
 
 
-#: In a result's `_meta`: programs read its structure, so that it stays beside pictures.
+#: Key in a result's `_meta`: programs read the structured content, so it stays even beside pictures.
 FOR_PROGRAMS = "mcp_bridge/for_programs"
-#: Beginnings of the names of clients that show a model nothing besides `structuredContent` where there is any.
+#: Name prefixes of clients that show a model only `structuredContent` if a result has any.
 _STRUCTURE_ALONE = ("codex",)
 
 
 def for_client(result: Json, client_info: Mapping[str, Any] | None) -> Json:
-    """A `CallToolResult` as this client should have it, so that no picture gets lost on the way to its model.
+    """A `CallToolResult` in the form for this client, so that its model sees every picture.
 
-    Some clients show a model either the structure of a result or its content. So what has pictures comes without
-    structure, whose facts then are a text; what programs read keeps it, but for clients that are known to be such.
+    Some clients show a model either the structured content or the content. So a result with pictures has no structured
+    content but the same facts as a text. A result for programs keeps it, except for clients known to hide pictures.
     """
     structured = result.get("structuredContent")
     blocks: list[Json] = result["content"]
@@ -112,7 +112,7 @@ def for_client(result: Json, client_info: Mapping[str, Any] | None) -> Json:
 
 
 def failed(error: BaseException) -> ToolResult:
-    """The result that tells an assistant why a call failed, in words and as `errors.failure_of` has it."""
+    """The result for a failed call: the reason in words, and in the form of `errors.failure_of`."""
     facts = failure_of(error)
     where = f" (line {facts['line']})" if "line" in facts else ""
     words = getattr(error, "text", "") or f"{facts['error']}{where}: {facts['message']}"

@@ -24,7 +24,7 @@ HEADER_MISMATCH = -32020
 MISSING_CLIENT_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 
-#: Our own: too many requests of one client under way. Outside the range that JSON-RPC reserves, as MCP asks.
+#: Our own code: one client has too many running requests. Outside the range reserved by JSON-RPC, as MCP requires.
 SERVER_BUSY = -31000
 
 
@@ -46,7 +46,7 @@ class RpcError(Exception):
 
 
 def as_bridge_error(error: RpcError) -> BridgeError:
-    """The same error for a client that reads the bridge's errors and not JSON-RPC's."""
+    """The same error as a BridgeError, for clients that do not read JSON-RPC errors."""
     match error.code:
         case code if code in (PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS):
             return InvalidParamsError(error.message)
@@ -69,18 +69,18 @@ def resource_not_found(uri: str, *, stateless: bool) -> RpcError:
 
 
 def method_not_found(method: str) -> RpcError:
-    """No such method in the revision that the request is written in."""
+    """The request's revision has no such method."""
     return RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
 
 def unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
-    """The request names a revision that this server doesn't speak statelessly."""
+    """The request names a revision that this server does not support without a session."""
     message = f"Unsupported protocol version {requested!r}; supported: {', '.join(supported)}"
     return RpcError(UNSUPPORTED_VERSION, message, {"supported": list(supported), "requested": requested})
 
 
 class MissingCapability(RpcError, CannotBeAsked):
-    """The client did not declare what the work needs, such as elicitation. `required` as in ClientCapabilities."""
+    """The client did not declare a needed capability, such as elicitation. `required` as in ClientCapabilities."""
 
     def __init__(self, required: Mapping[str, Any]) -> None:
         names = ", ".join(required)

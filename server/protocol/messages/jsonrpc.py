@@ -11,7 +11,7 @@ from .errors import RpcError
 
 
 def problem(message: Json) -> str | None:
-    """What makes a message no message of JSON-RPC, or None."""
+    """The reason why a message is no valid JSON-RPC message, or None."""
     if message.get("jsonrpc") != "2.0":
         return 'jsonrpc must be "2.0"'
     if "method" in message:
@@ -26,7 +26,7 @@ def problem(message: Json) -> str | None:
 
 
 def usable_id(message: Json) -> str | int | None:
-    """The id for an error, unless it could be taken for that of another request."""
+    """The id for an error answer; None if it could be confused with that of another request."""
     found = message.get("id")
     return found if "method" in message and is_id(found) else None
 
@@ -37,7 +37,7 @@ def is_id(value: object) -> TypeGuard[str | int]:
 
 
 def error(request_id: str | int | None, reason: RpcError) -> Json:
-    """An error answer; without an id where none can be told, as MCP has it."""
+    """An error answer; without an id if it is unknown, as in MCP."""
     answer: Json = {"jsonrpc": "2.0", "error": reason.as_json()}
     if request_id is not None:
         answer["id"] = request_id

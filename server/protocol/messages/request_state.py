@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`requestState`: what a stateless call has been answered so far, kept by the client, sealed by us.
+"""`requestState`: the answers to a stateless call so far; the client keeps them, and the server signs them.
 
-The client hands it back with the retry. It is an attacker's input then, so it carries an HMAC over the answers, an
-expiry, the client whose token it was and a digest of the request: it can't be altered, kept for ever,
-used by somebody else or moved to another request. Source: MCP 2026-07-28, "Multi Round-Trip Requests".
+The client sends it back with the retry. An attacker could change it, so it has an HMAC over the answers, an expiry, the
+client's id and a digest of the request: nobody can alter it, use it after its expiry, use it as another client or with
+another request. Source: MCP 2026-07-28, "Multi Round-Trip Requests".
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _NOT_SALIENT = frozenset({"_meta", "inputResponses", "requestState"})
 
 @dataclass(slots=True)
 class Rounds:
-    """What earlier rounds of a call brought: answers by key, and the digests of what was asked for them."""
+    """The result of earlier rounds of a call: answers by key, and digests of their requests."""
 
     answers: dict[str, Json] = field(default_factory=dict)
     asked: dict[str, str] = field(default_factory=dict)
 
 
 class RequestStates:
-    """Seals and opens request states. `secret` is random and lives as long as the server."""
+    """Signs and checks request states. `secret` is random and used until the server ends."""
 
     def __init__(self, secret: bytes, clock: Callable[[], float]) -> None:
         self._secret = secret
@@ -43,7 +43,7 @@ class RequestStates:
     def seal(
         self, method: str, params: Json, client: str, answers: Mapping[str, Json], asked: Mapping[str, str]
     ) -> str:
-        """A state that remembers the `answers` so far and the digests of all that was `asked`."""
+        """A signed state with the `answers` so far and the digests of all requests in `asked`."""
         body = {
             "for": _digest(method, params, client),
             "until": self._clock() + LIFETIME,
@@ -56,8 +56,8 @@ class RequestStates:
     def open(self, method: str, params: Json, client: str) -> Rounds:
         """The answers of all rounds of a request, with the new ones of its `inputResponses`.
 
-        A response without a state, or to what this state didn't ask, is ignored. Raises RpcError (invalid
-        params) for a state that was tampered with, has expired or belongs elsewhere.
+        A response without a state, or to a request that is not in the state, is ignored. Raises RpcError (invalid
+        params) for a state that was altered, has expired or belongs to another call.
         """
         responses = params.get("inputResponses")
         if responses is not None and not isinstance(responses, dict):

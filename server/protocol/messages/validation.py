@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Arguments of a tool against its schema, with messages that name the field."""
+"""Check the arguments of a tool against its schema, with messages that name the field."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from ....base.similar_names import did_you_mean, quoted
 from .content import Json
 
-#: Says what doesn't fit, or None. Never changes the value.
+#: Returns what does not fit the schema, or None. Never changes the value.
 Check = Callable[[Any], str | None]
 
 
 def compile_check(schema: Json) -> Check:
-    """Compile a JSON Schema of ours into a check.
+    """Compile one of our own JSON Schemas into a check.
 
     fastjsonschema writes Python for the schema and runs it: only schemas from our own sources may come here.
     Raises `fastjsonschema.JsonSchemaDefinitionException` for a broken schema.
@@ -38,7 +38,7 @@ def compile_check(schema: Json) -> Check:
 
 
 def without_nulls(schema: Json, arguments: Json) -> Json:
-    """The arguments without those that are null and may be left out: some clients fill in every parameter."""
+    """The arguments without optional ones that are null: some clients fill in every parameter."""
     known, required = schema.get("properties", {}), schema.get("required", ())
     return {
         name: value
@@ -48,7 +48,7 @@ def without_nulls(schema: Json, arguments: Json) -> Json:
 
 
 def from_texts(schema: Json, value: Any) -> Any:
-    """The value with objects for texts of JSON, wherever the schema has an object and no text."""
+    """The value with JSON texts parsed wherever the schema has an object and no text."""
     if isinstance(value, str) and schema.get("type") == "object":
         try:
             found = json.loads(value)
@@ -70,7 +70,7 @@ def _admits_null(schema: Json) -> bool:
 
 
 def _misnamed(schema: Json, value: Json) -> str | None:
-    """What is missing and what is too much, told together: most often one is the other, misspelt."""
+    """Missing and unknown names in one message: most often one is a misspelling of the other."""
     known = schema.get("properties", {})
     unknown = (
         [name for name in value if name not in known] if schema.get("additionalProperties") is False else []
@@ -92,7 +92,7 @@ def _message(error: Any) -> str:
 
 
 def _innermost(error: Any) -> Any:
-    """What doesn't fit inside an optional value. Of one that fits no alternative the library only says so."""
+    """The error inside an optional value: for a value that fits no alternative, the library gives no detail."""
     import fastjsonschema
 
     forms = (

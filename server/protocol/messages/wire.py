@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""JSON in and out, strictly.
+"""Decode and encode JSON strictly.
 
 Python's `json` takes more than JSON: NaN and Infinity, the last of several equal keys, and half a pair of UTF-16
-(`\\ud800` without its partner), which is no character and has no form in UTF-8 (RFC 8259, 8.2; RFC 7493, 2.1). What two
-readers of one message understand differently is a way around a check, so all of these are refused, as are numbers that
+(`\\ud800` without its partner), which is no character and has no form in UTF-8 (RFC 8259, 8.2; RFC 7493, 2.1). A
+message that two readers understand differently can bypass a check, so all of these are refused, as are numbers that
 overflow to infinity.
 """
 
@@ -33,7 +33,7 @@ def decode(text: str) -> Any:
         raise WireError(f"not JSON: {error}") from None
     if _deeper_than(value, MAX_DEPTH):
         raise WireError(_TOO_DEEP)
-    if "\\ud" in text or "\\uD" in text:  # a text that came in UTF-8 can have surrogates only so
+    if "\\ud" in text or "\\uD" in text:  # only such an escape can put surrogates into a text from UTF-8
         _require_characters(value)
     return value
 
@@ -48,11 +48,11 @@ def decode_bytes(data: bytes | bytearray) -> Any:
 
 
 def encode(value: Any) -> str:
-    """Encode as compact JSON in one line, which has a form in UTF-8.
+    """Encode as compact JSON in one line that is valid UTF-8.
 
-    Numbers that JSON has no form for become null, as in JavaScript, and half a pair of UTF-16 becomes U+FFFD: a scene
-    may hold a NaN and a file name may be no text, and reading them must not fail for that. Raises TypeError for a value
-    that is not JSON at all.
+    Numbers without a JSON form become null, as in JavaScript, and half a pair of UTF-16 becomes U+FFFD: a scene may
+    have a NaN and a file name may be no valid text, and reading them must not fail. Raises TypeError for a value that
+    is not JSON at all.
     """
     try:
         text = _encode(value)
@@ -109,7 +109,7 @@ def _require_characters(value: Any) -> None:
 
 
 def _well_formed(text: str) -> str:
-    """The text with U+FFFD for what is no character."""
+    """The text with U+FFFD in place of each invalid character."""
     try:
         text.encode()
     except UnicodeEncodeError:
