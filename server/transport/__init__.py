@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bytes to calls: one port for WebSocket and HTTP, frames, turns between connections, and what they hold together."""
+"""Turn bytes into calls: one port for WebSocket and HTTP, frames, fair turns, and limits over all connections."""

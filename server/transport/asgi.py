@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One port: WebSocket and Streamable HTTP on `/mcp`, `GET /health`, `GET /metrics`, `POST /pair`.
 
-Who asks is settled first: Host, Origin and token before the 101 and before a byte of a body is read. Of a request whose
-token was revoked only the id is read, for the answer that says so.
+Host, Origin and token are checked first, before the 101 and before any byte of a body is read. If the token is revoked,
+only the id of the request is read, for the answer that says so.
 """
 
 from __future__ import annotations
@@ -33,45 +33,46 @@ MCP, HEALTH, METRICS, PAIR = "/mcp", "/health", "/metrics", "/pair"
 
 #: A message may be this large, in bytes.
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
-#: Answers that wait for clients may have so many bytes together, and half-received messages those of one and a half.
+#: The most bytes of waiting answers for all clients together. Partly received messages may have 1.5 of the largest
+#: message together.
 MAX_UNREAD_BYTES = 96 * 1024 * 1024
 #: WebSockets, and HTTP requests, open at once.
 MAX_CONNECTIONS = 64
 
-#: As much is read of a request whose token was revoked, to answer it.
+#: The most bytes to read of a request with a revoked token, to answer it.
 _MOST_OF_REVOKED = 64 * 1024
-#: Whose places those take.
+#: The id under which requests with a revoked token take places.
 _REVOKED = "revoked"
 
 _log = logging.getLogger(__name__)
 
 
 class Authenticates(Protocol):
-    """What the app needs of `Authenticator`."""
+    """The part of `Authenticator` that the app uses."""
 
     def check_source(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None:
-        """Why the request may not come from there: its Host or Origin is not ours."""
+        """The refusal of a request whose Host or Origin is not ours; None if both are allowed."""
 
     def authorize(self, headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> Client | Refusal:
-        """The client whose token the request carries, or why it may not come in."""
+        """The client with the request's token, or a refusal."""
 
     def may_ask(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None:
-        """Why who sends the request may not even ask to come in; None: it may."""
+        """The refusal of a program that may not ask for access; None if it may."""
 
     @property
     def came_in(self) -> Collection[str]:
         """Ids of the clients that came in."""
 
     def shut_out(self) -> Collection[str]:
-        """Ids, once each, of clients that came in and may be here no more."""
+        """Ids, each once, of clients that came in and whose token is no longer valid."""
 
 
 class App:
     """The ASGI application.
 
-    `health` gives what `/health` shows to anybody on this computer, `metrics` the Prometheus text. `ask_in` gives the
-    token of a program by what it says of itself (`clientInfo`), or raises NotYet. `shut_out` is told,
-    on the loop, of each client that may come in no more; what it has open here was ended by then.
+    `health` returns the content of `/health`, which anybody on this computer can read; `metrics` returns the Prometheus
+    text. `ask_in` returns the token for a program by its `clientInfo`, or raises NotYet. `shut_out` is called on the
+    loop with each revoked client, after its connections have ended.
     """
 
     def __init__(
@@ -98,15 +99,15 @@ class App:
         self._max_in_flight = max_in_flight
         self._dispatcher: Dispatcher | None = None
         self._http: StreamableHttp | None = None
-        #: What all connections may hold together.
+        #: The bytes of partly received messages of all connections.
         self.held = Held(max_message_bytes * 3 // 2)
         self.unread = Unread(MAX_UNREAD_BYTES)
         self._places = Places(max_connections)
-        #: Whose connections and requests are open, and how each is dropped.
+        #: For each open connection or request: its client's id, and the function that drops it.
         self._open: list[tuple[str, Callable[[], None]]] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One connection, request or life span, as ASGI has it."""
+        """Handle one ASGI scope: a connection, a request or the life span."""
         match scope["type"]:
             case "lifespan":
                 await self._lifespan(receive, send)
@@ -119,7 +120,7 @@ class App:
                     await error.respond(send)
 
     def stop(self) -> None:
-        """End all streams and stop all handlers; to be called on the loop before the server is told to exit."""
+        """End all streams and stop all handlers. Call it on the loop before the server exits."""
         if self._dispatcher:
             self._dispatcher.close()
         if self._http:
@@ -127,11 +128,11 @@ class App:
 
     @property
     def connections(self) -> int:
-        """WebSockets and HTTP requests that are open. Any thread."""
+        """The number of open WebSockets and HTTP requests. Any thread."""
         return len(self._open)
 
     def drop(self, client_id: str) -> None:
-        """End the connections, streams, sessions, requests and jobs of a client; to be called on the loop."""
+        """End the connections, streams, sessions, requests and jobs of a client. Call it on the loop."""
         for owner, abort in list(self._open):
             if owner == client_id:
                 abort()
@@ -145,7 +146,7 @@ class App:
         self._told_of_shut_out(client_id)
 
     def clients(self) -> list[str]:
-        """Names of the clients that are connected, each once. Any thread."""
+        """The names of the connected clients, each once. Any thread."""
         if self._dispatcher is None:
             return []
         peers = [connection.peer for connection in list(self._dispatcher.connections)]
@@ -206,7 +207,7 @@ class App:
             raise HttpError(404, f"There is nothing here; MCP is at {MCP}")
 
     async def _pair(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A program asks to come in: a token, or 403 with what its user has to do."""
+        """Answer a program that asks for access: a token, or 403 with a text that says what its user has to do."""
         self._refuse(self._authenticator.may_ask(scope["headers"]))
         _only(scope["method"], "POST")
         if not self._places.take(PAIR):
@@ -231,9 +232,9 @@ class App:
         await http_messages.respond_json(send, {"token": token}, headers={"cache-control": "no-store"})
 
     async def _turn_away(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse; a request whose token was revoked is answered as the protocol has it, which clients show.
+        """Refuse a request. If its token was revoked, the answer is an MCP error, which clients show to the user.
 
-        Most take a 401 for the beginning of OAuth and show nothing of its text.
+        Most clients take a 401 for the start of OAuth and do not show its text.
         """
         request_id = None
         if refusal.revoked and scope["method"] == "POST":
@@ -244,7 +245,7 @@ class App:
         await http_messages.respond_json(send, jsonrpc.error(request_id, failure.error))
 
     async def _id_of_revoked(self, scope: Scope, receive: Receive) -> str | int | None:
-        """The id of a request, where it can be told and there is a place: all revoked clients share those of one."""
+        """The id of a request, if it can be read and a place is free: all revoked clients share the places of one."""
         if not self._places.take(_REVOKED):
             return None
         account = self.held.message()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""WebSocket frames as a server reads and writes them (RFC 6455, section 5), without extensions. No sockets.
+"""Read and write WebSocket frames for a server (RFC 6455, section 5), without extensions. No sockets.
 
-What was fed is read in portions: so many frames cost so much time, and whoever calls decides when it goes on. Payloads
-are unmasked as they come, into the one message that is being received, so that a large one is in memory once.
+`read` works in portions with a limited number of frames, which take a limited time; the caller decides when to
+continue. Each payload is unmasked directly into its message, so that a large message is in memory only once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .shares import FREE_BYTES
 
 __all__ = ("CloseFrame", "FrameError", "FrameReader", "MessageEnd", "Opcode", "Ping", "frame")
 
-#: A portion is so many frames, or the frames of so many messages.
+#: The most frames, or messages, of one portion.
 FRAMES_AT_ONCE = 64
 MESSAGES_AT_ONCE = 4
 
@@ -39,14 +39,14 @@ class Opcode(IntEnum):
 
 _KNOWN = frozenset(Opcode)
 _BEGINS = frozenset({Opcode.TEXT, Opcode.BINARY})
-#: Lengths that stand for a longer one behind them.
+#: Length codes that announce a longer length field after them.
 _LONGER = {126: struct.Struct("!H"), 127: struct.Struct("!Q")}
-#: What a close frame may give as its code, besides those from 3000 on (RFC 6455, 7.4; IANA's registry).
+#: The allowed codes of a close frame below 3000 (RFC 6455, 7.4; IANA's registry).
 _CLOSE_CODES = frozenset({1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014})
 
 
 class FrameError(Exception):
-    """The connection has to be closed: `code` is that of RFC 6455, 7.4.1."""
+    """A frame breaks the protocol, so the connection must be closed with `code` (RFC 6455, 7.4.1)."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -55,7 +55,7 @@ class FrameError(Exception):
 
 
 class Account(Protocol):
-    """What a message holds of the common store; `shares.Message`."""
+    """The bytes that a message uses of the shared limit; `shares.Message` implements it."""
 
     def grow(self, size: int) -> bool: ...
     def close(self) -> None: ...
@@ -63,7 +63,7 @@ class Account(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MessageEnd:
-    """A whole message. Whoever has taken it closes its account."""
+    """A whole message. The code that takes it closes its account."""
 
     opcode: Opcode
     data: bytearray
@@ -72,7 +72,7 @@ class MessageEnd:
 
 @dataclass(slots=True)
 class _Frame:
-    """A frame of whose payload `left` bytes are still to come; `mask` is turned so that it fits them."""
+    """A frame whose payload still misses `left` bytes; `mask` is rotated to fit those."""
 
     opcode: Opcode
     final: bool
@@ -83,20 +83,20 @@ class _Frame:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """To be answered by a pong with the same payload; of several at once the last (5.5.3)."""
+    """A ping. Answer it with a pong of the same payload; of several pings, only the last one (5.5.3)."""
 
     payload: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class CloseFrame:
-    """The client closes; `code` is None where it gave none."""
+    """The client closes the connection; `code` is None if it sent none."""
 
     code: int | None
 
 
 def frame(opcode: Opcode, payload: bytes) -> bytes:
-    """A whole frame of a server's."""
+    """The bytes of a whole frame from a server."""
     length = len(payload)
     if length < 126:
         head = struct.pack("!BB", 0x80 | opcode, length)
@@ -108,10 +108,10 @@ def frame(opcode: Opcode, payload: bytes) -> bytes:
 
 
 class FrameReader:
-    """What one client sends.
+    """Reads the frames of one client.
 
-    largest: bytes that a message may have.
-    account: opens the account of a message in the store that all connections share.
+    largest: the most bytes of a message.
+    account: opens the account of a message for the limit that all connections share.
     """
 
     def __init__(self, largest: int, account: Callable[[], Account]) -> None:
@@ -119,27 +119,27 @@ class FrameReader:
         self._open_account = account
         self._chunk = b""
         self._at = 0
-        #: The frame that is being read; None between frames.
+        #: The current frame; None between frames.
         self._frame: _Frame | None = None
-        #: The message that is being received; None between messages.
+        #: The current message; None between messages.
         self._message: MessageEnd | None = None
-        #: Whether `read` stopped at the end of a portion, and not for want of bytes.
+        #: Whether `read` stopped at the end of a portion, and not because there were no more bytes.
         self.more = False
         self._error: FrameError | None = None
 
     @property
     def half(self) -> MessageEnd | None:
-        """The message that is being received, once it holds something of the common store."""
+        """The current message if it uses some of the shared limit, else None."""
         return self._message if self._message and len(self._message.data) > FREE_BYTES else None
 
     def feed(self, data: bytes) -> None:
-        """Take what came from the socket."""
+        """Add bytes from the socket."""
         self._chunk = self._chunk[self._at :] + data
         self._at = 0
         self.more = True
 
     def read(self) -> list[MessageEnd | Ping | CloseFrame]:
-        """Read a portion of what was fed. Raises FrameError, after which nothing more can be read."""
+        """Read a portion of the bytes. Raises FrameError; after that nothing more can be read."""
         if self._error:
             raise self._error
         found: list[MessageEnd | Ping | CloseFrame] = []
@@ -168,14 +168,14 @@ class FrameReader:
         self.more = self._at < len(self._chunk)
 
     def discard(self) -> None:
-        """Forget what was fed and half received: the connection has ended."""
+        """Drop all bytes and the current message, because the connection has ended."""
         self._chunk, self._at, self._frame, self.more = b"", 0, None, False
         if self._message:
             self._message.account.close()
             self._message = None
 
     def _head(self) -> _Frame | None:
-        """The frame that begins here, once its head is whole."""
+        """The frame that starts here, or None if its head is not complete yet."""
         chunk, at = self._chunk, self._at
         if len(chunk) - at < 2:
             return None
@@ -209,7 +209,7 @@ class FrameReader:
             raise FrameError(1009, f"the message is larger than {self._largest} bytes")
 
     def _payload(self, frame: _Frame) -> bool:
-        """Take what has come of the frame's payload; whether that is all of it."""
+        """Add the available bytes of the frame's payload; returns whether the payload is complete."""
         if frame.opcode in _BEGINS and self._message is None:
             self._message = MessageEnd(frame.opcode, bytearray(), self._open_account())
         piece = self._chunk[self._at : self._at + frame.left]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Headers of Streamable HTTP in 2026-07-28: they mirror the body, and a request where they don't is refused.
+"""Check the headers of Streamable HTTP in 2026-07-28: they must match the body, or the request is refused.
 
 Source: MCP 2026-07-28, "Streamable HTTP", "Request Metadata" and "Server Validation".
 """
@@ -22,7 +22,7 @@ from ..protocol.messages.errors import (
 )
 from ..protocol.messages.revisions import PROTOCOL_VERSION, STATELESS
 
-#: Where the value of `Mcp-Name` comes from.
+#: Method -> the parameter that `Mcp-Name` repeats.
 _NAMED = {
     "tools/call": "name",
     "prompts/get": "name",
@@ -50,7 +50,7 @@ def is_stateless(headers: Mapping[str, str], message: object) -> bool:
 
 
 def check(headers: Mapping[str, str], message: Json, features: Features) -> RpcError | None:
-    """What a stateless request's headers have wrong, or None. Header names are in lower case."""
+    """The error in a stateless request's headers, or None. Header names are in lower case."""
     params = message.get("params")
     params = params if isinstance(params, dict) else {}
     method = message.get("method")
@@ -96,7 +96,7 @@ def _compare(
     header: str, headers: Mapping[str, str], expected: object, *, encoded: bool = False
 ) -> RpcError | None:
     if expected is None or isinstance(expected, (dict, list)):
-        return None  # the body itself is wrong, which its own check says better
+        return None  # the body itself is wrong; its own check gives a better message
     value = headers.get(header.lower())
     if value is None:
         return _mismatch(header, "is required")
@@ -124,7 +124,7 @@ def _same(value: str, expected: object) -> bool:
 
 
 def _decoded(value: str) -> str | None:
-    """The value behind `=?base64?…?=`, the value itself if it isn't so written, None if it is broken."""
+    """The decoded value of `=?base64?…?=`; any other value unchanged; None if the encoding is invalid."""
     if not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
     try:

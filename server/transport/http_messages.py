@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ASGI in small: headers, bodies and responses."""
+"""Helpers for ASGI: headers, bodies and responses."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-#: A body of which nothing arrives for this long (seconds) is given up.
+#: Reading a body stops if nothing arrives for this long (seconds).
 BODY_STALL_SECONDS = 30.0
-#: And so is one that has not arrived as a whole by then.
+#: Reading a body stops if it is not complete after this time (seconds).
 BODY_SECONDS = 120.0
 
 _TOO_MUCH = "Busy: too much is half received by all clients together; try again later"
 
 
 class HttpError(Exception):
-    """A request that is answered by a status and a sentence."""
+    """The request gets an HTTP status and a sentence as its answer."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class HttpError(Exception):
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """Headers by name in lower case. Of a name that comes twice the values are joined by ", " (RFC 9110, 5.3)."""
+    """Headers by name in lower case. The values of a repeated name are joined with ", " (RFC 9110, 5.3)."""
     found: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1").strip(" \t")
@@ -53,17 +53,17 @@ def headers_of(scope: Scope) -> dict[str, str]:
 
 
 class Account(Protocol):
-    """What a message holds of the store that all connections share; `transport.shares.Message`."""
+    """The bytes that a message uses of the shared limit; `transport.shares.Message` implements it."""
 
     def grow(self, size: int) -> bool:
-        """Take `size` bytes more; whether there was place."""
+        """Count `size` more bytes; False if the limit has no room for them."""
 
 
 async def read_body(headers: Mapping[str, str], receive: Receive, limit: int, account: Account) -> bytearray:
-    """The body, which `account` holds from its first byte; whoever gave it closes it.
+    """Read the body; `account` counts it from its first byte, and the caller closes the account.
 
-    Raises HttpError: 413 as soon as the body is known to be larger than `limit` bytes, 503 where all that is half
-    received has become too much, 408 for one that does not arrive in time.
+    Raises HttpError: 413 as soon as the body is known to be larger than `limit` bytes, 503 if all partly received
+    messages together are too large, 408 if the body does not arrive in time.
     """
     too_large = HttpError(413, f"The message is larger than {limit} bytes")
     declared = headers.get("content-length", "")
@@ -91,7 +91,7 @@ async def read_body(headers: Mapping[str, str], receive: Receive, limit: int, ac
 async def respond(
     send: Send, body: bytes, status: int, content_type: str, headers: Mapping[str, str] | None = None
 ) -> None:
-    """A whole response."""
+    """Send a whole response."""
     fields = {"content-type": content_type, "content-length": str(len(body)), **(headers or {})}
     await start(send, status, fields)
     await send({"type": "http.response.body", "body": body})
@@ -100,25 +100,25 @@ async def respond(
 async def respond_json(
     send: Send, value: object, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> None:
-    """A whole response in JSON."""
+    """Send a whole response in JSON."""
     await respond(send, wire.encode(value).encode(), status, "application/json", headers)
 
 
 async def respond_empty(send: Send, status: int, headers: Mapping[str, str] | None = None) -> None:
-    """A response without a body."""
+    """Send a response without a body."""
     length = {} if status == 204 else {"content-length": "0"}
     await start(send, status, {**length, **(headers or {})})
     await send({"type": "http.response.body", "body": b""})
 
 
 async def start(send: Send, status: int, headers: Mapping[str, str]) -> None:
-    """The beginning of a response."""
+    """Send the start of a response."""
     fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": fields})
 
 
 def accepts(header: str | None, media_types: Iterable[str]) -> bool:
-    """Whether an Accept header admits all of these; an absent one admits everything."""
+    """Whether an Accept header allows all of these media types; a missing header allows everything."""
     if header is None:
         return True
     ranges = {part.partition(";")[0].strip().lower() for part in header.split(",")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An HTTP connection: uvicorn's, which reads in turn with the others, and whose head may take only so long."""
+"""uvicorn's HTTP connection with two changes: it reads in turn with the others, and a request head has a time limit."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 __all__ = ("HttpProtocol", "Shared")
 
-#: A connection that has not sent a whole request head by then is dropped, in seconds.
+#: A connection is dropped if it does not send a whole request head within this time (seconds).
 HEAD_SECONDS = 10.0
 #: So many bytes are read at once. A body may come in many small pieces, which take long, or in few: that is tried. What
 #: is no body is read in the least portions, so that one turn holds few requests.
 LEAST_PORTION, LARGEST_PORTION = 1024, 64 * 1024
-#: What comes at once and has no more bytes is read at once.
+#: A chunk of at most this many bytes is read at once.
 LIGHT_BYTES = 2048
 _LIGHT_PORTIONS = 3
 _END_OF_HEAD = b"\r\n\r\n"
-#: A portion that took less, in seconds, is followed by one of twice its size.
+#: If a portion took less than this (seconds), the next portion is twice as large.
 QUICK_S = 0.0003
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What a connection shares with all others. `most`: how many may be open, idle ones among them."""
+    """The state that all connections share. `most`: how many may be open, including idle ones."""
 
     turns: Turns
     held: Held
@@ -58,7 +58,7 @@ class HttpProtocol(H11Protocol):
             transport.abort()
             return
         self.flow = _Flow(self)
-        # The app drops a client that doesn't read: closing would wait for it to read.
+        # The app drops a client that does not read, since closing would wait until it reads.
         self.app_state = {
             **self.app_state,
             "abort": transport.abort,
@@ -68,7 +68,7 @@ class HttpProtocol(H11Protocol):
         self._head_timer = self.loop.call_later(HEAD_SECONDS, self._head_is_late)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came: at once if it is little, as most requests are, else in turn."""
+        """Take data from the socket: a small chunk, as most requests are, at once, a larger one in turn."""
         self._arrived += data
         turns = self._shared.turns
         if len(self._arrived) <= LIGHT_BYTES and not turns.waits(self):
@@ -79,7 +79,7 @@ class HttpProtocol(H11Protocol):
         self.go_on()
 
     def go_on(self) -> None:
-        """Read on as soon as it is this connection's turn, and take more from the socket when nothing is left."""
+        """Continue reading at this connection's next turn, and resume the socket when all data is read."""
         if self._may_read:
             self._shared.turns.wait(self, self._turn)
         if self._arrived or self.flow.read_paused:
@@ -97,7 +97,7 @@ class HttpProtocol(H11Protocol):
 
     @property
     def _may_read(self) -> bool:
-        """Whether there is something to read, and the request before it, whose whole body has come, was answered."""
+        """Whether there is data to read and the request before it has its answer."""
         answering = self.cycle is not None and not (self.cycle.response_complete or self.cycle.more_body)
         return bool(self._arrived) and not self.flow.read_paused and not answering
 
@@ -127,7 +127,7 @@ class HttpProtocol(H11Protocol):
             self.transport.abort()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Nothing was asked for a while. What the client has not read by then, it won't read."""
+        """Drop an idle connection. If the client has not read an answer by now, it never will."""
         unread, self._unread = self._unread, self.transport.get_write_buffer_size()
         if self._unread and self._unread != unread:
             self.timeout_keep_alive_task = self.loop.call_later(
@@ -157,7 +157,7 @@ class HttpProtocol(H11Protocol):
 
 
 class _Flow(FlowControl):
-    """uvicorn's word that the app has enough of a body is one of two reasons not to read on."""
+    """uvicorn's flow control, as one of two reasons to stop reading: the app has enough of a body."""
 
     def __init__(self, protocol: HttpProtocol) -> None:
         super().__init__(protocol.transport)

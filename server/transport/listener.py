@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""uvicorn in a daemon thread, on a socket that is bound beforehand: a busy port is known before anything starts."""
+"""Run uvicorn in a daemon thread, on a socket that is bound first, so that a busy port is known before the start."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class PortBusy(ExternalServiceError):
-    """Something else listens on that port."""
+    """Another program listens on that port."""
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -91,7 +91,7 @@ class Listener:
         self._failure: BaseException | None = None
 
     def start(self, timeout: float = 10.0) -> int:
-        """Serve; gives the port. Raises ExternalServiceError when the server isn't up within `timeout` seconds."""
+        """Start serving and return the port. Raises ExternalServiceError if the server is not up within `timeout` s."""
         self._thread.start()
         if not self._server.up.wait(timeout) or self._failure:
             self.stop()
@@ -99,11 +99,11 @@ class Listener:
         return self.port
 
     def call(self, do: Callable[[], None]) -> None:
-        """Have `do` called on the server's loop, from any thread; not when the server has ended."""
+        """Have the server's loop call `do`. Any thread; does nothing if the server has ended."""
         if self._loop and not self._loop.is_closed():
             try:
                 self._loop.call_soon_threadsafe(do)
-            except RuntimeError:  # it closed between the question and the call
+            except RuntimeError:  # the loop closed between the check and the call
                 _log.debug("the loop has ended")
 
     def stop(self, timeout: float = 5.0) -> bool:
@@ -116,7 +116,7 @@ class Listener:
         return not self._thread.is_alive()
 
     def _protocol(self, *arguments: Any, **named: Any) -> HttpProtocol:
-        """uvicorn wants a connection's protocol."""
+        """Create the protocol of a new connection for uvicorn."""
         shared = Shared(self.turns, self._app.held, self._app.max_connections * IDLE_FACTOR)
         return HttpProtocol(shared, *arguments, **named)
 
@@ -142,7 +142,7 @@ class Listener:
 
 
 class _Server(uvicorn.Server):
-    """Says when it is up."""
+    """uvicorn's server, which signals when it is up."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -153,4 +153,4 @@ class _Server(uvicorn.Server):
         self.up.set()
 
     def install_signal_handlers(self) -> None:
-        """Blender's signals are not ours."""
+        """Install no handlers: the signals belong to Blender."""

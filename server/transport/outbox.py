@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bounded queues towards clients: one that doesn't read may cost only so much memory, and no handler's time."""
+"""Queues of messages to clients, with limits: a client that does not read costs little memory and blocks no handler."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .shares import FREE_BYTES, Unread
 MAX_WAITING = 16 * 1024 * 1024
 #: How long a client may take to read something while more is waiting, in seconds.
 STALL_SECONDS = 60.0
-#: Characters of answered requests that a session keeps for a client that comes back.
+#: Characters of answered requests that a session keeps for a client that reconnects.
 MAX_REPLAY = 16 * 1024 * 1024
 
 
 class Outbox:
-    """Texts for one WebSocket, written in order: at once, or by a task while the client reads slower than we write.
+    """Texts for one WebSocket, written in order: at once, or by a task while the client reads too slowly.
 
-    `write_now` writes unless that has to be waited for, and says whether it did. `abort` drops the connection; it is
-    called for a client that doesn't read. `caught_up` is called when nothing waits any more.
+    `write_now` writes if that needs no waiting, and returns whether it did. `abort` drops the connection of a client
+    that does not read. `caught_up` is called when no text waits any more.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Outbox:
         self._abort = abort
         self._caught_up = caught_up
         self._waiting: deque[str] = deque()
-        #: Characters that wait.
+        #: The number of waiting characters.
         self.size = 0
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
@@ -59,7 +59,7 @@ class Outbox:
         return self._writer is not None
 
     def close(self) -> None:
-        """The connection has ended."""
+        """Drop all waiting texts, because the connection has ended."""
         self._forget()
         if self._writer:
             self._writer.cancel()
@@ -69,7 +69,7 @@ class Outbox:
             while self._waiting:
                 async with asyncio.timeout(STALL_SECONDS):
                     await self._write(self._waiting[0])
-                if self._waiting:  # it may have been given up meanwhile
+                if self._waiting:  # `_give_up` may have emptied it
                     self.size -= len(self._waiting.popleft())
         except TimeoutError:
             self._give_up()
@@ -90,11 +90,11 @@ class Outbox:
 
 
 class Stream:
-    """The messages of one request over HTTP, in order: read as they come, and again by a client that lost them.
+    """The messages of one HTTP request, in order. A client reads them as they come, and again if it lost them.
 
-    `name` makes the ids of its events. `released` says that its HTTP response was let go on purpose. A stream that
-    is not kept is broken by messages that nobody reads; `on_break` is called then. `watched` is told to look when it
-    has grown: at what waits for all clients together.
+    `name` is the prefix of its event ids. `released`: the server closed its HTTP response on purpose. A stream without
+    `keep` breaks when too many messages are unread, and calls `on_break`. When it grows, it makes `watched` check the
+    limit for all clients together.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Stream:
         self._on_break = on_break
         self._watched = watched
         self.size = 0
-        #: The position up to which somebody has read.
+        #: The position up to which a client has read.
         self.read_to = 0
         self._keep = keep
         self._texts: list[str] = []
@@ -125,7 +125,7 @@ class Stream:
         return self._first + len(self._texts)
 
     def put(self, text: str, *, final: bool = False) -> None:
-        """Add a message. What nobody reads breaks the stream at its bound, or loses its oldest messages if kept."""
+        """Add a message. At the limit of unread messages, the stream breaks or, with `keep`, drops the oldest ones."""
         if self.done or self.broken:
             return
         self._texts.append(text)
@@ -142,11 +142,11 @@ class Stream:
 
     @property
     def unread(self) -> int:
-        """Characters that are held."""
+        """The number of stored characters."""
         return self.size
 
     def lose(self) -> None:
-        """Give up what is held: there is no room for it."""
+        """Drop all stored messages, because there is no room for them."""
         if not self._keep:
             self._break()
             return
@@ -154,17 +154,17 @@ class Stream:
             self._drop_first()
 
     def release(self) -> None:
-        """Let go of the HTTP response."""
+        """Close the HTTP response on purpose."""
         self.released = True
         self._changed.set()
 
     def finish(self) -> None:
-        """Nothing more will come."""
+        """Mark the stream as complete."""
         self.done = True
         self._changed.set()
 
     def reopen(self) -> None:
-        """A client has come back for it."""
+        """Open the stream again for a client that has reconnected."""
         self.released = False
 
     def take(self, position: int) -> list[tuple[int, str]]:

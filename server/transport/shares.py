@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all connections may hold together: places, bytes of messages that are half received, bytes that nobody reads."""
+"""Limits over all connections together: places, bytes of partly received messages, bytes of unread answers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Protocol
 
 __all__ = ("Held", "Places", "Unread", "UnreadAnswers")
 
-#: A message holds nothing of the common store up to this many bytes, so that small ones always come through.
+#: Up to this many bytes, a message does not count, so that small messages always come through.
 FREE_BYTES = 64 * 1024
 
 
 class Places:
-    """Connections and requests that may be open at once, shared between clients.
+    """The places for open connections and requests, shared between clients.
 
-    One client may have half of what the others leave, so that however many one of them takes, the next finds some.
+    A client may take half of the places that the others leave free, so that the next client always finds some.
     """
 
     def __init__(self, most: int) -> None:
@@ -27,26 +27,26 @@ class Places:
         return self._taken.total()
 
     def share(self, client_id: str) -> int:
-        """How many places this client may have now."""
+        """The number of places that this client may have now."""
         others = len(self) - self._taken[client_id]
         return (self.most - others + 1) // 2
 
     def take(self, client_id: str) -> bool:
-        """Take a place; False where there is none for this client."""
+        """Take a place; False if there is none for this client."""
         if self._taken[client_id] >= self.share(client_id):
             return False
         self._taken[client_id] += 1
         return True
 
     def give_back(self, client_id: str) -> None:
-        """The connection or request has ended."""
+        """Free the place of a connection or request that has ended."""
         self._taken[client_id] -= 1
         if not self._taken[client_id]:
             del self._taken[client_id]
 
 
 class Held:
-    """Bytes of messages that are half received, over all connections."""
+    """The bytes of partly received messages, over all connections."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -58,7 +58,7 @@ class Held:
 
 
 class Message:
-    """What one message holds of the common store, until `close`."""
+    """The bytes that one message uses of the shared limit, until `close`."""
 
     def __init__(self, held: Held) -> None:
         self._held = held
@@ -66,7 +66,7 @@ class Message:
         self._taken = 0
 
     def grow(self, size: int) -> bool:
-        """Count that many bytes more; False where the store has no room for them."""
+        """Count `size` more bytes; False if the limit has no room for them."""
         self._size += size
         more = max(0, self._size - FREE_BYTES) - self._taken
         if self._held.taken + more > self._held.most:
@@ -76,23 +76,23 @@ class Message:
         return True
 
     def close(self) -> None:
-        """The message has been read, or given up. To call it twice does no harm."""
+        """Free the bytes of a message that has been read or dropped. A second call does nothing."""
         self._held.taken -= self._taken
         self._taken = self._size = 0
 
 
 class UnreadAnswers(Protocol):
-    """What waits for one client."""
+    """The answers that wait for one client."""
 
     @property
     def unread(self) -> int:
-        """How many bytes."""
+        """The number of unread bytes."""
 
 
 class Unread:
-    """Bytes of answers that wait for clients to read them, over all connections.
+    """The bytes of answers that clients have not read yet, over all connections.
 
-    Where they become too many, whoever has the most loses them.
+    If there are too many, the client with the most unread bytes loses its answers.
     """
 
     def __init__(self, most: int) -> None:
@@ -100,15 +100,15 @@ class Unread:
         self._of: dict[UnreadAnswers, Callable[[], None]] = {}
 
     def add(self, answers: UnreadAnswers, drop: Callable[[], None]) -> None:
-        """Watch a connection or session from now on. `drop` makes it give up what waits."""
+        """Watch a connection or session. `drop` drops its waiting answers."""
         self._of[answers] = drop
 
     def remove(self, answers: UnreadAnswers) -> None:
-        """The connection has ended."""
+        """Stop watching a connection that has ended."""
         self._of.pop(answers, None)
 
     def look(self) -> None:
-        """Some have become more: drop the largest until there is room."""
+        """Check the limit after a growth: drop the largest answers until there is room."""
         sizes = {answers: answers.unread for answers in self._of}
         total = sum(sizes.values())
         while total > self.most:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Streamable HTTP: a POST per message in both eras; sessions, GET streams and resumption in the handshake era.
 
-A stateless POST is a connection of its own, and closing it cancels the request. In a session a request outlives its
-POST: the client may come back with `Last-Event-ID` for what it missed.
+A stateless POST is a separate connection, and closing it cancels the request. In a session a request outlives its
+POST: the client may reconnect with `Last-Event-ID` for the messages that it missed.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 JSON, SSE = "application/json", "text/event-stream"
 
-#: A request that is not answered by then gets its response's headers, and comments to keep the line open.
+#: A request without an answer after this time (seconds) gets the headers, and comments to keep the connection open.
 QUIET_SECONDS = 10.0
-#: What a client waits before it comes back for a stream that was let go, in milliseconds.
+#: The time that a client waits before it reconnects to a released stream, in milliseconds.
 RETRY_MS = 500
-#: Sessions at once, and how long an idle one is kept, in seconds.
+#: The most sessions at the same time, and how long an idle one is kept, in seconds.
 MAX_SESSIONS = 64
 IDLE_SECONDS = 3600.0
-#: Answered requests of a session that can be asked for again.
+#: How many answered requests of a session a client can read again.
 MAX_KEPT = 32
 
 _SSE_HEADERS = {"content-type": SSE, "cache-control": "no-store", "x-accel-buffering": "no"}
@@ -45,7 +45,7 @@ _SSE_HEADERS = {"content-type": SSE, "cache-control": "no-store", "x-accel-buffe
 class StreamableHttp:
     """The endpoint. `abort` arguments drop the TCP connection of a client that doesn't read.
 
-    held: bytes of half-received messages, unread: answers that wait, of all connections.
+    held: the bytes of partly received messages, unread: the waiting answers, both of all connections.
     """
 
     def __init__(self, dispatcher: Dispatcher, held: Held, unread: Unread, *, max_bytes: int) -> None:
@@ -85,7 +85,7 @@ class StreamableHttp:
         send: Send,
         abort: Callable[[], None],
     ) -> None:
-        """GET: what the server has to say of itself, or the rest of a stream."""
+        """GET: messages that belong to no request, or the rest of a stream."""
         if headers.get("mcp-protocol-version") in STATELESS:
             raise HttpError(405, "There is no GET stream since 2026-07-28", headers={"allow": "POST"})
         if not http_messages.accepts(headers.get("accept"), (SSE,)):
@@ -108,13 +108,13 @@ class StreamableHttp:
         await http_messages.respond_empty(send, 204)
 
     def drop(self, client_id: str) -> None:
-        """End the sessions of a client that may be here no more."""
+        """End the sessions of a revoked client."""
         for session in list(self._sessions.values()):
             if session.client.id == client_id:
                 self._end(session)
 
     def close(self) -> None:
-        """The server stops."""
+        """End all sessions, because the server stops."""
         for session in list(self._sessions.values()):
             self._end(session)
 
@@ -212,7 +212,7 @@ class StreamableHttp:
 
 
 class Session:
-    """A handshake session: one peer, a stream for each request, and one for what belongs to none."""
+    """A handshake session: one peer, a stream for each request, and a stream for messages that belong to no request."""
 
     def __init__(self, dispatcher: Dispatcher, client: Principal, watched: Unread) -> None:
         self._watched = watched
@@ -236,12 +236,12 @@ class Session:
 
     @property
     def priming(self) -> bool:
-        """Whether streams begin with an empty event, which gives the client an id to come back with."""
+        """Whether streams start with an empty event, which gives the client an id for reconnecting."""
         session = self.connection.peer.session
         return bool(session and session.version >= "2025-11-25")
 
     def feed(self, message: object, exchange: Exchange) -> Stream:
-        """Take a message; what answers it comes on the stream that is given back."""
+        """Take a message; returns the stream for its answer."""
         self._count += 1
         stream = Stream(str(self._count), keep=True, watched=self._watched)
         if isinstance(message, dict) and "method" in message and jsonrpc.is_id(message.get("id")):
@@ -272,7 +272,7 @@ class Session:
             self._streams.pop(request_id, None)
 
     def release(self, call: Call) -> None:
-        """Close the response of a call; the client comes back."""
+        """Close the response of a call; the client reconnects later."""
         stream = self._streams.get(call.request_id) if call.request_id is not None else None
         if stream and self.priming:
             stream.release()
@@ -287,7 +287,7 @@ class Session:
         return stream, int(position)
 
     def only_reader(self, stream: Stream) -> Callable[[asyncio.Task[None]], None] | None:
-        """The newest reader of the stream that belongs to no request takes over from the one before."""
+        """For the stream that belongs to no request: a function with which a new reader replaces the old one."""
         if stream is not self._alone:
             return None
 
@@ -299,7 +299,7 @@ class Session:
         return take_over
 
     def end(self) -> None:
-        """The session is over."""
+        """End the session."""
         self._watched.remove(self)
         self.connection.close()
         for stream in (*self._by_name.values(), self._alone):
@@ -307,7 +307,7 @@ class Session:
 
     @property
     def unread(self) -> int:
-        """Characters of all its streams, read ones among them that are kept."""
+        """The characters of all its streams, including read messages that are kept."""
         return sum(stream.size for stream in (*self._by_name.values(), self._alone))
 
     def _lose(self) -> None:
@@ -419,7 +419,7 @@ class Exchange:
 
 
 class _StreamOutlet:
-    """All messages of a stateless POST go to its response."""
+    """The outlet of a stateless POST: all messages go to its response."""
 
     def __init__(self, stream: Stream, exchange: Exchange) -> None:
         self._stream = stream

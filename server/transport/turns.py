@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Turns between connections, so that one which sends without a break cannot starve the others.
+"""Give connections turns, so that a connection that sends without a pause cannot block the others.
 
-A connection that has little to read is served as soon as it comes. One that has more than a turn takes waits in a row
-with the others of its kind: they are served round, one turn each. While others are about, the row rests after each turn
-for some times as long as the turn took. So a flood, over however many connections, has a fixed part of the loop's time,
-and the rest is free: for the other connections, and for Blender's main thread, which needs the interpreter as well.
+A connection with little data is served at once. A connection with more data than one turn waits in a queue: the queued
+connections get one turn each, in a circle. While other connections are active, the queue pauses after each turn for a
+multiple of that turn's time. So a flood of data, over any number of connections, gets a fixed part of the loop's time.
+The rest is free for the other connections and for Blender's main thread, which needs the interpreter, too.
 """
 
 from __future__ import annotations
@@ -16,51 +16,51 @@ from typing import Protocol
 
 __all__ = ("Clock", "Turns")
 
-#: The row rests this many times as long as a turn took, and at least so many seconds.
+#: The pause after a turn, as a multiple of the turn's time, and the least pause in seconds.
 REST_FACTOR = 3.0
 LEAST_REST_S = 0.002
-#: A connection that was served so many seconds ago is still about.
+#: A connection counts as active for this many seconds after it was served.
 ABOUT_S = 1.0
 
 _log = logging.getLogger(__name__)
 
 
 class Clock(Protocol):
-    """What is needed of an event loop."""
+    """The part of an event loop that `Turns` uses."""
 
     def time(self) -> float:
-        """Seconds of a clock that only goes forward."""
+        """Seconds of a monotonic clock."""
 
     def call_later(self, delay: float, callback: Callable[[], object]) -> object:
         """Call it after `delay` seconds."""
 
 
 class Turns:
-    """The row of one server. Belongs to its loop."""
+    """The queue of one server. Use it only on the server's loop."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._row: deque[tuple[object, Callable[[], bool]]] = deque()
         self._waiting: set[object] = set()
         self._going = False
-        #: The two connections that were served last, and when: whoever waits, one of them is another.
+        #: The two connections that were served last, with the time: at least one of them is not the waiting one.
         self._newest: tuple[object, float] = (None, float("-inf"))
         self._older: tuple[object, float] = (None, float("-inf"))
-        #: How many turns were given.
+        #: The number of turns so far.
         self.given = 0
 
     def seen(self, connection: object) -> None:
-        """A connection is being served."""
+        """Note that a connection is served now."""
         if self._newest[0] is not connection:
             self._older = self._newest
         self._newest = (connection, self._clock.time())
 
     def waits(self, connection: object) -> bool:
-        """Whether a connection stands in the row."""
+        """Whether a connection is in the queue."""
         return connection in self._waiting
 
     def wait(self, connection: object, serve: Callable[[], bool]) -> None:
-        """Stand in the row, once. `serve` does one turn and says whether there is more to do."""
+        """Add a connection to the queue, once. `serve` does one turn and returns whether there is more to do."""
         if connection in self._waiting:
             return
         self._waiting.add(connection)
@@ -70,7 +70,7 @@ class Turns:
             self._clock.call_later(0.0, self._next)
 
     def leave(self, connection: object) -> None:
-        """The connection has ended."""
+        """Remove a connection that has ended."""
         self._waiting.discard(connection)
 
     def _next(self) -> None:
@@ -93,7 +93,7 @@ class Turns:
             try:
                 if serve():
                     self.wait(connection, serve)
-            except Exception:  # the others' turns come whatever fails
+            except Exception:  # the others get their turns after any error
                 _log.exception("a connection's turn failed")
             return connection
         return None

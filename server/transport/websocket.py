@@ -22,25 +22,25 @@ SUBPROTOCOL = "mcp"
 
 
 class Channel(Protocol):
-    """The way past ASGI's queue and its `send`; `transport.websocket_protocol` has it. It is the loop's."""
+    """Reads and writes without ASGI's queue and `send`; `transport.websocket_protocol` implements it. Loop only."""
 
-    #: Given each message; None for a binary one. Nothing is read before it is set.
+    #: Called with each message; None for a binary one. Nothing is read before it is set.
     on_message: Callable[[str | None], None] | None
-    #: Whether answers wait that the client has to read first: nothing is read meanwhile.
+    #: Whether waiting answers must be read by the client first; until then nothing is read.
     behind: Callable[[], bool]
 
     @property
     def unread(self) -> int:
-        """How many bytes wait to be taken by the system's network."""
+        """The number of bytes that the operating system has not taken yet."""
 
     def go_on(self) -> None:
-        """Read on, as soon as it is this connection's turn."""
+        """Continue reading at this connection's next turn."""
 
     def write_now(self, text: str) -> bool:
-        """Send a text, unless the client is behind with reading or gone; whether it was sent."""
+        """Send a text unless the client reads too slowly or is gone; returns whether it was sent."""
 
     async def write(self, text: str) -> None:
-        """Send a text when the client has read what came before. Raises Gone."""
+        """Send a text after the client has read the earlier ones. Raises Gone."""
 
 
 async def serve(
@@ -71,7 +71,7 @@ async def serve(
     channel.on_message, channel.behind = take, lambda: outbox.behind
     channel.go_on()
     try:
-        await receive()  # nothing but the end comes this way
+        await receive()  # only the end of the connection comes this way
     finally:
         channel.on_message = None
         unread.remove(outlet)
@@ -80,7 +80,7 @@ async def serve(
 
 
 async def refuse(error: HttpError, send: Send) -> None:
-    """Answer the handshake by an HTTP status instead of 101."""
+    """Answer the handshake with an HTTP status instead of 101."""
     fields = {"content-type": "application/json", **error.headers}
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields.items()]
     body = wire.encode(jsonrpc.error(None, error.error)).encode()
@@ -89,7 +89,7 @@ async def refuse(error: HttpError, send: Send) -> None:
 
 
 class _Outlet:
-    """All messages go to the one socket."""
+    """The outlet of a WebSocket: all messages go to its one socket."""
 
     def __init__(self, outbox: Outbox, channel: Channel, unread_of_all: Unread) -> None:
         self._outbox = outbox

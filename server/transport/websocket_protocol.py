@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A WebSocket connection on asyncio, for uvicorn: the handshake, then frames in turn with the other connections.
+"""A WebSocket connection on asyncio, for uvicorn: it does the handshake and then reads frames in turn with the others.
 
 uvicorn's own protocol reads all frames of a chunk at once, 40,000 empty ones in one step of the loop, and answers pings
 that nobody reads.
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = ("Gone", "WebSocketProtocol")
 
-#: A chunk from the socket that is larger is not read at once, but in turn.
+#: A chunk from the socket with more bytes than this is read in turn, not at once.
 LIGHT_BYTES = 16 * 1024
 #: How long a client may take to close its side, in seconds.
 CLOSE_SECONDS = 2.0
-#: A message has to arrive in this time, in seconds, once it holds something of what all connections share.
+#: A message that uses some of the shared limit must arrive within this time, in seconds.
 MESSAGE_SECONDS = 120.0
-#: A client that reads nothing of what waits for it in this time, in seconds, is dropped.
+#: A client that reads nothing of its waiting answers within this time, in seconds, is dropped.
 STALL_SECONDS = 60.0
 
 _log = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ class WebSocketProtocol(asyncio.Protocol):
         self._connections.discard(self)
         self._turns.leave(self)
         self._reader.discard()
-        self._writable.set()  # whoever waits to write learns that the client is gone
+        self._writable.set()  # a waiting writer notices that the client is gone
         for timer in (self._closing, self._late, self._stalled):
             if timer:
                 timer.cancel()
@@ -154,7 +154,7 @@ class WebSocketProtocol(asyncio.Protocol):
         )
 
     def _turn(self) -> bool:
-        """Do a part of what there is to do; whether there is more."""
+        """Do a part of the work; returns whether there is more."""
         if self._ended:
             return False
         if not self._closing:
@@ -234,7 +234,7 @@ class WebSocketProtocol(asyncio.Protocol):
             raise Gone("the client is gone")
 
     def _look_at_reader(self, before: int) -> None:
-        """Drop a client that has read nothing of what waits since the last look."""
+        """Drop a client that has read nothing of its waiting answers since the last check."""
         if self.unread >= before:
             self._transport.abort()
         else:
@@ -261,7 +261,7 @@ class WebSocketProtocol(asyncio.Protocol):
         self.go_on()
 
     def _end(self) -> None:
-        """Both sides have closed."""
+        """End the connection after both sides have closed it."""
         self._transport.close()
 
     # The handshake
@@ -307,7 +307,7 @@ class WebSocketProtocol(asyncio.Protocol):
             self._transport.close()
 
     async def _send(self, message: dict[str, Any]) -> None:
-        """What the app says to the handshake: yes, or a refusal by an HTTP status."""
+        """Send the app's answer to the handshake: acceptance, or an HTTP status that refuses it."""
         match message["type"]:
             case "websocket.accept":
                 assert self._response
