@@ -59,9 +59,11 @@ class Needs:
         )
 
 
-def _spec(supervisor: Supervisor, needs: Needs, folder: Path, *, warm_up: bool) -> Spec:
+def _spec(
+    supervisor: Supervisor, needs: Needs, folder: Path, *, warm_up: bool, one_thread: bool = False
+) -> Spec:
     return Spec(
-        needs.program.command(canary=supervisor.canary(), warm_up=warm_up),
+        needs.program.command(one_thread=one_thread, canary=supervisor.canary(), warm_up=warm_up),
         folder,
         timeout_sec=None,
         mem_limit_mb=needs.memory_mb,
@@ -73,7 +75,11 @@ def _spec(supervisor: Supervisor, needs: Needs, folder: Path, *, warm_up: bool) 
             *(*needs.program.readable, supervisor.shared_folder()),
             *sorted(needs.readable | needs.folders),
         ),
-        env=(("BLENDER_USER_RESOURCES", str(folder / "blender")), ("PYTHONDONTWRITEBYTECODE", "1")),
+        env=(
+            ("BLENDER_USER_RESOURCES", str(folder / "blender")),
+            ("PYTHONDONTWRITEBYTECODE", "1"),
+            ("ALSOFT_DRIVERS", "null"),  # OpenAL would look for a sound server, in a thread that stays
+        ),
         answers=True,
     )
 
@@ -83,7 +89,11 @@ class Zygote(Process):
 
     def __init__(self, supervisor: Supervisor, needs: Needs, means: ZygoteMeans) -> None:
         self.program, self._means, self._ready = needs.program, means, False
-        super().__init__(supervisor, lambda folder: _spec(supervisor, needs, folder, warm_up=True), means)
+        super().__init__(
+            supervisor,
+            lambda folder: _spec(supervisor, needs, folder, warm_up=True, one_thread=True),
+            means,
+        )
 
     def ready(self, cancelled: Callable[[], bool]) -> Means:
         """What copies it, once it is warm. Raises ChildFailed where it cannot be copied."""

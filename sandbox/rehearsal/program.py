@@ -31,10 +31,18 @@ class Program:
     start: tuple[str, ...]
     facts: tuple[tuple[str, object], ...]
     readable: tuple[Path, ...]
+    #: What comes after the program's name where it must start no threads for its work.
+    one_thread: tuple[str, ...] = ()
 
-    def command(self, **facts: object) -> tuple[str, ...]:
+    def command(self, *, one_thread: bool = False, **facts: object) -> tuple[str, ...]:
         """The whole command line; `facts` are for the child."""
-        return (*self.start, json.dumps(dict(self.facts) | facts))
+        name, *options = self.start
+        return (
+            name,
+            *(self.one_thread if one_thread else ()),
+            *options,
+            json.dumps(dict(self.facts) | facts),
+        )
 
 
 def find(named: Path | None = None) -> Program:
@@ -72,4 +80,4 @@ def find(named: Path | None = None) -> Program:
         readable += [package.parent]
     facts = (("extension", str(extension)), ("libraries", libraries), ("main", _MAIN))
     existing = tuple(path for path in readable if path.exists() and path.parent != path)
-    return Program(tuple(start), facts, existing)
+    return Program(tuple(start), facts, existing, ("--threads", "1") if binary else ())

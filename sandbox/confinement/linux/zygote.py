@@ -36,9 +36,18 @@ VARIABLE = "MCP_BRIDGE_ZYGOTE"
 _WORD, _MOST_FILES = b"fork", 16
 #: What the kernel may take to end threads that have done their work.
 _ENDING_S = 1.0
-#: OpenEXR's `setGlobalThreadCount(int)`, whatever its version; its threads are the only ones that Blender starts by
-#: itself on one processor.
-_OPENEXR_THREADS = re.compile(rb"_ZN\d+Imf_\w+?20setGlobalThreadCountEi\b")
+#: Libraries that keep threads in wait even on one processor: their file, the function that ends those threads (its name
+#: as C++ writes it, whatever the library's version), and its arguments. Both make threads again when they are told to.
+_KEEP_THREADS: tuple[tuple[re.Pattern[str], re.Pattern[bytes], tuple[int, ...]], ...] = (
+    # OpenEXR: setGlobalThreadCount(int)
+    (re.compile(r"/libOpenEXR[-.]"), re.compile(rb"_ZN\d+Imf_\w+?20setGlobalThreadCountEi\b"), (0,)),
+    # OpenImageIO: default_thread_pool_shutdown()
+    (
+        re.compile(r"/libOpenImageIO_Util[-.]"),
+        re.compile(rb"_ZN\d+OpenImageIO\w*?28default_thread_pool_shutdownEv\b"),
+        (),
+    ),
+)
 
 
 class Facts(TypedDict):
@@ -111,13 +120,11 @@ def _name(thread: Path) -> str:
 
 def _end_threads() -> None:
     """End the threads that wait for pictures to be read or written: without them that is done by whoever asks."""
-    maps = Path("/proc/self/maps").read_text()
-    for path in {
-        line.split()[-1] for line in maps.splitlines() if "/libOpenEXR-" in line or "/libOpenEXR." in line
-    }:
-        names = set(_OPENEXR_THREADS.findall(Path(path).read_bytes()))
-        for name in names:
-            getattr(ctypes.CDLL(path), name.decode())(0)
+    loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/" in line}
+    for file, function, arguments in _KEEP_THREADS:
+        for path in filter(file.search, loaded):
+            for name in set(function.findall(Path(path).read_bytes())):
+                getattr(ctypes.CDLL(path), name.decode())(*arguments)
 
 
 class _Copy:

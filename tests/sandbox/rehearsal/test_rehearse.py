@@ -32,7 +32,7 @@ ORDINARY = """
 
 
 #: Blenders that have one thread once they are warm.
-COPIED = ((4, 2),)
+COPIED = ((4, 2), (5, 0), (5, 2))
 
 
 @pytest.fixture(scope="module", autouse=True)
