@@ -41,7 +41,7 @@ __all__ = (
 )
 
 #: Whose jobs they are.
-OWNER = "panel"
+OWNER = jobs.PANEL
 #: The category that stands for every one: what Blender enumerates must not have an empty name.
 ALL = ("ALL", "All Categories", "")
 _INTERVAL_S = 0.2

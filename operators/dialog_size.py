@@ -6,15 +6,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ("Room", "of", "room")
+__all__ = ("UNIT", "Room", "largest_picture", "of", "room")
 
 #: Pixels of a row at a scale of 1, and how many rows title, buttons, reason, warnings and the gaps between take.
-_UNIT = 20
-_FRAME_ROWS = 8
-_WIDEST = 720
+UNIT = 20
+_FRAME_ROWS = 12
+_WIDEST = 760
+#: What a line's number, its mark, the bar that scrolls and the margins take of its width.
+_LINE_FRAME = 110
 #: The letters in a line of the widest, on the safe side.
-_MOST_LETTERS = 104
-_MOST_ROWS, _LEAST_ROWS = 11, 3
+_MOST_LETTERS = 109
+_MOST_ROWS, _LEAST_ROWS = 18, 3
 _MOST_SUMMARY, _LEAST_SUMMARY = 12, 3
 
 
@@ -27,12 +29,21 @@ class Room:
     script_rows: int
     summary_rows: int
 
+    def letters_width(self, *, beside: bool) -> float:
+        """The pixels that a line of the script has, at a scale of 1; `beside`: beside pictures."""
+        return max(UNIT * 4.0, self.width / (2 if beside else 1) - _LINE_FRAME)
+
+    @property
+    def picture_units(self) -> float:
+        """The height and width of a picture in units of a row: half the dialog, as high as the script."""
+        return min(self.width / 2 / UNIT, self.script_rows)
+
 
 def room(width: int, height: int, scale: float) -> Room:
     """What fits into a window of this size in pixels, at this resolution scale."""
     wide = min(_WIDEST, int(0.95 * width / scale))
-    rows = int(height / (_UNIT * scale)) - _FRAME_ROWS
-    script = max(_LEAST_ROWS, min(_MOST_ROWS, rows // 2))
+    rows = int(height / (UNIT * scale)) - _FRAME_ROWS
+    script = max(_LEAST_ROWS, min(_MOST_ROWS, rows * 3 // 5))
     summary = max(_LEAST_SUMMARY, min(_MOST_SUMMARY, rows - script - 1))
     return Room(wide, wide * _MOST_LETTERS // _WIDEST, script, summary)
 
@@ -43,3 +54,11 @@ def of(context: Any) -> Room:
     if window is None or not window.width:
         return room(2 * _WIDEST, 2 * _WIDEST, 1.0)
     return room(window.width, window.height, context.preferences.system.ui_scale)
+
+
+def largest_picture(context: Any) -> int:
+    """The width and height of a picture that has a window to itself, in pixels at a scale of 1."""
+    window = context.window
+    if window is None or not window.width:
+        return 2 * _WIDEST
+    return int(0.85 * min(window.width, window.height) / context.preferences.system.ui_scale)

@@ -2,21 +2,47 @@
 """What lists of requests scroll through, and the pictures beside them, kept where Blender looks for them."""
 
 import textwrap
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import bpy
-from bpy.props import CollectionProperty, IntProperty
+from bpy.props import CollectionProperty, IntProperty, StringProperty
 
 from .. import approvals
+from ..approvals.marks import LONGEST, Mark, lines_of, marks, visible
 from ..approvals.request import Entry
+from .dialog_size import Room
+from .wrapping import fitting
 
-__all__ = ("LINES", "ROWS", "SUMMARY", "fill", "is_listed", "picture", "register", "show", "unregister")
+__all__ = (
+    "LINES",
+    "MARKS",
+    "ROWS",
+    "SUMMARY",
+    "fill",
+    "is_listed",
+    "noted",
+    "picture",
+    "pictures",
+    "register",
+    "show",
+    "unregister",
+)
 
 #: Names of collections on WindowManager, for the lists that a panel or a dialog scrolls through.
 ROWS, LINES, SUMMARY = "mcp_bridge_requests", "mcp_bridge_script_lines", "mcp_bridge_summary_lines"
 #: With what the tooltip of a row says.
 _LISTS = {ROWS: "Request", LINES: "Line of the Script", SUMMARY: "What Would Change"}
 _MOST_LINES = 5000
+#: Mark -> its icon, and what is said of the lines that have it; the gravest first.
+MARKS: Mapping[Mark, tuple[str, str]] = {
+    "outside": ("ERROR", "Tries to reach outside Blender"),
+    "hides": ("VIEWZOOM", f"Look closely: over {LONGEST} letters, “;” or odd spaces"),
+    "removes": ("TRASH", "Removes something"),
+    "repeats": ("FILE_REFRESH", "Repeats what it does"),
+}
+#: So many lines are named of one mark.
+_MOST_NAMED = 12
 
 #: The pictures of the request that is looked at.
 _pictures: Any = None
@@ -25,28 +51,72 @@ _listed = ("", "")
 
 
 class MCP_BRIDGE_Row(bpy.types.PropertyGroup):
-    """A row of a list: a request's id, or a line of its script. Its `name` says it all."""
+    """A row of a list: a request's id, or a line of its script. Its `name` says it all.
+
+    Of a script's line, which may take several rows, the first one has the `number`; `mark` is what is said of it.
+    """
+
+    number: IntProperty(options={"SKIP_SAVE"})
+    mark: StringProperty(options={"SKIP_SAVE"})
 
 
-def show(entry: Entry, columns: int) -> None:
-    """Fill the lists of the dialog and load its pictures; a summary's line has so many letters."""
+def show(entry: Entry, size: Room) -> None:
+    """Fill the lists of the dialog, which has this size, and load its pictures."""
     global _listed
     manager = bpy.context.window_manager
-    fill(getattr(manager, LINES), entry.script.splitlines()[:_MOST_LINES])
-    fill(getattr(manager, SUMMARY), _wrapped(entry.summary, columns))
     _load_pictures(entry.id)
+    _fill_script(getattr(manager, LINES), entry.script, size.letters_width(beside=bool(pictures(entry.id))))
+    fill(getattr(manager, SUMMARY), _wrapped(entry.summary, size.columns))
     _listed = (entry.id, entry.sha256)
+
+
+def noted(script: str) -> Iterator[tuple[Mark, str]]:
+    """What is said of a script: each mark that it has, and on which lines, in words."""
+    found = marks(script)
+    for mark, (_, said) in MARKS.items():
+        lines = [number for number, of_line in found.items() if mark in of_line]
+        if lines:
+            more = f" and {len(lines) - _MOST_NAMED} more" if len(lines) > _MOST_NAMED else ""
+            named = ", ".join(map(str, lines[:_MOST_NAMED]))
+            yield mark, f"{said}: line{'s' if len(lines) > 1 else ''} {named}{more}"
+
+
+def _fill_script(rows: Any, script: str, width: float) -> None:
+    """A row for each line of a script, and more where it is wider than this (pixels at a scale of 1)."""
+    rows.clear()
+    points: float = bpy.context.preferences.ui_styles[0].widget.points
+    found, lines = marks(script), lines_of(script)
+    for number, line in enumerate(lines, 1):
+        if len(rows) >= _MOST_LINES:
+            row = rows.add()
+            row.name, row.mark = (
+                f"… {len(lines) - number + 1:,} more lines: open it in the text editor",
+                "hides",
+            )
+            return
+        of_line = found.get(number, frozenset())
+        mark = next((mark for mark in MARKS if mark in of_line), "")
+        for part, text in enumerate(fitting(visible(line), width, points) or ("",)):
+            row = rows.add()
+            row.name, row.number, row.mark = text, 0 if part else number, mark
 
 
 def is_listed(operator: Any) -> bool:
     """Whether the lists have the script that this dialog was opened for; a second window may have another open."""
-    return (operator.request_id, operator.sha256) == _listed
+    request_id, sha256 = _listed
+    return operator.request_id == request_id and getattr(operator, "sha256", sha256) == sha256
 
 
 def picture(request_id: str, when: str) -> int:
     """The icon of the rehearsal's picture `before` or `after`, 0 if there is none."""
     key = f"{request_id} {when}"
     return _pictures[key].icon_id if _pictures is not None and key in _pictures else 0
+
+
+def pictures(request_id: str) -> dict[str, int]:
+    """The pictures of the rehearsal that there are: `before` and `after` -> icon."""
+    found = {when: picture(request_id, when) for when in ("before", "after")}
+    return {when: icon for when, icon in found.items() if icon}
 
 
 def _load_pictures(request_id: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import bpy
-from bpy.props import BoolProperty, IntProperty, StringProperty
+from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from .. import approvals
 from ..approvals.approval_queue import ApprovalQueue
@@ -14,14 +14,23 @@ from ..base import journal
 from ..base.errors import BridgeError, ExternalServiceError, PolicyError
 from ..sandbox.run import undo
 from ..scene import events
-from . import dialog_size, request_lists, state
+from . import dialog_size, reading, request_lists, state
 
 __all__ = ("register", "unregister")
 
 _BY = "the user in the panel"
 
-#: The texts that were opened to be read, by request.
-_texts: dict[str, str] = {}
+
+#: Which picture a dialog shows.
+_SHOWN: Any = EnumProperty(
+    name="Picture",
+    items=(
+        ("before", "Before", "The scene before the script"),
+        ("after", "After", "The scene as the script leaves it"),
+    ),
+    default="after",
+    options={"SKIP_SAVE"},
+)
 
 
 def _unlisten() -> None:
@@ -80,6 +89,8 @@ class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
 
+    shown: _SHOWN
+
     #: Whether the user has it as a dialog, which shows the lists of the one that was opened last.
     opened = False
 
@@ -89,15 +100,18 @@ class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
         if entry is None:
             self.report({"WARNING"}, "This request does not wait for an answer any more")
             return {"CANCELLED"}
+        if reading.is_long(entry.script) and entry.request.tool != "question":
+            reading.open_window(context, entry)
+            return {"FINISHED"}
         self.sha256, self.revision = entry.sha256, entry.revision or 0  # what is shown is what is agreed to
         size = dialog_size.of(context)
-        request_lists.show(entry, size.columns)
+        request_lists.show(entry, size)
         self.opened = True
         return context.window_manager.invoke_props_dialog(
             self,
             width=size.width,
             title=entry.title,
-            confirm_text="Allow" if entry.request.tool == "question" else "Apply to Live",
+            confirm_text="Allow" if entry.request.tool == "question" else "Apply",
             cancel_default=True,
         )
 
@@ -105,10 +119,10 @@ class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
         return True  # the reason is handed to the button beside it
 
     def draw(self, context: bpy.types.Context) -> None:
-        from ..panels import requests
+        from ..panels import review
 
         if self.entry is not None:
-            requests.draw_review(self.layout, self.entry, self, dialog_size.of(context))
+            review.draw(self.layout, self.entry, self, dialog_size.of(context))
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         return self.step(self._confirm)
@@ -117,8 +131,40 @@ class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
         if self.opened and not request_lists.is_listed(self):
             raise PolicyError("Another request was opened meanwhile: look at this one again")
         entry = queue.confirm(self.request_id, sha256=self.sha256, revision=self.revision, by=_BY)
+        if entry.request.tool != "question" and events.revision() != self.revision:
+            self.report(
+                {"INFO"}, "The scene has changed since the rehearsal: the script is rehearsed again first"
+            )
         if self.trust and entry.request.tool == "execute_blender_code":
             queue.trust(entry.request.client_id, entry.request.requester)
+
+
+class MCP_BRIDGE_OT_look_again(_OfRequest, bpy.types.Operator):
+    """Show the script, what it changed and the pictures again"""
+
+    bl_idname = "mcp_bridge.look_again"
+    bl_label = "Look at Request"
+    bl_options = {"INTERNAL"}
+
+    shown: _SHOWN
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        entry = self.entry
+        if entry is None:
+            self.report({"WARNING"}, "This request is forgotten: the journal has it")
+            return {"CANCELLED"}
+        size = dialog_size.of(context)
+        request_lists.show(entry, size)
+        return context.window_manager.invoke_popup(self, width=size.width)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        from ..panels import review
+
+        if self.entry is not None:
+            review.draw_again(self.layout, self.entry, self, dialog_size.of(context))
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        return {"FINISHED"}
 
 
 class MCP_BRIDGE_OT_deny_request(_OfRequest, bpy.types.Operator):
@@ -176,7 +222,7 @@ class MCP_BRIDGE_OT_note_alert(_OfRequest, bpy.types.Operator):
     """Take note of this and show it no more; the journal keeps it"""
 
     bl_idname = "mcp_bridge.note_alert"
-    bl_label = "Dismiss Alert"
+    bl_label = "Dismiss"
     bl_options = {"INTERNAL"}
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
@@ -217,18 +263,31 @@ class MCP_BRIDGE_OT_open_script(_OfRequest, bpy.types.Operator):
         entry = self.entry
         if entry is None:
             return {"CANCELLED"}
-        text = bpy.data.texts.new(f"{entry.title}.py")
-        text.use_fake_user = False
-        text.from_string(entry.script)
-        text.cursor_set(0)
-        _texts[entry.id] = text.name
-        if bpy.app.background:
-            return {"FINISHED"}
-        bpy.ops.wm.window_new()
-        area = context.window_manager.windows[-1].screen.areas[0]
-        area.type = "TEXT_EDITOR"
-        space: Any = area.spaces.active
-        space.text, space.show_line_numbers, space.show_syntax_highlight = text, True, True
+        reading.open_window(context, entry)
+        return {"FINISHED"}
+
+
+class MCP_BRIDGE_OT_enlarge_picture(_OfRequest, bpy.types.Operator):
+    """Show this picture as large as the window allows"""
+
+    bl_idname = "mcp_bridge.enlarge_picture"
+    bl_label = "Enlarge"
+    bl_options = {"INTERNAL"}
+
+    when: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        return context.window_manager.invoke_popup(self, width=dialog_size.largest_picture(context))
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout: Any = self.layout
+        layout.label(text=self.when.title())
+        icon = request_lists.picture(self.request_id, self.when)
+        layout.template_icon(
+            icon_value=icon, scale=dialog_size.largest_picture(context) / dialog_size.UNIT - 1
+        )
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
         return {"FINISHED"}
 
 
@@ -266,31 +325,22 @@ class MCP_BRIDGE_OT_ask_again(bpy.types.Operator):
 
 def show_rows() -> None:
     """Make the list's rows those requests that are open. Called by `state` when something has changed."""
-    _remove_texts()
+    reading.close_ended()
     rows = getattr(bpy.context.window_manager, request_lists.ROWS)
     wanted = [entry.id for entry in state.view.open]
     if [row.name for row in rows] != wanted:
         request_lists.fill(rows, wanted)
 
 
-def _remove_texts() -> None:
-    """A script that was opened to be read does not stay in the file once it is decided about."""
-    for request_id, name in tuple(_texts.items()):
-        entry = state.request(request_id)
-        if entry is None or entry.ended:
-            del _texts[request_id]
-            text = bpy.data.texts.get(name)
-            if text is not None:
-                bpy.data.texts.remove(text)
-
-
 _CLASSES = (
     MCP_BRIDGE_OT_review_request,
+    MCP_BRIDGE_OT_look_again,
     MCP_BRIDGE_OT_deny_request,
     MCP_BRIDGE_OT_undo_request,
     MCP_BRIDGE_OT_note_alert,
     MCP_BRIDGE_OT_verify_journal,
     MCP_BRIDGE_OT_open_script,
+    MCP_BRIDGE_OT_enlarge_picture,
     MCP_BRIDGE_OT_copy_script,
     MCP_BRIDGE_OT_ask_again,
 )

@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -20,7 +21,7 @@ import bpy
 from .. import approvals
 from ..approvals.approval_queue import WAIT_LIMIT_S
 from ..approvals.request import Entry as Request
-from ..base import settings
+from ..base import jobs, settings
 from ..base.errors import BridgeError
 from ..base.signal import Signal
 from ..rendering.farms import targets
@@ -29,13 +30,15 @@ from ..sandbox.confinement.process import Confinement
 from ..scene import events
 from ..server.clients import authenticator, discovery
 from ..server.clients.config import files, snippets, table
+from . import redraw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = (
     "Pasted",
     "View",
+    "Work",
     "bridge_module",
     "copied",
     "here",
@@ -47,6 +50,7 @@ __all__ = (
     "running_bridge",
     "store",
     "unregister",
+    "welcomed",
 )
 
 _INTERVAL_S = 1.0
@@ -54,7 +58,20 @@ _LOOK_EVERY_S = 10.0
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _MOST_DONE = 12
 _MOST_ALERTS = 3
-_AREAS = frozenset({"VIEW_3D", "PREFERENCES"})
+#: What was refused longer ago (seconds) is told under *Activity* alone.
+_RECENT_S = 3600.0
+#: What a request is in, for the user.
+_DOING: Mapping[str, str] = MappingProxyType(
+    {
+        "received": "reading",
+        "extracted": "checking",
+        "validated": "rehearsing",
+        "rehearsed": "rehearsing",
+        "confirmed": "running",
+    }
+)
+#: Jobs that are shown elsewhere: a request among the requests, the panel's own import beside its assets.
+_SHOWN_ELSEWHERE = frozenset({"request"})
 _ROOT = __package__.rpartition(".")[0]
 
 _log = logging.getLogger(__name__)
@@ -68,6 +85,18 @@ class Pasted:
     place: str
     how: str
     folder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A job of an assistant that goes on. `share`, from 0 to 1, is how much of it is done; None: nobody knows."""
+
+    id: str
+    owner: str
+    title: str
+    client: str
+    message: str
+    share: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +118,8 @@ class View:
     #: What is wrong with the text that names render targets.
     targets_error: str = ""
     pasted: Pasted | None = None
+    #: Whether nobody has seen the tab yet: the bars say where it is.
+    new: bool = False
     #: What holds a rehearsal, as "out of reach" has just been proved; None as long as that is not known.
     confinement: Confinement | None = None
     #: Why nothing holds one here.
@@ -98,12 +129,20 @@ class View:
     #: All requests, the newest first, and how long ago each was made.
     requests: tuple[Request, ...] = ()
     ages: Mapping[str, str] = field(default_factory=dict)
-    #: How many wait for the user; those that are open; the newest that have ended.
+    #: How many wait for the user; those of them that wait in Blender, the oldest first; since when that one does.
     waiting: int = 0
+    to_review: tuple[Request, ...] = ()
+    waits: str = ""
+    #: What assistants are doing now, in a few words, and their jobs.
+    doing: str = ""
+    jobs: tuple[Work, ...] = ()
+    #: Requests that are open; the newest that have ended.
     open: tuple[Request, ...] = ()
     done: tuple[Request, ...] = ()
     #: Requests that tried to reach outside Blender, as long as nobody has taken note of it.
     alerts: tuple[Request, ...] = ()
+    #: Requests whose script was lately refused or failed, as long as nobody has taken note of it.
+    refused: tuple[Request, ...] = ()
     #: The id of the request that can be undone: the last one, while the scene is as it left it.
     undoable: str = ""
     #: How many files were opened: each has lists of its own, to be filled anew.
@@ -120,11 +159,13 @@ class View:
 view = View()
 _listeners: Signal[[]] = Signal()
 _pasted: Pasted | None = None
+#: Whether nobody has been to the tab yet.
+_new = False
 #: When the programs were looked for last, and which were there.
 _looked: tuple[float, tuple[table.ClientKind, ...]] | None = None
 _by_id: dict[str, Request] = {}
-_noted: set[tuple[str, str]] = set()
-"""Requests and the alarms about them that the user has taken note of."""
+_noted: set[tuple[str, str]] | None = None
+"""Requests and what was said of them that the user has taken note of; None as long as nobody has looked."""
 
 
 def bridge_module() -> Any:
@@ -166,16 +207,43 @@ def request(request_id: str) -> Request | None:
 
 
 def note(request_id: str) -> None:
-    """The user has taken note of the alert of this request."""
-    entry = _by_id.get(request_id)
+    """The user has taken note of the alert of this request, or of its refusal: it is shown no more."""
+    entry, kept = _by_id.get(request_id), approvals.store()
     if entry is not None:
-        _noted.add((entry.id, entry.alarm))
+        said = entry.alarm or entry.reason
+        _known_noted().add((entry.id, said))
+        if kept is not None:
+            kept.note(entry.id, said)
     refresh()
+
+
+def _known_noted() -> set[tuple[str, str]]:
+    global _noted
+    kept = approvals.store()
+    if _noted is None:
+        _noted = set(kept.noted()) if kept is not None else set()
+    return _noted
 
 
 def listen(listener: Callable[[], None]) -> Callable[[], None]:
     """Call `listener` after `view` was replaced. Gives the function that ends this."""
     return _listeners.connect(listener)
+
+
+def _welcome() -> Path:
+    return discovery.user_folder() / "welcomed"
+
+
+def welcomed() -> None:
+    """The user knows where the tab is, for all times."""
+    global _new
+    _new = False
+    try:
+        _welcome().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _welcome().touch()
+    except OSError as error:
+        _log.warning("that the user knows the tab is not kept: %s", error)
+    refresh()
 
 
 def copied(pasted: Pasted | None) -> None:
@@ -194,10 +262,7 @@ def refresh() -> None:
         _by_id.clear()
         _by_id.update((entry.id, entry) for entry in now.requests)
         _listeners.emit()
-        for window in bpy.context.window_manager.windows:
-            for area in window.screen.areas:
-                if area.type in _AREAS:
-                    area.tag_redraw()
+        redraw.everywhere()
 
 
 def _gather() -> View:
@@ -211,6 +276,7 @@ def _gather() -> View:
         pasted=_pasted,
         loads=events.loads(),
         installed=_programs(),
+        new=_new and running_bridge() is None,
     )
     module, bridge = bridge_module(), running_bridge()
     if module:
@@ -239,10 +305,10 @@ def _gather() -> View:
     shown = _with_requests(shown)
     try:
         clients = _store.entries()
-        notices = _notices(clients, bridge)
+        shown = replace(shown, clients=clients, notices=_notices(clients, bridge))
     except BridgeError as error:
-        return replace(shown, error=shown.error or str(error))
-    return replace(shown, clients=clients, notices=notices)
+        shown = replace(shown, error=shown.error or str(error))
+    return _with_jobs(shown)
 
 
 @lru_cache(maxsize=1)
@@ -271,19 +337,58 @@ def _with_requests(shown: View) -> View:
     entries, now = queue.entries(), time.time()
     ages = {entry.id: _age(now - entry.request.timestamp) for entry in entries if not entry.ended}
     opened = tuple(entry for entry in entries if not entry.ended)
+    noted = _known_noted()
+    to_review = tuple(e for e in reversed(opened) if e.state == "waiting" and e.asks == "panel")
     return replace(
         shown,
         requests=entries,
         ages=ages,
         trusted=tuple(queue.trusted.items()),
         waiting=sum(entry.state == "waiting" for entry in opened),
+        to_review=to_review,
+        waits=_age(now - to_review[0].request.timestamp) if to_review else "",
         open=opened,
         done=tuple(sorted((e for e in entries if e.ended), key=lambda e: -e.updated)[:_MOST_DONE]),
-        alerts=tuple(entry for entry in entries if entry.alarm and (entry.id, entry.alarm) not in _noted)[
-            :_MOST_ALERTS
-        ],
+        alerts=tuple(e for e in entries if e.alarm and (e.id, e.alarm) not in noted)[:_MOST_ALERTS],
+        refused=tuple(
+            e
+            for e in entries
+            if e.state in ("rejected", "failed") and not e.alarm and (e.id, e.reason) not in noted
+            if e.updated > now - _RECENT_S
+        )[:_MOST_ALERTS],
         undoable=_undoable(entries),
     )
+
+
+def _with_jobs(shown: View) -> View:
+    only = shown.connected[0] if len(shown.connected) == 1 else ""
+    names = {entry.id: entry.name for entry in shown.clients}
+    work = tuple(
+        Work(
+            id=job.id,
+            owner=job.owner,
+            title=job.title,
+            client=names.get(job.owner, only),
+            message=job.message,
+            share=min(1.0, job.progress / job.total) if job.total else None,
+        )
+        for job in jobs.registry.going_on()
+        if job.kind not in _SHOWN_ELSEWHERE and job.owner != jobs.PANEL
+    )
+    return replace(shown, jobs=work, doing=_doing(shown.open, work))
+
+
+def _doing(opened: Sequence[Request], work: Sequence[Work]) -> str:
+    """What is done now that was begun first: a script on its way, else a job."""
+    for entry in reversed(opened):
+        if entry.state in _DOING:
+            return f"{entry.request.requester}: {_DOING[entry.state]} “{entry.title}”"
+        if entry.state == "waiting" and entry.asks == "client":
+            return f"{entry.request.requester} asks you about “{entry.title}”"
+    for one in work:
+        share = "" if one.share is None else f" · {one.share:.0%}"
+        return f"{one.client}: {one.title}{share}" if one.client else f"{one.title}{share}"
+    return ""
 
 
 def _undoable(entries: tuple[Request, ...]) -> str:
@@ -321,12 +426,14 @@ _store = store()
 
 def register() -> None:
     """Begin to gather: the first time once Blender is up."""
+    global _new
+    _new = not (_welcome().exists() or _store.path.exists())
     bpy.app.timers.register(_tick, first_interval=0.1, persistent=True)
 
 
 def unregister() -> None:
     """Stop, and forget."""
-    global view, _pasted, _looked
+    global view, _pasted, _looked, _noted
     if bpy.app.timers.is_registered(_tick):
         bpy.app.timers.unregister(_tick)
-    view, _pasted, _looked = View(), None, None
+    view, _pasted, _looked, _noted = View(), None, None, None

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from . import assets, menus, view3d
+from . import assets, menus, notice, view3d
 
 __all__ = ("register", "unregister")
 
-_PARTS = (menus, view3d, assets)
+_PARTS = (menus, view3d, assets, notice)
 
 
 def register() -> None:

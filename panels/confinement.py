@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..operators import state
 from ..sandbox.rehearsal.report import out_of_reach
@@ -23,14 +23,17 @@ def draw_failure(layout: bpy.types.UILayout, context: bpy.types.Context) -> None
         paragraph(box, state.view.rehearsal_failure, context, icon="ERROR")
 
 
-def draw(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
-    """Draw it; nothing as long as nobody has tried, or while the last rehearsal was not held."""
+def draw(layout: Any, context: bpy.types.Context) -> None:
+    """Draw it in one line, the rest folded; nothing as long as nobody has tried, or the last rehearsal was not held."""
     view = state.view
     if view.unconfined:
         box = layout.box()
         box.alert = True
         paragraph(box, view.unconfined, context, icon="ERROR")
     elif view.confinement is not None and not view.rehearsal_failure:
-        reach = out_of_reach(view.confinement.in_force)
-        paragraph(layout, f"Rehearsals are held by {view.confinement.means}.", context, icon="LOCKED")
-        paragraph(layout, f"Tried, and out of their reach: {reach}.", context, icon="CHECKMARK")
+        header, details = layout.panel("mcp_bridge_confinement", default_closed=True)
+        header.label(text="Rehearsals are confined", icon="LOCKED")
+        if details:
+            reach = out_of_reach(view.confinement.in_force)
+            paragraph(details, f"Rehearsals are held by {view.confinement.means}.", context)
+            paragraph(details, f"Tried, and out of their reach: {reach}.", context, icon="CHECKMARK")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The menus behind Connect and Copy Client Configuration."""
+"""The menus behind Connect and Copy Client Configuration, and MCP Bridge in the menu Window."""
 
 from __future__ import annotations
 
@@ -73,16 +73,48 @@ def _entry(layout: bpy.types.UILayout, kind: table.ClientKind, form: str, text: 
     button.form = form
 
 
-_CLASSES = (MCP_BRIDGE_MT_connect, MCP_BRIDGE_MT_copy_address, MCP_BRIDGE_MT_copy_configuration)
+class MCP_BRIDGE_MT_window(bpy.types.Menu):
+    """What MCP Bridge can do; Blender's menu search (F3) finds it here"""
+
+    bl_idname = "MCP_BRIDGE_MT_window"
+    bl_label = "MCP Bridge"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout: Any = self.layout
+        layout.operator("mcp_bridge.open_tab", text="MCP: Open the Tab")
+        layout.operator("mcp_bridge.start", text="MCP: Start")
+        layout.operator("mcp_bridge.stop", text="MCP: Stop")
+        for entry in state.view.to_review:
+            button = layout.operator(
+                "mcp_bridge.review_request", text=f"MCP: Review “{entry.title}”", translate=False
+            )
+            button.request_id = entry.id
+        layout.menu(MCP_BRIDGE_MT_connect.bl_idname, text="MCP: Connect…")
+        layout.menu(MCP_BRIDGE_MT_copy_configuration.bl_idname, text="MCP: Copy Client Configuration")
+
+
+def _draw_in_window_menu(menu: Any, context: bpy.types.Context) -> None:
+    menu.layout.separator()
+    menu.layout.menu(MCP_BRIDGE_MT_window.bl_idname)
+
+
+_CLASSES = (
+    MCP_BRIDGE_MT_connect,
+    MCP_BRIDGE_MT_copy_address,
+    MCP_BRIDGE_MT_copy_configuration,
+    MCP_BRIDGE_MT_window,
+)
 
 
 def register() -> None:
     """Register the menus."""
     for cls in _CLASSES:
         bpy.utils.register_class(cls)
+    bpy.types.TOPBAR_MT_window.append(_draw_in_window_menu)
 
 
 def unregister() -> None:
     """Unregister them."""
+    bpy.types.TOPBAR_MT_window.remove(_draw_in_window_menu)
     for cls in reversed(_CLASSES):
         bpy.utils.unregister_class(cls)

@@ -11,7 +11,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 from ..base import settings
 from ..base.settings import values
 from ..base.settings.setting import Setting, declared
-from ..operators import state
+from ..operators import server, state
 from . import preferences_page
 
 __all__ = ("SHOWN", "get", "register", "unregister")
@@ -87,7 +87,8 @@ def register() -> None:
     bpy.utils.register_class(MCP_BRIDGE_Preferences)
     own = get()
     settings.set_preferences({} if own is None else chosen(own))
-    if own is not None and own.autostart and not bpy.app.background:
+    again = server.ran_before()
+    if own is not None and (own.autostart or again) and not bpy.app.background:
         bpy.app.timers.register(_autostart, first_interval=0.5)
 
 

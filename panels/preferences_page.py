@@ -24,6 +24,7 @@ for _name, _one in declared(Settings).items():
 
 def draw(layout: bpy.types.UILayout, preferences: Any) -> None:
     """Draw every section; what the environment or a policy file decides is shown and cannot be changed."""
+    layout.operator("mcp_bridge.open_tab", icon="INFO")
     layout.use_property_split = True
     layout.use_property_decorate = False
     for section, names in _SECTIONS.items():

@@ -10,7 +10,7 @@ from ..operators import state
 if TYPE_CHECKING:
     import bpy
 
-__all__ = ("draw", "draw_checkbox", "locked")
+__all__ = ("draw", "draw_checkbox", "locked", "meaning")
 
 
 def draw(layout: bpy.types.UILayout, preferences: Any, name: str) -> None:
@@ -29,6 +29,15 @@ def draw(layout: bpy.types.UILayout, preferences: Any, name: str) -> None:
     source = column.row()
     source.active = False
     source.label(text=f"by the {origin}")
+
+
+def meaning(preferences: Any, name: str) -> str:
+    """What this setting, as it is in effect, means for the next script, in one line."""
+    definition = preferences.bl_rna.properties[name]
+    if definition.type != "ENUM" or definition.is_enum_flag:
+        return str(definition.description)
+    value = getattr(state.view.settings, name)
+    return str(definition.enum_items[value or definition.default].description)
 
 
 def draw_checkbox(layout: bpy.types.UILayout, preferences: Any, name: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..operators import state
-from . import confinement, connecting, preferences, requests, setting
+from . import confinement, connecting, jobs, preferences, requests, review, setting
 from .text import paragraph
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class MCP_BRIDGE_PT_server(_Tab, bpy.types.Panel):
         if view.error:
             paragraph(layout.box(), view.error, context, icon="ERROR")
         connecting.draw_asking(layout, view.asking, context)
+        jobs.draw(layout)
         confinement.draw_failure(layout, context)
         if view.address:
             row = layout.row()
@@ -45,9 +46,14 @@ class MCP_BRIDGE_PT_server(_Tab, bpy.types.Panel):
             button.ui_units_x = 3
             button.operator("mcp_bridge.stop", text="Stop")
         else:
+            paragraph(layout, "Let assistants on this computer work in this Blender.", context)
             row = layout.row()
             row.scale_y = 1.4
             row.operator("mcp_bridge.start", text="Start", icon="PLAY")
+        if view.settings.dry_run and view.settings.execute_enabled:
+            box = layout.box()
+            box.alert = True
+            paragraph(box, "Scripts are only checked: none changes anything.", context, icon="INFO")
         if view.open_to_network:
             box = layout.box()
             box.alert = True
@@ -65,6 +71,10 @@ class MCP_BRIDGE_PT_clients(_Tab, bpy.types.Panel):
     bl_idname = "MCP_BRIDGE_PT_clients"
     bl_parent_id = MCP_BRIDGE_PT_server.bl_idname
     bl_label = "Clients"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return bool(state.view.address)
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, view = self.layout, state.view
@@ -91,11 +101,12 @@ class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
 
     bl_idname = "MCP_BRIDGE_PT_execution"
     bl_parent_id = MCP_BRIDGE_PT_server.bl_idname
-    bl_label = "Execute Endpoint"
+    bl_label = "Let assistants run scripts"
+    bl_options = {"DEFAULT_CLOSED"}
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return preferences.get() is not None
+        return bool(state.view.address) and preferences.get() is not None
 
     def draw_header(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
@@ -112,15 +123,25 @@ class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
         layout.active = state.view.settings.execute_enabled
         for name in ("confirm", "rehearse", "level", "dry_run"):
             setting.draw(layout, preferences.get(), name)
+            if name != "dry_run":  # its name says it
+                _draw_meaning(layout, name, context)
         header, limits = layout.panel("mcp_bridge_limits", default_closed=True)
         header.label(text="Limits")
         if limits:
             for name in _LIMITS:
                 setting.draw(limits, preferences.get(), name)
+                _draw_meaning(limits, name, context)
         locked = setting.locked(preferences.get())
         if locked:
             paragraph(layout, f"Locked by the policy file: {', '.join(locked)}", context, icon="LOCKED")
         confinement.draw(layout.column(), context)
+
+
+def _draw_meaning(layout: Any, name: str, context: bpy.types.Context) -> None:
+    """What a setting means for the next script, below it."""
+    column = layout.column()
+    column.active = False
+    paragraph(column, setting.meaning(preferences.get(), name), context)
 
 
 def _draw_security(layout: Any, **how: Any) -> None:
@@ -159,6 +180,7 @@ def register() -> None:
     """Register the panels."""
     server, *others = _CLASSES
     bpy.utils.register_class(server)
+    review.register()
     requests.register()  # in the order in which they are shown: what waits comes first
     for cls in others:
         bpy.utils.register_class(cls)
@@ -170,4 +192,5 @@ def unregister() -> None:
     for cls in reversed(others):
         bpy.utils.unregister_class(cls)
     requests.unregister()
+    review.unregister()
     bpy.utils.unregister_class(server)

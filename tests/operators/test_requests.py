@@ -19,7 +19,7 @@ from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.operators import dialog_size, request_lists, state
 from bl_ext.user_default.mcp_bridge.operators import requests as operators_requests
 from bl_ext.user_default.mcp_bridge.operators.request_lists import ROWS
-from bl_ext.user_default.mcp_bridge.panels import requests
+from bl_ext.user_default.mcp_bridge.panels import requests, review
 from bl_ext.user_default.mcp_bridge.sandbox.run import undo
 from bl_ext.user_default.mcp_bridge.scene import events
 
@@ -181,7 +181,12 @@ def opened(queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch, name: str = "r
     entry = queue.get(name)
     monkeypatch.setattr(request_lists, "_listed", (name, entry.sha256))
     return SimpleNamespace(
-        request_id=name, sha256=entry.sha256, revision=entry.revision, reason="too big", opened=True
+        request_id=name,
+        sha256=entry.sha256,
+        revision=entry.revision,
+        reason="too big",
+        shown="after",
+        opened=True,
     )
 
 
@@ -195,7 +200,7 @@ def test_the_dialog_shows_script_pictures_summary_and_a_no(
     request_lists._load_pictures("r1")
     into, drawn = layout()
     shown = opened(queue, monkeypatch)
-    requests.draw_review(into, queue.get("r1"), shown, dialog_size.of(bpy.context))
+    review.draw(into, queue.get("r1"), shown, dialog_size.of(bpy.context))
     assert drawn.operators() == [
         "mcp_bridge.open_script",
         "mcp_bridge.copy_script",
@@ -206,7 +211,7 @@ def test_the_dialog_shows_script_pictures_summary_and_a_no(
     assert "Before" not in drawn.labels or request_lists.picture("r1", "before")
     queue.deny("r1", "too big")
     into, drawn = layout()
-    requests.draw_review(into, queue.get("r1"), shown, dialog_size.of(bpy.context))
+    review.draw(into, queue.get("r1"), shown, dialog_size.of(bpy.context))
     assert drawn.labels == ["This request is denied: too big"]
 
 
@@ -224,7 +229,7 @@ def test_a_dialog_whose_request_has_changed_shows_nothing_to_agree_to(
     queue.rehearsed("r1", {}, "", 7)
     queue.ask("r1", revision=7)
     into, drawn = layout()
-    requests.draw_review(into, queue.get("r1"), shown, dialog_size.of(bpy.context))
+    review.draw(into, queue.get("r1"), shown, dialog_size.of(bpy.context))
     assert (drawn.labels, drawn.buttons) == ([CHANGED], [])
     assert bpy.ops.mcp_bridge.review_request(request_id="r1", sha256=shown.sha256, revision=7) == {
         "CANCELLED"
@@ -239,7 +244,7 @@ def test_a_second_windows_dialog_takes_the_first_ones_script_away_and_its_yes(
     first = opened(queue, monkeypatch)
     monkeypatch.setattr(request_lists, "_listed", ("r2", "another"))
     into, drawn = layout()
-    requests.draw_review(into, entry, first, dialog_size.of(bpy.context))
+    review.draw(into, entry, first, dialog_size.of(bpy.context))
     assert drawn.labels == [CHANGED]
     confirm = operators_requests.MCP_BRIDGE_OT_review_request._confirm
     with pytest.raises(BridgeError, match="Another request was opened meanwhile: look at this one again"):

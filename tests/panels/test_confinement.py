@@ -11,7 +11,7 @@ from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.panels import view3d
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.process import Confinement
 
-from support.layout import Drawn, draw
+from support.layout import CONTEXT, Drawn, draw, layout
 
 Show = Callable[..., Drawn]
 
@@ -21,6 +21,10 @@ def show(monkeypatch: pytest.MonkeyPatch) -> Show:
     def show(**fields: Any) -> Drawn:
         monkeypatch.setattr(state, "view", state.View(**fields))
         drawn = draw(view3d.MCP_BRIDGE_PT_execution)
+        into, meant = layout()
+        for name in ("confirm", "rehearse", "level", *view3d._LIMITS):
+            view3d._draw_meaning(into, name, CONTEXT)
+        drawn.leave_out(meant)
         drawn.labels.remove("Limits")  # a title that is always there
         return drawn
 
@@ -35,7 +39,7 @@ def test_what_was_proved_is_shown(show: Show) -> None:
     proved = ("read", "write", "network", "process")
     drawn = show(confinement=Confinement("Landlock and seccomp, in namespaces of its own", proved))
     assert drawn.text == (
-        "Rehearsals are held by Landlock and seccomp, in namespaces of its own. "
+        "Rehearsals are confined Rehearsals are held by Landlock and seccomp, in namespaces of its own. "
         "Tried, and out of their reach: your files, your disk, the network, other programs."
     )
     assert "LOCKED" in drawn.icons

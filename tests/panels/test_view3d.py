@@ -14,7 +14,7 @@ from bl_ext.user_default.mcp_bridge.panels import view3d
 from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Entry
 from bl_ext.user_default.mcp_bridge.server.clients.config.snippets import Notice
 
-from support.layout import Drawn, draw, layout
+from support.layout import CONTEXT, Drawn, draw, layout
 
 LIMITS = ["time_limit_s", "memory_limit_mb", "output_limit_kb", "rate_limit", "asset_services"]
 RUNNING = {"address": "127.0.0.1:9876", "port": 9876}
@@ -27,16 +27,25 @@ def show(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         drawn = draw(
             view3d.MCP_BRIDGE_PT_server, view3d.MCP_BRIDGE_PT_clients, view3d.MCP_BRIDGE_PT_execution
         )
+        into, meant = layout()
+        for name in ("confirm", "rehearse", "level", *LIMITS):
+            view3d._draw_meaning(into, name, CONTEXT)
+        drawn.leave_out(meant)
         drawn.labels.remove("Limits")  # a title that is always there
         return drawn
 
     return show
 
 
-def test_stopped(show: Any) -> None:
+STOPPED = "Let assistants on this computer work in this Blender."
+
+
+def test_stopped_it_is_one_sentence_and_one_button(show: Any) -> None:
     drawn = show()
     assert drawn.operators() == ["mcp_bridge.start"]
-    assert drawn.labels == []
+    assert drawn.text == STOPPED
+    assert not view3d.MCP_BRIDGE_PT_clients.poll(CONTEXT)
+    assert not view3d.MCP_BRIDGE_PT_execution.poll(CONTEXT)
     assert drawn.menus == ["MCP_BRIDGE_MT_connect", "MCP_BRIDGE_MT_copy_configuration"]
     assert drawn.properties == ["execute_enabled", "confirm", "rehearse", "level", "dry_run", *LIMITS]
 
@@ -61,7 +70,7 @@ def test_a_program_that_asks_to_come_in_is_shown_with_its_code(show: Any) -> Non
 def test_an_error_is_shown_whole(show: Any) -> None:
     text = "Port 9876 on 127.0.0.1 is in use by another program. Stop that program or choose another port."
     drawn = show(error=text)
-    assert drawn.text == text
+    assert drawn.text == f"{text} {STOPPED}"
     assert drawn.icons[0] == "ERROR"
 
 
@@ -126,10 +135,28 @@ def test_a_client_that_was_revoked_can_be_forgotten(show: Any) -> None:
     assert drawn.operators()[1:] == ["mcp_bridge.copy_configuration", "mcp_bridge.forget_client"]
 
 
+def test_each_setting_says_what_it_means_for_the_next_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        state, "view", state.View(**RUNNING, settings=Settings(level="math", rehearse="always"))
+    )
+    drawn = draw(view3d.MCP_BRIDGE_PT_execution)
+    assert "The script waits in the MCP panel until you allow it" in drawn.text
+    assert "Each script is tried on a copy first" in drawn.text
+    assert "Scripts are Python without Blender" in drawn.text
+    assert "A script that runs longer is stopped and undone" in drawn.text
+
+
+def test_that_scripts_are_only_checked_is_told_at_the_top(show: Any) -> None:
+    said = "Scripts are only checked: none changes anything."
+    assert said in show(**RUNNING, settings=Settings(dry_run=True)).text
+    assert said not in show(**RUNNING).text
+
+
 def test_what_the_environment_decides_is_shown_as_it_is_and_cannot_be_changed(show: Any) -> None:
     origins = MappingProxyType({"confirm": "environment", "execute_enabled": "policy file"})
     drawn = show(settings=Settings(confirm="auto", execute_enabled=False, origins=origins))
     assert drawn.properties == ["rehearse", "level", "dry_run", *LIMITS]
-    assert drawn.labels[:4] == ["", "Ask Me", "Never", "by the environment"]
-    assert drawn.icons[:4] == ["CHECKBOX_DEHLT", "NONE", "LOCKED", "NONE"]
-    assert " ".join(drawn.labels[4:]) == "Locked by the policy file: Let assistants run scripts"
+    at = drawn.labels.index("Ask Me")
+    assert drawn.labels[at - 1 : at + 3] == ["", "Ask Me", "Never", "by the environment"]
+    assert drawn.icons[at - 1 : at + 3] == ["CHECKBOX_DEHLT", "NONE", "LOCKED", "NONE"]
+    assert "Locked by the policy file: Let assistants run scripts" in drawn.text

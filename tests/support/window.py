@@ -49,13 +49,12 @@ FOLDER = BUILD / "window" / SUITE
 
 _AGENT = ROOT / "tests" / "support" / "window_agent.py"
 
-WHOLE = Rectangle(0, 0, WIDTH, HEIGHT)
 #: How wide the strip of tabs at the right of a sidebar is, at a scale of 1.
 _TABS = 32
 
 #: A shell's text that starts the screen on the first free display, then the command that follows it.
 SESSION = f"""
-Xvfb -displayfd 3 -screen 0 {WIDTH}x{HEIGHT}x24 +extension GLX 3>/tmp/display 2>/dev/null &
+Xvfb -displayfd 3 -screen 0 ${{MCP_BRIDGE_SCREEN:-{WIDTH}x{HEIGHT}}}x24 +extension GLX 3>/tmp/display 2>/dev/null &
 until [ -s /tmp/display ]; do sleep 0.05; done
 DISPLAY=":$(cat /tmp/display)" "$@" &
 echo $! > /tmp/program.pid
@@ -72,7 +71,15 @@ def picture_path(name: str) -> Path:
 class Window:
     """A running Blender with a window. Coordinates are in pixels from the screen's top left corner."""
 
-    def __init__(self, process: subprocess.Popen[Any], log: Path, mailbox: Path) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[Any],
+        log: Path,
+        mailbox: Path,
+        size: tuple[int, int] = (WIDTH, HEIGHT),
+    ) -> None:
+        #: The screen's width and height, which Blender's window fills.
+        self.width, self.height = size
         self._process = process
         self._log = log
         self._mailbox = mailbox
@@ -140,7 +147,7 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
     def find(
         self,
         text: str,
-        within: Rectangle = WHOLE,
+        within: Rectangle | None = None,
         *,
         which: int = 0,
         turned: bool = False,
@@ -156,6 +163,7 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
         Raises:
             AssertionError: it did not appear in `timeout` seconds; the message has what could be read.
         """
+        within = within or Rectangle(0, 0, self.width, self.height)
         until = time.monotonic() + timeout
         for way in itertools.cycle(reading.WAYS):
             began = time.monotonic()
@@ -168,7 +176,7 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
                 raise AssertionError(f"{text!r} is not in {self.picture('not-found')}, but: {read}")
         raise AssertionError("unreachable")
 
-    def find_at_rest(self, text: str, within: Rectangle = WHOLE, *, which: int = 0) -> Rectangle:
+    def find_at_rest(self, text: str, within: Rectangle | None = None, *, which: int = 0) -> Rectangle:
         """Find a text that is there and does not move: panels do while others above them come and go."""
         before, place = None, self.find(text, within, which=which)
         while place != before:
@@ -176,7 +184,7 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
             before, place = place, self.find(text, within, which=which)
         return place
 
-    def press_on(self, text: str, within: Rectangle = WHOLE, *, which: int = 0) -> None:
+    def press_on(self, text: str, within: Rectangle | None = None, *, which: int = 0) -> None:
         """Click on a text, once it is there and rests."""
         self.click(*self.find_at_rest(text, within, which=which).middle)
 
@@ -188,7 +196,7 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
             "result = [region.x, region.y, region.width, region.height]"
         )
         x, y, width, height = found
-        return Rectangle(x, HEIGHT - y - height, width, height)
+        return Rectangle(x, self.height - y - height, width, height)
 
     def open_tab(self, name: str = "MCP") -> Rectangle:
         """Open the sidebar of the 3D view and this tab in it, and return where its panels are."""
@@ -288,21 +296,29 @@ def _spawn(
 
 
 @contextmanager
-def start(name: str, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Iterator[Window]:
+def start(
+    name: str,
+    *arguments: str | Path,
+    env: Mapping[str, str] | None = None,
+    size: tuple[int, int] = (WIDTH, HEIGHT),
+) -> Iterator[Window]:
     """Start Blender with a window and the extension enabled; end it when the context is left.
 
     Args:
         name: of its folder under FOLDER, which is emptied first; Blender's output is `log.txt` there.
         arguments: for Blender's command line. Of this machine's files the root sees those of the checkout alone.
         env: variables to add, such as BLENDER_PORT.
+        size: of the screen and of the window, in pixels.
     """
     folder, home = _prepare(name)
     log = home / "log.txt"
-    command = ["--window-geometry", "0", "0", str(WIDTH), str(HEIGHT), "--python", _AGENT, *arguments]
+    width, height = size
+    command = ["--window-geometry", "0", "0", str(width), str(height), "--python", _AGENT, *arguments]
+    environment = _environment(home, {"MCP_BRIDGE_SCREEN": f"{width}x{height}", **(env or {})})
     with log.open("wb") as output:
-        process = _spawn(folder, home, command, env=_environment(home, env or {}), stdout=output)
+        process = _spawn(folder, home, command, env=environment, stdout=output)
     try:
-        window = Window(process, log, home / "mailbox")
+        window = Window(process, log, home / "mailbox", size)
         window.settle()  # the first picture takes seconds: shaders are compiled
         yield window
     finally:

@@ -11,13 +11,14 @@ from blenders import ROOT
 from support import window as window_support
 from support.blender import EXTENSION
 from support.ports import free_port
+from support.reading import Rectangle
 from support.scripted_bridge import ShimClient
 from support.window import Window
 
 _MINUTES = 2.0
 
-#: A place in the 3D view.
-VIEWPORT = (400, 450)
+#: How high the top bar is.
+TOP_BAR = 32
 CHAIR = """Here is your chair:
 
 ```python
@@ -37,9 +38,10 @@ for name, location, scale in parts:
 def test_from_the_readme_to_the_first_confirmed_script_in_two_minutes() -> None:
     with window_support.start("first-use", env={"BLENDER_PORT": str(free_port())}) as window:
         began = time.monotonic()
-        window.click(*VIEWPORT)
-        window.press("n")
-        tab = window.open_tab()
+        window.press_on("Open the MCP Tab", Rectangle(0, 0, window.width, TOP_BAR))
+        window.find("Let assistants on this computer")
+        window.picture("first-use-stopped")
+        tab = window.region()
         window.press_on("Start", tab)
         window.find("None connected", tab)
         window.press_on("Copy Client Configuration", tab)
@@ -58,9 +60,9 @@ def test_from_the_readme_to_the_first_confirmed_script_in_two_minutes() -> None:
             window.find("Review", tab)
             window.picture("first-use-waiting")
             window.press_on("Review", tab)
-            window.find("Apply to Live")
+            window.find("Apply")
             window.picture("first-use-review")
-            window.press_on("Apply to Live")
+            window.press_on("Apply")
             while "result" not in (answer := client.next(timeout=30.0)):
                 pass  # news of lists and resources
             window.picture("first-use-applied")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import blf
 import pytest
-from bl_ext.user_default.mcp_bridge.panels import text
+from bl_ext.user_default.mcp_bridge.operators import wrapping
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,18 +27,18 @@ from hypothesis import strategies as st
     ],
 )
 def test_lines_break_where_a_reader_expects_it(whole: str, columns: int, lines: tuple[str, ...]) -> None:
-    assert text._lines(whole, columns, len) == lines
+    assert wrapping._lines(whole, columns, len) == lines
 
 
 @given(st.text(alphabet="ab /\\.", max_size=60), st.integers(1, 20))
 def test_nothing_is_lost_and_no_line_is_too_long(whole: str, columns: int) -> None:
-    lines = text._lines(whole, columns, len)
+    lines = wrapping._lines(whole, columns, len)
     assert "".join(lines).replace(" ", "") == whole.replace(" ", "")
     assert all(len(line) <= columns for line in lines)
 
 
 def test_a_line_is_as_long_as_its_letters_are_wide() -> None:
-    wide, narrow = text._fitting("M" * 60, 200.0, 11.0), text._fitting("i" * 60, 200.0, 11.0)
+    wide, narrow = wrapping.fitting("M" * 60, 200.0, 11.0), wrapping.fitting("i" * 60, 200.0, 11.0)
     assert len(wide) > len(narrow)
     blf.size(0, 11.0)
     for line in (*wide, *narrow):

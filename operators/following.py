@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Follows Blender's own undo and redo: a script whose step was undone is shown as undone.
+
+A request's undo step says which one it is. Any other step is known to lie before a request's only where Blender stood
+exactly at that request's step, and nothing has happened since.
+"""
+
+import time
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+
+from .. import approvals
+from ..approvals.request import Entry
+from ..sandbox.run import undo
+from ..scene import events, history
+from . import state
+
+__all__ = ("register", "unregister")
+
+#: What is evaluated anew after an undo or a run counts as part of it, for so many seconds.
+_TOGETHER_S = 0.3
+
+#: The request at whose step Blender stands, and since when.
+_mark = ("", 0.0)
+#: The same at the beginning of an undo, "" where something has happened since.
+_left = ""
+#: The queue that is listened to.
+_followed: Any = None
+
+
+def _unlisten() -> None:
+    """Replaced by what ends the listening to the queue."""
+
+
+def _unlisten_state() -> None:
+    """Replaced by what ends the listening to what is shown."""
+
+
+def _applied(entry: Entry) -> None:
+    """A run has just ended well: its step is the last one."""
+    global _mark
+    if entry.state == "applied" and not entry.undone:
+        _mark = (entry.id, time.time())
+
+
+@persistent
+def _before_undo(*_: Any) -> None:
+    global _left
+    request_id, since = _mark
+    latest = max((event.at for event in history.since(0)), default=0.0)
+    _left = "" if latest > since + _TOGETHER_S else request_id
+
+
+@persistent
+def _after_undo(*_: Any) -> None:
+    if undo.is_looking():
+        return
+    landed = undo.landed()
+    if not landed and _left:
+        _note(_left, undone=True)
+    elif landed:
+        for request_id in _later_than(landed):
+            _note(request_id, undone=True)
+    _stand(landed)
+
+
+@persistent
+def _after_redo(*_: Any) -> None:
+    if undo.is_looking():
+        return
+    landed = undo.landed()
+    if landed:
+        _note(landed, undone=False)
+    _stand(landed)
+
+
+def _stand(request_id: str) -> None:
+    global _mark
+    _mark = (request_id, time.time())
+
+
+def _later_than(request_id: str) -> list[str]:
+    """The requests whose runs came after this one's and are not undone."""
+    queue = approvals.current()
+    done = [entry for entry in queue.entries() if entry.state == "applied"] if queue else []
+    ids = [entry.id for entry in sorted(done, key=lambda entry: entry.updated) if not entry.undone]
+    return ids[ids.index(request_id) + 1 :] if request_id in ids else []
+
+
+def _note(request_id: str, *, undone: bool) -> None:
+    queue = approvals.current()
+    entry = next((e for e in queue.entries() if e.id == request_id), None) if queue else None
+    if queue is None or entry is None or entry.state != "applied" or entry.undone is undone:
+        return
+    queue.undone(request_id, again_at=None if undone else events.revision())
+
+
+def _handlers() -> list[tuple[list[Any], Any]]:
+    lists = bpy.app.handlers
+    return [
+        (lists.undo_pre, _before_undo),
+        (lists.undo_post, _after_undo),
+        (lists.redo_post, _after_redo),
+    ]
+
+
+def follow() -> None:
+    """Listen to the queue, once there is one. Called by `state` when something has changed."""
+    global _unlisten, _followed
+    queue = approvals.current()
+    if queue is not None and queue is not _followed:
+        _unlisten()
+        _followed = queue
+        _unlisten = queue.listen(_applied)
+
+
+def register() -> None:
+    """Begin to follow: before the server does, which forgets what a step says of itself."""
+    global _unlisten_state
+    _unlisten_state = state.listen(follow)
+    for handlers, handler in _handlers():
+        handlers.append(handler)
+
+
+def unregister() -> None:
+    """Follow no more."""
+    global _followed
+    _unlisten()
+    _unlisten_state()
+    _followed = None
+    for handlers, handler in _handlers():
+        handlers.remove(handler)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the user is told wherever they look: that a request waits, and what assistants are doing.
+
+It stands in the top bar and the status bar of each main window. A window that was opened besides has neither: there it
+stands in each editor's header.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from ..operators import state
+
+__all__ = ("register", "unregister")
+
+#: Pixels at a scale of 1 below which the top bar has no place for what assistants are doing.
+_ROOMY = 1500
+#: Letters of a text in a bar.
+_LONGEST = 60
+
+
+def _draw_waiting(layout: Any) -> None:
+    """The button that opens *Review* for the request that has waited for longest."""
+    waiting = state.view.to_review
+    if not waiting:
+        return
+    many = f"{len(waiting)} requests wait" if len(waiting) > 1 else "1 request waits"
+    row = layout.row(align=True)
+    row.alert = True
+    button = row.operator(
+        "mcp_bridge.review_request",
+        text=f"{many} · {state.view.waits}",
+        icon="QUESTION",
+        translate=False,
+    )
+    button.request_id = waiting[0].id
+
+
+def _draw_doing(layout: Any) -> None:
+    doing = state.view.doing
+    if doing:
+        text = doing if len(doing) <= _LONGEST else f"{doing[: _LONGEST - 1]}…"
+        layout.label(text=text, icon="SORTTIME", translate=False)
+
+
+def _draw_welcome(layout: Any) -> None:
+    """Where to go after installing."""
+    if state.view.new:
+        row = layout.row(align=True)
+        row.operator("mcp_bridge.open_tab", icon="INFO")
+        row.operator("mcp_bridge.hide_welcome", text="", icon="X")
+
+
+def _draw_top_bar(menu: Any, context: bpy.types.Context) -> None:
+    """After the menus, before the tabs of the workspaces: these scroll where there is no place."""
+    _draw_waiting(menu.layout)
+    _draw_welcome(menu.layout)
+    region = context.region
+    if region is not None and region.width > _ROOMY * context.preferences.system.ui_scale:
+        _draw_doing(menu.layout)
+
+
+def _draw_status_bar(header: Any, context: bpy.types.Context) -> None:
+    """At the left: what does not fit at the right is cut off."""
+    _draw_waiting(header.layout)
+    _draw_doing(header.layout)
+
+
+def _draw_header(header: Any, context: bpy.types.Context) -> None:
+    if context.window is not None and context.window.parent is not None:
+        _draw_waiting(header.layout)
+
+
+def _headers() -> list[Any]:
+    """The headers of all editors of this Blender."""
+    bars = ("STATUSBAR_HT_header", "TOPBAR_HT_upper_bar")
+    known = (cls for cls in bpy.types.Header.__subclasses__() if cls.__module__.startswith("bl_ui."))
+    return [cls for cls in known if cls.__name__.endswith("_HT_header") and cls.__name__ not in bars]
+
+
+def register() -> None:
+    """Stand in all bars."""
+    bpy.types.TOPBAR_MT_editor_menus.append(_draw_top_bar)
+    bpy.types.STATUSBAR_HT_header.prepend(_draw_status_bar)
+    for cls in _headers():
+        cls.append(_draw_header)
+
+
+def unregister() -> None:
+    """Undo `register`."""
+    for cls in _headers():
+        cls.remove(_draw_header)
+    bpy.types.STATUSBAR_HT_header.remove(_draw_status_bar)
+    bpy.types.TOPBAR_MT_editor_menus.remove(_draw_top_bar)

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the user sees before saying yes: the script, what it would change, and the scene before and after.
+
+It is drawn in a dialog and, for a script that is too long for one, beside the script in a text editor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..operators import reading, state
+from ..operators.request_lists import LINES, MARKS, SUMMARY, is_listed, noted, pictures
+from .requests import ICONS
+from .text import paragraph
+
+if TYPE_CHECKING:
+    from ..approvals.request import Entry
+    from ..operators.dialog_size import Room
+
+__all__ = ("draw", "draw_again", "register", "unregister")
+
+#: A list of a short script is not higher than it needs, and never lower than this.
+_FEWEST_ROWS = 6
+
+
+class MCP_BRIDGE_UL_script(bpy.types.UIList):
+    """A script with the numbers of its lines, and a mark at those that a reader should not miss."""
+
+    bl_idname = "MCP_BRIDGE_UL_script"
+
+    def draw_item(
+        self,
+        context: Any,
+        layout: Any,
+        data: Any,
+        item: Any,
+        icon: Any,
+        active_data: Any,
+        active_property: Any,
+        index: Any = 0,
+        flt_flag: Any = 0,
+    ) -> None:
+        row = layout.row(align=True)
+        number = row.row()
+        number.active = False
+        number.alignment = "RIGHT"
+        number.ui_units_x = 1.8
+        number.label(text=str(item.number) if item.number else "", translate=False)
+        text = row.row(align=True)
+        text.alert = item.mark in ("outside", "hides", "removes")
+        mark = MARKS.get(item.mark)
+        text.label(text=item.name, icon=mark[0] if mark else "BLANK1", translate=False)
+
+
+class MCP_BRIDGE_UL_summary(bpy.types.UIList):
+    """What a script would change, line by line."""
+
+    bl_idname = "MCP_BRIDGE_UL_summary"
+
+    def draw_item(
+        self,
+        context: Any,
+        layout: Any,
+        data: Any,
+        item: Any,
+        icon: Any,
+        active_data: Any,
+        active_property: Any,
+        index: Any = 0,
+        flt_flag: Any = 0,
+    ) -> None:
+        layout.label(text=item.name, translate=False)
+
+
+class MCP_BRIDGE_PT_reading(bpy.types.Panel):
+    """Beside a script that was opened to be read: what it would change, and the same buttons as in the dialog."""
+
+    bl_space_type = "TEXT_EDITOR"
+    bl_region_type = "UI"
+    bl_category = "MCP"
+    bl_idname = "MCP_BRIDGE_PT_reading"
+    bl_label = "Assistant's Script"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return reading.request_of(context) is not None
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout: Any = self.layout
+        entry = reading.request_of(context)
+        if entry is None:
+            return
+        paragraph(layout, _about(entry), context, icon="USER")
+        if entry.state != "waiting":
+            layout.label(text=f"This request is {entry.state}", icon=ICONS[entry.state], translate=False)
+            return
+        same = reading.is_unchanged(context, entry)
+        if not same:
+            paragraph(
+                layout.box(), "The text was changed: what runs is what was sent.", context, icon="ERROR"
+            )
+        row = layout.row()
+        row.scale_y = 1.4
+        yes = row.row()
+        yes.enabled = same
+        yes.operator_context = "EXEC_DEFAULT"
+        apply = yes.operator("mcp_bridge.review_request", text="Apply", icon="CHECKMARK")
+        apply.request_id, apply.sha256, apply.revision = entry.id, entry.sha256, entry.revision or 0
+        row.operator("mcp_bridge.deny_request", text="Deny…", icon="X").request_id = entry.id
+        for mark, said in noted(entry.script):
+            paragraph(layout, said, context, icon=MARKS[mark][0])
+        _draw_warnings(layout, entry)
+        box = layout.box()
+        for line in entry.summary.splitlines():
+            if line.strip():
+                paragraph(box, line, context)
+
+
+def draw(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
+    """The dialog: who asks, the script, what it would change, a no with its reason, and a choice for the future."""
+    if entry.state != "waiting":
+        told = f": {entry.reason}" if entry.reason else ""
+        again = entry.former is not None and not entry.ended
+        said = "The scene changed: it is rehearsed again" if again else f"This request is {entry.state}{told}"
+        layout.label(text=said, icon=ICONS[entry.state], translate=False)
+        return
+    if not is_listed(operator) or (entry.sha256, entry.revision or 0) != (operator.sha256, operator.revision):
+        layout.label(text="This has changed since it was shown: close it and look again", icon="FILE_REFRESH")
+        return
+    row = layout.row()
+    row.label(text=_about(entry), icon="USER", translate=False)
+    if entry.request.tool != "question":
+        buttons = row.row()
+        buttons.ui_units_x = 8
+        buttons.operator("mcp_bridge.open_script", icon="TEXT").request_id = entry.id
+        buttons.operator("mcp_bridge.copy_script", text="", icon="COPYDOWN").request_id = entry.id
+        _draw_contents(layout, entry, operator, room)
+    _draw_summary(layout, room.summary_rows)
+    row = layout.row()
+    row.prop(operator, "reason", text="", placeholder="Why not, for the assistant")
+    button = row.row()
+    button.operator_context = "EXEC_DEFAULT"
+    button.ui_units_x = 5
+    deny = button.operator("mcp_bridge.deny_request", text="Deny", icon="X")
+    deny.request_id, deny.reason = entry.id, operator.reason
+    if entry.request.tool == "execute_blender_code":
+        layout.prop(operator, "trust")
+
+
+def draw_again(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
+    """A request that was decided about: what became of it, its script, and what its rehearsal found."""
+    told = "undone" if entry.undone else entry.state
+    reason = f": {entry.reason}" if entry.reason else ""
+    layout.label(text=f"“{entry.title}” · {told}{reason}", icon=ICONS[entry.state], translate=False)
+    layout.label(text=_about(entry), icon="USER", translate=False)
+    if not is_listed(operator):
+        return
+    if entry.request.tool != "question":
+        _draw_contents(layout, entry, operator, room)
+    _draw_summary(layout, room.summary_rows)
+
+
+def _draw_contents(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
+    """The script, beside it the scene before or after, and what is to be said of it."""
+    shown = pictures(entry.id)
+    split = layout.split(factor=0.5) if shown else layout
+    _draw_script(split.column(), room.script_rows, fixed=bool(shown))
+    if shown:
+        _draw_picture(split.column(), entry, shown, operator, room)
+    _draw_marks(layout, entry)
+    _draw_warnings(layout, entry)
+
+
+def _about(entry: Entry) -> str:
+    """Who asks, by which tool, since when, and how long the rehearsal took."""
+    seconds = (entry.record.sandbox_result or {}).get("seconds", {})
+    said = [entry.request.requester, entry.request.tool, state.view.ages.get(entry.id, "")]
+    if "script" in seconds:
+        said.append(f"ran {seconds['script']:.2g} s, rehearsed in {seconds['total']:.2g} s")
+    return " · ".join(part for part in said if part)
+
+
+def _draw_script(layout: Any, rows: int, *, fixed: bool) -> None:
+    """The script; `fixed`: as high as the picture beside it."""
+    manager = bpy.context.window_manager
+    if not fixed:
+        rows = min(rows, max(_FEWEST_ROWS, len(getattr(manager, LINES))))
+    layout.template_list(
+        MCP_BRIDGE_UL_script.bl_idname,
+        "",
+        manager,
+        LINES,
+        manager,
+        f"{LINES}_index",
+        rows=rows,
+        maxrows=rows,
+    )
+
+
+def _draw_marks(layout: Any, entry: Entry) -> None:
+    """What the marks mean, and where they are."""
+    column = layout.column(align=True)
+    column.scale_y = 0.8
+    for mark, said in noted(entry.script):
+        row = column.row()
+        row.alert = mark in ("outside", "hides")
+        if mark == "outside" and entry.alert:
+            said = f"{said} ({entry.alert})"
+        row.label(text=said, icon=MARKS[mark][0], translate=False)
+
+
+def _draw_warnings(layout: Any, entry: Entry) -> None:
+    warnings = (entry.validation or {}).get("warnings", ())
+    for warning in warnings[:4]:
+        layout.label(text=f"Line {warning['line']}: {warning['message']}", icon="ERROR", translate=False)
+
+
+def _draw_picture(column: Any, entry: Entry, shown: dict[str, int], operator: Any, room: Room) -> None:
+    """One picture, and which one: the same place shows what differs."""
+    when = operator.shown if operator.shown in shown else next(iter(shown))
+    row = column.row(align=True)
+    row.prop(operator, "shown", expand=True)
+    larger = row.operator("mcp_bridge.enlarge_picture", text="", icon="FULLSCREEN_ENTER")
+    larger.request_id, larger.when = entry.id, when
+    column.template_icon(icon_value=shown[when], scale=room.picture_units)
+
+
+def _draw_summary(layout: Any, rows: int) -> None:
+    """What would change; a text of more rows than these scrolls."""
+    manager = bpy.context.window_manager
+    lines = getattr(manager, SUMMARY)
+    if len(lines) > rows:
+        layout.template_list(
+            MCP_BRIDGE_UL_summary.bl_idname,
+            "",
+            manager,
+            SUMMARY,
+            manager,
+            f"{SUMMARY}_index",
+            rows=rows * 2 // 3,  # a row of a list is higher than a line of text
+            maxrows=rows * 2 // 3,
+        )
+        return
+    column = layout.box().column(align=True)
+    column.scale_y = 0.8
+    for line in lines:
+        column.label(text=line.name, translate=False)
+
+
+_CLASSES = (MCP_BRIDGE_UL_script, MCP_BRIDGE_UL_summary, MCP_BRIDGE_PT_reading)
+
+
+def register() -> None:
+    """Register the lists of the dialog, and the panel of the text editor."""
+    for cls in _CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    """Unregister them."""
+    for cls in reversed(_CLASSES):
+        bpy.utils.unregister_class(cls)
