@@ -15,14 +15,15 @@ from ..operators import state
 
 __all__ = ("register", "unregister")
 
-#: Pixels at a scale of 1 below which the top bar has no place for what assistants are doing.
-_ROOMY = 1500
+#: Pixels at a scale of 1 of a window whose top bar has room for what assistants are doing, and of one whose top bar has
+#: room for its menus alone: there a short item comes before them.
+_ROOMY, _NARROW = 1500, 900
 #: Letters of a text in a bar.
 _LONGEST = 60
 
 
-def _draw_waiting(layout: Any) -> None:
-    """The button that opens *Review* for the request that has waited for longest."""
+def _draw_waiting(layout: Any, *, short: bool = False) -> None:
+    """The button that opens *Review* for the request that has waited for longest; `short`: how many wait alone."""
     waiting = state.view.to_review
     if not waiting:
         return
@@ -31,7 +32,7 @@ def _draw_waiting(layout: Any) -> None:
     row.alert = True
     button = row.operator(
         "mcp_bridge.review_request",
-        text=f"{many} · {state.view.waits}",
+        text=str(len(waiting)) if short else f"{many} · {state.view.waits}",
         icon="QUESTION",
         translate=False,
     )
@@ -53,12 +54,24 @@ def _draw_welcome(layout: Any) -> None:
         row.operator("mcp_bridge.hide_welcome", text="", icon="X")
 
 
-def _draw_top_bar(menu: Any, context: bpy.types.Context) -> None:
-    """After the menus, before the tabs of the workspaces: these scroll where there is no place."""
-    _draw_waiting(menu.layout)
+def _is_wide(context: bpy.types.Context, pixels: int) -> bool:
+    """Whether the window has so many pixels at a scale of 1."""
+    window = context.window
+    return window is None or window.width >= pixels * context.preferences.system.ui_scale
+
+
+def _draw_before_menus(menu: Any, context: bpy.types.Context) -> None:
+    """Where the menus fill the bar, what comes after them is out of sight."""
+    if not _is_wide(context, _NARROW):
+        _draw_waiting(menu.layout, short=True)
+
+
+def _draw_after_menus(menu: Any, context: bpy.types.Context) -> None:
+    """Before the tabs of the workspaces: these scroll where there is no place."""
+    if _is_wide(context, _NARROW):
+        _draw_waiting(menu.layout)
     _draw_welcome(menu.layout)
-    region = context.region
-    if region is not None and region.width > _ROOMY * context.preferences.system.ui_scale:
+    if _is_wide(context, _ROOMY):
         _draw_doing(menu.layout)
 
 
@@ -82,7 +95,8 @@ def _headers() -> list[Any]:
 
 def register() -> None:
     """Stand in all bars."""
-    bpy.types.TOPBAR_MT_editor_menus.append(_draw_top_bar)
+    bpy.types.TOPBAR_MT_editor_menus.prepend(_draw_before_menus)
+    bpy.types.TOPBAR_MT_editor_menus.append(_draw_after_menus)
     bpy.types.STATUSBAR_HT_header.prepend(_draw_status_bar)
     for cls in _headers():
         cls.append(_draw_header)
@@ -93,4 +107,5 @@ def unregister() -> None:
     for cls in _headers():
         cls.remove(_draw_header)
     bpy.types.STATUSBAR_HT_header.remove(_draw_status_bar)
-    bpy.types.TOPBAR_MT_editor_menus.remove(_draw_top_bar)
+    bpy.types.TOPBAR_MT_editor_menus.remove(_draw_after_menus)
+    bpy.types.TOPBAR_MT_editor_menus.remove(_draw_before_menus)

@@ -101,15 +101,15 @@ class MCP_BRIDGE_PT_reading(bpy.types.Panel):
             paragraph(
                 layout.box(), "The text was changed: what runs is what was sent.", context, icon="ERROR"
             )
-        row = layout.row()
-        row.scale_y = 1.4
-        yes = row.row()
+        column = layout.column()  # in a row a narrow sidebar would cut their texts
+        column.scale_y = 1.4
+        yes = column.row()
         yes.enabled = same
         yes.operator_context = "EXEC_DEFAULT"
         apply = yes.operator("mcp_bridge.review_request", text="Apply", icon="CHECKMARK")
         apply.request_id, apply.sha256, apply.revision = entry.id, entry.sha256, entry.revision or 0
-        row.operator("mcp_bridge.deny_request", text="Deny…", icon="X").request_id = entry.id
-        for mark, said in noted(entry.script):
+        column.operator("mcp_bridge.deny_request", text="Deny…", icon="X").request_id = entry.id
+        for mark, said in noted(entry):
             paragraph(layout, said, context, icon=MARKS[mark][0])
         _draw_warnings(layout, entry)
         box = layout.box()
@@ -203,7 +203,7 @@ def _draw_marks(layout: Any, entry: Entry) -> None:
     """What the marks mean, and where they are."""
     column = layout.column(align=True)
     column.scale_y = 0.8
-    for mark, said in noted(entry.script):
+    for mark, said in noted(entry):
         row = column.row()
         row.alert = mark in ("outside", "hides")
         if mark == "outside" and entry.alert:

@@ -134,6 +134,29 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
         self.screen.run("import", "-window", "root", path)
         return path
 
+    def look(self, part: Rectangle) -> str:
+        """Return what tells whether a part of the screen looks the same as before."""
+        crop = f"{part.width}x{part.height}+{part.x}+{part.y}"
+        return self.screen.run(
+            "import", "-window", "root", "-crop", crop, "+repage", "-format", "%#", "info:-"
+        )
+
+    def resize(self, width: int, height: int) -> None:
+        """Give Blender's window this size in pixels, in the screen's top left corner."""
+        self.width, self.height = width, height
+        self.screen.run(
+            "xdotool",
+            "search",
+            "--onlyvisible",
+            "--class",
+            "Blender",
+            "windowsize",
+            "--sync",
+            str(width),
+            str(height),
+        )
+        self.settle(1.0)
+
     def move(self, x: int, y: int) -> None:
         """Move the mouse."""
         self.screen.run("xdotool", "mousemove", "--sync", str(x), str(y))
@@ -319,7 +342,8 @@ def start(
         process = _spawn(folder, home, command, env=environment, stdout=output)
     try:
         window = Window(process, log, home / "mailbox", size)
-        window.settle()  # the first picture takes seconds: shaders are compiled
+        for _ in range(2):  # the first answer may come before the first picture,
+            window.run("", timeout=240.0)  # which takes long on a busy machine: shaders are compiled
         yield window
     finally:
         process.kill()

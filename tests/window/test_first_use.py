@@ -65,10 +65,16 @@ def test_from_the_readme_to_the_first_confirmed_script_in_two_minutes() -> None:
             window.press_on("Apply")
             while "result" not in (answer := client.next(timeout=30.0)):
                 pass  # news of lists and resources
+            while not window.run("result = 'Seat' in bpy.data.objects") and time.monotonic() - began < 300:
+                time.sleep(0.2)
             window.picture("first-use-applied")
         took = time.monotonic() - began - window.read_s
-        assert answer["result"]["structuredContent"]["status"] == "success"
-        assert window.run("result = 'Seat' in bpy.data.objects")
+        # "pending" where it took so long that the assistant has to ask again what became of it
+        assert answer["result"]["structuredContent"]["status"] in ("success", "pending")
+        assert (
+            window.run(f"from {EXTENSION} import approvals\nresult = approvals.current().entries()[0].state")
+            == "applied"
+        )
         assert took < 60 * _MINUTES
 
 
