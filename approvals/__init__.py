@@ -6,11 +6,16 @@ Only `consent` and `pipeline` use Blender; the queue and its store do not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from ..base.signal import Signal
 from .approval_queue import ApprovalQueue
+from .request import Entry
 from .store import Store
 
-__all__ = ("close", "current", "open_queue", "store")
+__all__ = ("close", "current", "listen", "open_queue", "store")
 
+_changed: Signal[[Entry]] = Signal()
 _queue: ApprovalQueue | None = None
 _store: Store | None = None
 
@@ -21,6 +26,7 @@ def open_queue(kept: Store) -> ApprovalQueue:
     if _queue is None:
         _store = kept
         _queue = ApprovalQueue(kept.keep)
+        _queue.listen(_changed.emit)
         _queue.recall(kept.load(), "Blender was closed before anybody answered")
     return _queue
 
@@ -28,6 +34,14 @@ def open_queue(kept: Store) -> ApprovalQueue:
 def current() -> ApprovalQueue | None:
     """The queue, or None before `open_queue`."""
     return _queue
+
+
+def listen(listener: Callable[[Entry], None]) -> Callable[[], None]:
+    """Call `listener` after each change of a request, on whichever thread made it, in this queue and in later ones.
+
+    Gives the function that ends this.
+    """
+    return _changed.connect(listener)
 
 
 def store() -> Store | None:
@@ -39,5 +53,5 @@ def close() -> None:
     """Expire the open requests and drop the queue; trust ends, and only the files of requests stay."""
     global _queue, _store
     if _queue is not None:
-        _queue.expire("the bridge was closed")
+        _queue.expire("the server was stopped before anybody answered")
     _queue = _store = None

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from . import assets, clients, following, jobs, request_lists, requests, server, state
+from . import assets, clients, following, jobs, news, request_lists, requests, server, state
 
 __all__ = ("register", "unregister")
 
-_PARTS = (server, clients, request_lists, requests, following, jobs, assets, state)
+_PARTS = (server, clients, request_lists, requests, following, news, jobs, assets, state)
 
 
 def register() -> None:

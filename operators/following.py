@@ -15,7 +15,6 @@ from .. import approvals
 from ..approvals.request import Entry
 from ..sandbox.run import undo
 from ..scene import events, history
-from . import state
 
 __all__ = ("register", "unregister")
 
@@ -26,16 +25,10 @@ _TOGETHER_S = 0.3
 _mark = ("", 0.0)
 #: The same at the beginning of an undo, "" where something has happened since.
 _left = ""
-#: The queue that is listened to.
-_followed: Any = None
 
 
 def _unlisten() -> None:
     """Replaced by what ends the listening to the queue."""
-
-
-def _unlisten_state() -> None:
-    """Replaced by what ends the listening to what is shown."""
 
 
 def _applied(entry: Entry) -> None:
@@ -106,29 +99,16 @@ def _handlers() -> list[tuple[list[Any], Any]]:
     ]
 
 
-def follow() -> None:
-    """Listen to the queue, once there is one. Called by `state` when something has changed."""
-    global _unlisten, _followed
-    queue = approvals.current()
-    if queue is not None and queue is not _followed:
-        _unlisten()
-        _followed = queue
-        _unlisten = queue.listen(_applied)
-
-
 def register() -> None:
     """Begin to follow: before the server does, which forgets what a step says of itself."""
-    global _unlisten_state
-    _unlisten_state = state.listen(follow)
+    global _unlisten
+    _unlisten = approvals.listen(_applied)
     for handlers, handler in _handlers():
         handlers.append(handler)
 
 
 def unregister() -> None:
     """Follow no more."""
-    global _followed
     _unlisten()
-    _unlisten_state()
-    _followed = None
     for handlers, handler in _handlers():
         handlers.remove(handler)

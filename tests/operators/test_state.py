@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import bpy
 import pytest
+from bl_ext.user_default.mcp_bridge import approvals
+from bl_ext.user_default.mcp_bridge.approvals.request import Asks, InjectScriptRequest
+from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
 from bl_ext.user_default.mcp_bridge.server import bridge
@@ -86,3 +90,20 @@ def test_gathering_goes_on_while_the_extension_is_enabled() -> None:
     assert not bpy.app.timers.is_registered(state._tick)
     state.register()
     assert bpy.app.timers.is_registered(state._tick)
+
+
+@pytest.mark.parametrize("asks", ["panel", "client"])
+def test_what_the_user_is_asked_is_shown_without_waiting_for_the_next_look(asks: Asks, port: int) -> None:
+    bridge.start()
+    queue = approvals.current()
+    assert queue is not None
+    asked = InjectScriptRequest("r1", "Cursor", "contextual", "x = 1", 0.0, "c1", "inject_bpy_script")
+    thread = threading.Thread(target=lambda: queue.submit(asked, asks=asks))
+    thread.start()
+    thread.join()
+    before = state.view
+    main_thread.pump(lambda: state.view is before)
+    assert [entry.id for entry in state.view.open] == ["r1"]
+    queue.cancel("r1")
+    main_thread.pump(lambda: bool(state.view.open))
+    assert state.view.open == ()
