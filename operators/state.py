@@ -70,6 +70,9 @@ _DOING: Mapping[str, str] = MappingProxyType(
         "confirmed": "running",
     }
 )
+#: Ends that the user did not choose: they are told until somebody has taken note. Blender asks nobody before it closes,
+#: so what waited then is told after the next start.
+_TOLD = frozenset({"rejected", "failed", "expired"})
 #: Jobs that are shown elsewhere: a request among the requests, the panel's own import beside its assets.
 _SHOWN_ELSEWHERE = frozenset({"request"})
 _ROOT = __package__.rpartition(".")[0]
@@ -141,7 +144,7 @@ class View:
     done: tuple[Request, ...] = ()
     #: Requests that tried to reach outside Blender, as long as nobody has taken note of it.
     alerts: tuple[Request, ...] = ()
-    #: Requests whose script was lately refused or failed, as long as nobody has taken note of it.
+    #: Requests whose script was lately refused, failed or got no answer, as long as nobody has taken note of it.
     refused: tuple[Request, ...] = ()
     #: The id of the request that can be undone: the last one, while the scene is as it left it.
     undoable: str = ""
@@ -353,7 +356,7 @@ def _with_requests(shown: View) -> View:
         refused=tuple(
             e
             for e in entries
-            if e.state in ("rejected", "failed") and not e.alarm and (e.id, e.reason) not in noted
+            if e.state in _TOLD and not e.alarm and (e.id, e.reason) not in noted
             if e.updated > now - _RECENT_S
         )[:_MOST_ALERTS],
         undoable=_undoable(entries),

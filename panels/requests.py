@@ -40,6 +40,9 @@ _SAID = {
 }
 
 
+_ENDED = {"rejected": "was refused", "failed": "failed", "expired": "did not run"}
+
+
 class MCP_BRIDGE_UL_requests(bpy.types.UIList):
     """Open requests: state, title, client, age."""
 
@@ -166,9 +169,13 @@ def _draw_alert(box: Any, entry: Entry, context: bpy.types.Context) -> None:
 
 
 def _draw_refused(box: Any, entry: Entry, context: bpy.types.Context) -> None:
-    """Why a script did not run: refused, or failed, in its rehearsal or in the scene, which is as before."""
-    what = "was refused" if entry.state == "rejected" else "failed"
-    paragraph(box, f"“{entry.title}” of {entry.request.requester} {what}.", context, icon="CANCEL")
+    """Why a script did not run: refused, not answered, or failed; the scene is as before."""
+    paragraph(
+        box,
+        f"“{entry.title}” of {entry.request.requester} {_ENDED[entry.state]}.",
+        context,
+        icon=ICONS[entry.state],
+    )
     paragraph(box, entry.reason, context)
     box.operator("mcp_bridge.note_alert", text="Dismiss").request_id = entry.id
 

@@ -166,6 +166,36 @@ def test_an_attempt_to_break_out_is_a_red_alert_of_its_own(queue: ApprovalQueue)
     assert json.loads(alerts[-1])["message"].endswith(reason)
 
 
+def test_a_line_that_the_rehearsal_never_came_to_is_marked(queue: ApprovalQueue) -> None:
+    queue.submit(
+        InjectScriptRequest("r1", "Cursor", "contextual", "x = 1", 0.0, "c1", "inject_bpy_script"),
+        asks="panel",
+    )
+    queue.extracted("r1", "if a:\n    b = 1")
+    queue.validated("r1", {})
+    queue.rehearsed("r1", {"unreached": [2]}, "", 7)
+    entry = queue.ask("r1", revision=7)
+    request_lists.show(entry, dialog_size.room(1280, 800, 1.0))
+    rows = getattr(bpy.context.window_manager, request_lists.LINES)
+    assert [(row.name.strip(), row.mark) for row in rows] == [("if a:", ""), ("b = 1", "unreached")]
+    assert [said for _, said in request_lists.noted(entry)] == ["Never reached in the rehearsal: line 2"]
+
+
+def test_what_blender_closed_on_is_told_after_the_next_start_until_it_is_noted(
+    queue: ApprovalQueue, tmp_path: Path
+) -> None:
+    waiting(queue)
+    approvals.close()
+    approvals.open_queue(Store(tmp_path / "requests", lambda pid: False))
+    state.refresh()
+    drawn = draw(requests.MCP_BRIDGE_PT_requests)
+    assert "“Assistant's Script” of Cursor did not run." in drawn.text
+    assert "the server was stopped before anybody answered" in drawn.text
+    bpy.ops.mcp_bridge.note_alert(request_id="r1")
+    assert state.view.refused == ()
+    assert "did not run" not in draw(requests.MCP_BRIDGE_PT_requests).text
+
+
 def test_a_script_that_was_opened_to_be_read_is_gone_once_it_is_decided_about(queue: ApprovalQueue) -> None:
     waiting(queue)
     bpy.ops.mcp_bridge.open_script(request_id="r1")
