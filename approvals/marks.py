@@ -11,14 +11,14 @@ import io
 import re
 import tokenize
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from .alerts import named_outside
 
 __all__ = ("LONGEST", "Mark", "lines_of", "marks", "visible")
 
-Mark = Literal["outside", "hides", "removes", "repeats"]
+Mark = Literal["outside", "hides", "removes", "unreached", "repeats"]
 
 #: A line with more characters gets a mark: its end is easy to overlook.
 LONGEST = 100
@@ -44,10 +44,14 @@ def visible(line: str) -> str:
     return _GAP.sub(lambda gap: f" ⟨{len(gap.group())} spaces⟩ ", shown)
 
 
-def marks(script: str) -> Mapping[int, frozenset[Mark]]:
-    """Line number (from 1) -> its marks; lines without a mark are left out."""
+def marks(script: str, unreached: Iterable[int] = ()) -> Mapping[int, frozenset[Mark]]:
+    """Line number (from 1) -> its marks; lines without a mark are left out.
+
+    `unreached` are the lines that the rehearsal never came to.
+    """
     found: dict[int, set[Mark]] = {}
-    for number, mark in _found(script):
+    never: Iterator[tuple[int, Mark]] = ((number, "unreached") for number in unreached)
+    for number, mark in (*_found(script), *never):
         found.setdefault(number, set()).add(mark)
     return {number: frozenset(found[number]) for number in sorted(found)}
 

@@ -39,6 +39,7 @@ MARKS: Mapping[Mark, tuple[str, str]] = {
     "outside": ("ERROR", "Tries to reach outside Blender"),
     "hides": ("VIEWZOOM", f"Look closely: over {LONGEST} letters, “;” or odd spaces"),
     "removes": ("TRASH", "Removes something"),
+    "unreached": ("HIDE_ON", "Never reached in the rehearsal"),
     "repeats": ("FILE_REFRESH", "Repeats what it does"),
 }
 #: So many lines are named of one mark.
@@ -65,14 +66,14 @@ def show(entry: Entry, size: Room) -> None:
     global _listed
     manager = bpy.context.window_manager
     _load_pictures(entry.id)
-    _fill_script(getattr(manager, LINES), entry.script, size.letters_width(beside=bool(pictures(entry.id))))
+    _fill_script(getattr(manager, LINES), entry, size.letters_width(beside=bool(pictures(entry.id))))
     fill(getattr(manager, SUMMARY), _wrapped(entry.summary, size.columns))
     _listed = (entry.id, entry.sha256)
 
 
-def noted(script: str) -> Iterator[tuple[Mark, str]]:
+def noted(entry: Entry) -> Iterator[tuple[Mark, str]]:
     """What is said of a script: each mark that it has, and on which lines, in words."""
-    found = marks(script)
+    found = _marks(entry)
     for mark, (_, said) in MARKS.items():
         lines = [number for number, of_line in found.items() if mark in of_line]
         if lines:
@@ -81,11 +82,15 @@ def noted(script: str) -> Iterator[tuple[Mark, str]]:
             yield mark, f"{said}: line{'s' if len(lines) > 1 else ''} {named}{more}"
 
 
-def _fill_script(rows: Any, script: str, width: float) -> None:
+def _marks(entry: Entry) -> Mapping[int, frozenset[Mark]]:
+    return marks(entry.script, (entry.record.sandbox_result or {}).get("unreached", ()))
+
+
+def _fill_script(rows: Any, entry: Entry, width: float) -> None:
     """A row for each line of a script, and more where it is wider than this (pixels at a scale of 1)."""
     rows.clear()
     points: float = bpy.context.preferences.ui_styles[0].widget.points
-    found, lines = marks(script), lines_of(script)
+    found, lines = _marks(entry), lines_of(entry.script)
     for number, line in enumerate(lines, 1):
         if len(rows) >= _MOST_LINES:
             row = rows.add()

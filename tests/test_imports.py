@@ -48,7 +48,7 @@ ARROWS: dict[str, set[str]] = {
         *("sandbox.growth", "sandbox.reference", "sandbox.facts"),
     },
     "sandbox.execute": {"sandbox.run"},
-    "sandbox.rehearsal": {"sandbox.run", "sandbox.confinement", *_SEAM},
+    "sandbox.rehearsal": {"sandbox.run", "sandbox.confinement", "sandbox.language.analysis.reached", *_SEAM},
 }
 """The rooms of the sandbox: each may import from these rooms and modules of it, and from the floors below."""
 

@@ -16,6 +16,7 @@ from typing import Final
 from ...base.errors import PolicyError
 from ...base.process import collector
 from .analysis.inference import Scopes
+from .analysis.reached import Reached
 from .nodes import Finding
 from .prepare import prepare
 from .statements import Import, Statements
@@ -38,6 +39,8 @@ class Compiled:
     imports: tuple[Import, ...]
     attributes_read: frozenset[str]
     attributes_written: frozenset[str]
+    reached: Reached | None = None
+    """What its statements tell when they are come to."""
 
 
 class ScriptRefused(PolicyError):
@@ -51,8 +54,14 @@ class ScriptRefused(PolicyError):
         self.facts = {"errors": [asdict(finding) for finding in findings]}
 
 
-def compile_script(source: str, *, filename: str = "<script>", source_limit: int = SOURCE_LIMIT) -> Compiled:
-    """Compile a script.
+def compile_script(
+    source: str,
+    *,
+    filename: str = "<script>",
+    source_limit: int = SOURCE_LIMIT,
+    reached: Reached | None = None,
+) -> Compiled:
+    """Compile a script; `reached` is told of each statement that a run comes to.
 
     Raises:
         ScriptRefused: with every finding; codes are `syntax`, `name`, `attribute`, `import`, `size`.
@@ -60,16 +69,17 @@ def compile_script(source: str, *, filename: str = "<script>", source_limit: int
     # trees are many objects and no garbage: each search among them would go through all of the host's, too
     with warnings.catch_warnings(), collector.off():
         warnings.simplefilter("ignore")  # SyntaxWarnings (`1[0]`) would go to the host's console
-        return _compile(source, filename, source_limit)
+        return _compile(source, filename, source_limit, reached)
 
 
-def _compile(source: str, filename: str, source_limit: int) -> Compiled:
+def _compile(source: str, filename: str, source_limit: int, reached: Reached | None) -> Compiled:
     tree = _parse(source, filename, source_limit)
     try:
         transformer = Statements(Scopes(tree))
         new = transformer.visit(tree)
         if transformer.findings:
             raise ScriptRefused(_located(transformer.findings, source))
+        new = reached.mark(new) if reached is not None else new
         code = compile(new, filename, "exec", dont_inherit=True, optimize=0)
     except (RecursionError, MemoryError):
         raise _refusal(
@@ -86,6 +96,7 @@ def _compile(source: str, filename: str, source_limit: int) -> Compiled:
         tuple(transformer.imports),
         frozenset(transformer.attributes_read),
         frozenset(transformer.attributes_written),
+        reached,
     )
 
 

@@ -24,9 +24,10 @@ from ...base.process.resident_memory import resident_bytes
 from ..confinement import answering
 from ..confinement.probe import EVERYTHING, in_force
 from ..guard.measured import Measured
+from ..language.analysis.reached import Reached
 from ..run import watchdog
 from ..run.wall import Armed
-from .protocol import PICTURE_SIZE, Request, Save
+from .protocol import MOST_UNREACHED, PICTURE_SIZE, Request, Save
 
 __all__ = ("main",)
 
@@ -92,7 +93,7 @@ def run(request: Request, warnings: list[str]) -> dict[str, Any]:
     scratch = Path(tempfile.gettempdir()) / "mark.blend"
     before = difference.mark(scratch)
     pictures = {"before": _picture()} if request["pictures"] and _small(before.totals) else {}
-    growth, resident = Measured(rehearses=True), resident_bytes()
+    growth, resident, reached = Measured(rehearses=True), resident_bytes(), Reached()
     began = time.perf_counter()
     try:
         done = execute.run(
@@ -102,6 +103,7 @@ def run(request: Request, warnings: list[str]) -> dict[str, Any]:
             requester="rehearsal",
             level=request["level"],
             growth=growth,
+            reached=reached,
         )
         _check_memory(request, growth, resident)
         if "save" in request:
@@ -121,6 +123,7 @@ def run(request: Request, warnings: list[str]) -> dict[str, Any]:
         "difference": difference.compare(before, after, _go_back),
         "pictures": {when: picture for when, picture in pictures.items() if picture},
         "growth": growth.told(),
+        "unreached": reached.never()[:MOST_UNREACHED],
     }
 
 

@@ -22,6 +22,7 @@ from ..confinement.probe import EVERYTHING
 from ..guard.measured import MOST, MOST_SUBJECTS
 
 __all__ = (
+    "MOST_UNREACHED",
     "PICTURE_SIZE",
     "Answer",
     "Failed",
@@ -36,6 +37,8 @@ __all__ = (
 
 #: The longer side of a picture, in pixels.
 PICTURE_SIZE = 256
+#: So many lines are told that the run never came to.
+MOST_UNREACHED = 10_000
 _LONGEST_TEXT = 1_100_000
 _LONGEST_ANSWER = 16 * 1024 * 1024
 _MOST = 200
@@ -95,6 +98,8 @@ class Answer(TypedDict):
     pictures: dict[str, dict[str, Any]]
     #: What was estimated above the limit -> its `estimate`, and how much it `made`.
     growth: NotRequired[dict[str, dict[str, float]]]
+    #: The lines of the script that the run never came to, counted from 1.
+    unreached: NotRequired[list[int]]
     in_force: list[str]
 
 
@@ -167,6 +172,7 @@ _ANSWER = _object(
             "maxProperties": MOST_SUBJECTS,
             "additionalProperties": _object({"estimate": _AMOUNT}, {"made": _AMOUNT}),
         },
+        "unreached": _list({"type": "integer", "minimum": 1, "maximum": 2**31}, MOST_UNREACHED),
     },
 )
 _READY = _object({"ready": {"const": True}, "blender": _TEXT, "in_force": _list({"enum": list(EVERYTHING)})})

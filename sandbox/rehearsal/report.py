@@ -49,6 +49,8 @@ class Report(TypedDict):
     difference: NotRequired[dict[str, Any]]
     #: What was estimated above the limit -> its `estimate`, and how much it `made`.
     growth: NotRequired[dict[str, dict[str, float]]]
+    #: The lines of the script that the rehearsal never came to, counted from 1: nobody has seen what they do.
+    unreached: NotRequired[list[int]]
     confinement: Confinement
 
 
@@ -78,6 +80,8 @@ def from_answer(answer: Answer, held: Held) -> Report:
         report["difference"] = answer["difference"] or {}
         if growth := answer.get("growth"):
             report["growth"] = growth
+        if unreached := answer.get("unreached"):
+            report["unreached"] = unreached
         report["message"] = "The rehearsal went well."
     return report
 

@@ -45,6 +45,7 @@ from .watchdog import Interrupted, Limits, ScriptStopped, Watchdog
 if TYPE_CHECKING:
     from ...base.settings import Settings
     from ..blender.host import BlenderHost
+    from ..language.analysis.reached import Reached
     from ..language.compile import Compiled
     from .cleanup import Snapshot
     from .undo import UndoStep
@@ -123,13 +124,15 @@ def run(
     dry_run: bool = False,
     rehearsed: bool = False,
     growth: Measured | None = None,
+    reached: Reached | None = None,
 ) -> dict[str, Any]:
     """Run a script of a request that the user agreed to. Results and errors as `execute_blender_code`.
 
     `level` may ask for less than the settings allow, never for more. `cancelled` is asked from another thread.
     `requester` is the client's name, `client_id` what its token stands for. `rehearsed`: it ran to its end on a copy of
     the scene, so that its time is known. `growth` is what a rehearsal measured of estimates above the limit, or, in a
-    rehearsal, takes them down. Raises NeedsRehearsal for any other one.
+    rehearsal, takes them down. Raises NeedsRehearsal for any other one. `reached` is told of each
+    statement that the run comes to.
     """
     now = settings.current()
     record = Record(script, requester=requester, client_id=client_id, request_id=request_id, title=title)
@@ -140,7 +143,9 @@ def run(
         from ..language.compile import compile_script
         from . import dry
 
-        compiled = None if chosen == "arithmetic" else compile_script(script, filename=FILENAME)
+        compiled = (
+            None if chosen == "arithmetic" else compile_script(script, filename=FILENAME, reached=reached)
+        )
         if dry_run or now.dry_run:
             said = dry.report(script, compiled, rules)
             record.write("execute_dry_run")

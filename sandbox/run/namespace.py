@@ -12,6 +12,7 @@ from ..guard.guards import Guard
 from ..guard.meter import Meter
 from ..guard.modules import Imports
 from ..guard.seam import Host
+from ..language.analysis.reached import REACHED
 from ..language.compile import Compiled
 from ..stdlib.arrays import array_members
 from ..stdlib.mathutils import allow_mathutils, mathutils_members
@@ -26,7 +27,10 @@ def build_namespace(compiled: Compiled, policy: Policy, host: Host | None, meter
     What the script binds appears in it beside the hooks, whose names all begin with '<'. `host` is None at the levels
     without Blender. What the script prints is in `meter.printed`.
     """
-    return build_guard(compiled, policy, host, meter).namespace
+    namespace = build_guard(compiled, policy, host, meter).namespace
+    if compiled.reached is not None:
+        namespace[REACHED] = compiled.reached.flags
+    return namespace
 
 
 def build_guard(compiled: Compiled, policy: Policy, host: Host | None, meter: Meter) -> Guard:

@@ -42,6 +42,8 @@ class RehearsalResult(TypedDict):
     difference: NotRequired[dict[str, Any]]
     #: What was estimated above the limit: its estimate, and how much it made.
     growth: NotRequired[dict[str, dict[str, float]]]
+    #: Lines that the rehearsal never came to.
+    unreached: NotRequired[list[int]]
     #: What the pictures show that follow, in their order: before, after.
     pictures: NotRequired[list[str]]
     confinement: NotRequired[Confinement]

@@ -74,3 +74,7 @@ def test_a_long_gap_does_not_push_what_follows_out_of_sight() -> None:
 
 def test_lines_are_counted_as_python_does() -> None:
     assert lines_of("a\r\nb\rc\nd\x0be\u2028f") == ["a", "b", "c", "d\x0be\u2028f"]
+
+
+def test_lines_that_the_rehearsal_never_came_to_are_marked() -> None:
+    assert marks("a = 1\nb = 2", unreached=[2]) == {2: {"unreached"}}

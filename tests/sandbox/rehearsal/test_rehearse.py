@@ -46,6 +46,12 @@ def _scene() -> None:
     bpy.ops.wm.read_homefile(use_factory_startup=True)
 
 
+def test_lines_that_it_never_came_to_are_told() -> None:
+    script = "import bpy\nif bpy.data.objects:\n    a = 1\nelse:\n    bpy.data.objects.remove(None)"
+    report = rehearse.rehearse(rehearse.prepare(), script, title="Branch").report
+    assert (report["outcome"], report["unreached"]) == ("success", [5])
+
+
 def test_an_ordinary_script_is_reported_and_the_scene_is_as_it_was() -> None:
     before = {item.name: tuple(item.scale) for item in bpy.data.objects}
     prepared = rehearse.prepare()
