@@ -213,13 +213,15 @@ class Expressions(Members):
         self.scope, self.lazy = outer, lazy
         return node
 
-    def visit_arguments(self, node: ast.arguments) -> ast.AST:
-        """Parameters: checked names, rewritten defaults, no annotations."""
+    def visit_arguments(self, node: ast.arguments, decorators: list[ast.expr] | None = None) -> ast.AST:
+        """Parameters: checked names, rewritten defaults, no annotations. `decorators` are evaluated before."""
         for argument in (*node.posonlyargs, *node.args, *node.kwonlyargs, node.vararg, node.kwarg):
             if argument is not None:
                 self.check_binding(argument, argument.arg)
                 argument.annotation = None
-        found = self.operands([*node.defaults, *node.kw_defaults])
+        before = [] if decorators is None else decorators
+        found = self.operands([*before, *node.defaults, *node.kw_defaults], run_by_use=bool(before))
+        before[:], found = found[: len(before)], found[len(before) :]
         node.defaults, node.kw_defaults = found[: len(node.defaults)], found[len(node.defaults) :]
         return node
 

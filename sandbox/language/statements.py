@@ -247,6 +247,12 @@ class Statements(Matching):
             node.value = self.hold(value) if loose else value
         return node
 
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        """`raise error from cause`."""
+        found = self.operands([each for each in (node.exc, node.cause) if each is not None])
+        node.exc, node.cause = (*found, None, None)[:2]
+        return node
+
     def visit_Global(self, node: ast.Global) -> ast.AST:
         """Checked names."""
         for name in node.names:
@@ -276,8 +282,7 @@ class Statements(Matching):
         if getattr(node, "type_params", None):
             self.refuse(node, "syntax", *_TYPE_PARAMETERS)
             node.type_params = []  # type: ignore[attr-defined] # from Python 3.12 on
-        node.decorator_list = self.visit_all(node.decorator_list)
-        self.visit_arguments(node.args)
+        self.visit_arguments(node.args, node.decorator_list)
         node.returns = None
         outer, self.scope = self.scope, self.kinds.scope_of[node]
         held, self._no_temporaries = self._no_temporaries, 0
@@ -324,8 +329,8 @@ class Statements(Matching):
         if getattr(node, "type_params", None):
             self.refuse(node, "syntax", *_TYPE_PARAMETERS)
             node.type_params = []  # type: ignore[attr-defined] # from Python 3.12 on
-        node.decorator_list = self.visit_all(node.decorator_list)
-        node.bases = self.visit_all(node.bases)
+        found = self.operands([*node.decorator_list, *node.bases], run_by_use=True)  # the body runs meanwhile
+        node.decorator_list, node.bases = found[: len(node.decorator_list)], found[len(node.decorator_list) :]
         outer, self.scope = self.scope, self.kinds.scope_of[node]
         self._classes.append(node.name)
         node.body = self.visit_all(node.body)
