@@ -6,6 +6,9 @@ from __future__ import annotations
 from array import array
 from typing import Any, Final
 
+from ..guard.meter import closed
+from ..guard.seam import BlenderHost
+
 __all__ = ("FEWEST_LOOPS", "check_room", "fill")
 
 FEWEST_LOOPS: Final = 3
@@ -34,10 +37,12 @@ def check_room(owner: Any, function: str, count: int) -> None:
         )
 
 
-def fill(items: Any, count: int) -> None:
+@closed("what was added to a mesh")
+def fill(host: BlenderHost, items: Any, count: int) -> None:
     """Give the last `count` edges, loops or faces values that point to something: Blender leaves what the memory had.
 
-    Edges and loops have the first vertex, loops the first edge, faces three loops each.
+    Edges and loops have the first vertex, loops the first edge, faces three loops each. Where it fails, the run of
+    `host` ends: what was added is there already.
     """
     if count < 1:
         return

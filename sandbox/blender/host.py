@@ -99,7 +99,7 @@ class BlenderHost:
         """Called with an image before anything may change its pixels, which undo does not bring back."""
         self.members = members(policy.level)
         self.geometry = Geometry(self, policy.geometry)
-        self.stale = Stale(self.refuse)
+        self.stale = Stale(self.refuse, cuts=meter.limits.cut_references)
         self.keep = self.stale.held.keep
         self.overrides = Overrides()
         self.owned = _BLENDERS

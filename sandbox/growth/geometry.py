@@ -8,12 +8,15 @@ written, and again for the touched objects before anything evaluates the scene.
 
 from __future__ import annotations
 
+import functools
 import operator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import bpy
 
 from ..guard.measured import UNKNOWN
+from ..guard.meter import closed
 from ..guard.seam import BlenderHost
 from . import animated
 from .estimate import HEAVY, MADE_OF_OTHERS, weigh
@@ -25,12 +28,31 @@ if TYPE_CHECKING:
 
 __all__ = ("Geometry", "check_instances")
 
+T = TypeVar("T")
+
+
+def _closed(method: Callable[..., T]) -> Callable[..., T]:
+    """Where an estimate fails, the run ends, and Blender makes nothing before the roll-back."""
+
+    @closed("how much geometry a step would make")
+    @functools.wraps(method)
+    def estimating(self: Geometry, *arguments: Any, **named: Any) -> T:
+        try:
+            return method(self, *arguments, **named)
+        except Exception:
+            for user in bpy.data.objects:
+                _defuse(user)
+            raise
+
+    return estimating
+
 
 class Geometry:
     """The budget of one run: `limit` vertices in one object."""
 
     def __init__(self, host: BlenderHost, limit: int) -> None:
         self._host = host
+        self.refuse = host.refuse
         self.limit = limit
         #: Names of touched data-blocks: references may be freed before the next check.
         self._touched: set[tuple[str, str]] = set()
@@ -47,21 +69,25 @@ class Geometry:
                 "make without a rehearsal",
             )
 
+    @_closed
     def touch(self, owner: Any) -> None:
         """Note that a data-block was changed in a way that may multiply geometry."""
         if owner is not None and owner.id_type in _COLLECTIONS:
             self._touched.add((owner.id_type, owner.name))
 
+    @_closed
     def animate(self, path: str | None = None) -> None:
         """Note that the script may animate what lies at this path of a data-block; without one, anything."""
         self._animated = self._animated or path is None or animated.shapes(path)
 
+    @_closed
     def check(self, owner: Any) -> None:
         """Estimate what uses `owner` now, and note it for later."""
         self.touch(owner)
         for user in _users([owner] if owner is not None else []):
             self._check_object(user)
 
+    @_closed
     def check_touched(self, frame: float = 0.0) -> None:
         """Estimate everything that was touched: called before the scene is evaluated, perhaps at another frame."""
         if self._animated:
@@ -100,6 +126,7 @@ class Geometry:
             raise
         return found.size
 
+    @_closed
     def measure(self) -> None:
         """In a rehearsal, at its end: have Blender make what is estimated to be too much, and count it."""
         growth = self._host.meter.limits.growth

@@ -10,20 +10,46 @@ over, so a function that the script left behind somewhere (a handler, a generato
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import NoReturn
+from typing import Any, Final, NoReturn, TypeVar
 
 from ...base.errors import BridgeError, LimitExceeded, NeedsRehearsal, PolicyError
 from ..language.hooks import RUNNING
 from .measured import Measured
 
-__all__ = ("Interrupted", "Limits", "Meter", "Refused", "ScriptStopped")
+__all__ = ("Interrupted", "Limits", "Meter", "Refused", "ScriptStopped", "closed")
 
-_MOST_WARNINGS = 20
+F = TypeVar("F", bound=Callable[..., Any])
+
+_MOST_WARNINGS: Final = 20
+
+
+def closed(question: str) -> Callable[[F], F]:
+    """Decorate a check whose first argument has `refuse`: where it fails, the run ends.
+
+    A script that caught the error would go on with what was not looked at. `question` is what then cannot be told, such
+    as "how much a step would make".
+    """
+
+    def decorate(method: Any) -> Any:
+        @functools.wraps(method)
+        def checked(refusing: Any, *arguments: Any, **named: Any) -> Any:
+            try:
+                return method(refusing, *arguments, **named)
+            except Exception as error:
+                refusing.refuse(
+                    f"it cannot be told {question}, so the script was stopped: {type(error).__name__} in "
+                    f"{method.__name__}"
+                )
+
+        return checked
+
+    return decorate
 
 
 class ScriptStopped(BaseException):
@@ -57,6 +83,8 @@ class Limits:
     """Most items of a sequence, or characters of a text, that one operation may make."""
     integer_bits: int = 65_536
     """Longest integer that one operation may make (about 20,000 digits)."""
+    cut_references: bool = True
+    """Whether memory may be written to cut off references to what was freed; a run that needs it is stopped else."""
     growth: Measured = field(default_factory=Measured)
     """What may be made above the limit of an estimate."""
 

@@ -14,16 +14,15 @@ ends the run.
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import bmesh
 import bpy
 
-from ...base import settings
 from ..facts.members import names
 from ..guard import native
+from ..guard.meter import closed
 from . import freeing, layers, layout, memory, parts, sharing
 from .bmesh import layers as bmesh_layers
 from .bmesh.drawn import Drawn
@@ -47,8 +46,6 @@ from .references import (
 
 __all__ = ("FRAGILE", "Stale")
 
-T = TypeVar("T")
-
 #: Elements of arrays that grow while scripts hold their points: read through the host, so that a sweep can wait.
 FRAGILE = names("fragile elements")
 
@@ -64,28 +61,16 @@ def _is_in(modes: frozenset[str], overridden: bool) -> bool:
     return active is None or active.mode == "OBJECT"
 
 
-def _closed(method: Callable[..., T]) -> Callable[..., T]:
-    """A check that fails ends the run: a script that caught the error could use what was not looked at."""
-
-    @functools.wraps(method)
-    def checked(self: Stale, *arguments: Any, **named: Any) -> T:
-        try:
-            return method(self, *arguments, **named)
-        except Exception as error:
-            self._refuse(
-                "it cannot be told whether what the script holds is still there, so it was stopped: "
-                f"{type(error).__name__} in {method.__name__}"
-            )
-
-    return checked
+_closed = closed("whether what the script holds is still there")
 
 
 class Stale:
     """Finds and invalidates the references of one run. `open` before the script runs, `close` after it."""
 
-    def __init__(self, refuse: Callable[[str], NoReturn]) -> None:
-        """`refuse` ends the run with a message."""
-        self._refuse = refuse
+    def __init__(self, refuse: Callable[[str], NoReturn], *, cuts: bool = True) -> None:
+        """`refuse` ends the run with a message; `cuts`: references may be cut off by writing memory."""
+        self.refuse = refuse
+        self._cuts = cuts
         self.held = Held()
         self.hidden = Hidden(Now)
         self.drawn = Drawn()
@@ -129,10 +114,10 @@ class Stale:
         """The script is about to run; `variables` are its globals."""
         self._variables = variables
         if not layout.are_known():
-            self._refuse(
+            self.refuse(
                 "this Blender keeps references in another way than is known: no script can run safely in it"
             )
-        memory.allow(settings.current().cut_references)
+        memory.allow(self._cuts)
         self._disown_context()
         self.held.open(variables)
 
@@ -249,7 +234,7 @@ class Stale:
         try:
             yield
         except memory.CannotCut as why:
-            self._refuse(f"what the script still holds of what was removed cannot be made to say so: {why}")
+            self.refuse(f"what the script still holds of what was removed cannot be made to say so: {why}")
 
     def _cut_off(self, references: Iterable[Any]) -> None:
         with self._writing():

@@ -278,6 +278,7 @@ def _limits(now: Settings, rehearsed: bool, growth: Measured | None) -> Limits:
         time_s=now.time_limit(rehearsed=rehearsed),
         memory_bytes=now.memory_limit_mb << 20,
         output_chars=now.output_limit_kb << 10,
+        cut_references=now.cut_references,
         growth=growth or Measured(),
     )
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from threading import get_ident
 from time import monotonic
 
-from ...base.errors import BridgeError, LimitExceeded
+from ...base.errors import BridgeError, LimitExceeded, PolicyError
 from ...base.process import threads
 from ...base.process.resident_memory import resident_bytes
 from ..guard.audit import may_raise
@@ -178,7 +178,15 @@ class _Watcher:
 
     def _look(self) -> None:
         for run in self._runs.copy():
-            run.look()
+            try:
+                run.look()
+            except Exception as error:
+                run.trip(
+                    PolicyError(
+                        "it cannot be told how much time and memory the script uses, so it was stopped: "
+                        f"{type(error).__name__}"
+                    )
+                )
 
 
 _watcher = _Watcher()

@@ -84,7 +84,7 @@ def checked(path: str) -> Reader:
             else:
                 result = getattr(owner, function)(*args, **kwargs)
             if path in ADDING_TO_MESHES:
-                added.fill(owner, int(given.get("count", 0)))
+                added.fill(host, owner, int(given.get("count", 0)))
         finally:  # it may have freed something before it failed
             if evaluates:
                 references.after_sharing()

@@ -302,16 +302,17 @@ def test_one_thread_serves_all_runs_and_leaves_when_idle(monkeypatch: pytest.Mon
     assert isinstance(refusal("while True: pass", limits=SHORT), LimitExceeded)  # by a new one
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_look_that_fails_leaves_the_next_run_its_thread() -> None:
+def test_a_look_that_fails_stops_the_run_and_the_next_one_is_looked_at() -> None:
     def broken() -> bool:
         raise RuntimeError("no answer")
 
-    with Watchdog(Limits(), broken):
-        thread = watchdog._watcher._thread
-        assert thread is not None
-        thread.join(10)
-        assert not thread.is_alive()
+    with Watchdog(Limits(), broken) as meter:
+        until = time.monotonic() + 10
+        while meter.error is None and time.monotonic() < until:
+            time.sleep(0.005)
+    assert str(meter.error) == (
+        "it cannot be told how much time and memory the script uses, so it was stopped: RuntimeError"
+    )
     assert isinstance(refusal("while True: pass", limits=SHORT), LimitExceeded)
 
 

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Breaks functions of the sandbox on purpose, wherever they are held: for a fork, as nothing undoes it."""
+
+from __future__ import annotations
+
+import ctypes
+import dis
+import sys
+import threading
+import types
+from pathlib import Path
+from typing import Any
+
+import bl_ext.user_default.mcp_bridge.sandbox as sandbox
+from bl_ext.user_default.mcp_bridge.sandbox.guard.audit import may_raise
+
+__all__ = ("Called", "break_code", "codes", "is_ours", "name_of")
+
+_FOLDER = str(Path(str(sandbox.__file__)).parent)
+_CONSTANTS = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)
+"""Where a code object has the pointer to its constants: after the head of an object of variable size."""
+_kept: list[object] = []
+
+
+def break_code(code: types.CodeType, error: type[Exception]) -> None:
+    """Let all functions that have this code raise `error` as soon as they are called, in the place of what they do.
+
+    The code is changed where it lies: whoever holds such a function has it broken, in a table, a closure or sealed, and
+    what goes by the code (a grant, a permission) goes on. A generator raises when it is first drawn from.
+    """
+    constants = (error, *code.co_consts[1:])
+    _kept.append(constants)
+    start = next(each.offset for each in dis.get_instructions(code) if each.opname == "RESUME") + 2
+    raising = bytes((dis.opmap["LOAD_CONST"], 0, dis.opmap["RAISE_VARARGS"], 1))
+    if start + len(raising) > len(code.co_code):
+        raise ValueError(f"{code.co_qualname} is too short to raise anything")
+    ctypes.c_void_p.from_address(id(code) + _CONSTANTS).value = id(constants)
+    ctypes.memmove(id(code) + types.CodeType.__basicsize__ + start, raising, len(raising))
+
+
+class Called:
+    """`with Called() as codes: …`: the code of each function of the sandbox that is called within, the latest last."""
+
+    def __init__(self) -> None:
+        self.codes: dict[types.CodeType, None] = {}
+
+    def __enter__(self) -> dict[types.CodeType, None]:
+        threading.setprofile(self._note)
+        sys.setprofile(self._note)
+        return self.codes
+
+    def __exit__(self, *_why: object) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+    @may_raise("object.__getattr__")
+    def _note(self, frame: types.FrameType, event: str, _about: Any) -> None:
+        if event == "call":
+            code = frame.f_code
+            if is_ours(code):
+                self.codes.pop(code, None)
+                self.codes[code] = None
+
+
+def is_ours(code: types.CodeType) -> bool:
+    """Whether a function of the sandbox has this code."""
+    return code.co_filename.startswith(_FOLDER)
+
+
+def codes(code: types.CodeType) -> list[types.CodeType]:
+    """The code of a function and of all that it defines."""
+    inner = [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    return [code, *(found for each in inner for found in codes(each))]
+
+
+def name_of(code: types.CodeType) -> str:
+    """`guard/meter.py Meter.refuse`, with the line, since some functions have no name of their own."""
+    file = Path(code.co_filename).relative_to(_FOLDER).as_posix()
+    return f"{file} {code.co_qualname}:{code.co_firstlineno}"
