@@ -8,12 +8,15 @@ script binds can be read in it. A script that names `bpy` without binding it get
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Final
 
 from .names import is_dunder
+from .nodes import children
 
 __all__ = ("prepare",)
 
@@ -22,11 +25,26 @@ _PLACE: Final = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset"
 
 def prepare(tree: ast.Module) -> ast.Module:
     """Return `tree`, changed in place."""
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    used = functools.cache(lambda: _used(tree))
+    imports = [node for node in tree.body if isinstance(node, ast.Import)]
+    bound = {alias.asname or alias.name for node in imports for alias in node.names}
     tree.body = _expanded(tree.body, used)
-    if "bpy" in used and not _binds(tree, "bpy"):
+    if "bpy" not in bound and "bpy" in used() and not _binds(tree, "bpy"):
         tree.body.insert(0, ast.Import([ast.alias("bpy", None, **_PLACE)], **_PLACE))
     return tree
+
+
+def _used(tree: ast.Module) -> set[str]:
+    """The names in a script."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [*tree.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        else:
+            waiting += children(node)
+    return found
 
 
 def _binds(tree: ast.Module, name: str) -> bool:
@@ -47,16 +65,16 @@ def _binds(tree: ast.Module, name: str) -> bool:
             case ast.alias():
                 if (node.asname or node.name.partition(".")[0]) == name:
                     return True
-        waiting += ast.iter_child_nodes(node)
+        waiting += children(node)
     return False
 
 
-def _expanded(body: list[ast.stmt], used: set[str]) -> list[ast.stmt]:
+def _expanded(body: list[ast.stmt], used: Callable[[], set[str]]) -> list[ast.stmt]:
     """The statements with their star imports written out; in functions and classes Python allows none."""
     result: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.ImportFrom) and node.names[0].name == "*" and node.module and not node.level:
-            result.append(_written_out(node, node.module, used))
+            result.append(_written_out(node, node.module, used()))
             continue
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for field in ("body", "orelse", "finalbody"):
