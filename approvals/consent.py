@@ -55,6 +55,11 @@ _NOBODY_ANSWERED = (
     "done. Don't repeat it here: the user can do this in an interactive session of the client, be asked in Blender's "
     "MCP panel instead (BLENDER_MCP_CONFIRM=panel), or let execute_blender_code run unasked (BLENDER_MCP_CONFIRM=auto)."
 )
+_DECLINED = (
+    "The user said no in the client, or the client said it by itself, as clients do that run without a person. Nothing "
+    "was done. Don't repeat it unless the user wants it; a user who saw no question can be asked in Blender's MCP "
+    "panel instead (BLENDER_MCP_CONFIRM=panel)."
+)
 _NOT_TICKED = "the form came back without a tick at Apply"
 _CANNOT_ASK_HERE = (
     "The user has to agree in Blender's MCP panel before a script runs (BLENDER_MCP_CONFIRM=panel), and this "
@@ -115,7 +120,7 @@ async def confirm(context: Caller, key: str, question: str, *, title: str, other
         if entry.state == "waiting" and asks == "panel":
             await context.background("request", title, job_id=entry.id, message=PENDING.format(id=entry.id))
         entry = await answer(context, entry, question, key=key)
-        if entry.state == "cancelled":
+        if entry.state == "cancelled" or entry.reason == _DECLINED:
             raise PolicyError(why_not(entry), code="not_confirmed")
         if entry.state != "confirmed":
             reason = f": {entry.reason}" if entry.reason else ""
@@ -204,12 +209,12 @@ async def answer(context: Caller, entry: Entry, question: str, *, key: str) -> E
 
 def why_not(entry: Entry) -> str:
     """The reason for a missing approval, as a text for the assistant."""
+    if entry.reason in (_NOBODY_ANSWERED, _DECLINED):
+        return entry.reason
     if entry.state == "denied":
         return (
             f"The user denied it: {entry.reason}" if entry.reason else "The user denied it, without a reason."
         )
-    if entry.reason == _NOBODY_ANSWERED:
-        return entry.reason
     return f"The request is {entry.state}: {entry.reason}"
 
 
@@ -271,4 +276,4 @@ async def _by_client(context: Caller, entry: Entry, question: str, key: str) -> 
         by = f"the user through {entry.request.requester}"
         return now.confirm(entry.id, sha256=entry.sha256, revision=revision, by=by)
     reason = str(filled.get("reason", ""))[:1000]
-    return now.deny(entry.id, reason or (_NOT_TICKED if reply["action"] == "accept" else ""))
+    return now.deny(entry.id, reason or (_NOT_TICKED if reply["action"] == "accept" else _DECLINED))

@@ -31,16 +31,15 @@ def refused(error: object) -> RpcError:
 
 
 def _filled(request: Json, answer: Json) -> Json:
-    """The answer to an accepted form with its defaults: some clients leave out fields that the user did not edit."""
+    """The answer to an accepted form with its defaults: clients leave out, or send null for, what was not edited."""
     form = request.get("params", {}).get("requestedSchema")
     content = answer.get("content") or {}
     if form is None or answer.get("action") != "accept" or not isinstance(content, dict):
         return answer
     fields = form.get("properties", {}).items()
-    return {
-        **answer,
-        "content": {name: each["default"] for name, each in fields if "default" in each} | content,
-    }
+    default = {name: each["default"] for name, each in fields if "default" in each}
+    filled = {name: value for name, value in content.items() if value is not None}
+    return {**answer, "content": default | filled}
 
 
 def _elicitation(request: Json, answer: Json) -> str | None:

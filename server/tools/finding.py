@@ -56,7 +56,7 @@ async def find_tools(
     query: Annotated[str, Bounds(shortest=1, longest=200)],
     limit: Annotated[int, Bounds(1, 50)] = 5,
 ) -> FoundTools:
-    """Find further tools, best first, by what they do: opening and saving files, animation, node trees, API
+    """Find further tools, best first, by what they do: opening, saving and importing files, animation, node trees, API
     documentation, history, events, assets. Call them with use_tool.
     """
     found = ranked(query, served_tools())[:limit]

@@ -35,16 +35,20 @@ def test_good_answers(request_: dict[str, Any], answer: dict[str, Any]) -> None:
 
 
 def test_what_a_form_leaves_out_is_what_it_declares() -> None:
-    """Clients that accept by themselves, or whose user touched nothing, send a form back without its content."""
+    """Clients that accept by themselves, or whose user touched nothing, send a form back without its content; others
+    have null where nothing was said.
+    """
     tick = {"type": "boolean", "default": False}
     form = {"type": "object", "properties": {"apply": tick, "why": {"type": "string"}}, "required": ["apply"]}
     request = {"method": "elicitation/create", "params": {"requestedSchema": form}}
-    for content in (None, {}):
+    for content in (None, {}, {"apply": None}, {"why": None}):
         answer = {"action": "accept", "content": content}
         assert asking.checked("k", request, answer)["content"] == {"apply": False}
     assert asking.checked("k", request, {"action": "accept"})["content"] == {"apply": False}
     filled = {"action": "accept", "content": {"apply": True, "why": "x"}}
     assert asking.checked("k", request, filled) == filled
+    half = {"action": "accept", "content": {"apply": True, "why": None}}
+    assert asking.checked("k", request, half)["content"] == {"apply": True}
     with pytest.raises(RpcError, match="k: apply: must be boolean"):
         asking.checked("k", request, {"action": "accept", "content": {"apply": "yes"}})
 
@@ -55,6 +59,7 @@ def test_what_a_form_leaves_out_is_what_it_declares() -> None:
         (ELICIT, 5, "k: the answer must be an object"),
         (ELICIT, {}, "k: action must be one of accept, decline, cancel"),
         (ELICIT, {"action": "accept"}, "k: 'ok' is missing (parameters: ok)"),
+        (ELICIT, {"action": "accept", "content": {"ok": None}}, "k: 'ok' is missing (parameters: ok)"),
         (ELICIT, {"action": "accept", "content": {"ok": "yes"}}, "k: ok: must be boolean"),
         (SAMPLE, {"role": "assistant"}, "k: content, model missing"),
         (ROOTS, {}, "k: roots must be an array"),
