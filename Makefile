@@ -7,7 +7,7 @@ ARGS ?=
 WORKERS = -n $(shell nproc) --dist worksteal
 SEARCHES = $(shell grep -rl "^from hypothesis" tests --include="test_*.py")
 
-.PHONY: help setup wheels extension repository mcpb release install run clients check test test-matrix test-window conformance bench offline soak attack clients-check policy-diff docs lint format types clean
+.PHONY: help setup wheels extension repository mcpb release install run clients check test test-matrix test-window conformance bench offline soak attack clients-check clients-matrix policy-diff docs lint format types clean
 
 help:
 	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
@@ -18,6 +18,8 @@ help:
 	@echo "                    ARGS='--only sid tests/window/test_panel.py' for one and a part"
 	@echo "make conformance    the official MCP conformance suites, over HTTP and over WebSocket"
 	@echo "make clients-check  real clients read what we write for them (installs them from the network, once)"
+	@echo "make clients-matrix what works in which real client; ARGS='--only codex', '--write' into docs/clients.md,"
+	@echo "                    '--check' the quick ones, against docs/clients.md"
 	@echo "make bench          measure the installed extension; ARGS=calls for a part"
 	@echo "make soak           ten minutes with restless clients; MCP_BRIDGE_SOAK_SECONDS for another time"
 	@echo "make attack         search for a way out of the sandbox; ARGS='--minutes 10 --seed 1 --blender 5.0.1'"
@@ -74,6 +76,9 @@ conformance: install clients
 
 clients-check: install clients
 	@$(VENV) dev/real_clients.py $(ARGS)
+
+clients-matrix: install clients
+	@$(VENV) tests/clients/matrix.py $(ARGS)
 
 bench: install
 	@$(VENV) dev/bench.py $(ARGS)

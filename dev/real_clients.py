@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import clients
-from blenders import CACHE, ROOT, cache_lock
+from blenders import CACHE, ROOT, cache_lock, read_pins
 
-__all__ = ("PROGRAMS", "NotInstalled", "Program", "install")
+__all__ = ("PROGRAMS", "NotInstalled", "Program", "install", "install_python", "python_1_version")
 
 FOLDER = CACHE / "real-clients"
 _LONGEST_S = 900
@@ -65,6 +65,38 @@ def install(program: Program) -> Path:
             _npm(folder, program.package)
             stamp.touch()
     return found
+
+
+def install_python(pin: str) -> Path:
+    """Return a Python that has this package and all it needs, installed if need be. Raises NotInstalled.
+
+    pin: such as "fastmcp==4.1.2".
+    """
+    folder = FOLDER / re.sub(r"[^\w.-]", "_", pin)
+    python, stamp = folder / "bin" / "python", folder / "installed"
+    with cache_lock(FOLDER.name):
+        if not stamp.exists():
+            wheels = [
+                "-m",
+                "pip",
+                "--quiet",
+                "--disable-pip-version-check",
+                "install",
+                "--only-binary",
+                ":all:",
+            ]
+            for command in ([sys.executable, "-m", "venv", folder], [python, *wheels, pin]):
+                done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST_S)
+                if done.returncode != 0:
+                    raise NotInstalled(f"{pin} cannot be installed: {done.stderr[-500:]}")
+            stamp.touch()
+    return python
+
+
+def python_1_version() -> str:
+    """The version of the Python SDK 1.x that `make clients` installs."""
+    pins = dict(pin.split("==") for pin in read_pins(ROOT / "dev" / "requirements-mcp1.txt"))
+    return pins["mcp"]
 
 
 def _npm(folder: Path, package: str) -> None:

@@ -68,3 +68,19 @@ def test_each_client_has_its_row_with_its_files() -> None:
         for client in table.CLIENTS
     ]
     assert _rows("clients.md", "# Clients") == known
+
+
+def test_the_page_says_of_each_client_what_it_lacks() -> None:
+    """Each cell of the table of real clients says a word that the page explains, and whoever has less than all is told
+    about."""
+    page = (_DOCS / "clients.md").read_text("utf-8")
+    rows = _rows("clients.md", "## What works in which client")
+    assert len({row[0] for row in rows}) >= 12
+    explained, lacks = page.split("### What each client lacks")
+    lacks = lacks.partition("\n## ")[0]
+    told = re.findall(r"\*\*([^*]+)\*\*", lacks)
+    assert set(told) <= {row[0] for row in rows}
+    for client, version, _transport, *cells in rows:
+        assert re.fullmatch(r"\d[\w.]*", version)
+        assert all(cell == "yes" or f"*{cell}*" in explained for cell in cells), client
+        assert client in told or set(cells) <= {"yes", "accept"}
