@@ -157,6 +157,12 @@ class Jobs:
         with self._lock:
             return tuple(entry.job for entry in self._entries.values() if not entry.job.ended)
 
+    def with_details(self) -> tuple[Job, ...]:
+        """The jobs of all owners that tell more than how far they are, ended ones too, the newest first."""
+        with self._lock:
+            found = tuple(e.job for e in self._entries.values() if e.job.details is not None)
+        return found[::-1]
+
     def cancel(self, job_id: str, owner: str) -> Job:
         """Ask the work to stop and mark the job as cancelled. A job that has ended does not change."""
         entry = self._entry(job_id, owner)

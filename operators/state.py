@@ -30,7 +30,7 @@ from ..sandbox.confinement.process import Confinement
 from ..scene import events
 from ..server.clients import authenticator, discovery
 from ..server.clients.config import files, snippets, table
-from . import redraw
+from . import redraw, target_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -139,6 +139,8 @@ class View:
     #: What assistants are doing now, in a few words, and their jobs.
     doing: str = ""
     jobs: tuple[Work, ...] = ()
+    #: Work on render targets, the newest first, with what has ended.
+    on_targets: tuple[target_jobs.OnTarget, ...] = ()
     #: Requests that are open; the newest that have ended.
     open: tuple[Request, ...] = ()
     done: tuple[Request, ...] = ()
@@ -378,7 +380,7 @@ def _with_jobs(shown: View) -> View:
         for job in jobs.registry.going_on()
         if job.kind not in _SHOWN_ELSEWHERE and job.owner != jobs.PANEL
     )
-    return replace(shown, jobs=work, doing=_doing(shown.open, work))
+    return replace(shown, jobs=work, doing=_doing(shown.open, work), on_targets=target_jobs.gather())
 
 
 def _doing(opened: Sequence[Request], work: Sequence[Work]) -> str:

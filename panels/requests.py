@@ -9,6 +9,7 @@ import bpy
 
 from ..operators import state
 from ..operators.request_lists import ROWS
+from . import target_jobs
 from .text import paragraph
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ class MCP_BRIDGE_PT_activity(bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
+        target_jobs.draw(self.layout, context)
         column = self.layout.column(align=True)
         for entry in state.view.done:
             _draw_done(column.row(), entry)
