@@ -64,30 +64,31 @@ class Formula:
         self, read: Callable[[str], Any], functions: Mapping[str, Callable[..., Any]] | None = None
     ) -> float:
         """Compute it. `read(name)` gives a name's value, None where nothing of that name is given: then it is 1."""
-        known = {**_FUNCTIONS, **(functions or {})}
+        return float(_value(self._tree, read, {**_FUNCTIONS, **(functions or {})}))
 
-        def of(node: ast.expr) -> Any:
-            match node:
-                case ast.Constant(value=value):
-                    return value
-                case ast.Name(id=name):
-                    return 1.0 if (found := read(name)) is None else found
-                case (
-                    ast.BinOp(left=left, op=op, right=right)
-                    | ast.Compare(left=left, ops=[op], comparators=[right])
-                ):
-                    return _OPERATORS[type(op)](of(left), of(right))
-                case ast.IfExp(test=test, body=body, orelse=orelse):
-                    return of(body if of(test) else orelse)
-                case ast.Call(func=ast.Name(id="given"), args=[ast.Name(id=name), other]):
-                    return of(other) if (found := read(name)) is None else found
-                case ast.Call(func=ast.Name(id=name), args=arguments) if name in _FUNCTIONS:
-                    return known[name](*map(of, arguments))
-                case ast.Call(func=ast.Name(id=name), args=arguments):  # which may be given nothing
-                    return known[name](*(read(a.id) if isinstance(a, ast.Name) else of(a) for a in arguments))
-            raise ValueError(f"a formula may not have {ast.unparse(node)!r}")
 
-        return float(of(self._tree))
+def _value(node: ast.expr, read: Callable[[str], Any], known: Mapping[str, Callable[..., Any]]) -> Any:
+    """The value of a part of a formula. No closure that calls itself: while a script runs nothing collects those."""
+
+    def of(part: ast.expr) -> Any:
+        return _value(part, read, known)
+
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return 1.0 if (found := read(name)) is None else found
+        case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _OPERATORS[type(op)](of(left), of(right))
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            return of(body if of(test) else orelse)
+        case ast.Call(func=ast.Name(id="given"), args=[ast.Name(id=name), other]):
+            return of(other) if (found := read(name)) is None else found
+        case ast.Call(func=ast.Name(id=name), args=arguments) if name in _FUNCTIONS:
+            return known[name](*map(of, arguments))
+        case ast.Call(func=ast.Name(id=name), args=arguments):  # which may be given nothing
+            return known[name](*(read(a.id) if isinstance(a, ast.Name) else of(a) for a in arguments))
+    raise ValueError(f"a formula may not have {ast.unparse(node)!r}")
 
 
 def formulas(title: str) -> dict[str, Formula]:

@@ -72,10 +72,15 @@ class Operators:
 
         def of_tables(left: Any, right: Any) -> Any:
             """Sets, and views of dicts, compare what hashes alike."""
-            for table in filter(_is_table, (left, right)):
-                if isinstance(table, dict) or not SCALAR_TYPES.issuperset(map(type, table)):
-                    self.weight(table)
-            return checked(self.real(left), self.real(right))  # `int | None`
+            if isinstance(left, TABLE_TYPES) or isinstance(right, TABLE_TYPES):
+                for table in filter(_is_table, (left, right)):
+                    if isinstance(table, dict) or not SCALAR_TYPES.issuperset(map(type, table)):
+                        self.weight(table)
+            elif of_types:  # `int | None`
+                left, right = self.real(left), self.real(right)
+            return checked(left, right)
+
+        of_types = sign.startswith("|")
 
         return of_tables if sign in _OF_TABLES else checked
 

@@ -13,7 +13,7 @@ from .analysis.scopes import CONTAINERS, UNKNOWN
 from .builtin_methods import CALLING_BUILTINS, HASHING, HASHING_ALL
 from .holding import binds_names
 from .members import CHANGING, Members, is_super_call
-from .nodes import LOAD, are_small, uncounted, yields
+from .nodes import LOAD, are_small, uncounted
 from .operations import has_stars, is_made_here
 
 __all__ = ("Expressions",)
@@ -199,7 +199,7 @@ class Expressions(Members):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         """A function that ticks when it is called."""
-        if yields([node.body]):
+        if self.kinds.scope_of[node].generates:
             self.refuse(node, "syntax", "a lambda may not yield", "write a function")
         self.visit_arguments(node.args)
         outer, self.scope = self.scope, self.kinds.scope_of[node]

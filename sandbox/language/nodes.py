@@ -17,7 +17,7 @@ from .analysis.inference import Scopes
 from .analysis.scopes import Kind, Scope
 from .builtin_methods import CALLED_BY_C
 
-__all__ = ("LOAD", "STORE", "Finding", "Nodes", "are_small", "children", "is_small", "uncounted", "yields")
+__all__ = ("LOAD", "STORE", "Finding", "Nodes", "are_small", "children", "is_small", "uncounted")
 
 LOAD: Final = ast.Load()
 STORE: Final = ast.Store()
@@ -247,15 +247,3 @@ def children(node: ast.AST) -> list[ast.AST]:
         elif isinstance(inside, ast.AST) and inside._fields:
             found.append(inside)
     return found
-
-
-def yields(body: Sequence[ast.AST]) -> bool:
-    """Whether a function of this body is a generator."""
-    waiting = list(body)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Yield | ast.YieldFrom):
-            return True
-        if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            waiting += children(node)
-    return False

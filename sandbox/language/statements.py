@@ -11,7 +11,7 @@ from typing import Any, Final
 from . import hooks, names
 from .analysis.inference import Scopes, is_number
 from .matching import Matching
-from .nodes import LOAD, STORE, children, is_small, uncounted, yields
+from .nodes import LOAD, STORE, is_small, uncounted
 from .operations import OPERATORS
 
 __all__ = ("Import", "Statements")
@@ -288,10 +288,11 @@ class Statements(Matching):
         held, self._no_temporaries = self._no_temporaries, 0
         leaving, self.leaving, lazy, self.lazy = self.leaving, 0, self.lazy, 0
         documented = ast.get_docstring(node, clean=False) is not None
-        generates, lasts = yields(node.body), any(map(_ends_with_code, node.body))
         body = self.visit_all(node.body)
         body.insert(1 if documented else 0, self.tick(node))
-        node.body = self._generator(node, body, hooks.LASTING if lasts else hooks.BORN) if generates else body
+        if self.scope.generates:
+            body = self._generator(node, body, hooks.LASTING if self.scope.lasts else hooks.BORN)
+        node.body = body
         self.scope, self._no_temporaries, self.leaving, self.lazy = outer, held, leaving, lazy
         return node
 
@@ -403,15 +404,6 @@ class Statements(Matching):
 
 def _place(node: ast.stmt) -> dict[str, Any]:
     return {"lineno": node.lineno, "col_offset": node.col_offset}
-
-
-def _ends_with_code(node: ast.AST) -> bool:
-    """Whether a generator that is thrown away, standing at a `yield` in here, does something then."""
-    if isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-        return False
-    return (isinstance(node, ast.Try | ast.With) and yields([node])) or any(
-        map(_ends_with_code, children(node))
-    )
 
 
 _TOLD_DATACLASSES: Final = frozenset({"ClassVar", "InitVar", "KW_ONLY"})

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from itertools import compress
+from operator import not_
 from typing import Any
 
 from ...base.per_type import PerType
@@ -77,14 +78,17 @@ class Held:
                 found += frame.f_locals.values()
             frame = frame.f_back  # type: ignore[assignment]
         held: dict[int, Any] = {}
-        while found:
+        while found:  # most of it is numbers and texts: what goes through all of it is written in C
+            kinds = [*map(type, found)]
+            asked = {kind for kind in set(kinds) if wanted[kind]}
+            held |= _by_id(compress(found, map(asked.__contains__, kinds)))
             # tuples and dicts that the collector lets go of, as it does of their items
-            loose: dict[int, Any] = {}
-            for value in found:
-                kind = type(value)
-                if wanted[kind]:
-                    held[id(value)] = value
-                elif kind in _UNTRACKED and value and not gc.is_tracked(value):
-                    loose[id(value)] = value
+            inner = [*compress(found, map((_UNTRACKED - asked).__contains__, kinds))]
+            loose = _by_id(compress(inner, map(not_, map(gc.is_tracked, inner))))
             found = gc.get_referents(*loose.values()) if loose else []
         return held.values()
+
+
+def _by_id(values: Iterable[Any]) -> dict[int, Any]:
+    listed = [*values]
+    return dict(zip(map(id, listed), listed, strict=True))

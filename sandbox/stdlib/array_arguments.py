@@ -78,6 +78,10 @@ class Arguments:
         self.guard = guard
         self.np = np
         self.array_type: Any = np.ndarray
+        self.numbers: set[type] = set(_AS_THEY_ARE)
+        """Types of numbers that numpy sees as they are."""
+        self._lending: set[type] = set()
+        """Those that `_LENDING` said True of."""
 
     def inward(self, value: Any) -> Any:
         """An argument as numpy may see it: never what numpy would compute with as Python objects."""
@@ -86,10 +90,12 @@ class Arguments:
             if value.dtype.hasobject:
                 self.refuse_objects()
             return value
-        if kind in _AS_THEY_ARE or (
+        if kind in self.numbers or (
             (kind is list or kind is tuple) and _AS_THEY_ARE.issuperset(map(type, value))
         ):
             return value
+        if kind in self._lending:
+            return self.np.array(value)
         value = self._settled(self.guard.builtins.real(value))
         kind = type(value)
         if kind is list or kind is tuple:
@@ -105,6 +111,7 @@ class Arguments:
         elif kind is Fraction or value is object or self._holds_objects(value):
             self.refuse_objects()
         elif _LENDING[kind]:
+            self._lending.add(kind)
             value = self.np.array(value)
         return value
 
@@ -149,8 +156,9 @@ class Arguments:
 
     def options(self, named: dict[str, Any]) -> None:
         """Refuse options that make numpy compute with Python objects, or make tables of all numbers between two."""
-        table = {"kind"} if named.get("kind") == "table" else set()
-        for name in named.keys() & (_REFUSED_OPTIONS | table):
+        table = "kind" in named and named["kind"] == "table"
+        if table or not _REFUSED_OPTIONS.isdisjoint(named):
+            name = "kind" if table else min(named.keys() & _REFUSED_OPTIONS)
             self.guard.meter.refuse(f"numpy's option {name!r} is not available to scripts", code="numpy")
         if isinstance(named.get("dtype"), str) and self.np.dtype(named["dtype"]).hasobject:
             self.refuse_objects()

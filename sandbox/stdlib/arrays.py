@@ -189,6 +189,7 @@ class Arrays(Arguments):
             )
             guard.simple.add(kind)
             guard.scalar.add(kind)
+            self.numbers.add(kind)
             if issubclass(kind, np.floating | np.complexfloating):
                 guard.floaty.add(kind)
 
@@ -342,7 +343,7 @@ class Arrays(Arguments):
         """A key as numpy may see it: lists in it are looked at, and numbers of the script's own are plain ones."""
         kind = type(key)
         if kind is tuple:
-            return tuple(map(self._key, key))
+            return key if _KEYS.issuperset(map(type, key)) else tuple(map(self._key, key))
         return key if kind in _KEYS else self.inward(key)
 
 

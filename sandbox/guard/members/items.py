@@ -49,6 +49,9 @@ class Items:
         kind = type(value)
         if kind in self.items:
             return value[key]
+        read = self.item_readers.get(kind)
+        if read is not None:
+            return read(value, key)
         if self.owns(kind):
             assert self.host is not None
             if self.host.plain_items(kind, False):
@@ -60,8 +63,6 @@ class Items:
             return value[key]
         if isinstance(self.real(value), type):
             return self._parametrised(value, key)
-        if kind in self.item_readers:
-            return self.item_readers[kind](value, key)
         if kind in _SUBSCRIPTED or issubclass(kind, Facade):
             return value[key]
         return self._not_subscriptable(kind)

@@ -132,6 +132,18 @@ class Scopes(Bindings):
                 return _constant(value)
             case ast.Name(id=name):
                 return self.variable(name, scope)
+            case ast.Attribute():
+                return _attribute(self.kind(node.value, scope), node.attr)
+            case ast.Call(func=ast.Name(id="int" | "round" | "abs" | "min" | "max" as name)) if (
+                name not in self.names
+            ):
+                return self._numeric_call(name, node, scope)
+            case ast.Call():
+                function = self.kind(node.func, scope)
+                if isinstance(function, str) and function.startswith(RETURNS):
+                    result = function.removeprefix(RETURNS)
+                    return int(result) if result.isdigit() else result
+                return UNKNOWN
             case ast.BinOp():
                 return _operation(
                     node.op, self.kind(node.left, scope), self.kind(node.right, scope), node.right
@@ -167,17 +179,6 @@ class Scopes(Bindings):
             case ast.Compare():
                 operands = (node.left, *node.comparators)
                 return 1 if all(is_number(self.kind(operand, scope)) for operand in operands) else UNKNOWN
-            case ast.Attribute():
-                return _attribute(self.kind(node.value, scope), node.attr)
-            case ast.Call(func=ast.Name(id="int" | "round" | "abs" | "min" | "max" as name)) if (
-                name not in self.names
-            ):
-                return self._numeric_call(name, node, scope)
-            case ast.Call():
-                function = self.kind(node.func, scope)
-                if isinstance(function, str) and function.startswith(RETURNS):
-                    result = function.removeprefix(RETURNS)
-                    return int(result) if result.isdigit() else result
         return UNKNOWN
 
     def _numeric_call(self, name: str, node: ast.Call, scope: Scope) -> Kind:

@@ -8,8 +8,9 @@ can ever have is the value of one of the expressions bound to it in its scope.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from .structs import CONTEXT, DATA, RETURNS
 
@@ -79,6 +80,10 @@ class Scope:
     bound: dict[str, list[ast.expr | Kind]] = field(default_factory=dict)
     elsewhere: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, Kind] = field(default_factory=dict)
+    generates: bool = False
+    """Whether it has a `yield`."""
+    lasts: bool = False
+    """Whether its generator, thrown away at a `yield`, does something then: it stands in a `try` or `with`."""
 
     def owner(self, name: str) -> Scope | None:
         """The scope whose variable `name` means here, None for a builtin."""
@@ -112,6 +117,8 @@ class Bindings:
         self._walrus: set[str] = set()
         self.bound_within: set[str] = set()
         """Names that are bound within an expression: by `:=`."""
+        self._leaving = 0
+        """How many statements of the function that is gone through do something when they are left."""
         self._collect_body(tree.body, self.module)
         self._hand_over()
         self.names = frozenset(name for scope in self._scopes for name in scope.bound)
@@ -122,7 +129,7 @@ class Bindings:
 
     # Which names are bound, where and to what
 
-    def _collect_body(self, nodes: list[ast.stmt], scope: Scope) -> None:
+    def _collect_body(self, nodes: Sequence[ast.AST], scope: Scope) -> None:
         for node in nodes:
             self._collect(node, scope)
 
@@ -132,19 +139,39 @@ class Bindings:
         return scope
 
     def _collect(self, node: ast.AST, scope: Scope) -> None:
+        kind = type(node)
+        if kind in _OPENING:
+            self._collect_scope(node, scope)
+            return
+        if kind in _BINDING:
+            self._collect_binding(node, scope)
+        leaves = kind in _LEAVING
+        self._leaving += leaves
+        for inside in vars(node).values():
+            if type(inside) is list:
+                for child in inside:
+                    if isinstance(child, ast.AST):
+                        self._collect(child, scope)
+            elif isinstance(inside, ast.AST) and inside._fields:  # not what says "load" or "+"
+                self._collect(inside, scope)
+        self._leaving -= leaves
+
+    def _collect_scope(self, node: ast.AST, scope: Scope) -> None:
+        """What opens a scope of its own."""
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 self._collect_function(node, scope)
-                return
             case ast.ClassDef():
                 _bind(scope, node.name, UNKNOWN)
                 for part in (*node.decorator_list, *node.bases, *node.keywords):
                     self._collect(part, scope)
                 self._collect_body(node.body, self._open(node, "class", scope))
-                return
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 self._collect_comprehension(node, scope)
-                return
+
+    def _collect_binding(self, node: ast.AST, scope: Scope) -> None:
+        """What binds a name in the scope it stands in, or makes a generator of it."""
+        match node:
             case ast.Assign():
                 for target in node.targets:
                     self._bind_target(scope, target, node.value)
@@ -186,14 +213,9 @@ class Bindings:
                 _bind(scope, name, UNKNOWN)
             case ast.MatchMapping(rest=str(name)):
                 _bind(scope, name, UNKNOWN)
-        for field_name in node._fields:
-            inside: Any = getattr(node, field_name, None)
-            if isinstance(inside, list):
-                for child in inside:
-                    if isinstance(child, ast.AST):
-                        self._collect(child, scope)
-            elif isinstance(inside, ast.AST) and inside._fields:  # not what says "load" or "+"
-                self._collect(inside, scope)
+            case ast.Yield() | ast.YieldFrom():
+                scope.generates = True
+                scope.lasts = scope.lasts or self._leaving > 0
 
     def _collect_function(
         self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, scope: Scope
@@ -208,13 +230,13 @@ class Bindings:
         for rest in (arguments.vararg, arguments.kwarg):
             if rest is not None:
                 _bind(inner, rest.arg, UNKNOWN)
-        if isinstance(node, ast.Lambda):
-            self._collect(node.body, inner)
-            return
-        _bind(scope, node.name, UNKNOWN)
-        for decorator in node.decorator_list:
-            self._collect(decorator, scope)
-        self._collect_body(node.body, inner)
+        if not isinstance(node, ast.Lambda):
+            _bind(scope, node.name, UNKNOWN)
+            for decorator in node.decorator_list:
+                self._collect(decorator, scope)
+        around, self._leaving = self._leaving, 0
+        self._collect_body([node.body] if isinstance(node, ast.Lambda) else node.body, inner)
+        self._leaving = around
 
     def _collect_comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, scope: Scope
@@ -268,6 +290,18 @@ class Bindings:
                 if owner is not None and owner is not scope:
                     # what it is bound to is an expression of another scope, whose names mean other variables
                     owner.bound.setdefault(name, []).append(UNKNOWN)
+
+
+_OPENING: Final = frozenset(
+    {ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef}
+    | {ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp}
+)
+_BINDING: Final = frozenset(
+    {ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.NamedExpr, ast.Global, ast.Nonlocal}
+    | {ast.Import, ast.ImportFrom, ast.Name, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping}
+    | {ast.Yield, ast.YieldFrom}
+)
+_LEAVING: Final = frozenset({ast.Try, ast.With})
 
 
 def _bind(scope: Scope, name: str, value: ast.expr | Kind) -> None:
