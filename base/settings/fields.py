@@ -186,7 +186,8 @@ class Settings:
         30.0,
         values.Seconds(0.1, 3600),
         "A script that runs longer is stopped and undone",
-        more="In seconds. While you have not set it, a script that was not rehearsed has 10.",
+        more="In seconds; a rehearsal has as many, and 30 at least. "
+        "While you have not set it, a script that was not rehearsed has 10.",
         variable="BLENDER_MCP_TIME_LIMIT",
         label="Time Limit",
         section=EXECUTION,

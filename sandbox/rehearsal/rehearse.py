@@ -34,8 +34,9 @@ __all__ = (
     "shutdown",
 )
 
-#: What a script may use in a rehearsal, and what opening and comparing may take besides, by size of the scene.
+#: Seconds that a script has in a rehearsal by default.
 TIME_LIMIT_S = 30.0
+#: What opening and comparing may take besides, by size of the scene.
 _OVERHEAD_S, _OVERHEAD_S_PER_MB = 30.0, 0.1
 _MB = 1024 * 1024
 #: A scene whose copy has so many MB is rehearsed by a Blender of its own, with all processors.
@@ -120,7 +121,7 @@ def rehearse(
     """
     begin, lost = time.perf_counter(), None
     copy, pool = prepared.copy, prepared.pool
-    seconds = TIME_LIMIT_S + _OVERHEAD_S + _OVERHEAD_S_PER_MB * copy.size / _MB
+    seconds = _time_limit() + _OVERHEAD_S + _OVERHEAD_S_PER_MB * copy.size / _MB
     try:
         request = _request(prepared, script, title, _level(script, level), pictures)
         with _failure_noted(pool), pool.child(prepared.needs, cancelled) as child:
@@ -192,6 +193,12 @@ def _level(script: str, asked: str | None) -> str:
     return execute.check(script, asked)
 
 
+def _time_limit() -> float:
+    """Seconds for the script: more than by default where the user gave scripts more time in the open scene."""
+    now = settings.current()
+    return max(TIME_LIMIT_S, now.time_limit_s if "time_limit_s" in now.origins else 0.0)
+
+
 def _request(prepared: Prepared, script: str, title: str, level: str, pictures: bool) -> Request:
     now, copy = settings.current(), prepared.copy
     request = Request(
@@ -200,7 +207,7 @@ def _request(prepared: Prepared, script: str, title: str, level: str, pictures: 
         script=script,
         title=title,
         level=level,
-        time_limit_s=TIME_LIMIT_S,
+        time_limit_s=_time_limit(),
         memory_limit_mb=prepared.needs.memory_mb,
         output_limit_kb=now.output_limit_kb,
         live_memory_limit_mb=now.memory_limit_mb,

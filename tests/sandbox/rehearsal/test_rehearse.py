@@ -189,6 +189,14 @@ def test_the_scene_may_change_meanwhile() -> None:
     assert report["result"] == 3
 
 
+def test_who_gives_scripts_more_time_gives_it_to_rehearsals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearse, "TIME_LIMIT_S", 0.2)
+    slow = "import time\nbegan = time.monotonic()\nwhile time.monotonic() - began < 1: pass"
+    assert "longer than 0.2 s" in report_of(slow)["message"]
+    monkeypatch.setenv("BLENDER_MCP_TIME_LIMIT", "60")
+    assert report_of(slow)["outcome"] == "success"
+
+
 def test_a_rehearsal_can_be_cancelled() -> None:
     cancelled = threading.Event()
     threading.Timer(0.3, cancelled.set).start()
