@@ -20,11 +20,13 @@ from ..guard.modules import Later, View, make_view
 from ..guard.seam import BlenderHost
 from ..lifetime.bmesh import removals
 from . import bmesh, units
+from .operators import preferences
 from .operators.ops import Operators
 
 __all__ = ("views",)
 
 _PARTS: Mapping[str, tuple[str, ...]] = {
+    "addon_utils": (),
     "bmesh": ("bmesh.types", "bmesh.utils", "bmesh.geometry", "bmesh.ops"),
     "bpy_extras": tuple(name for name in AS_THEY_ARE if name.startswith("bpy_extras.")),
     "bpy": ("bpy.types", "bpy.app", "bpy.utils", "bpy.utils.units", "bpy.path"),
@@ -105,6 +107,7 @@ def _listed(module: str) -> dict[str, Any]:
 
 
 _MEMBERS: Mapping[str, Callable[[BlenderHost], dict[str, Any]]] = {
+    "addon_utils": preferences.add_ons,
     "bmesh": lambda host: _listed("bmesh") | {"new": bmesh.made(host), "from_edit_mesh": bmesh.edited(host)},
     "bpy_extras": lambda _host: {},
     "bpy": lambda host: {"context": bpy.context, "data": bpy.data, "ops": Operators(host)},

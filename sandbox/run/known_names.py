@@ -6,7 +6,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from functools import cache
+from typing import Final
 
+from ..facts.blender_modules import AS_THEY_ARE
 from ..facts.policy import Level, policy
 from ..facts.reasons import why_member, why_module
 from ..guard.meter import Meter
@@ -17,12 +19,16 @@ from .namespace import build_guard
 __all__ = ("why_refused",)
 
 
+_BLENDERS: Final = frozenset(name.partition(".")[0] for name in AS_THEY_ARE)
+"""Modules of Blender's: `facts.blender_modules.withheld` says what scripts do not get of them."""
+
+
 @cache
 def _members(level: Level) -> Mapping[str, frozenset[str]]:
     """Names by dotted module; those of Blender's modules are not among them."""
     rules = policy(level)
     wanted = sorted(
-        name for name in rules.imports if name != "__future__" and not name.startswith(("bpy", "bmesh"))
+        name for name in rules.imports if name != "__future__" and name.partition(".")[0] not in _BLENDERS
     )
     script = compile_script("\n".join(f"import {name}" for name in wanted))
     guard = build_guard(script, rules, None, Meter())
@@ -38,7 +44,7 @@ def why_refused(path: str, level: Level) -> str | None:
     A name that the module does not have either is not refused: it raises AttributeError.
     """
     module, _, name = path.rpartition(".")
-    if name.startswith("_") or not module:
+    if name.startswith("_") or not module or module.partition(".")[0] in _BLENDERS:
         return None
     known = _members(level)
     if module not in known:

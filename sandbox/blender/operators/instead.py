@@ -105,7 +105,7 @@ def _simulated(host: BlenderHost, caches: list[Any], keep: bool) -> set[str]:
 
 
 def _not_done(idname: str) -> Callable[[BlenderHost, Arguments], set[str]]:
-    """For an operator that changes nothing but what the user sees of the window."""
+    """For an operator that changes nothing but the user's window or preferences."""
 
     def act(host: BlenderHost, _arguments: Arguments) -> set[str]:
         host.meter.warn(f"bpy.ops.{idname}(): {instead_of()[idname]}")
@@ -114,9 +114,9 @@ def _not_done(idname: str) -> Callable[[BlenderHost, Arguments], set[str]]:
     return act
 
 
-_OF_WINDOWS: Final = (
+_LEFT_OUT: Final = (
     *("screen.animation_cancel", "screen.animation_play", "screen.screen_full_area"),
-    "wm.redraw_timer",
+    *("wm.read_userpref", "wm.redraw_timer"),
 )
 
 
@@ -241,6 +241,6 @@ INSTEAD: Final[Mapping[str, Callable[[BlenderHost, Arguments], set[str]]]] = {
     "render.render": _render,
     "wm.read_factory_settings": _start_up,
     "wm.read_homefile": _start_up,
-    **{idname: _not_done(idname) for idname in _OF_WINDOWS},
+    **{idname: _not_done(idname) for idname in _LEFT_OUT},
 }
 """By the operator's name, what a call of it does in a script; `facts/reasons.json` has what validation says of it."""

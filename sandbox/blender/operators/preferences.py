@@ -12,7 +12,7 @@ from ...facts.reasons import why_property
 from ...guard.facade import Facade, hide
 from ...guard.seam import BlenderHost, Guard
 
-__all__ = ("addons", "allow_preferences", "preferences")
+__all__ = ("add_ons", "addons", "allow_preferences", "preferences")
 
 _CYCLES: Final = "cycles"
 _SET_BY_SCRIPTS: Final = frozenset(
@@ -28,6 +28,23 @@ def preferences(host: BlenderHost, _context: Any, _name: str) -> _Preferences:
 def addons(host: BlenderHost, _preferences: Any, _name: str) -> _Addons:
     """`Preferences.addons`."""
     return _Addons(host)
+
+
+def add_ons(host: BlenderHost) -> dict[str, Any]:
+    """`addon_utils`: a script sees Cycles alone, and switches nothing on or off."""
+
+    def switch(name: Any, **_options: Any) -> None:
+        if type(name) is not str:
+            raise TypeError("the name of an add-on is a str")
+        host.meter.warn(
+            f"the add-on {name:.60} was left as it is: the user switches add-ons on, in Edit > Preferences > Add-ons"
+        )
+
+    return {
+        "check": lambda name: (type(name) is str and name == _CYCLES,) * 2,
+        "disable": switch,
+        "enable": switch,
+    }
 
 
 def _refuse(host: BlenderHost, name: str) -> NoReturn:

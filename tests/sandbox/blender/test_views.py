@@ -7,8 +7,11 @@ import sys
 from typing import Any
 
 import pytest
+from bl_ext.user_default.mcp_bridge.base.errors import PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox.facts.blender_modules import AS_THEY_ARE
+from bl_ext.user_default.mcp_bridge.sandbox.reference import rna
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
+from bl_ext.user_default.mcp_bridge.sandbox.run.validate import validate
 
 from support import fork
 
@@ -23,3 +26,32 @@ def test_a_module_that_nothing_has_imported_yet_can_be_imported(name: str) -> No
         return execute.execute_blender_code({"code": f"from {name} import *"})
 
     assert fork.run(first)["status"] == "success"
+
+
+def test_add_ons_are_left_as_they_are_and_the_result_says_so() -> None:
+    script = (
+        "import addon_utils\n"
+        "result = [addon_utils.check('cycles'), addon_utils.check('rigify')]\n"
+        "result.append(addon_utils.enable('rigify', default_set=True))"
+    )
+    ran = execute.execute_blender_code({"code": script})
+    assert ran["result"] == [[True, True], [False, False], None]
+    assert ran["warnings"] == [
+        "the add-on rigify was left as it is: the user switches add-ons on, in Edit > Preferences > Add-ons"
+    ]
+
+
+def test_the_rest_of_a_module_of_blenders_is_refused_with_what_to_do() -> None:
+    with pytest.raises(PolicyError, match="ask the user to switch one on"):
+        execute.execute_blender_code({"code": "import addon_utils\naddon_utils.paths()"})
+
+
+def test_validation_lets_through_what_a_script_gets_of_blenders_modules() -> None:
+    for line in (
+        "from bpy.path import abspath",
+        "from addon_utils import check",
+        "from bmesh.utils import face_flip",
+    ):
+        found = validate(line, rna.current())
+        assert found.is_valid, [line, *map(str, found.errors)]
+    assert not validate("from addon_utils import paths", rna.current()).is_valid

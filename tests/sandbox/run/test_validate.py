@@ -187,7 +187,7 @@ def refused_before(struct: str, name: str, index: rna.RnaIndex) -> bool:
 
 def test_validation_and_views_agree_on_every_name_of_blenders_modules(index: rna.RnaIndex) -> None:
     rules, meter = policy("blender"), Watchdog()
-    script = compile_script("import bpy\nimport bmesh\nimport bpy_extras.object_utils")
+    script = compile_script("import addon_utils\nimport bpy\nimport bmesh\nimport bpy_extras.object_utils")
     given = build_guard(script, rules, BlenderHost(rules, meter), meter).imports
     different = []
     for module in sorted({name.rpartition(".")[0] for name in index.withheld}):

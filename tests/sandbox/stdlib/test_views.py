@@ -258,7 +258,7 @@ def test_what_touches_a_file_is_refused_when_called(source: str, instead: str) -
 
 @pytest.mark.parametrize(
     "module",
-    "subprocess socket glob io threading ctypes pickle urllib.request gpu blf addon_utils".split(),
+    "subprocess socket glob io threading ctypes pickle urllib.request gpu blf".split(),
 )
 def test_a_module_without_use_can_be_imported(module: str) -> None:
     assert run(f"import {module}\nimport {module} as m\nresult = 1")["result"] == 1
