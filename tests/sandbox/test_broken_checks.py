@@ -5,7 +5,7 @@ Attacks are run once to see which functions of the sandbox they go through. Then
 ordinary exception as soon as it is called, and the attack runs again that came nearest to its refusal after it. The
 script catches what it can: whatever raises ends the statement, and the next one runs.
 
-By default one function in four is broken, by its name; `MCP_BRIDGE_BROKEN_CHECKS=all` breaks all, by each error.
+By default one function in eight is broken, by its name; `MCP_BRIDGE_BROKEN_CHECKS=all` breaks all, by each error.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def _chosen(checks: list[str]) -> Iterator[tuple[str, type[Exception]]]:
         number = zlib.crc32(name.partition(":")[0].encode())
         if os.environ.get("MCP_BRIDGE_BROKEN_CHECKS") == "all":
             yield from ((name, error) for error in _ERRORS)
-        elif number % 4 == 0:
+        elif number % 8 == 0:
             yield name, _ERRORS[number // 4 % len(_ERRORS)]
 
 

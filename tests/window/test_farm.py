@@ -27,7 +27,7 @@ TOKEN = "a-token-for-tests-alone"
 PORT = free_port()
 FRAMES = 8
 #: Where the question stands.
-DIALOG = Rectangle(160, 200, 780, 240)
+DIALOG = Rectangle(100, 180, 900, 300)
 _HOME = window_support.FOLDER / "farm-files"
 _NEEDED = re.compile(r"(openjd-.*|pydantic|pydantic_core|PyYAML|annotated-types|typing.*)==.*")
 #: Frames that take a while, and that differ.
@@ -107,13 +107,15 @@ def test_a_job_from_its_question_to_its_frames(window: Window) -> None:
         window.find(told, DIALOG)
     assert list((_HOME / "named").iterdir()) == []
     window.press_on("Allow")
+    window.press_on("Activity", tab)
     client = RawClient(PORT, TOKEN)
-    job = until(client, ordering, lambda job: job["render"]["done"] >= 2)
-    window.settle(1.0)
+    until(client, ordering, lambda job: job["render"]["done"] >= 2)
+    window.find(f"of {FRAMES} frames", tab)
     window.picture("farm-working")
     job = until(client, ordering, lambda job: job["state"] != "working")
     assert (job["state"], job["result"]["done"], job["result"]["failures"]) == ("completed", FRAMES, [])
-    window.settle(2.0)
+    window.find(f"{FRAMES} of {FRAMES} frames", tab)
+    window.find("farm-files", tab)  # where the results are
     window.picture("farm-done")
     client.close()
     assert sorted(path.name for path in (_HOME / "named").iterdir()) == [

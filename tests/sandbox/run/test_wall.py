@@ -348,8 +348,12 @@ def test_an_attack_through_python_is_stopped_by_this_wall_alone(attack: str) -> 
 
 @pytest.mark.parametrize("attack", [each for each, how in NOT_STOPPED.items() if how not in _UNOBSERVED])
 def test_an_attack_that_is_not_stopped_in_time_shows_python_nothing_before(attack: str) -> None:
+    if attack == "wr-usd-export" and bpy.app.version >= (5, 2):
+        pytest.skip("USD waits for threads of its own, which a fork does not have")
     [found] = [each for each in sandbox_cases.shared() if each.id == attack]
-    events = run_attack(found, observed).details["out"]
+    outcome = run_attack(found, observed)
+    assert "out" in outcome.details, outcome
+    events = outcome.details["out"]
     if NOT_STOPPED[attack] == "late":
         assert events
         assert run_attack(found, walled).error.startswith("Broken: attempt to break out of the sandbox: ")
