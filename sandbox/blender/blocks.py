@@ -103,7 +103,7 @@ def _derives(rna: Any, name: str) -> bool:
 
 def check_original(host: BlenderHost, value: Any, what: str = "") -> None:
     """Stop the run where a part of an evaluated copy is about to be written, by a function where `what` names one."""
-    if not host.stale.evaluates or (what and what not in _CHANGING):
+    if not host.stale.touched_evaluated or (what and what not in _CHANGING):
         return
     block = value.id_data if isinstance(value, (_STRUCT, bpy.types.bpy_prop)) else None
     if block is not None and block.is_evaluated:
@@ -117,7 +117,7 @@ def original(write: Writer) -> Writer:
     """`write`, where the value is no evaluated copy."""
 
     def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-        if host.stale.evaluates:
+        if host.stale.touched_evaluated:
             check_original(host, value)
         write(host, value, name, new)
 

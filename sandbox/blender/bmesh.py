@@ -55,7 +55,7 @@ def member(host: BlenderHost, value: Any, name: str) -> Any:
         host.refuse(f"{type(value).__name__}.{name} may not be used by a script", code="member")
     found = getattr(value, name)
     if name in _LENDING.get(type(value), ()):
-        host.stale.lends = True
+        host.stale.touched_layers = True
         if name in layers.LINKED:
             host.stale.watch()
         return found
@@ -85,7 +85,7 @@ def _clear(host: BlenderHost, mesh: Any) -> None:
 
 def _moving(host: BlenderHost, function: Callable[..., Any], *, always: bool = False) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
-        host.stale.before_move(always or host.stale.lends)
+        host.stale.before_move(always or host.stale.touched_layers)
         host.stale.drawn.before()
         try:
             return function(*args, **kwargs)
@@ -162,7 +162,7 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
         }
         if formula is not None:
             host.geometry.amount(_size(formula, bm, arguments), f"bmesh.ops.{name}", given(arguments))
-        if host.stale.lends or (removes and removals.may_be_last(bm, arguments.values())):
+        if host.stale.touched_layers or (removes and removals.may_be_last(bm, arguments.values())):
             return moving(bm, **arguments)
         host.stale.drawn.before()
         try:

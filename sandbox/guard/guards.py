@@ -33,10 +33,10 @@ from .seam import Host, Reader, Writer
 from .values import deep_nesting
 from .values.hashing import Hashing
 from .values.plain import (
-    DRAWN_TYPES,
-    FLOATY_TYPES,
     ITEM_TYPES,
     PLAIN_TYPES,
+    SAFE_TIMES,
+    SAFE_TO_ITERATE,
     SCALAR_TYPES,
     SET_ITEM_TYPES,
     SIMPLE_TYPES,
@@ -65,7 +65,7 @@ class Guard(Items):
         self.host = host
         self.own: set[type] = set()
         self.simple: set[type] = set(SIMPLE_TYPES)
-        self.floaty: set[type] = set(FLOATY_TYPES)
+        self.safe_times: set[type] = set(SAFE_TIMES)
         self.scalar: set[type] = set(SCALAR_TYPES)
         self.items: set[type] = set(ITEM_TYPES)
         self.set_items: set[type] = set(SET_ITEM_TYPES)
@@ -106,14 +106,14 @@ class Guard(Items):
         make_class = ClassHook(self, self.real)
         table: dict[str, object] = {
             hooks.STOP: self.meter.stop,
-            hooks.DEEPER: _deeper,
+            hooks.DEPTH: _check_depth,
             hooks.TYPE: type,
             hooks.SLICE: slice,
             hooks.EXCEPTION: Exception,
-            hooks.KEY: self.hashing.key,
-            hooks.KEYS: self.hashing.keys,
+            hooks.CHECK_HASH: self.hashing.key,
+            hooks.CHECK_HASHES: self.hashing.keys,
             hooks.SIMPLE: self.simple,
-            hooks.FLOATY: self.floaty,
+            hooks.SAFE_TIMES: self.safe_times,
             hooks.SCALAR: self.scalar,
             hooks.ITEMS: self.items,
             hooks.SET_ITEMS: self.set_items,
@@ -132,7 +132,7 @@ class Guard(Items):
             hooks.CLASS: make_class,
             hooks.FORMAT: self.text.format_value,
             hooks.SHOW: self.text.show,
-            hooks.DRAWN: DRAWN_TYPES,
+            hooks.SAFE_TO_ITERATE: SAFE_TO_ITERATE,
             hooks.ITERATED: self.iterated,
             hooks.KEEP: self.host.keep if self.host is not None else _same,
             hooks.REPR: self.text.repr,
@@ -142,8 +142,8 @@ class Guard(Items):
         table |= {hooks.RAW[function.__name__]: function for function in (enumerate, map, reversed, zip)}
         table |= {
             hooks.ISINSTANCE: isinstance,
-            hooks.BORN: self.builtins.born,
-            hooks.LASTING: self.builtins.lasting,
+            hooks.COUNT_GENERATOR: self.builtins.count_generator,
+            hooks.COUNT_LASTING_GENERATOR: self.builtins.count_lasting_generator,
             hooks.UNPACKED: self.builtins.unpacked,
         }
         return table | self.operators.table()
@@ -441,7 +441,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _deeper() -> bool:
+def _check_depth() -> bool:
     return True
 
 

@@ -26,7 +26,10 @@ class Iteration:
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         generators = Generators(guard.meter)
-        self.born, self.lasting = generators.born, generators.lasting
+        self.count_generator, self.count_lasting_generator = (
+            generators.count_generator,
+            generators.count_lasting_generator,
+        )
 
     @calls_anything
     def ticking(self, function: Any) -> Any:
@@ -45,7 +48,7 @@ class Iteration:
 
     def ticked(self, iterator: Iterator[Any]) -> Iterator[Any]:
         """The iterator, with a tick for each item."""
-        return self.born(self._ticking(iterator))
+        return self.count_generator(self._ticking(iterator))
 
     def unpacked(self, value: Any) -> Any:
         """What is unpacked into several variables: of an iterator each item is noted while the others are drawn."""

@@ -199,11 +199,11 @@ class Guard(Protocol):
     own: set[type]
     """The classes that the script made."""
     simple: set[type]
-    floaty: set[type]
+    safe_times: set[type]
     scalar: set[type]
     items: set[type]
     set_items: set[type]
-    """Sets of types as `hooks` describes them: SIMPLE, FLOATY, SCALAR, ITEMS, SET_ITEMS."""
+    """Sets of types as `hooks` describes them: SIMPLE, SAFE_TIMES, SCALAR, ITEMS, SET_ITEMS."""
     allowed: dict[type, frozenset[str]]
     """Attributes that may be read unguarded, by exact type; classes by the class itself."""
     writable: dict[type, frozenset[str]]

@@ -121,7 +121,7 @@ class Expressions(Members):
                 ]
             return [self.held_where(loose[0], part, mark) for part in first] + rest
         found = self.operands(node.args)
-        return [self.call(hooks.KEYS, part, part) for part in found]
+        return [self.call(hooks.CHECK_HASHES, part, part) for part in found]
 
     def _both_ways(self, node: ast.Call, guarded: ast.IfExp) -> ast.expr:
         """`a.f(x) if … else <getattr>(a, 'f')(x)`: spares the plain way a bound method."""
@@ -155,7 +155,7 @@ class Expressions(Members):
         value = self.visit(node)
         drawn = self.call(hooks.ITERATED, node, value)
         steady = self.is_steady(value)
-        return self.choose(self.type_in(value, hooks.DRAWN), value, drawn) if steady else drawn
+        return self.choose(self.type_in(value, hooks.SAFE_TO_ITERATE), value, drawn) if steady else drawn
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
         """`yield from values`, which does not tick by itself."""
@@ -208,7 +208,7 @@ class Expressions(Members):
             node.body
         )  # in what a comprehension draws from, `:=` is no more allowed than outside
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
-        deeper = [self.call(hooks.DEEPER, node)] if uncounted(node.args) else []
+        deeper = [self.call(hooks.DEPTH, node)] if uncounted(node.args) else []
         node.body = ast.BoolOp(ast.And(), [self.running(node), *deeper, body], **place)
         self.scope, self.lazy = outer, lazy
         return node
@@ -269,7 +269,7 @@ class Expressions(Members):
         self.lazy += 1
         made = self._visit_comprehension_parts(node)
         self.lazy -= 1
-        return self.call(hooks.BORN, node, made)  # type: ignore[arg-type]
+        return self.call(hooks.COUNT_GENERATOR, node, made)  # type: ignore[arg-type]
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
         """`name := value`."""

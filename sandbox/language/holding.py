@@ -215,11 +215,13 @@ class Holding(Nodes):
         """
         if not self.draws_from_code(node):
             return value
-        pair = self.twice(value)
+        pair = self.evaluate_once(value)
         if pair is None:
             return self.call(hooks.UNPACKED, value, value)
         first, again = pair
-        return self.choose(self.type_in(first, hooks.DRAWN), again, self.call(hooks.UNPACKED, value, again))
+        return self.choose(
+            self.type_in(first, hooks.SAFE_TO_ITERATE), again, self.call(hooks.UNPACKED, value, again)
+        )
 
     def _taken(self, target: ast.expr, later: list[tuple[ast.expr, str]]) -> ast.expr:
         """The target with variables of ours in the place of what is no name, and what these stand for."""
@@ -282,7 +284,7 @@ class Holding(Nodes):
                 place: dict[str, Any] = {"lineno": part.lineno, "col_offset": part.col_offset}
                 source = self.call(hooks.UNPACKED, part, ast.Name(name, LOAD, **place))
                 value = self.choose(
-                    self.type_in(ast.Name(name, LOAD, **place), hooks.DRAWN),
+                    self.type_in(ast.Name(name, LOAD, **place), hooks.SAFE_TO_ITERATE),
                     ast.Name(name, LOAD, **place),
                     source,
                 )

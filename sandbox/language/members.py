@@ -97,7 +97,7 @@ class Members(Operations):
     def read_member(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
         """Guarded `value.attr`, value being rewritten already."""
         attribute = self.mangled(node.attr)
-        pair = self.twice(value)
+        pair = self.evaluate_once(value)
         if pair is None:
             return self.call(hooks.GETATTR, node, value, self.constant(attribute, node))
         first, again = pair
@@ -154,7 +154,7 @@ class Members(Operations):
 
     def _target(self, value: ast.expr, types: str) -> ast.expr:
         """`value` if its type takes what is to be written, else a proxy that asks the guards."""
-        pair = self.twice(value)
+        pair = self.evaluate_once(value)
         if pair is None:
             return self.call(hooks.WRITE, value, value)
         first, again = pair
@@ -186,7 +186,7 @@ class Members(Operations):
         if plain:
             return node
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
-        pair = self.twice(value)
+        pair = self.evaluate_once(value)
         if pair is None or not is_small(key):
             return self.call(hooks.GETITEM, node, value, self.as_value(key))
         first, again = pair
@@ -212,10 +212,10 @@ class Members(Operations):
         sliced = isinstance(node.slice, ast.Slice)
         key: ast.expr = self.visit(node.slice)
         value = self.held_where(loose, value, mark)
-        owner, index = (None, None) if sliced else (self.twice(value), self.twice(key))
+        owner, index = (None, None) if sliced else (self.evaluate_once(value), self.evaluate_once(key))
         if owner is None or index is None:
             node.value = self.call(hooks.WRITE, value, value)
-            node.slice = key if sliced or kind == "list" else self.call(hooks.KEY, key, key)
+            node.slice = key if sliced or kind == "list" else self.call(hooks.CHECK_HASH, key, key)
             return node
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         of_key = self.call(hooks.TYPE, key, index[0])
@@ -227,7 +227,7 @@ class Members(Operations):
         node.slice = index[1]
         if kind != "list":
             node.slice = self.choose(
-                self.type_in(index[1], hooks.SCALAR), index[1], self.call(hooks.KEY, key, index[1])
+                self.type_in(index[1], hooks.SCALAR), index[1], self.call(hooks.CHECK_HASH, key, index[1])
             )
         return node
 
@@ -251,8 +251,10 @@ class Members(Operations):
             return key
         if self.is_steady(key):
             again = ast.Name(key.id, LOAD, lineno=key.lineno, col_offset=key.col_offset)
-            return self.choose(self.type_in(key, hooks.SCALAR), again, self.call(hooks.KEY, key, again))
-        return self.call(hooks.KEY, key, self.as_value(key))
+            return self.choose(
+                self.type_in(key, hooks.SCALAR), again, self.call(hooks.CHECK_HASH, key, again)
+            )
+        return self.call(hooks.CHECK_HASH, key, self.as_value(key))
 
     def _hashes_quickly(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Tuple):
@@ -268,7 +270,7 @@ class Members(Operations):
         for position, part in enumerate(node.elts):
             if isinstance(part, ast.Starred):
                 self.note_running(part)
-                part.value = self.call(hooks.KEYS, part, self.visit(part.value))
+                part.value = self.call(hooks.CHECK_HASHES, part, self.visit(part.value))
             else:
                 node.elts[position] = self.keyed(part)
             marks.append(self.runs)
@@ -298,7 +300,7 @@ class Members(Operations):
 
     def spread(self, node: ast.expr) -> ast.expr:
         """`**node`: the keys of a mapping of the script's own are hashed."""
-        return self.call(hooks.KEYS, node, self.visit(node))
+        return self.call(hooks.CHECK_HASHES, node, self.visit(node))
 
     def visit_Slice(self, node: ast.Slice) -> ast.AST:
         """`a:b:c` between brackets."""

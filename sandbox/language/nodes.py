@@ -139,7 +139,7 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         """Whether this is a variable that nothing else binds between two looks at it."""
         return isinstance(value, ast.Name) and value.id not in self.kinds.rebound
 
-    def twice(self, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    def evaluate_once(self, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
         """Two expressions for one evaluated value: the first evaluates it, the second (evaluated later) reads it.
 
         None where that is not possible: then a guard has to be called.

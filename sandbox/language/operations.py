@@ -73,7 +73,7 @@ class Operations(Holding):
             return self.call(hook, node, left, right)
         if is_number(left_kind):
             return self._number_times(node, hook, left_kind)
-        pair = self.twice(left)
+        pair = self.evaluate_once(left)
         if pair is None:
             return self.call(hook, node, left, right)
         first, again = pair
@@ -86,7 +86,7 @@ class Operations(Holding):
         guarded = self.call(hook, node, node.left, node.right)
         if not self.is_steady(node.right) or not isinstance(node.left, ast.Name | ast.Constant):
             return guarded
-        types = hooks.SIMPLE if _is_few_bits(left) else hooks.FLOATY
+        types = hooks.SIMPLE if _is_few_bits(left) else hooks.SAFE_TIMES
         return self.choose(self.type_in(node.right, types), node, guarded)
 
     def is_bounded(self, op: ast.operator, left_node: ast.expr | None, right_node: ast.expr) -> bool:
@@ -136,7 +136,7 @@ class Operations(Holding):
         if isinstance(op, ast.Pow | ast.LShift):
             return None
         if isinstance(op, ast.Mult):
-            return hooks.SIMPLE if _is_few_bits(right) or right == FLOAT else hooks.FLOATY
+            return hooks.SIMPLE if _is_few_bits(right) or right == FLOAT else hooks.SAFE_TIMES
         return hooks.SIMPLE
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
@@ -163,7 +163,7 @@ class Operations(Holding):
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         left, parts = node.left, []
         for op, operand in zip(node.ops, node.comparators, strict=True):
-            pair = self.twice(operand)
+            pair = self.evaluate_once(operand)
             if pair is None:
                 operators = ast.Tuple(
                     [self.constant(_COMPARISONS[type(each)], node) for each in node.ops], LOAD, **place
@@ -179,7 +179,7 @@ class Operations(Holding):
         operator = _COMPARISONS[type(node.ops[0])]
         left, right = node.left, node.comparators[0]
         guarded = [self.constant(operator, node)]
-        pair = self.twice(left)
+        pair = self.evaluate_once(left)
         if pair is None or not is_small(right):
             return self.call(hooks.COMPARE, node, *guarded, left, right)
         first, again = pair
@@ -266,7 +266,7 @@ class Operations(Holding):
             node.value = self.call(hooks.FORMAT, node, value, spec)
             node.format_spec = None
         elif not is_number(kind) and kind != TEXT and spec is None:
-            pair = self.twice(node.value)
+            pair = self.evaluate_once(node.value)
             if pair is None:
                 node.value = self.call(hooks.SHOW, node, node.value)
             else:

@@ -50,7 +50,7 @@ class Statements(Matching):
         place: dict[str, Any] = {"lineno": at.lineno, "col_offset": at.col_offset}  # type: ignore[attr-defined]
         test: ast.expr = self.name(hooks.RUNNING, at)
         if isinstance(at, ast.FunctionDef) and uncounted(at.args):
-            test = ast.BoolOp(ast.And(), [test, self.call(hooks.DEEPER, at)], **place)
+            test = ast.BoolOp(ast.And(), [test, self.call(hooks.DEPTH, at)], **place)
         test = ast.UnaryOp(ast.Not(), test, **place)
         return ast.If(test, [ast.Expr(self.call(hooks.STOP, at), **place)], [], **place)
 
@@ -110,7 +110,7 @@ class Statements(Matching):
         """`o.x = y` as `if type(o) in <w:x>: o.x = y`, `else: <setattr>(o, 'x', y)`."""
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         attribute = self.mangled(target.attr)
-        pair = self.twice(self.visit(target.value))
+        pair = self.evaluate_once(self.visit(target.value))
         assert pair is not None
         first, again = pair
         new = self.visit(node.value)
@@ -291,13 +291,15 @@ class Statements(Matching):
         body = self.visit_all(node.body)
         body.insert(1 if documented else 0, self.tick(node))
         if self.scope.generates:
-            body = self._generator(node, body, hooks.LASTING if self.scope.lasts else hooks.BORN)
+            body = self._generator(
+                node, body, hooks.COUNT_LASTING_GENERATOR if self.scope.lasts else hooks.COUNT_GENERATOR
+            )
         node.body = body
         self.scope, self._no_temporaries, self.leaving, self.lazy = outer, held, leaving, lazy
         return node
 
     def _generator(self, node: ast.FunctionDef, body: list[ast.stmt], born: str) -> list[ast.stmt]:
-        """`def f(x): …yield…` as `def f(x): def <body>(x): …; return <born>(<body>(x))`."""
+        """`def f(x): …yield…` as `def f(x): def <body>(x): …; return <count_generator>(<body>(x))`."""
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         given = node.args
         documentation = body[:1] if ast.get_docstring(node, clean=False) is not None else []

@@ -72,7 +72,7 @@ def grows(struct: str, function: str) -> bool:
 
 
 def is_followed(struct: str, function: str) -> bool:
-    """Whether a call moves nothing but what few calls move: see `Stale.follows`."""
+    """Whether a call moves nothing but what few calls move: see `Stale.touched_collections`."""
     path = f"{struct}.{function}"
     return path in _FOLLOWED or (_is_removal(struct, function) and path not in _FREED_BY)
 

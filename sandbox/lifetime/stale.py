@@ -85,20 +85,20 @@ class Stale:
         self._owned: list[tuple[Any, Any]] = []
         self._parts: list[Any] = []
         self.properties = Given()
-        self.follows = False
+        self.touched_collections = False
         """Whether the script has come to what few calls free: what follows the collections, or a text's lines."""
         self.made = Made(self.held, self._writing)
-        self.evaluates = False
+        self.touched_evaluated = False
         """Whether the script has come to a depsgraph, and so to evaluated copies."""
         self.evaluations = 0
-        self.lends = False
+        self.touched_layers = False
         """Whether the script has come to layers of a BMesh whose values are references."""
         self.watched = Watched()
-        self.edits = False
+        self.touched_edit_meshes = False
         """Whether it has come to the BMesh of edit mode."""
         self._edited: list[tuple[Any, int]] = []
         """Each that it was given, and where it lies: Blender frees it when edit mode is left."""
-        self.shares = False
+        self.touched_arrays = False
         """Whether the script has come to parts of meshes, or to other arrays that are shared with copies."""
         self._shared: list[sharing.Noted] = []
         self.layered = False
@@ -166,7 +166,7 @@ class Stale:
         """
         self._disown_context()
         self.evaluations += evaluates
-        self.before_move(self.edits)
+        self.before_move(self.touched_edit_meshes)
         held, now = self.held.find(ROOTED), Now()
         self._parts = [value for value in held if PARTS[type(value)]]
         self._owned += [(reference, self._owner(reference, now)) for reference in references(held)]
@@ -186,7 +186,7 @@ class Stale:
 
     def edit(self, mesh: Any) -> None:
         """The script is given the BMesh of edit mode."""
-        self.edits = True
+        self.touched_edit_meshes = True
         if all(mesh is not known for known, _address in self._edited):
             self._edited.append((mesh, layout.address_of_mesh(mesh)))
 
@@ -223,7 +223,7 @@ class Stale:
             return self._is_gone(reference, now)
         try:
             return owner.session_uid is None or (
-                self.evaluates and owner.is_evaluated and self._is_gone(reference, now)
+                self.touched_evaluated and owner.is_evaluated and self._is_gone(reference, now)
             )
         except Exception:  # mostly a ReferenceError: the data-block was removed
             return True
@@ -243,13 +243,13 @@ class Stale:
 
     def evaluate(self) -> None:
         """The script is given a depsgraph: a value may be an evaluated copy from now on, so each write is looked at."""
-        if not self.evaluates:
-            self.evaluates = True
+        if not self.touched_evaluated:
+            self.touched_evaluated = True
             native.guard_writes(self._variables, STRUCT)
 
     def writes_natively(self, kind: type) -> bool:
         """Whether an attribute of a type of Blender's may be written without a look at what the write moves."""
-        return not (self.evaluates or (self.layered and issubclass(kind, _FLAGGED)))
+        return not (self.touched_evaluated or (self.layered and issubclass(kind, _FLAGGED)))
 
     def read_layers(self) -> None:
         """The script is given layers: from now on they are looked for where a write or a function may make one."""
@@ -285,13 +285,13 @@ class Stale:
 
     def share(self, kind: type, name: str) -> None:
         """The script reads arrays that copies share; from now on it does so natively: this is all to be known."""
-        self.shares = True
+        self.touched_arrays = True
         native.reads_natively(self._variables, name, kind)
 
     @_closed
     def before_sharing(self) -> None:
         """Arrays are about to be shared with copies, which their items leave when they are looked at again."""
-        if self.shares:
+        if self.touched_arrays:
             found = [(each, self._array_of(each)) for each in references(self.held.find(BLENDERS))]
             self._shared = sharing.note([each for each in found if each[1]])
 
@@ -326,13 +326,13 @@ class Stale:
         self._made_layers.clear()
         self.hidden.before(idname)
         self.drawn.before()
-        if self.shares:
+        if self.touched_arrays:
             self.before_sharing()
-        began, ends = freeing.harmless_in(idname, meshes=self.shares or self.edits)
+        began, ends = freeing.harmless_in(idname, meshes=self.touched_arrays or self.touched_edit_meshes)
         self._harmless = ends if _is_in(began, overridden) else _NONE
-        if self.evaluates or not freeing.spares_blocks(idname):
+        if self.touched_evaluated or not freeing.spares_blocks(idname):
             self.before_removal(evaluates=True)
-        elif self.edits and not idname.startswith(freeing.KEEPING_ELEMENTS):
+        elif self.touched_edit_meshes and not idname.startswith(freeing.KEEPING_ELEMENTS):
             self.before_move(held=True)
 
     @_closed

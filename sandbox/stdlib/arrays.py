@@ -191,7 +191,7 @@ class Arrays(Arguments):
             guard.scalar.add(kind)
             self.numbers.add(kind)
             if issubclass(kind, np.floating | np.complexfloating):
-                guard.floaty.add(kind)
+                guard.safe_times.add(kind)
 
         for kind in (np.str_, np.bytes_, np.void, np.datetime64, np.timedelta64, np.flatiter):
             guard.allowed.setdefault(kind, frozenset())

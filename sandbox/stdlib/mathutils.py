@@ -116,7 +116,7 @@ def _allow(guard: Guard, kind: type) -> None:
     guard.allowed[kind] = _public(kind) - _OVERFLOWING
     guard.writable[kind] = _components(kind)
     guard.methods[kind] = {name: _sized(guard, kind, name) for name in _constructors(kind)}
-    for types_of in (guard.simple, guard.floaty, guard.items, guard.set_items):
+    for types_of in (guard.simple, guard.safe_times, guard.items, guard.set_items):
         types_of.add(kind)
 
 

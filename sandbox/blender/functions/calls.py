@@ -60,16 +60,16 @@ def checked(path: str) -> Reader:
             args, kwargs = all_as_plain(args, kwargs)
             given = {**dict(zip(names, args, strict=False)), **kwargs} if args else kwargs
         references = host.stale
-        if references.evaluates:
+        if references.touched_evaluated:
             blocks.check_original(host, owner, function)
         # asked before the check: of what a first evaluation makes, the script holds nothing yet
-        removing = removes or (evaluates and references.evaluates)
+        removing = removes or (evaluates and references.touched_evaluated)
         if check is not None:
             check(host, owner, given)
         if limit is not None:
             args, kwargs = cut(limit, args, kwargs)
         block = owner.id_data
-        moves = references.follows if followed else may_free and not is_blank(block)
+        moves = references.touched_collections if followed else may_free and not is_blank(block)
         if evaluates:
             references.before_sharing()
         if removing:

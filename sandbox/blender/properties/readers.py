@@ -89,7 +89,7 @@ def _apart(value: Any) -> Any:
 
 def _following(host: BlenderHost, value: Any, name: str) -> Any:
     """What follows the collections, or a text's lines: it may be gone when these change."""
-    host.stale.follows = True
+    host.stale.touched_collections = True
     return getattr(value, name)
 
 

@@ -28,7 +28,7 @@ class Generators:
         self._lasting: list[GeneratorType[Any, Any, Any]] = []
         self._most_lasting = 64
 
-    def born(self, made: Iterator[Any]) -> Iterator[Any]:
+    def count_generator(self, made: Iterator[Any]) -> Iterator[Any]:
         """A generator, counted while it is alive.
 
         Iterators inside iterators are freed by recursion in C, which overflows the stack from Python 3.12 on when
@@ -39,8 +39,8 @@ class Generators:
             self._meter.exceed(f"more than {_MOST:,} iterators at once", limit="sequence")
         return made
 
-    def lasting(self, made: GeneratorType[Any, Any, Any]) -> Iterator[Any]:
-        """As `born`, for a generator that does something when it is thrown away: it is not, before the run is over.
+    def count_lasting_generator(self, made: GeneratorType[Any, Any, Any]) -> Iterator[Any]:
+        """As `count_generator`, for a generator that does something when it is thrown away: kept until the run ends.
 
         Its `finally` would run in the midst of whatever let go of it, Blender's code or the guards'.
         """
@@ -50,4 +50,4 @@ class Generators:
             self._lasting = [*compress(known, used)]
             self._most_lasting = max(64, 2 * len(self._lasting))
         self._lasting.append(made)
-        return self.born(made)
+        return self.count_generator(made)

@@ -19,10 +19,10 @@ from . import deep_nesting
 from .counter import Counter
 
 __all__ = (
-    "DRAWN_TYPES",
-    "FLOATY_TYPES",
     "ITEM_TYPES",
     "PLAIN_TYPES",
+    "SAFE_TIMES",
+    "SAFE_TO_ITERATE",
     "SCALAR_TYPES",
     "SET_ITEM_TYPES",
     "SIMPLE_TYPES",
@@ -62,11 +62,11 @@ PLAIN_TYPES: Final[dict[type, frozenset[str]]] = {kind: plain_methods(kind, GUAR
 SCALAR_TYPES: Final[frozenset[type]] = frozenset(
     {int, float, bool, complex, str, bytes, type(None), range, datetime.date, datetime.datetime}
 )
-DRAWN_TYPES: Final = frozenset(
+SAFE_TO_ITERATE: Final = frozenset(
     {list, tuple, dict, set, frozenset, str, range, type({}.keys()), type({}.values()), type({}.items())}
 )
 SIMPLE_TYPES: Final[frozenset[type]] = frozenset({int, float, bool, complex, type(None)})
-FLOATY_TYPES: Final[frozenset[type]] = frozenset({float, complex, type(None)})
+SAFE_TIMES: Final[frozenset[type]] = frozenset({float, complex, type(None)})
 _FLAT: Final = frozenset({int, float})
 ITEM_TYPES: Final = frozenset(
     {

@@ -98,7 +98,7 @@ def _lost(mode: str, meshes: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[dic
             stale, "_cut_off", lambda found, gone=gone: gone.extend(type(each).__name__ for each in found)
         )
         stale.open(variables)
-        stale.shares = True
+        stale.touched_arrays = True
         held: list[Any] = []
         blocks = [block for name in ("objects", "meshes", "curves", "lattices", "armatures", "scenes", "materials")
                   for block in getattr(bpy.data, name)]  # fmt: skip
