@@ -252,6 +252,7 @@ class Members:
         read: Reader = readers.READERS.get(path) or (_get if writable or not aliased else readers.copied)
         if struct in FRAGILE:
             write = writers.writer(path, struct, name) or writers.fragile_write if writable else None
+            write = writers.integers_writer(prop, write) if writable else None
             return Access(
                 read=readers.fragile_read, write=write, why="" if writable else why_property([struct], name)
             )
@@ -260,7 +261,7 @@ class Members:
             return Access(read=read, plain_read=plain, why=why_property([struct], name))
         check = _WRITERS.get(path) or writers.writer(path, struct, name)
         check = text_sizes.limited(prop, check or writers.node_writer(kind, struct, prop))
-        check = blocks.pointing(prop, check)
+        check = writers.integers_writer(prop, blocks.pointing(prop, check))
         flag = check is None and struct in WRITTEN
         return Access(
             read=read,
@@ -304,6 +305,7 @@ def _is_looked_at(struct: str, name: str) -> bool:
         frees(struct, name)
         or may_make(struct, name)
         or calls.needed_pointers(path)
+        or calls.takes_integers(path)
         or blocks.given_blocks(path)
     )
 

@@ -10,7 +10,7 @@ import bpy
 
 from ...base.per_type import PerType
 
-__all__ = ("all_as_plain", "as_plain", "numbers_to_read", "place_to_write")
+__all__ = ("all_as_plain", "as_plain", "held_items", "is_integers", "numbers_to_read", "place_to_write")
 
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 
@@ -31,6 +31,26 @@ def as_plain(value: Any) -> Any:
     if hasattr(kind, "__float__") and (own or not hasattr(kind, "__len__")):
         return float(value)
     return value
+
+
+def held_items(value: Any) -> Any:
+    """A sequence as a list that holds its items, for what Blender reads as an array of integers or flags.
+
+    Blender names the type of a wrong item after it has let the item go: where nothing else holds it, as with the
+    numbers of a vector or an array, Blender crashes.
+    """
+    kind = type(value)
+    if kind in _HOLDING or not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")):
+        return value
+    return list(map(held_items, value))
+
+
+def is_integers(prop: Any) -> bool:
+    """Whether a property or parameter of RNA is an array of integers or flags."""
+    return prop.type in ("INT", "BOOLEAN") and bool(prop.is_array)
+
+
+_HOLDING = frozenset({list, tuple, dict, str, bytes, set, frozenset})
 
 
 def numbers_to_read(values: Any, function: str) -> Any:

@@ -24,7 +24,6 @@ __all__ = ("Builtins", "StandIn", "kind_of", "stand_in")
 
 _PLAIN: Final = (
     *(
-        abs,
         all,
         any,
         ascii,
@@ -122,6 +121,7 @@ class Builtins(Iteration):
         table |= {kind.__name__: facade for facade, kind in self.facades.items() if kind in _BUILTIN_TYPES}
         guarded = (
             *(
+                self.abs,
                 self.delattr,
                 self.dir,
                 self.divmod,
@@ -317,6 +317,11 @@ class Builtins(Iteration):
     def pow(self, base: Any, exponent: Any, modulus: Any = None) -> Any:
         """`pow(base, exponent[, modulus])`."""
         return self._guard.operators.power(base, exponent, modulus)
+
+    def abs(self, value: Any) -> Any:
+        """`abs(value)`."""
+        kind = type(value)
+        return abs(value) if kind is float or kind is int else self._guard.operators.absolute(value)
 
     def divmod(self, left: Any, right: Any) -> Any:
         """`divmod(left, right)`."""

@@ -59,9 +59,22 @@ class Operators:
         special |= {"%": self.modulo, "%=": self.modulo_in_place, "**": self.power, "**=": self.power}
         special |= {"<<": self.shift, "<<=": self.shift}
         result |= {hooks.OPERATOR.format(sign): function for sign, function in special.items()}
+        result |= {hooks.OPERATOR.format(sign): self._signed(sign, plain) for sign, plain in _SIGNED}
         result[hooks.COMPARE] = self.compare
         result[hooks.CHAIN] = self.chain
         return result
+
+    def _signed(self, sign: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def signed(value: Any) -> Any:
+            self._check_arrays(sign, value, value)
+            return function(value)
+
+        return signed
+
+    def absolute(self, value: Any) -> Any:
+        """`abs(value)`."""
+        self._check_arrays("abs", value, value)
+        return abs(value)
 
     def _checked(self, sign: str, function: Binary) -> Binary:
         def checked(left: Any, right: Any) -> Any:
@@ -328,6 +341,11 @@ _PLAIN: Final[tuple[tuple[str, Binary, Binary], ...]] = (
     ("|", operator.or_, operator.ior),
     ("^", operator.xor, operator.ixor),
     (">>", operator.rshift, operator.irshift),
+)
+_SIGNED: Final[tuple[tuple[str, Callable[[Any], Any]], ...]] = (
+    ("-x", operator.neg),
+    ("+x", operator.pos),
+    ("~x", operator.invert),
 )
 _COMPARE: Final[dict[str, Binary]] = {
     "==": operator.eq,

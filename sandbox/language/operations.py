@@ -34,6 +34,7 @@ OPERATORS: Final[dict[type[ast.AST], str]] = {
     ast.BitXor: "^",
     ast.MatMult: "@",
 }
+SIGNS: Final[dict[type[ast.AST], str]] = {ast.USub: "-x", ast.UAdd: "+x", ast.Invert: "~x"}
 _COMPARISONS: Final[dict[type[ast.AST], str]] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -140,10 +141,20 @@ class Operations(Holding):
         return hooks.SIMPLE
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """`-x`, `+x`, `~x`, `not x`."""
+        """`-x`, `+x`, `~x`, `not x`. What is no number may be an array, for which numpy asks for memory."""
+        is_known = isinstance(node.op, ast.Not) or is_number(self.kind(node.operand))
         self.note_running(node)
-        rewritten: ast.AST = self.node_contents_visit(node)
-        return rewritten
+        node.operand = self.visit(node.operand)
+        if is_known:
+            return node
+        hook = hooks.OPERATOR.format(SIGNS[type(node.op)])
+        pair = self.evaluate_once(node.operand)
+        if pair is None:
+            return self.call(hook, node, node.operand)
+        first, again = pair
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        native = ast.UnaryOp(node.op, again, **place)
+        return self.choose(self.type_in(first, hooks.SIMPLE), native, self.call(hook, node, again))
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Comparing two unknown values may walk structures of any size; one scalar makes it cheap."""

@@ -14,6 +14,7 @@ import importlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Final
 
 from ..facts.reasons import why_member
@@ -26,7 +27,7 @@ from ..guard.values.weight import MAX_DEPTH, opened
 from . import array_work
 from .array_arguments import Arguments
 from .array_functions import special_members
-from .array_memory import ArrayMemory, Unsupported
+from .array_memory import IN_C, IN_PYTHON, ArrayMemory, Unsupported, room_for_calls
 from .array_random import random_members
 from .errors import LinAlgError, raising
 
@@ -126,6 +127,8 @@ def _warm_up() -> None:
     for method in ("sum", "mean", "std", "var", "max", "min", "prod", "all", "any", "clip", "ptp"):
         if hasattr(sample, method):
             getattr(sample, method)(0, 1) if method == "clip" else getattr(sample, method)()
+    for module in ("numpy.ma", "numpy.fft", "numpy.polynomial"):  # numpy itself loads them late
+        importlib.import_module(module)
     repr(sample), str(sample), np.linalg.inv(sample), np.random.default_rng(0).random()
 
 
@@ -241,9 +244,12 @@ class Arrays(Arguments):
         """Return a function of numpy's as a script may call it; `work` says how much it multiplies."""
         name = getattr(function, "__name__", "function")
         work = work or array_work.PRODUCTS.get(name)
+        in_python = isinstance(getattr(function, "_implementation", function), FunctionType)
+        levels = IN_PYTHON if in_python else IN_C
 
         def call(*arguments: Any, **named: Any) -> Any:
             self.guard.meter.tick()
+            room_for_calls(levels)
             arguments = tuple(map(self.inward, arguments))
             if named:
                 named = {name: self.inward(value) for name, value in named.items()}
@@ -270,6 +276,7 @@ class Arrays(Arguments):
 
         def scalar(*values: Any) -> Any:
             if not SCALAR_TYPES.issuperset(map(type, values)):
+                room_for_calls(IN_C)
                 values = tuple(map(self.inward, values))
             return self.outward(kind(*values))
 
@@ -314,6 +321,7 @@ class Arrays(Arguments):
         """Check `left sign right` before numpy computes it."""
         if type(left) is not self.array_type and type(right) is not self.array_type:
             return
+        room_for_calls(IN_C)
         left, right = self.inward(left), self.inward(right)
         if sign == "@":
             self.work("matmul", array_work.PRODUCTS["matmul"](self.np, left, right))
@@ -330,13 +338,18 @@ class Arrays(Arguments):
         """`array[key] = new`."""
         if type(key) not in _KEYS:
             key = self._key(key)
-        value[key] = new if type(new) is float or type(new) is int else self.inward(new)
+        if type(new) is float or type(new) is int:
+            value[key] = new
+        else:
+            room_for_calls(IN_C)
+            value[key] = self.inward(new)
 
     def item_of_grid(self, grid: Any, key: Any) -> Any:
         """`np.mgrid[0:1:10j, …]`, `np.c_[a, b]`."""
         for part in key if type(key) is tuple else (key,):
             if type(part) is str:
                 raise TypeError("numpy's grids and rows take slices, numbers and arrays here")
+        room_for_calls(IN_PYTHON)
         return self.outward(grid[self._key(key)])
 
     def _key(self, key: Any) -> Any:
@@ -344,6 +357,7 @@ class Arrays(Arguments):
         kind = type(key)
         if kind is tuple:
             return key if _KEYS.issuperset(map(type, key)) else tuple(map(self._key, key))
+        room_for_calls(IN_C)
         return key if kind in _KEYS else self.inward(key)
 
 

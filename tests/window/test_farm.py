@@ -107,6 +107,7 @@ def test_a_job_from_its_question_to_its_frames(window: Window) -> None:
         window.find(told, DIALOG)
     assert list((_HOME / "named").iterdir()) == []
     window.press_on("Allow")
+    window.find("Nothing waits", tab)  # what stands below has moved up by then
     window.press_on("Activity", tab)
     client = RawClient(PORT, TOKEN)
     until(client, ordering, lambda job: job["render"]["done"] >= 2)

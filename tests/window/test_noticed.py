@@ -18,7 +18,7 @@ SIZES = ((1024, 640), (1920, 1080))
 SCALES = (0.75, 1.0, 2.0)
 #: How high the top bar and the status bar are at most, at a scale of 1.
 BAR = 32
-WAITS = "request waits"
+WAITS = "waits"
 #: A narrow top bar has no place for more than how many wait.
 SHORT = "1"
 

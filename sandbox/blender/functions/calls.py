@@ -16,12 +16,12 @@ from ...lifetime import freeing
 from ...lifetime.layers import may_make
 from ...lifetime.references import is_blank
 from .. import added, blocks
-from ..plain_values import all_as_plain
+from ..plain_values import all_as_plain, held_items, is_integers
 from ..text_sizes import cut, name_limit
 from .checks import ADDING_TO_MESHES, CHECKED, EVALUATING, Arguments, Check
 from .instead import INSTEAD
 
-__all__ = ("checked", "needed_pointers")
+__all__ = ("checked", "needed_pointers", "takes_integers")
 
 _TAKING_NONE = names("functions that take None")
 
@@ -47,6 +47,9 @@ def checked(path: str) -> Reader:
     evaluates, writes_back = check in EVALUATING, path == "Object.update_from_editmode"
     limit = name_limit(path)
     check = _with_blocks(path, _with_pointers(path, check))
+    integers = takes_integers(path)
+    if integers and check is None:
+        check = _nothing_else
     parameters: dict[type, list[str]] = {}
 
     # one function for all runs, bound to a pair: a closure for each use is more for the collector to look through
@@ -58,6 +61,9 @@ def checked(path: str) -> Reader:
                 names = _parameter_names(owner, function) or _PYTHON_PARAMETERS.get(path, [])
                 parameters[type(owner)] = names
             args, kwargs = all_as_plain(args, kwargs)
+            if integers:
+                args = tuple(map(held_items, args))
+                kwargs = {name: held_items(value) for name, value in kwargs.items()}
             given = {**dict(zip(names, args, strict=False)), **kwargs} if args else kwargs
         references = host.stale
         if references.touched_evaluated:
@@ -105,6 +111,19 @@ def checked(path: str) -> Reader:
         return MethodType(call, _Bound((host, owner)))
 
     return read
+
+
+def _nothing_else(_host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
+    """There is nothing to look at but that arguments are plain."""
+
+
+@cache
+def takes_integers(path: str) -> bool:
+    """Whether `Struct.function` has a parameter that is an array of integers or flags."""
+    struct, function = path.split(".")
+    rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
+    found = rna.functions.get(function) if rna is not None else None
+    return found is not None and any(is_integers(p) for p in found.parameters if not p.is_output)
 
 
 @cache

@@ -17,7 +17,7 @@ from ...guard.audit import may_show_errors
 from ...guard.facade import Facade, hide
 from ...guard.seam import BlenderHost
 from ..bmesh import given
-from ..plain_values import all_as_plain
+from ..plain_values import all_as_plain, held_items
 from ..text_sizes import check_text
 from .crashing import CRASHING
 from .instead import INSTEAD
@@ -146,6 +146,7 @@ def _run(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]
                 "and open_file"
             )
     _, kwargs = all_as_plain((), kwargs)
+    kwargs = {name: held_items(value) for name, value in kwargs.items()}
     if idname in INSTEAD:
         host.meter.tick()
         return INSTEAD[idname](host, kwargs)

@@ -14,7 +14,7 @@ from ...growth.estimate import DATA_SETTINGS, SETTINGS
 from ...guard.audit import may_raise
 from ...guard.seam import BlenderHost, Writer
 from ..added import FEWEST_LOOPS
-from ..plain_values import as_plain
+from ..plain_values import as_plain, held_items, is_integers
 
 __all__ = (
     "ATTENDED",
@@ -22,6 +22,7 @@ __all__ = (
     "NATIVE",
     "check_indices",
     "fragile_write",
+    "integers_writer",
     "keeping_layers",
     "node_writer",
     "shaping",
@@ -87,6 +88,21 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
     if (struct in _SHAPING and name in DATA_SETTINGS) or (struct.endswith("Modifier") and name in SETTINGS):
         return _then_swept(shaping) if path in _RESHAPING else shaping
     return None
+
+
+def integers_writer(prop: Any, write: Writer | None) -> Writer | None:
+    """The writer of an array of integers or flags, which gives Blender `held_items`; else `write`."""
+    if prop is None or not is_integers(prop):
+        return write
+
+    def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        (write or _native)(host, value, name, held_items(new))
+
+    return written
+
+
+def _native(_host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    setattr(value, name, new)
 
 
 def node_writer(kind: type, struct: str, prop: Any) -> Writer | None:
