@@ -116,7 +116,7 @@ def test_a_job_from_its_question_to_its_frames(window: Window) -> None:
     job = until(client, ordering, lambda job: job["state"] != "working")
     assert (job["state"], job["result"]["done"], job["result"]["failures"]) == ("completed", FRAMES, [])
     window.find(f"{FRAMES} of {FRAMES} frames", tab)
-    window.find("farm-files", tab)  # where the results are
+    window.find("named", tab)  # the folder with the results
     window.picture("farm-done")
     client.close()
     assert sorted(path.name for path in (_HOME / "named").iterdir()) == [
