@@ -17,12 +17,14 @@ from typing import Any, Literal, get_args
 from .errors import InvalidParamsError
 from .signal import Signal
 
-__all__ = ("ENDED", "PANEL", "Job", "JobHandle", "Jobs", "State", "registry")
+__all__ = ("ENDED", "PANEL", "QUESTION", "Job", "JobHandle", "Jobs", "State", "registry")
 
 State = Literal["working", "input_required", "completed", "failed", "cancelled"]
 ENDED: frozenset[State] = frozenset({"completed", "failed", "cancelled"})
 assert frozenset(get_args(State)) > ENDED
 
+#: The kind of a job that waits for the user's answer.
+QUESTION = "request"
 #: The owner of work that the user started in Blender itself.
 PANEL = "panel"
 #: How long (seconds) and how many ended jobs are kept, so that a client that lost its connection can ask again.
@@ -96,8 +98,10 @@ class JobHandle:
         )
 
     def become(self, kind: str, title: str) -> None:
-        """It goes on as work of another kind, such as what a question was about that is answered now."""
-        self._jobs._change(self._entry, lambda job: replace(job, kind=kind, title=title))
+        """A question that was answered goes on as the work that it was about; other work keeps its kind."""
+        self._jobs._change(
+            self._entry, lambda job: replace(job, kind=kind, title=title) if job.kind == QUESTION else job
+        )
 
     def wait_for_input(self, message: str) -> None:
         """Mark the job as waiting for an answer; `message` is the question."""

@@ -116,7 +116,7 @@ def test_a_job_from_its_question_to_its_frames(window: Window) -> None:
     job = until(client, ordering, lambda job: job["state"] != "working")
     assert (job["state"], job["result"]["done"], job["result"]["failures"]) == ("completed", FRAMES, [])
     window.find(f"{FRAMES} of {FRAMES} frames", tab)
-    window.find("named", tab)  # the folder with the results
+    window.find("from night shift", tab)
     window.picture("farm-done")
     client.close()
     assert sorted(path.name for path in (_HOME / "named").iterdir()) == [

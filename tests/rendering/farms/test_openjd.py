@@ -127,7 +127,7 @@ def test_a_list_of_jobs_shows_the_last_frame(tools: Tools) -> None:
     job_id = farm.order(tools, path="turn.png", start=1, end=2000, where="here")
     farm.until(tools, job_id, lambda job: job["render"]["done"] >= 2)
     listed = tools.raw("list_jobs", {})
-    [job] = listed["structuredContent"]["jobs"]
-    assert (job["job_id"], job["render"]["frames"], job["render"]["failures"]) == (job_id, 2000, [])
+    [job] = [each for each in listed["structuredContent"]["jobs"] if each["job_id"] == job_id]
+    assert (job["render"]["frames"], job["render"]["failures"]) == (2000, [])
     assert job["render"]["done"] >= 2
-    assert [block["mimeType"] for block in listed["content"] if block["type"] == "image"] == ["image/jpeg"]
+    assert {block["mimeType"] for block in listed["content"] if block["type"] == "image"} == {"image/jpeg"}
