@@ -16,7 +16,7 @@ from typing import Any
 import bpy
 
 from .. import approvals
-from ..base import main_thread, settings
+from ..base import jobs, main_thread, settings
 from ..base.errors import PolicyError
 from ..base.telemetry import tracing
 from ..base.until import until
@@ -118,7 +118,9 @@ async def confirm(context: Caller, key: str, question: str, *, title: str, other
             now.validated(entry.id, {})
             entry = now.ask(entry.id, revision=0, unrehearsed=question)
         if entry.state == "waiting" and asks == "panel":
-            await context.background("request", title, job_id=entry.id, message=PENDING.format(id=entry.id))
+            await context.background(
+                jobs.QUESTION, title, job_id=entry.id, message=PENDING.format(id=entry.id)
+            )
         entry = await answer(context, entry, question, key=key)
         if entry.state == "cancelled" or entry.reason == _DECLINED:
             raise PolicyError(why_not(entry), code="not_confirmed")

@@ -74,7 +74,7 @@ _DOING: Mapping[str, str] = MappingProxyType(
 #: so what waited then is told after the next start.
 _TOLD = frozenset({"rejected", "failed", "expired"})
 #: Jobs that are shown elsewhere: a request among the requests, the panel's own import beside its assets.
-_SHOWN_ELSEWHERE = frozenset({"request"})
+_SHOWN_ELSEWHERE = frozenset({jobs.QUESTION})
 _ROOT = __package__.rpartition(".")[0]
 
 _log = logging.getLogger(__name__)
