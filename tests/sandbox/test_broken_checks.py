@@ -31,6 +31,7 @@ from support import broken, sandbox_cases
 from support.attack import oracles
 from support.sandbox_cases import Attack, Namespace, Outcome, guarded, run_attack
 
+_ALL = os.environ.get("MCP_BRIDGE_BROKEN_CHECKS") == "all"
 #: What a function raises that is broken; by its name, one of them is chosen.
 _ERRORS = (RuntimeError, TypeError, AttributeError, KeyError, ReferenceError, ValueError)
 #: Every so many attacks of a kind that takes long is tried.
@@ -79,7 +80,7 @@ def _way(attack: Attack) -> list[str]:
             pass
         return "\n".join(map(broken.name_of, list(called.codes)))
 
-    return str(run_attack(attack, recording).details.get("out", "")).split("\n")
+    return str(run_attack(attack, recording).details.get("out", "")).splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -134,13 +135,16 @@ def _broken_run(attack: Attack, code: types.CodeType, error: type[Exception]) ->
     return run_attack(attack, run)
 
 
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(3600 if _ALL else 900)
 def test_an_attack_is_stopped_whichever_function_on_its_way_is_broken(warm: None) -> None:
     nearest: dict[str, tuple[int, Attack]] = {}
+    silent: list[str] = []
     for attack in _attacks():
         way = _way(attack)
+        silent += [] if way else [attack.id]
+        assert len(silent) < 5, f"these gave no answer, and so perhaps none does: {silent}"
         for left, name in enumerate(reversed(way)):
-            if name and (name not in nearest or left < nearest[name][0]):
+            if name not in nearest or left < nearest[name][0]:
                 nearest[name] = left, attack
     codes = _codes()
     checks = sorted(name for name in nearest.keys() & codes.keys() if not name.startswith(_DEEDS))
@@ -160,7 +164,7 @@ def _chosen(checks: list[str]) -> Iterator[tuple[str, type[Exception]]]:
     """The functions to break, and by what."""
     for name in checks:
         number = zlib.crc32(name.partition(":")[0].encode())
-        if os.environ.get("MCP_BRIDGE_BROKEN_CHECKS") == "all":
+        if _ALL:
             yield from ((name, error) for error in _ERRORS)
         elif number % 8 == 0:
             yield name, _ERRORS[number // 4 % len(_ERRORS)]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import statistics
+import sys
 import threading
 import time
 import weakref
@@ -284,6 +285,27 @@ def test_an_asynchronous_stop_never_reaches_the_host() -> None:
             pass
         for _ in range(20_000):  # would be delivered here
             pass
+
+
+def test_after_an_asynchronous_stop_a_profiler_works() -> None:
+    """Python 3.11 hangs in the next call under a profiler if it was left looking for an exception."""
+
+    def profiled() -> int:
+        meter = Watchdog(Limits(time_s=0.1))
+        with pytest.raises(Interrupted), meter:
+            _busy_in_the_library([1.5] * 300)
+        assert meter._fired
+        calls: list[str] = []
+        sys.setprofile(lambda frame, event, about: calls.append(event))
+        _nothing()
+        sys.setprofile(None)
+        return calls.count("call")
+
+    assert fork.run(profiled, timeout=20) == 1
+
+
+def _nothing() -> None:
+    pass
 
 
 def test_one_thread_serves_all_runs_and_leaves_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
