@@ -40,6 +40,8 @@ class Entry:
     #: The conditions of the licence, if it limits use.
     requirements: str
     thumbnail_url: str
+    #: Bytes to fetch, where the service tells it with the page.
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +102,6 @@ def _of_asset(asset: polyhaven.Asset) -> Entry:
 
 def _of_model(model: sketchfab.Model) -> Entry:
     asks = model.requirements if model.limits_use else ""
-    return Entry("sketchfab", model.uid, model.name, model.author, model.licence, asks, model.thumbnail_url)
+    return Entry(
+        "sketchfab", model.uid, model.name, model.author, model.licence, asks, model.thumbnail_url, model.size
+    )

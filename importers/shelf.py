@@ -74,8 +74,9 @@ def _entry(item: Any) -> Entry | None:
         entry = Entry(**item)
     except TypeError:
         return None
-    texts = all(isinstance(value, str) for value in asdict(entry).values())
-    return entry if texts and entry.service in ("polyhaven", "sketchfab") else None
+    texts = all(isinstance(value, str) for name, value in asdict(entry).items() if name != "size")
+    sound = texts and isinstance(entry.size, int | None) and entry.service in ("polyhaven", "sketchfab")
+    return entry if sound else None
 
 
 def _without(entries: tuple[Entry, ...], entry: Entry) -> tuple[Entry, ...]:

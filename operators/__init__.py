@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from . import assets, clients, following, jobs, news, request_lists, requests, server, state, target_jobs
+from . import assets, clients, following, news, request_lists, requests, server, state, target_jobs
 
 __all__ = ("register", "unregister")
 
-_PARTS = (server, clients, request_lists, requests, following, news, jobs, target_jobs, assets, state)
+_PARTS = (server, clients, request_lists, requests, following, news, target_jobs, assets, state)
 
 
 def register() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,7 @@ __all__ = (
     "change",
     "icon",
     "register",
+    "show_sizes",
     "start_job",
     "start_search",
     "unregister",
@@ -80,6 +81,8 @@ class View:
     done: str = ""
     job: jobs.Job | None = None
     question: Question | None = None
+    #: How much is fetched for an entry, by its id, as far as it is known.
+    sizes: Mapping[str, str] = field(default_factory=dict)
     #: Ids of the user's favourites.
     favourites: frozenset[str] = frozenset()
     #: What is left on the account that generates, as far as it is told.
@@ -94,6 +97,7 @@ view = View()
 _arrived: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
 _busy = 0
 _latest = 0
+_latest_sizes = 0
 _stopped = threading.Event()
 _icons: Any = None
 
@@ -119,8 +123,13 @@ def ask(do: Callable[[Work], Any], then: Callable[[Any], None], *, failed: Calla
     _in_thread(lambda: do(_work(_stopped, lambda _percent, _message: None)), then, failed)
 
 
-def start_search(find: Callable[[Work], Page], cursors: tuple[str, ...]) -> None:
-    """Replace what is shown by a page; of several searches the last one counts."""
+def start_search(
+    find: Callable[[Work], Page], cursors: tuple[str, ...], resolution: Callable[[], str]
+) -> None:
+    """Replace what is shown by a page; of several searches the last one counts.
+
+    `resolution` is asked, when the page is there, for the one whose sizes are shown.
+    """
     global _latest
     _latest = number = _latest + 1
 
@@ -128,6 +137,7 @@ def start_search(find: Callable[[Work], Page], cursors: tuple[str, ...]) -> None
         if number == _latest:
             change(entries=page.entries, cursors=cursors, next_cursor=page.next_cursor, searching="")
             _fetch_thumbnails(page.entries, number)
+            show_sizes(resolution())
 
     def failed(message: str) -> None:
         if number == _latest:
@@ -223,6 +233,26 @@ def _fetch_thumbnails(entries: tuple[Entry, ...], number: int) -> None:
     for begin in range(0, len(missing), _THUMBNAILS):
         part = tuple(missing[begin : begin + _THUMBNAILS])
         ask(partial(fetch, part=part), show, failed=lambda _message: None)
+
+
+def show_sizes(resolution: str) -> None:
+    """Find out how much is fetched for each entry that is shown, where its service tells."""
+    global _latest_sizes
+    from ..importers import sizes
+
+    _latest_sizes = number = _latest_sizes + 1
+    entries = view.entries
+
+    def find(work: Work, entry: Entry) -> tuple[str, str]:
+        return entry.id, sizes.told(work, entry, resolution) if number == _latest_sizes else ""
+
+    def show(found: tuple[str, str]) -> None:
+        if number == _latest_sizes:
+            change(sizes={**view.sizes, found[0]: found[1]})
+
+    change(sizes={})
+    for entry in entries:
+        ask(partial(find, entry=entry), show, failed=lambda _message: None)
 
 
 def register() -> None:

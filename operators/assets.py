@@ -11,12 +11,10 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from ..base import jobs, settings
 from ..base.errors import BridgeError
-from . import asset_view
+from . import asset_imports, asset_view
 
 if TYPE_CHECKING:
-    from ..importers.append import Imported
     from ..importers.browse import Entry, Page
-    from ..importers.import_asset import ImportPlan
     from ..importers.work import Work
 
 __all__ = ("PREFIX", "Options", "register", "unregister")
@@ -39,6 +37,8 @@ _SHOWN = (
     ("recent", "Recent", "What you imported last", "TIME", 1),
     ("favourites", "Favourites", "What you marked with a star", "SOLO_ON", 2),
 )
+#: Types of objects that a texture goes onto, where they are selected.
+_TAKE_TEXTURES = frozenset({"MESH", "CURVE", "SURFACE", "FONT", "META"})
 _RESOLUTIONS = tuple((name, name.upper(), "") for name in ("1k", "2k", "4k", "8k", "16k"))
 
 
@@ -57,6 +57,10 @@ def _start_over(self: Any, context: Any) -> None:
 
 def _search_again(self: Any, context: Any) -> None:
     bpy.ops.mcp_bridge.search_assets()  # type: ignore[attr-defined]
+
+
+def _show_sizes(self: Any, context: Any) -> None:
+    asset_view.show_sizes(_resolution())
 
 
 def _properties() -> dict[str, Any]:
@@ -85,7 +89,11 @@ def _properties() -> dict[str, Any]:
             update=_search_again,
         ),
         "resolution": EnumProperty(
-            name="Resolution", description="Size of the pictures", items=_RESOLUTIONS, default="2k"
+            name="Resolution",
+            description="Size of the pictures",
+            items=_RESOLUTIONS,
+            default="2k",
+            update=_show_sizes,
         ),
         "size": FloatProperty(
             name="Size",
@@ -134,7 +142,8 @@ class MCP_BRIDGE_OT_search_assets(bpy.types.Operator):
         chosen, view = Options(context), asset_view.view
         asset_view.change(favourites=frozenset(entry.id for entry in environment.shelf().favourites()))
         if chosen.shown != "all":
-            asset_view.start_search(partial(_kept, service=chosen.service, shown=chosen.shown), ("",))
+            kept = partial(_kept, service=chosen.service, shown=chosen.shown)
+            asset_view.start_search(kept, ("",), _resolution)
             return {"FINISHED"}
         cursors = {
             "first": ("",),
@@ -143,7 +152,7 @@ class MCP_BRIDGE_OT_search_assets(bpy.types.Operator):
         }[self.page]
         category = "" if chosen.category == asset_view.ALL[0] else chosen.category
         asked = (chosen.service, chosen.query, chosen.kind, category, cursors[-1])
-        asset_view.start_search(lambda work: browse.search(work, *asked), cursors)
+        asset_view.start_search(lambda work: browse.search(work, *asked), cursors, _resolution)
         if chosen.service == "polyhaven" and len(view.categories) == 1:
             kind = chosen.kind
             asset_view.ask(
@@ -228,7 +237,10 @@ class MCP_BRIDGE_OT_import_asset(bpy.types.Operator):
             return {"CANCELLED"}
         wanted = {"resolution": chosen.resolution, "size": chosen.size or None, "mark": chosen.mark}
         password = self.password or None
-        do = partial(_import_shown, entry=entry, agreed=self.size_agreed, password=password, **wanted)
+        wanted["onto"] = tuple(item.name for item in context.selected_objects if _takes_a_texture(item))
+        do = partial(
+            asset_imports.import_shown, entry=entry, agreed=self.size_agreed, password=password, **wanted
+        )
         asset_view.start_job(f"Import {entry.title}", do)
         return {"FINISHED"}
 
@@ -266,7 +278,7 @@ class MCP_BRIDGE_OT_generate_asset(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         chosen = Options(context)
-        do = partial(_generate, prompt=chosen.prompt, size=chosen.size or None, mark=chosen.mark)
+        do = partial(asset_imports.generate, prompt=chosen.prompt, size=chosen.size or None, mark=chosen.mark)
         asset_view.start_job("Generate Model", do)
         return {"FINISHED"}
 
@@ -321,6 +333,16 @@ class MCP_BRIDGE_OT_test_key(bpy.types.Operator):
         return {"FINISHED"}
 
 
+def _takes_a_texture(item: Any) -> bool:
+    return item.type in _TAKE_TEXTURES and item.is_editable and item.data.is_editable
+
+
+def _resolution() -> str:
+    """The resolution that is chosen now."""
+    chosen: str = Options(bpy.context).resolution
+    return chosen
+
+
 def _entry(asset_id: str) -> "Entry | None":
     return next((entry for entry in asset_view.view.entries if entry.id == asset_id), None)
 
@@ -365,57 +387,6 @@ def _try_key(work: "Work", service: str) -> str:
     if left is None:
         return "fal.ai tells only administrators' keys what is left; any other shows with the first order"
     return f"Accepted: {left} left"
-
-
-def _import_shown(
-    work: "Work",
-    entry: "Entry",
-    agreed: bool,
-    resolution: str,
-    size: float | None,
-    mark: bool,
-    password: str | None,
-) -> str:
-    """Import an entry of the grid, and say what has been done. Raises Asked where the user has to agree first."""
-    from ..importers.import_asset import import_asset, size_question
-
-    if entry.service == "polyhaven":
-        plan = _plan_polyhaven(work, entry, resolution)
-    else:
-        plan = _plan_sketchfab(work, entry, size, password)
-    if (question := size_question(plan)) and not agreed:
-        raise asset_view.Asked(asset_view.Question(entry.id, question, password or ""))
-    return _report(import_asset(work, plan, mark=mark, entry=entry))
-
-
-def _plan_polyhaven(work: "Work", entry: "Entry", resolution: str) -> "ImportPlan":
-    from ..importers.polyhaven import importing
-
-    return importing.prepare(importing.plan(work, entry.id, usual=resolution))
-
-
-def _plan_sketchfab(work: "Work", entry: "Entry", size: float | None, password: str | None) -> "ImportPlan":
-    from ..importers.sketchfab import importing
-    from ..importers.sketchfab.api import Sketchfab
-
-    model = Sketchfab(settings.current().sketchfab_token, work.cancelled, password).model(entry.id)
-    # The dialog has shown the entry's licence.
-    return importing.prepare(model, accepted_licence=entry.licence, size=size, password=password)
-
-
-def _generate(work: "Work", prompt: str, size: float | None, mark: bool) -> str:
-    from ..importers.hyper3d import importing
-    from ..importers.hyper3d.api import Order
-    from ..importers.import_asset import import_asset
-
-    work.report(1.0, "Ordering")
-    ticket = importing.place_order(importing.choose(None), Order(prompt))
-    importing.wait_until_done(work, ticket.id)
-    return _report(import_asset(work, importing.prepare(ticket.id, name=prompt[:58], size=size), mark=mark))
-
-
-def _report(imported: "Imported") -> str:
-    return f"Imported {imported.credit.title}"
 
 
 _CLASSES = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user's decisions: review a request, apply it, deny it, trust a client."""
+"""The user's decisions: review a request, apply it, deny it, trust a client, stop a job."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +10,8 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from .. import approvals
 from ..approvals.approval_queue import ApprovalQueue
 from ..approvals.request import Entry
-from ..base import journal
-from ..base.errors import BridgeError, ExternalServiceError, PolicyError
+from ..base import jobs, journal
+from ..base.errors import BridgeError, ExternalServiceError, InvalidParamsError, PolicyError
 from ..sandbox.run import undo
 from ..scene import events
 from . import dialog_size, reading, request_lists, state
@@ -323,6 +323,27 @@ class MCP_BRIDGE_OT_ask_again(bpy.types.Operator):
         return {"FINISHED"}
 
 
+class MCP_BRIDGE_OT_cancel_job(bpy.types.Operator):
+    """Stop this; the assistant is told that you did"""
+
+    bl_idname = "mcp_bridge.cancel_job"
+    bl_label = "Cancel Job"
+    bl_options = {"INTERNAL"}
+
+    job_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        owner = next((work.owner for work in state.view.jobs if work.id == self.job_id), "")
+        try:
+            jobs.registry.cancel(self.job_id, owner)
+        except InvalidParamsError:
+            self.report({"INFO"}, "This has ended already")
+            return {"CANCELLED"}
+        finally:
+            state.refresh()
+        return {"FINISHED"}
+
+
 def show_rows() -> None:
     """Make the list's rows those requests that are open. Called by `state` when something has changed."""
     reading.close_ended()
@@ -343,6 +364,7 @@ _CLASSES = (
     MCP_BRIDGE_OT_enlarge_picture,
     MCP_BRIDGE_OT_copy_script,
     MCP_BRIDGE_OT_ask_again,
+    MCP_BRIDGE_OT_cancel_job,
 )
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ("register", "unregister")
 
-_COLUMNS = 3
+#: Pixels of a preview at a scale of 1, at least; of the tabs and margins beside them, and of an icon's unit.
+_PREVIEW, _BESIDE, _UNIT = 132, 56, 20
 #: What is named as the source, and where its terms are.
 _SOURCES = {
     "polyhaven": ("Poly Haven, polyhaven.com", "https://polyhaven.com/license"),
@@ -59,7 +60,7 @@ class MCP_BRIDGE_PT_assets(bpy.types.Panel):
             _draw_generator(layout, chosen, view.balance)
         else:
             _draw_search(layout, chosen)
-            _draw_grid(layout, view, chosen.shown)
+            _draw_grid(layout, view, chosen, context)
         row = layout.row()
         source, terms = _SOURCES[chosen.service]
         row.label(text=source, translate=False)
@@ -115,16 +116,17 @@ def _draw_generator(layout: Any, chosen: Any, balance: str) -> None:
         layout.label(text=balance, icon="FUND", translate=False)
 
 
-def _draw_grid(layout: Any, view: asset_view.View, shown: str) -> None:
+def _draw_grid(layout: Any, view: asset_view.View, chosen: Options, context: bpy.types.Context) -> None:
     if view.searching:
         layout.label(text=view.searching, icon="SORTTIME")
-    elif not view.entries and shown != "all":
+    elif not view.entries and chosen.shown != "all":
         layout.label(text="Nothing yet", icon="INFO")
     elif not view.entries:
         layout.operator("mcp_bridge.search_assets", text="Show Assets", icon="VIEWZOOM")
-    grid = layout.grid_flow(row_major=True, columns=_COLUMNS, even_columns=True, even_rows=True, align=True)
+    columns, size = _fitting(context.region.width / context.preferences.system.ui_scale)
+    grid = layout.grid_flow(row_major=True, columns=columns, even_columns=True, even_rows=True, align=True)
     for entry in view.entries:
-        _draw_entry(grid.box().column(align=True), entry, favourite=entry.id in view.favourites)
+        _draw_entry(grid.box().column(align=True), entry, view, size)
     if len(view.cursors) > 1 or view.next_cursor:
         row = layout.row()
         back = row.row()
@@ -136,18 +138,28 @@ def _draw_grid(layout: Any, view: asset_view.View, shown: str) -> None:
         on.operator("mcp_bridge.search_assets", text="", icon="TRIA_RIGHT").page = "next"
 
 
-def _draw_entry(column: Any, entry: Entry, *, favourite: bool) -> None:
+def _fitting(width: float) -> tuple[int, float]:
+    """How many previews fit beside each other into so many pixels at a scale of 1, and their size in icons."""
+    room = max(_PREVIEW, width - _BESIDE)
+    columns = max(1, int(room // (_PREVIEW + _UNIT)))
+    return columns, max(_PREVIEW, room / columns - _UNIT) / _UNIT
+
+
+def _draw_entry(column: Any, entry: Entry, view: asset_view.View, size: float) -> None:
     picture = asset_view.icon(entry)
     if picture:
-        column.template_icon(icon_value=picture, scale=4.0)
+        column.template_icon(icon_value=picture, scale=size)
     else:
         blank = column.column()
-        blank.scale_y = 4.0
+        blank.scale_y = size
         blank.label(text="", icon="IMAGE_DATA")
     row = column.row(align=True)
     row.operator("mcp_bridge.import_asset", text=entry.title, translate=False).asset_id = entry.id
-    star = "SOLO_ON" if favourite else "SOLO_OFF"
+    star = "SOLO_ON" if entry.id in view.favourites else "SOLO_OFF"
     row.operator("mcp_bridge.favour_asset", text="", icon=star, emboss=False).asset_id = entry.id
+    aside = column.row()
+    aside.active = False
+    aside.label(text=view.sizes.get(entry.id, ""), translate=False)
 
 
 def register() -> None:

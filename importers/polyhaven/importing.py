@@ -25,7 +25,7 @@ from . import scene
 from .api import SITE, Asset, Kind, PolyHaven
 from .files import Map, ModelFiles, ModelFormat
 
-__all__ = ("Plan", "mark", "plan", "prepare", "prepare_texture", "run", "texture_object")
+__all__ = ("Plan", "mark", "plan", "prepare", "prepare_texture", "prepare_textures", "run", "texture_object")
 
 #: The default resolution.
 _USUAL = "2k"
@@ -115,6 +115,16 @@ def prepare_texture(what: Plan | None, asset: Asset, object_name: str, slot: int
     """The import plan for a texture on an object; `what` is None if its material is already in the file."""
     size = 0 if what is None else what.size
     return ImportPlan(asset.name, size, run=lambda work: texture_object(work, what, asset, object_name, slot))
+
+
+def prepare_textures(what: Plan, object_names: Sequence[str]) -> ImportPlan:
+    """The import of a planned texture onto several objects, as one undo step."""
+
+    def run(work: Work) -> Imported:
+        add = partial(scene.assign_all, what.asset, object_names, _maps(work, what))
+        return work.in_blender(append.timed(add))
+
+    return ImportPlan(what.asset.name, what.size, run, mark=lambda work, imported: mark(work, what, imported))
 
 
 def run(

@@ -24,6 +24,7 @@ __all__ = (
     "add_material",
     "add_world",
     "assign",
+    "assign_all",
     "block_of",
     "check_object",
     "has_material",
@@ -64,15 +65,38 @@ def assign(
 
     `maps` is None if the material is already in the file. Raises InvalidParamsError.
     """
-    item = _object(object_name)
-    with one_step(f"Texture {object_name}"):
-        surface = measure(item)
+    return _assign(asset, (object_name,), slot, maps, f"Texture {object_name}")
+
+
+def assign_all(asset: Asset, object_names: Sequence[str], maps: Sequence[tuple[Map, Path]]) -> Imported:
+    """Put the texture on several objects at its real size, into their active slots. Raises InvalidParamsError."""
+    return _assign(asset, object_names, None, maps, f"Texture {len(object_names)} Objects")
+
+
+def _assign(
+    asset: Asset,
+    object_names: Sequence[str],
+    slot: int | None,
+    maps: Sequence[tuple[Map, Path]] | None,
+    step: str,
+) -> Imported:
+    items = [_object(name) for name in object_names]
+    with one_step(step):
+        surfaces = [measure(item) for item in items]
         material = _find_material(asset.id) if maps is None else _new_material(asset, maps)
         if material is None:
             raise InvalidParamsError(f"The texture {asset.id!r} is no longer in the file.")
-        material = _fitted(material, surface, asset)
-        _fill_slot(item, slot, material)
-        return Imported(asset.credit, objects=(item.name,), materials=(material.name,), dimensions=asset.size)
+        names = []
+        for item, surface in zip(items, surfaces, strict=True):
+            fitted = _fitted(material, surface, asset)
+            _fill_slot(item, slot, fitted)
+            names.append(fitted.name)
+        return Imported(
+            asset.credit,
+            objects=tuple(item.name for item in items),
+            materials=tuple(dict.fromkeys(names)),
+            dimensions=asset.size,
+        )
 
 
 def check_object(name: str) -> None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,17 @@ def test_a_favourite_is_marked_and_unmarked(tmp_path: Path) -> None:
     shelf.toggle(entry(1))
     assert shelf.favourites() == (entry(1, "sketchfab"),)
     assert shelf.recent() == (entry(2),)
+
+
+@pytest.mark.parametrize("size", [3_000_000, None])
+def test_the_size_is_kept(tmp_path: Path, size: int | None) -> None:
+    Shelf(tmp_path / "shelf.json").imported(replace(entry(1), size=size))
+    assert [one.size for one in Shelf(tmp_path / "shelf.json").recent()] == [size]
+
+
+def test_an_entry_with_a_size_that_is_no_number_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "shelf.json").write_text(json.dumps({"recent": [asdict(entry(1)) | {"size": "3 MB"}]}))
+    assert Shelf(tmp_path / "shelf.json").recent() == ()
 
 
 @pytest.mark.parametrize(

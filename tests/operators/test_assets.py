@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
 from bl_ext.user_default.mcp_bridge.importers.opening import confined
 from bl_ext.user_default.mcp_bridge.operators import asset_view, state
 from bl_ext.user_default.mcp_bridge.operators.assets import PREFIX
-from bl_ext.user_default.mcp_bridge.panels.assets import MCP_BRIDGE_PT_assets
+from bl_ext.user_default.mcp_bridge.panels.assets import MCP_BRIDGE_PT_assets, _fitting
 
 from support.layout import Drawn, draw
 from support.opening import in_fork
@@ -153,6 +154,79 @@ def test_import_with_progress_and_credits(polyhaven: PolyHavenServer) -> None:
     assert bpy.context.scene.world.asset_data.license == "CC0 1.0"
     assert "Imported Studio Sky" in shown().text
     bpy.ops.mcp_bridge.copy_credits()
+
+
+def test_the_size_of_each_is_shown_before_anything_of_it_is_fetched(polyhaven: PolyHavenServer) -> None:
+    for size, there in polyhaven.files[SKY]["hdri"].items():
+        there["hdr"]["size"] = 3_000_000 if size == "1k" else 12_000_000
+    choose(kind="hdris")
+    assert "2K · 12 MB" in shown().labels
+    choose(resolution="1k")
+    assert "1K · 3.0 MB" in shown().labels
+    assert polyhaven.downloads() == []
+
+
+def test_the_sizes_are_of_the_resolution_that_is_chosen_during_a_search(polyhaven: PolyHavenServer) -> None:
+    found = polyhaven.routes["/assets"]
+    chosen = threading.Event()
+    polyhaven.routes["/assets"] = lambda request: chosen.wait(10.0) and found(request)
+    setattr(bpy.context.window_manager, PREFIX + "kind", "hdris")
+    setattr(bpy.context.window_manager, PREFIX + "resolution", "1k")
+    chosen.set()
+    settle()
+    assert [size.partition(" ")[0] for size in asset_view.view.sizes.values()] == ["1K"]
+
+
+def test_a_texture_goes_onto_the_selected_objects_as_one_step(polyhaven: PolyHavenServer) -> None:
+    for add in (
+        bpy.ops.mesh.primitive_cube_add,
+        bpy.ops.mesh.primitive_cylinder_add,
+        bpy.ops.object.camera_add,
+    ):
+        add()
+    for item in bpy.data.objects:
+        item.select_set(True)
+    choose(kind="textures")
+    bpy.ops.ed.undo_push(message="before")
+    bpy.ops.mcp_bridge.import_asset(asset_id="brick_wall")
+    settle()
+    assert "Put Brick Wall onto 2 objects" in shown().text
+    for name in ("Cube", "Cylinder"):
+        assert bpy.data.objects[name].active_material.name.startswith("Brick Wall")
+    bpy.ops.ed.undo()
+    assert [bpy.data.objects[name].active_material for name in ("Cube", "Cylinder")] == [None, None]
+
+
+def test_a_texture_leaves_out_what_is_selected_but_linked(polyhaven: PolyHavenServer, tmp_path: Path) -> None:
+    bpy.ops.mesh.primitive_cube_add()
+    bpy.data.libraries.write(str(tmp_path / "other.blend"), {bpy.context.object.data})
+    bpy.ops.mesh.primitive_cube_add()
+    with bpy.data.libraries.load(str(tmp_path / "other.blend"), link=True) as (there, here):
+        here.meshes = there.meshes
+    bpy.context.object.data = here.meshes[0]
+    bpy.data.objects["Cube"].select_set(True)
+    choose(kind="textures")
+    bpy.ops.mcp_bridge.import_asset(asset_id="brick_wall")
+    settle()
+    assert "Put Brick Wall onto Cube" in shown().text
+
+
+def test_a_texture_without_a_selected_object_says_so(polyhaven: PolyHavenServer) -> None:
+    bpy.ops.mesh.primitive_cube_add()
+    bpy.ops.object.select_all(action="DESELECT")
+    choose(kind="textures")
+    bpy.ops.mcp_bridge.import_asset(asset_id="brick_wall")
+    settle()
+    assert "Imported Brick Wall as a material: no object was selected" in shown().text
+    assert bpy.data.objects["Cube"].active_material is None
+
+
+@pytest.mark.parametrize(("width", "columns"), [(100, 1), (220, 1), (400, 2), (600, 3)])
+def test_previews_have_at_least_128_pixels_and_use_the_space(width: int, columns: int) -> None:
+    count, size = _fitting(width)
+    assert count == columns
+    assert size * 20 >= 128
+    assert size * 20 * count <= max(width, 140)
 
 
 def test_favourites_and_what_was_imported_last_are_shown_offline(polyhaven: PolyHavenServer) -> None:
