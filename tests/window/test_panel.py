@@ -165,6 +165,19 @@ def test_it_starts_with_blender_if_so_chosen(panel: Panel) -> None:
     assert panel.shows("address", ADDRESS)
 
 
+def test_after_an_update_the_server_runs_as_before(panel: Panel) -> None:
+    """Blender disables an extension, exchanges its files, and enables it again."""
+    panel.run("bpy.ops.mcp_bridge.start.poll() and bpy.ops.mcp_bridge.start()")
+    assert panel.shows("address", ADDRESS)
+    panel.run(
+        "import_module(f'{name}.panels.preferences').get().autostart = False\n"
+        "bpy.ops.preferences.addon_disable(module=name)"
+    )
+    assert not panel.run("result = import_module(f'{name}.operators.state').running_bridge() is not None")
+    panel.run("bpy.ops.preferences.addon_enable(module=name)")
+    assert panel.shows("address", ADDRESS)
+
+
 def test_drawing_takes_less_than_a_millisecond_and_every_state_looks_right(panel: Panel) -> None:
     panel.run(
         "state = import_module(f'{name}.operators.state')\n"
