@@ -87,6 +87,8 @@ class Window:
         self.screen = Screen(process)
         #: Seconds spent on reading the screen, which a user does at a glance.
         self.read_s = 0.0
+        #: How often the mouse was clicked.
+        self.clicks = 0
 
     def run(self, code: str, *, timeout: float = 60.0) -> Any:
         """Run Python text on Blender's main thread, from a timer, and return what it assigned to `result`.
@@ -166,6 +168,7 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
         self.move(x, y)
         self.settle(0.1)  # Blender highlights what is under the mouse first, and only that takes the click
         self.screen.run("xdotool", "click", str(button))
+        self.clicks += 1
 
     def find(
         self,

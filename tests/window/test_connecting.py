@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import Any
 
 from blenders import ROOT
 from support import window as window_support
 from support.blender import EXTENSION
 from support.ports import free_port
+from support.reading import Rectangle
 from support.scripted_bridge import ShimClient
 
 VIEWPORT = 700, 500
+#: How high the top bar and the status bar are.
+BAR = 32
 
 
 def test_a_client_is_connected_and_taken_out_by_the_mouse() -> None:
@@ -60,9 +64,12 @@ def test_a_client_is_connected_and_taken_out_by_the_mouse() -> None:
         assert _text(window, path) == before
 
 
-def test_a_program_without_a_token_is_allowed_in_by_the_mouse() -> None:
+def test_from_installing_to_the_first_script_in_five_clicks() -> None:
+    """With a program whose plug-in starts the bridge's command: it has no token, and asks to come in."""
     with window_support.start("pairing", env={"BLENDER_PORT": str(free_port())}) as window:
-        tab = window.open_tab()
+        window.press_on("Open the MCP Tab", Rectangle(0, 0, window.width, BAR))
+        window.find("Let assistants on this computer")
+        tab = window.region()
         window.press_on("Start", tab)
         window.find("None connected", tab)
         environ = {"XDG_RUNTIME_DIR": str(window_support.FOLDER / "pairing" / "run")}
@@ -86,6 +93,17 @@ def test_a_program_without_a_token_is_allowed_in_by_the_mouse() -> None:
             assert not answer["result"].get("isError"), answer
             window.settle(1.0)
             window.picture("pairing-allowed")
+            script = {"script": "import bpy\nbpy.ops.mesh.primitive_cone_add()", "title": "A cone"}
+            client.request(3, "tools/call", {"name": "inject_bpy_script", "arguments": script})
+            status = Rectangle(0, window.height - BAR, window.width, BAR)
+            window.find("request waits", status, timeout=90.0)
+            window.press_on("request waits", status)
+            window.press_on("Apply")
+            until = time.monotonic() + 60.0
+            while not window.run("result = 'Cone' in bpy.data.objects"):
+                assert time.monotonic() < until
+                time.sleep(0.2)
+        assert window.clicks == 5
 
 
 def _text(window: Any, path: str) -> str:
