@@ -325,7 +325,9 @@ class Builtins(Iteration):
 
     def divmod(self, left: Any, right: Any) -> Any:
         """`divmod(left, right)`."""
-        self._guard.operators.modulo(left, right) if isinstance(left, str) else None
+        if isinstance(left, str):
+            self._guard.operators.modulo(left, right)
+        self._guard.operators.are_arrays("divmod", left, right)
         return divmod(left, right)
 
     def round(self, number: Any, digits: Any = None) -> Any:

@@ -43,11 +43,20 @@ class Operators:
         self.limits = meter.limits
         self.real: Callable[[Any], Any] = lambda value: value
         """The type behind what stands for it in scripts."""
+        self._arrays: frozenset[type] = frozenset()
         self._check_arrays: Callable[[str, Any, Any], None] = lambda _operator, _left, _right: None
 
-    def watch_arrays(self, check: Callable[[str, Any, Any], None]) -> None:
-        """Have `check(operator, left, right)` look at operands that may be arrays."""
+    def watch_arrays(self, kind: type, check: Callable[[str, Any, Any], None]) -> None:
+        """Have `check(operator, left, right)` look at operands one of which is of the type `kind`: an array."""
+        self._arrays = frozenset({kind})
         self._check_arrays = check
+
+    def are_arrays(self, sign: str, left: Any, right: Any) -> bool:
+        """Whether one of them is an array, which then decides what the operator does: it was looked at."""
+        if type(left) in self._arrays or type(right) in self._arrays:
+            self._check_arrays(sign, left, right)
+            return True
+        return False
 
     def table(self) -> dict[str, object]:
         """The hooks by name."""
@@ -66,25 +75,26 @@ class Operators:
 
     def _signed(self, sign: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def signed(value: Any) -> Any:
-            self._check_arrays(sign, value, value)
+            self.are_arrays(sign, value, value)
             return function(value)
 
         return signed
 
     def absolute(self, value: Any) -> Any:
         """`abs(value)`."""
-        self._check_arrays("abs", value, value)
+        self.are_arrays("abs", value, value)
         return abs(value)
 
     def _checked(self, sign: str, function: Binary) -> Binary:
         def checked(left: Any, right: Any) -> Any:
-            if type(left) is Fraction or type(right) is Fraction:
+            if not self.are_arrays(sign, left, right) and Fraction in (type(left), type(right)):
                 self.bits(_bits(left) + _bits(right))
-            self._check_arrays(sign, left, right)
             return function(left, right)
 
         def of_tables(left: Any, right: Any) -> Any:
             """Sets, and views of dicts, compare what hashes alike."""
+            if self.are_arrays(sign, left, right):
+                return function(left, right)
             if isinstance(left, TABLE_TYPES) or isinstance(right, TABLE_TYPES):
                 for table in filter(_is_table, (left, right)):
                     if isinstance(table, dict) or not SCALAR_TYPES.issuperset(map(type, table)):
@@ -152,20 +162,20 @@ class Operators:
 
     def add(self, left: Any, right: Any) -> Any:
         """`left + right`."""
-        if type(left) in SIMPLE_TYPES:
+        if self.are_arrays("+", left, right) or type(left) in SIMPLE_TYPES:
             return left + right
         if isinstance(left, SEQUENCES) and isinstance(right, SEQUENCES):
             self.length(_length(left) + _length(right))
         elif type(left) is Fraction or type(right) is Fraction:
             self.bits(_bits(left) + _bits(right))
-        else:
-            self._check_arrays("+", left, right)
         return left + right
 
     def add_in_place(self, left: Any, right: Any) -> Any:
         """`left += right`."""
         if type(left) in SIMPLE_TYPES:
-            return left + right
+            return self.add(left, right)
+        if self.are_arrays("+", left, right):
+            return operator.iadd(left, right)  # type: ignore[no-untyped-call]
         if isinstance(left, SEQUENCES):
             if isinstance(right, SEQUENCES):
                 self.length(_length(left) + _length(right))
@@ -173,8 +183,6 @@ class Operators:
                 right = self.growing(left, right)
         elif type(left) is Fraction or type(right) is Fraction:
             self.bits(_bits(left) + _bits(right))
-        else:
-            self._check_arrays("+", left, right)
         return operator.iadd(left, right)  # type: ignore[no-untyped-call]
 
     def multiply(self, left: Any, right: Any) -> Any:
@@ -184,16 +192,17 @@ class Operators:
             if not (-_SMALL < left < _SMALL and -_SMALL < right < _SMALL):
                 self.bits(left.bit_length() + right.bit_length())
             return left * right
-        if kind is float or type(right) is float:
-            return left * right
-        left, right = self._factors(left, right)
+        if not self.are_arrays("*", left, right) and kind is not float and type(right) is not float:
+            left, right = self._factors(left, right)
         return left * right
 
     def multiply_in_place(self, left: Any, right: Any) -> Any:
         """`left *= right`."""
         if type(left) in (int, float):
             return self.multiply(left, right)
-        return operator.imul(*self._factors(left, right))  # type: ignore[no-untyped-call]
+        if not self.are_arrays("*", left, right):
+            left, right = self._factors(left, right)
+        return operator.imul(left, right)  # type: ignore[no-untyped-call]
 
     def _factors(self, left: Any, right: Any) -> tuple[Any, Any]:
         """Both, once the product is known to be small; what counts for a sequence as the int it stands for now."""
@@ -205,8 +214,6 @@ class Operators:
             self.length(_length(right) * left)
         elif isinstance(left, int | Fraction) and isinstance(right, int | Fraction):
             self.bits(_bits(left) + _bits(right))
-        else:
-            self._check_arrays("*", left, right)
         return left, right
 
     def modulo(self, left: Any, right: Any) -> Any:
@@ -214,14 +221,14 @@ class Operators:
         if isinstance(left, str | bytes):
             self.percent(left, right)
         else:
-            self._check_arrays("%", left, right)
+            self.are_arrays("%", left, right)
         return left % right
 
     def modulo_in_place(self, left: Any, right: Any) -> Any:
         """`left %= right`."""
         if isinstance(left, str | bytes):
             return self.modulo(left, right)
-        self._check_arrays("%", left, right)
+        self.are_arrays("%", left, right)
         return operator.imod(left, right)  # type: ignore[no-untyped-call]
 
     def power(self, left: Any, right: Any, modulus: Any = None) -> Any:
@@ -239,7 +246,7 @@ class Operators:
             size = max(_bits(left) - (1 if left in (1, -1) else 0), 0)
             self.bits(size * abs(right))
         else:
-            self._check_arrays("**", left, right)
+            self.are_arrays("**", left, right)
         return left**right
 
     def shift(self, left: Any, right: Any) -> Any:
@@ -248,18 +255,19 @@ class Operators:
             left, right = int(left), int(right)
             if left and right > 0:
                 self.bits(left.bit_length() + right)
+        else:
+            self.are_arrays("<<", left, right)
         return left << right
 
     # Comparison
 
     def compare(self, sign: str, left: Any, right: Any) -> Any:
         """`left == right` and the like, `left in right`."""
-        if has_containers(left) and has_containers(right):
+        if not self.are_arrays(sign, left, right) and has_containers(left) and has_containers(right):
             if sign in ("in", "not in") and hasattr(type(right), "__len__"):
                 self.compare_weight(left, len(right))
             else:
                 self.weight(left)
-            self._check_arrays(sign, left, right)
         return _COMPARE[sign](left, right)
 
     def chain(self, signs: tuple[str, ...], left: Any, *operands: Any) -> Any:

@@ -78,8 +78,8 @@ class Arguments:
         self.guard = guard
         self.np = np
         self.array_type: Any = np.ndarray
-        self.numbers: set[type] = set(_AS_THEY_ARE)
-        """Types of numbers that numpy sees as they are."""
+        self.numbers: set[type] = {*_AS_THEY_ARE, type(None)}
+        """Types of numbers, and of None, that numpy sees as they are."""
         self._lending: set[type] = set()
         """Those that `_LENDING` said True of."""
 
@@ -93,6 +93,10 @@ class Arguments:
         if kind in self.numbers or (
             (kind is list or kind is tuple) and _AS_THEY_ARE.issuperset(map(type, value))
         ):
+            return value
+        if kind is int:
+            if not -_WIDEST <= value < 2 * _WIDEST:
+                self._refuse_long()
             return value
         if kind in self._lending:
             return self.np.array(value)

@@ -48,13 +48,24 @@ _Calloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, c
 _Realloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 
 
+@cache
+def _nested(levels: int) -> Any:
+    """A type within so many tuples, each of which is a nested call where `isinstance` looks into it."""
+    kind: Any = int
+    for _ in range(levels):
+        kind = (kind,)
+    return kind
+
+
 def room_for_calls(levels: int) -> None:
     """Raise RecursionError where fewer than so many calls may still be nested.
 
     numpy asks for memory by a call of Python. Where that call is one too deep, ctypes has no way to say so: numpy is
     given an address that means nothing, and Blender crashes.
     """
-    if levels:
+    if sys.version_info < (3, 12):  # which counts calls in C and in Python together
+        isinstance(None, _nested(levels))
+    elif levels:
         room_for_calls(levels - 1)
 
 

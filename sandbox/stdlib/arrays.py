@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FunctionType
@@ -140,7 +141,7 @@ class Arrays(Arguments):
         np, guard = self.np, self.guard
         _warm_up()
         self._allow_types()
-        guard.operators.watch_arrays(self.check_operator)
+        guard.operators.watch_arrays(self.array_type, self.check_operator)
         guard.item_readers[self.array_type] = self.item
         guard.item_writers[self.array_type] = self.set_item
         members: dict[str, object] = {
@@ -247,12 +248,14 @@ class Arrays(Arguments):
         in_python = isinstance(getattr(function, "_implementation", function), FunctionType)
         levels = IN_PYTHON if in_python else IN_C
 
+        tick, inward = self.guard.meter.tick, self.inward
+
         def call(*arguments: Any, **named: Any) -> Any:
-            self.guard.meter.tick()
+            tick()
             room_for_calls(levels)
-            arguments = tuple(map(self.inward, arguments))
+            arguments = tuple(map(inward, arguments))
             if named:
-                named = {name: self.inward(value) for name, value in named.items()}
+                named = {name: inward(value) for name, value in named.items()}
                 self.options(named)
                 if "where" in named:  # a sum of few numbers that go with many
                     self.size(
@@ -318,12 +321,10 @@ class Arrays(Arguments):
     # Operators and items
 
     def check_operator(self, sign: str, left: Any, right: Any) -> None:
-        """Check `left sign right` before numpy computes it."""
-        if type(left) is not self.array_type and type(right) is not self.array_type:
-            return
+        """Check `left sign right`, one of which is an array, before numpy computes it."""
         room_for_calls(IN_C)
         left, right = self.inward(left), self.inward(right)
-        if sign == "@":
+        if sign == "@" and _items(left) * _items(right) > _QUICK:
             self.work("matmul", array_work.PRODUCTS["matmul"](self.np, left, right))
 
     def item(self, value: Any, key: Any) -> Any:
@@ -361,4 +362,11 @@ class Arrays(Arguments):
         return key if kind in _KEYS else self.inward(key)
 
 
+def _items(value: Any) -> float:
+    """How many numbers an array has; of what is none, that is not known."""
+    return getattr(value, "size", math.inf)
+
+
+_QUICK: Final = 1e6
+"""A product of matrices takes no more multiplications than one has numbers times those of the other."""
 _KEYS: Final = frozenset({int, slice, type(None), type(Ellipsis), str, bool})

@@ -69,8 +69,10 @@ def operator_members(guard: Guard) -> Members:
             return seal(lambda value: follow(value, paths[0]))
         return seal(lambda value: tuple(follow(value, path) for path in paths))
 
-    plain = "abs index invert is_ is_not neg not_ pos truth"
-    members |= {name: getattr(operator, name) for name in plain.split()}
+    signed = {"neg": "-x", "pos": "+x", "invert": "~x"}
+    members |= {name: table[hooks.OPERATOR.format(sign)] for name, sign in signed.items()}
+    members |= {name: getattr(operator, name) for name in "index is_ is_not not_ truth".split()}
+    members["abs"] = guard.operators.absolute
     return (
         members
         | {"itemgetter": itemgetter, "attrgetter": attrgetter}

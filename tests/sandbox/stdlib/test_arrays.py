@@ -291,6 +291,22 @@ def test_the_handler_is_there_for_the_run_alone() -> None:
     assert (before, total, held) == ("default_allocator", 1000.0, [True, True, True])
 
 
+def test_an_array_decides_what_an_operator_does() -> None:
+    out = run(
+        "import operator\na = np.arange(1, 4)\n"
+        "print(([1, 2, 3] * a).tolist(), (a * [1, 2, 3]).tolist(), ((1, 2, 3) + a).tolist(), (a - {1: 2}.get(1)).tolist())\n"
+        "print((a << 2).tolist(), (2 << a).tolist(), divmod(a, 2)[1].tolist(), operator.neg(a).tolist(), abs(-a).tolist())\n"
+        "items = [1]; items += a; print(items.tolist(), (a == [1, 0, 3]).tolist(), 2 in a, 'x %s' % a)\n"
+        "print((a @ [1, 2, 3]).item(), (np.eye(3) @ a).tolist(), np.array([1, 2 ** 62, None is None]).tolist())\n"
+    )
+    assert out.splitlines() == [
+        "[1, 4, 9] [1, 4, 9] [2, 4, 6] [-1, 0, 1]",
+        "[4, 8, 12] [4, 8, 16] [1, 0, 1] [-1, -2, -3] [1, 2, 3]",
+        "[2, 3, 4] [True, False, True] True x [1 2 3]",
+        "14 [1.0, 2.0, 3.0] [1, 4611686018427387904, 1]",
+    ]
+
+
 def test_hasattr_says_no_of_what_an_array_may_not_be_asked_for() -> None:
     names = "('argpartition', 'tofile', 'sum', 'T')"
     assert run(f"print([hasattr(np.zeros(3), n) for n in {names}])") == "[False, False, True, True]\n"
