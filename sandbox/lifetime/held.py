@@ -10,9 +10,10 @@ it, and among what `keep` was given. What the interpreter's stack holds meanwhil
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from itertools import compress
 from operator import not_
 from typing import Any
@@ -37,6 +38,8 @@ class Held:
         self._given = 0
         self._kept: list[Any] = []
         self._most = 64
+        self._moment: PerType[bool] | None = None
+        self._seen: Collection[Any] | None = None
 
     def open(self, variables: dict[str, Any]) -> None:
         """From now on the collector shows only what the script makes; `variables` are its globals."""
@@ -60,9 +63,25 @@ class Held:
             self._kept.append(value)
         return value
 
-    @may_raise("gc.get_objects", "gc.get_referents", "sys._getframe")
+    @contextlib.contextmanager
+    def one_moment(self, wanted: PerType[bool]) -> Iterator[None]:
+        """Nothing of the script runs inside, so one search, for all of `wanted`, does for what else is looked for."""
+        self._moment = wanted
+        try:
+            yield
+        finally:
+            self._moment = self._seen = None
+
     def find(self, wanted: PerType[bool]) -> Collection[Any]:
         """All values that the script holds of the types for which `wanted` says True."""
+        if self._moment is None:
+            return self._search(wanted)
+        if self._seen is None:
+            self._seen = self._search(self._moment)
+        return [value for value in self._seen if wanted[type(value)]]
+
+    @may_raise("gc.get_objects", "gc.get_referents", "sys._getframe")
+    def _search(self, wanted: PerType[bool]) -> Collection[Any]:
         variables = self._variables
         found = gc.get_objects()
         found += gc.get_referents(*found)

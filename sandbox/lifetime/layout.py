@@ -237,7 +237,7 @@ def address(value: Any) -> tuple[int, type]:
     places = value_words().get(type(pointing))
     if not places:
         raise CannotCut(f"it is not known how this Blender lays out a {type(pointing).__name__}")
-    return int(words(pointing)[places[0]]), type(pointing)
+    return int(words_now(pointing)[places[0]]), type(pointing)
 
 
 @cache

@@ -20,6 +20,7 @@ from .existing import root_of
 from .layout import IS_PART
 
 __all__ = (
+    "ANY",
     "BLENDERS",
     "LENT",
     "LOOSE",
@@ -83,6 +84,7 @@ BLENDERS = PerType(lambda kind: kind in VECTORS or issubclass(kind, REFERENCES),
 LOOSE = PerType(lambda kind: kind in VECTORS or kind in OF_MESH or _is_layer_data(kind), STRUCT)
 PARTS_OF_MESH = PerType(lambda kind: kind in OF_MESH, STRUCT)
 LENT = PerType(lambda kind: kind in (mathutils.Vector, bmesh.types.BMesh) or _is_layer_data(kind), STRUCT)
+ANY = PerType(lambda kind: ROOTED[kind] or BLENDERS[kind] or LENT[kind], STRUCT)
 
 
 def references(held: Iterable[Any]) -> list[Any]:

@@ -33,6 +33,7 @@ from .existing import Now, RootsByPointer
 from .held import Held
 from .hidden import Hidden
 from .references import (
+    ANY,
     BLENDERS,
     LENT,
     PARTS_OF_MESH,
@@ -326,14 +327,15 @@ class Stale:
         self._made_layers.clear()
         self.hidden.before(idname)
         self.drawn.before()
-        if self.touched_arrays:
-            self.before_sharing()
         began, ends = freeing.harmless_in(idname, meshes=self.touched_arrays or self.touched_edit_meshes)
         self._harmless = ends if _is_in(began, overridden) else _NONE
-        if self.touched_evaluated or not freeing.spares_blocks(idname):
-            self.before_removal(evaluates=True)
-        elif self.touched_edit_meshes and not idname.startswith(freeing.KEEPING_ELEMENTS):
-            self.before_move(held=True)
+        with self.held.one_moment(ANY):
+            if self.touched_arrays:
+                self.before_sharing()
+            if self.touched_evaluated or not freeing.spares_blocks(idname):
+                self.before_removal(evaluates=True)
+            elif self.touched_edit_meshes and not idname.startswith(freeing.KEEPING_ELEMENTS):
+                self.before_move(held=True)
 
     @_closed
     def after_operator(self, idname: str, *, overridden: bool) -> None:

@@ -83,7 +83,7 @@ def checked(path: str) -> Reader:
         result = None
         # looked up only now: what holds a function is looked through for what it belongs to
         try:
-            if makes_layers:
+            if makes_layers and references.layered:
                 with references.keeping_layers(owner) as new:
                     result = getattr(owner, function)(*args, **kwargs)
                     new.append(result)

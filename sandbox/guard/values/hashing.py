@@ -56,11 +56,11 @@ class Hashing:
         kind = type(value)
         if kind is tuple and SCALAR_TYPES.issuperset(map(type, value)):
             return value
-        if (
-            kind is tuple
-            or kind is frozenset
-            or (kind.__hash__ is not _PLAIN_HASH and kind not in SCALAR_TYPES)
-        ):
+        hashed: object = kind.__hash__
+        # what cannot be hashed says so at once, but for a set: looked up in another, it is made a frozenset
+        never = hashed is None and not issubclass(kind, set)
+        plain = never or hashed is _PLAIN_HASH or kind in SCALAR_TYPES
+        if kind is tuple or kind is frozenset or not plain:
             self._operators.weight(value)
         return value
 
