@@ -67,10 +67,10 @@ def batch(
     stop_on_error: bool = True,
     title: str = "",
 ) -> ToolResult:
-    """Make up to 100 calls of quick tools at once and as one undo step, each with its own result. Tools that ask the
-    user, run scripts or take long cannot be part.
+    """Make up to 100 calls of quick tools at once and as one undo step, each with its own result. Not for tools that
+    ask the user, run scripts or take long: loop in one script instead.
 
-    calls: each with the tool's name and its arguments as a JSON object.
+    calls: each with the tool's name and its arguments, a JSON object as text.
     stop_on_error: stop at the first call that fails and take back what those before it changed; false goes on.
     title: a few words for the undo history.
     """

@@ -62,11 +62,11 @@ async def execute_blender_code(
     context: RequestContext, code: str, title: str = "", level: Level | None = None
 ) -> ToolResult:
     """Run Python in the open scene, sandboxed, as one undo step; a failure rolls everything back. `bpy`, `bmesh`,
-    `mathutils`, `math` and the like can be imported; files, network, processes cannot. Assign what you want
+    `mathutils`, `math`, `random`, `numpy` can be imported; files, network, processes cannot. Assign what you want
     back to `result`; print goes to `stdout`. The user may be asked first.
 
     title: a few words for the user, who sees them when asked and in the undo history.
-    level: ask for less than allowed: math (no bpy) or arithmetic.
+    level: to ask for less than is allowed: math (no bpy) or arithmetic.
     """
     script = execute.text_of("code", code)
     if settings.current().dry_run:
@@ -103,7 +103,7 @@ async def calculate(context: RequestContext, code: str) -> ToolResult:
 
 @tool(title="Inspect Tool", read_only=True, output=dict)
 def inspect_tool(context: RequestContext, tool_name: str) -> ToolResult:
-    """What this Blender knows of an operator, a type or a member: description, parameters with types, defaults,
+    """What this Blender knows of an operator, a type or a member of bpy: description, parameters with types, defaults,
     ranges, enum items, and whether scripts may use it.
 
     tool_name: such as bpy.ops.mesh.primitive_cube_add, bpy.types.Object or bpy.types.Object.location.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools that write and open files, in the folders that the user named."""
+"""Tools that write and open files, in the folders that the preferences name."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ async def export_file(
     download: bool = False,
 ) -> ToolResult:
     """Export objects to a file, as its name ends: .glb, .gltf, .fbx, .obj, .usd, .usda, .usdc, .stl or .ply. Only
-    into folders that the user named; overwriting asks the user.
+    into folders that the preferences name; overwriting asks the user.
 
     path: absolute, or relative to the first of those folders.
     objects: only these, by name; without any choice all that are visible.
     collection: only the objects in it and below.
-    download: to you over the wire instead, as links; path is only the file's name then.
+    download: to you as links instead; path is then only a name.
     """
     choice: dict[str, Any] = {"objects": objects, "collection": collection, "selected_only": selected_only}
     choice["animation"] = animation
@@ -139,8 +139,8 @@ async def _exported_for_client(context: RequestContext, path: str, choice: dict[
 
 @tool(title="Save File", destructive=True)
 async def save_file(context: RequestContext, path: FilePath | None = None) -> Written:
-    """Save the open file, under its own name or another, which it then has. Only into folders that the user named;
-    overwriting, also the file itself, asks the user.
+    """Save the open file, under its own name or another, which it then has. Only into folders that the preferences
+    name; overwriting, also the file itself, asks the user.
 
     path: a .blend, absolute or relative to the first of those folders; without it the file's own.
     """
@@ -152,8 +152,8 @@ async def save_file(context: RequestContext, path: FilePath | None = None) -> Wr
 
 @tool(title="Save Copy", destructive=True)
 async def save_copy(context: RequestContext, path: FilePath) -> Written:
-    """Save a copy of the open file, which stays what it is. Only into folders that the user named; overwriting asks
-    the user.
+    """Save a copy of the open file, which stays what it is. Only into folders that the preferences name;
+    overwriting asks the user.
 
     path: a .blend, absolute or relative to the first of those folders.
     """

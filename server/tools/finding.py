@@ -56,8 +56,8 @@ async def find_tools(
     query: Annotated[str, Bounds(shortest=1, longest=200)],
     limit: Annotated[int, Bounds(1, 50)] = 5,
 ) -> FoundTools:
-    """Find further tools, best first, by what they do: opening, saving and importing files, animation, node trees, API
-    documentation, history, events, assets. Call them with use_tool.
+    """Find tools, best first, by what they do: open, save and import files, animation, node trees, API documentation,
+    history, events, assets; also one of yours, with all its parameters. Call them with use_tool.
     """
     found = ranked(query, served_tools())[:limit]
     await context.list_tools([one.name for one in found])
@@ -71,10 +71,10 @@ async def find_tools(
 async def use_tool(
     context: RequestContext, name: str, arguments: Annotated[dict[str, Any], Shown(str)] | None = None
 ) -> ToolResult:
-    """Call any tool by its name: one that find_tools found and that is not among yours. It is checked, asked about and
-    answered as if you had called it directly.
+    """Call any tool by its name: one that find_tools found, or one of yours with parameters that only find_tools shows.
+    It is checked and answered as if called directly.
 
-    arguments: its parameters as a JSON object, such as {"path": "chair.glb"}.
+    arguments: its parameters, a JSON object as text, such as {"path": "chair.glb"}.
     """
     if name == use_tool.__name__:
         raise InvalidParamsError("use_tool calls other tools: name one of them")

@@ -52,9 +52,9 @@ async def inject_bpy_script(
     wait_seconds: Annotated[float, Bounds(0, WAIT_SECONDS)] = WAIT_SECONDS,
 ) -> ToolResult:
     """Put a whole Blender script before the user. It is checked, rehearsed on a copy of the scene, shown with what
-    it would change, and runs in the open scene only after the user's explicit yes; a denial comes with the reason.
+    it would change, and runs in the open scene only after the user's explicit yes.
 
-    script: the answer that holds the script, fenced or plain.
+    script: your text that holds the script, fenced or plain.
     mode: format-to-bpy takes the script out of an answer; contextual takes the text as it is.
     title: a few words on what the script does, for the user.
     request_id: of a request whose text was not valid, to send a better one.

@@ -106,7 +106,7 @@ async def get_job(
 
 @tool(title="Cancel Job", idempotent=True)
 async def cancel_job(context: RequestContext, job_id: str) -> JobInfo:
-    """Stop a job. One that has ended stays as it is."""
+    """Stop a job or an unanswered request. One that has ended stays as it is."""
     return about(jobs.registry.cancel(job_id, context.client.id))
 
 

@@ -34,8 +34,8 @@ def look(
     max_size: Annotated[int, Bounds(128, 2048)] = 640,
     format: Format = "jpeg",  # noqa: A002 - the parameter's name is the tool's interface
 ) -> ToolResult:
-    """See objects from several sides as one picture: front, right, top and perspective, or other views, or a turntable,
-    or frames of an animation. Each has its name in it; views along an axis have a scale bar in Blender units.
+    """See objects from several sides as one picture: by default front, right, top and perspective; or other views, or
+    a turntable, or frames of an animation. Each has its name in it, those along an axis a scale bar.
 
     objects: what to frame; without it all that is visible.
     turntable: this many views from around instead.

@@ -58,7 +58,7 @@ async def rehearse_script(
     added, removed and changed, output, errors, time and memory, pictures before and after. The scene stays as it is.
 
     title: a few words on what the script does.
-    level: ask for less than allowed: math (no bpy) or arithmetic.
+    level: to ask for less than is allowed: math (no bpy) or arithmetic.
     """
     script = execute.text_of("code", code)
     if settings.current().dry_run:

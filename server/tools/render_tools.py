@@ -55,7 +55,8 @@ async def render_image(
     format: Format | None = None,  # noqa: A002 - the parameter's name is the tool's interface
     wait_seconds: Annotated[float, Bounds(0, WAIT_SECONDS)] = WAIT_SECONDS,
 ) -> ToolResult:
-    """Render the scene beside the open Blender, which stays usable. A large picture comes as a small one and a link.
+    """Render the current frame, or another, beside the open Blender, which stays usable. A large picture comes small,
+    with a link.
 
     camera: another camera than the scene's.
     engine: CYCLES works everywhere; the others need a graphics card.

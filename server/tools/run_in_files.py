@@ -56,8 +56,8 @@ async def run_in_files(
     wait_seconds: Annotated[float, Bounds(0, WAIT_SECONDS)] = 5,
 ) -> ToolResult:
     """Run Python on .blend files other than the open one, each in a confined Blender, and save what comes of it as
-    copies; the files stay as they are. Only in folders that the user named, after one yes to script and files. A job:
-    get_job tells how far it is and then the result of each file, cancel_job stops it.
+    copies; the files stay as they are. Only in folders that the preferences name, after one yes to script and files.
+    A job: get_job tells how far it is and then the result of each file, cancel_job stops it.
 
     paths: .blend files, absolute or relative to the first of those folders.
     code: as for execute_blender_code; it runs once in each file, and what it assigns to `result` is told of each.

@@ -44,15 +44,15 @@ def get_scene_info(
     limit: Annotated[int, Bounds(1, 1000)] = 100,
     cursor: str | None = None,
 ) -> SceneInfo:
-    """The open scene: settings, collections, statistics, and its objects page by page; later pages have only objects.
-    Lengths are in Blender units, angles in radians.
+    """The open scene: file, settings, collections, statistics, and its objects page by page; later pages have only
+    objects.
 
     scene: another scene than the active one.
     types: only these object types, such as MESH, LIGHT, CAMERA.
     collection: only objects in this collection and those below it.
     name_contains: only objects whose name contains this, in upper or lower case.
     fields: what to tell of each object besides its name; default type, location, dimensions, visible.
-    describe: tell this too, of the page.
+    describe: more to tell, of the objects of the page.
     limit: objects a page.
     cursor: the next_cursor of the page before, with the same filters.
     """
@@ -77,7 +77,7 @@ def get_object_info(
     custom properties.
 
     name: as get_scene_info gives it.
-    describe: tell this too.
+    describe: more to tell.
     """
     return object_info(name, _more(describe))
 

@@ -101,8 +101,8 @@ async def download_file(
     offset: Offset | None = None,
     length: Annotated[int, Bounds(1, _MOST_AT_ONCE)] | None = None,
 ) -> ToolResult:
-    """Get a file of yours (export_file with download makes some), or one from the folders that the user named: what
-    you wrote there at once, any other after the user's yes. Small files come in the answer, larger ones as a link.
+    """Get a file of yours (export_file with download makes some), or one from the folders that the preferences name:
+    what you wrote there at once, any other after the user's yes. Small files come in the answer, larger ones as a link.
 
     file: as upload_file, export_file or list_files gave it.
     path: absolute, or relative to the first of those folders.

@@ -73,7 +73,8 @@ def _qwen(home: Path, url: str) -> tuple[Sequence[str], Mapping[str, str]]:
         privacy={"usageStatisticsEnabled": False},
         general={"disableAutoUpdate": True},
     )
-    env = {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": "m"}
+    # Qwen Code shows pictures only to a model of whose name it knows that it sees them.
+    env = {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": "qwen3-vl-plus"}
     return ["-p", PROMPT, "--approval-mode", "yolo", "--auth-type", "openai"], env
 
 

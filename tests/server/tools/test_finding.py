@@ -89,7 +89,7 @@ def test_a_client_gets_name_purpose_and_parameters(tools: Tools) -> None:
     answer = tools("find_tools", query="render image", limit=1)
     [found] = answer["tools"]
     assert found["name"] == "render_image"
-    assert found["description"].startswith("Render the scene")
+    assert found["description"].startswith("Render the current frame")
     assert any(line.startswith("camera: string, optional") for line in found["parameters"])
     assert answer["how"] == "Call one with use_tool: name, and its parameters as arguments."
     with pytest.raises(ToolError, match="query"):
