@@ -7,7 +7,7 @@ Modules that run on this Python get a virtual environment each; the others run o
 Both are kept in the cache that all checkouts share. Programs run the tests of tests/program: as artists have them,
 they install the extension, serve without a window, and start themselves again for what is confined.
 
-Rooms that know nothing of Blender are tested once for each Python.
+Rooms that know nothing of Blender are tested once for each Python, and what the checkout itself holds is tested once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,15 @@ _PROGRAM = "tests/program"
 _WORKERS = ("-n", str(len(os.sched_getaffinity(0))), "--dist", "worksteal")
 #: Rooms that know nothing of Blender: what they do depends on the Python alone, so that `make test` has tested them for
 #: each Blender with the same one.
-PURE = ("base/process", "base/telemetry", "importers/network", "sandbox/confinement", "server/protocol")
+PURE = (
+    *("base/process", "base/telemetry", "importers/network", "sandbox/confinement", "sandbox/language"),
+    *("server/clients", "server/protocol"),
+)
+#: Tests of what a checkout holds and what is built of it: `make test` has run them, and no other Blender changes them.
+CHECKOUT = (
+    *("dev", "test_docs.py", "test_imports.py", "test_names.py", "test_readme.py", "test_specification.py"),
+    "test_tables.py",
+)
 
 
 def _concerns(arguments: Sequence[str], *, programs: bool) -> bool:
@@ -89,7 +97,8 @@ def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
     except (environment.SetupError, debian_root.RootError) as error:
         print(error)
         return False
-    whole = [*_WORKERS, *(f"--ignore=tests/{room}" for room in PURE if blender.python == DEFAULT.python)]
+    left_out = (*CHECKOUT, *(PURE if blender.python == DEFAULT.python else ()))
+    whole = [*_WORKERS, *(f"--ignore=tests/{name}" for name in left_out)]
     pytest = [*python, "-m", "pytest", "-p", "no:cacheprovider", *(arguments or whole)]
     return subprocess.run(pytest, env=env, cwd=ROOT).returncode == 0
 

@@ -19,6 +19,7 @@ from time import monotonic
 from ...base.errors import BridgeError, LimitExceeded, PolicyError
 from ...base.process import threads
 from ...base.process.resident_memory import resident_bytes
+from ..guard.audit import may_raise
 from ..guard.meter import Interrupted, Limits, Meter, Refused, ScriptStopped
 from ..language.hooks import RUNNING
 
@@ -90,6 +91,7 @@ class Watchdog(Meter):
                 LimitExceeded(f"the script used more than {limit >> 20:,} MiB of memory", limit="memory")
             )
 
+    @may_raise("ctypes.call_function", "ctypes.dlsym")
     def _raise_in_library_code(self) -> None:
         """Raise the stop in the script's thread, if that is in Python code of the standard library just now."""
         with self._lock:

@@ -28,3 +28,7 @@ def test_a_room_that_is_left_out_knows_nothing_of_blender(room: str) -> None:
     assert (ROOT / "tests" / room).is_dir()
     assert len(list((ROOT / room).rglob("*.py"))) > 2
     assert [found for found in _imported(room) if found[1] in _BLENDERS] == []
+
+
+def test_what_is_left_out_of_the_checkout_is_there() -> None:
+    assert [name for name in matrix.CHECKOUT if not (ROOT / "tests" / name).exists()] == []
