@@ -105,9 +105,10 @@ def _child(writing: int, function: Callable[..., object], args: tuple[object, ..
 def _read(reading: int, until: float) -> bytes | None:
     """Read to the end of the pipe; None where it has not ended by `until`."""
     chunks = []
+    poll = select.poll()
+    poll.register(reading, select.POLLIN)
     while True:
-        ready, _, _ = select.select([reading], [], [], max(0.0, until - time.monotonic()))
-        if not ready:
+        if not poll.poll(max(0.0, until - time.monotonic()) * 1e3):
             return None
         chunk = os.read(reading, 1 << 16)
         if not chunk:
