@@ -408,6 +408,13 @@ class _Listener:
             self.reached.set()
             connection.close()
 
+    def close(self) -> None:
+        """End the thread, too: while it waits in `accept`, the kernel keeps the number of a file for it."""
+        with contextlib.suppress(OSError):
+            self.server.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self.server.close()
+
 
 @contextlib.contextmanager
 def listener() -> Iterator[_Listener]:
@@ -415,7 +422,7 @@ def listener() -> Iterator[_Listener]:
     try:
         yield listener
     finally:
-        listener.server.close()
+        listener.close()
 
 
 # --- the child ----------------------------------------------------------------------------------------------------
