@@ -20,6 +20,7 @@ from .meter import Meter
 from .reentry import may_call_scripts
 from .values.fractions import Fraction
 from .values.plain import SCALAR_TYPES, SIMPLE_TYPES
+from .values.room import IN_PYTHON, room_for_calls
 from .values.weight import TooHeavy, has_containers, weigh
 
 __all__ = ("Operators",)
@@ -50,6 +51,11 @@ class Operators:
         """Have `check(operator, left, right)` look at operands one of which is of the type `kind`: an array."""
         self._arrays = frozenset({kind})
         self._check_arrays = check
+
+    def room_for_text(self) -> None:
+        """Raise RecursionError where numpy, which a script uses, could not make text of an array any more."""
+        if self._arrays:
+            room_for_calls(IN_PYTHON)
 
     def are_arrays(self, sign: str, left: Any, right: Any) -> bool:
         """Whether one of them is an array, which then decides what the operator does: it was looked at."""
@@ -220,6 +226,7 @@ class Operators:
         """`left % right`, formatting too."""
         if isinstance(left, str | bytes):
             self.percent(left, right)
+            self.room_for_text()
         else:
             self.are_arrays("%", left, right)
         return left % right

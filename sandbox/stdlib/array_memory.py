@@ -26,7 +26,7 @@ from ..guard.audit import module_may_raise
 if TYPE_CHECKING:
     from ..guard.meter import Meter
 
-__all__ = ("IN_C", "IN_PYTHON", "ArrayMemory", "Unsupported", "room_for_calls")
+__all__ = ("ArrayMemory", "Unsupported")
 
 LOOKED_AT: Final = 1 << 20
 """Bytes of an array from which on the memory of the process is looked at."""
@@ -36,9 +36,6 @@ LARGEST: Final = 1 << 29
 """Bytes of the largest array: a picture of 4,096 x 4,096 pixels, four channels of 64 bits each."""
 UNUSED: Final = 4
 """How many times the limit may be committed: memory that nothing has written to takes no room yet."""
-IN_C: Final = 8
-IN_PYTHON: Final = 60
-"""How many calls deep numpy goes before it asks for memory: in functions that are written in C, and in Python."""
 _SET_HANDLER, _GET_HANDLER = 304, 305
 _CAPSULE: Final = b"mem_handler"
 _VERSION: Final = 1
@@ -46,27 +43,6 @@ _VERSION: Final = 1
 _Malloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 _Calloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
 _Realloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-
-
-@cache
-def _nested(levels: int) -> Any:
-    """A type within so many tuples, each of which is a nested call where `isinstance` looks into it."""
-    kind: Any = int
-    for _ in range(levels):
-        kind = (kind,)
-    return kind
-
-
-def room_for_calls(levels: int) -> None:
-    """Raise RecursionError where fewer than so many calls may still be nested.
-
-    numpy asks for memory by a call of Python. Where that call is one too deep, ctypes has no way to say so: numpy is
-    given an address that means nothing, and Blender crashes.
-    """
-    if sys.version_info < (3, 12):  # which counts calls in C and in Python together
-        isinstance(None, _nested(levels))
-    elif levels:
-        room_for_calls(levels - 1)
 
 
 class _Handler(ctypes.Structure):

@@ -24,11 +24,12 @@ from ..guard.facade import Facade, hide
 from ..guard.modules import Later, make_view
 from ..guard.seam import Guard
 from ..guard.values.plain import SCALAR_TYPES
+from ..guard.values.room import IN_C, IN_PYTHON, room_for_calls
 from ..guard.values.weight import MAX_DEPTH, opened
 from . import array_work
 from .array_arguments import Arguments
 from .array_functions import special_members
-from .array_memory import IN_C, IN_PYTHON, ArrayMemory, Unsupported, room_for_calls
+from .array_memory import ArrayMemory, Unsupported
 from .array_random import random_members
 from .errors import LinAlgError, raising
 

@@ -58,6 +58,7 @@ class Text:
             return facade
         if has_containers(value):
             self._guard.operators.weight(value, shown=True)
+        self._guard.operators.room_for_text()
         return str(value)
 
     def repr(self, value: Any) -> str:
@@ -66,6 +67,7 @@ class Text:
         if facade is not None:
             return facade
         self._guard.operators.weight(value, shown=True)
+        self._guard.operators.room_for_text()
         return repr(value)
 
     def format_value(self, value: Any, spec: Any = "") -> str:
