@@ -107,7 +107,8 @@ def test_a_job_from_its_question_to_its_frames(window: Window) -> None:
         window.find(told, DIALOG)
     assert list((_HOME / "named").iterdir()) == []
     window.press_on("Allow")
-    window.find("Nothing waits", tab)  # what stands below has moved up by then
+    window.find("Nothing waits", tab)
+    window.settle(1.0)  # what stands below moves up
     window.press_on("Activity", tab)
     client = RawClient(PORT, TOKEN)
     until(client, ordering, lambda job: job["render"]["done"] >= 2)
