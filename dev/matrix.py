@@ -37,7 +37,8 @@ PURE = (
     *("base/process", "base/telemetry", "importers/network", "sandbox/confinement", "sandbox/language"),
     *("server/clients", "server/protocol"),
 )
-#: Reaches Blender only by rooms that are tested on each: left out, too, for a Blender whose Python has been tested.
+#: Left out, too, for a Blender whose Python has been tested: rooms that reach Blender only by others, which are tested
+#: on each, and the walk that breaks functions of the sandbox, which takes long.
 BY_OTHERS = ("rendering/farms", "sandbox/test_broken_checks.py", "server/transport", "server/test_*.py")
 #: Tests of what a checkout holds and what is built of it: `make test` has run them, and no other Blender changes them.
 CHECKOUT = (

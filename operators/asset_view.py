@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import bpy
 
@@ -41,13 +41,15 @@ __all__ = (
     "unregister",
 )
 
+T = TypeVar("T")
+
 #: Whose jobs they are.
 OWNER = jobs.PANEL
 #: The category that stands for every one: what Blender enumerates must not have an empty name.
 ALL = ("ALL", "All Categories", "")
 _INTERVAL_S = 0.2
-#: Thumbnails that one thread fetches.
-_THUMBNAILS = 4
+#: Entries that one thread looks something up for.
+_PART = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,13 +217,12 @@ def _tick() -> float | None:
 
 
 def _fetch_thumbnails(entries: tuple[Entry, ...], number: int) -> None:
-    """A few at a time, so that the first ones appear soon."""
     from ..importers import browse, environment
 
     folder = environment.thumbnails()
 
-    def fetch(work: Work, part: tuple[Entry, ...]) -> dict[str, Path | None]:
-        return {entry.id: browse.thumbnail(work, entry, folder) for entry in part if number == _latest}
+    def fetch(work: Work, entry: Entry) -> Path | None:
+        return browse.thumbnail(work, entry, folder) if number == _latest else None
 
     def show(found: dict[str, Path | None]) -> None:
         for entry_id, path in found.items():
@@ -229,10 +230,7 @@ def _fetch_thumbnails(entries: tuple[Entry, ...], number: int) -> None:
                 _icons.load(entry_id, str(path), "IMAGE")
         change()
 
-    missing = [entry for entry in entries if not icon(entry)]
-    for begin in range(0, len(missing), _THUMBNAILS):
-        part = tuple(missing[begin : begin + _THUMBNAILS])
-        ask(partial(fetch, part=part), show, failed=lambda _message: None)
+    _by_parts([entry for entry in entries if not icon(entry)], fetch, show)
 
 
 def show_sizes(resolution: str) -> None:
@@ -243,16 +241,30 @@ def show_sizes(resolution: str) -> None:
     _latest_sizes = number = _latest_sizes + 1
     entries = view.entries
 
-    def find(work: Work, entry: Entry) -> tuple[str, str]:
-        return entry.id, sizes.told(work, entry, resolution) if number == _latest_sizes else ""
+    def find(work: Work, entry: Entry) -> str:
+        try:
+            return sizes.told(work, entry, resolution) if number == _latest_sizes else ""
+        except BridgeError:
+            return ""
 
-    def show(found: tuple[str, str]) -> None:
+    def show(found: dict[str, str]) -> None:
         if number == _latest_sizes:
-            change(sizes={**view.sizes, found[0]: found[1]})
+            change(sizes={**view.sizes, **found})
 
     change(sizes={})
-    for entry in entries:
-        ask(partial(find, entry=entry), show, failed=lambda _message: None)
+    _by_parts(entries, find, show)
+
+
+def _by_parts(
+    entries: Sequence[Entry], look_up: Callable[[Work, Entry], T], show: Callable[[dict[str, T]], None]
+) -> None:
+    """Look something up for entries, a few in each thread, so that the first ones appear soon."""
+
+    def find(work: Work, part: Sequence[Entry]) -> dict[str, T]:
+        return {entry.id: look_up(work, entry) for entry in part}
+
+    for begin in range(0, len(entries), _PART):
+        ask(partial(find, part=entries[begin : begin + _PART]), show, failed=lambda _message: None)
 
 
 def register() -> None:

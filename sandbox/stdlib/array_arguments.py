@@ -95,8 +95,7 @@ class Arguments:
         ):
             return value
         if kind is int:
-            if not -_WIDEST <= value < 2 * _WIDEST:
-                self._refuse_long()
+            self._check_width(value, value)
             return value
         if kind in self._lending:
             return self.np.array(value)
@@ -110,8 +109,8 @@ class Arguments:
                 self.refuse_objects()
         elif kind is dict:  # names a dtype
             self.guard.operators.weight(value)
-        elif kind is int and not -_WIDEST <= value < 2 * _WIDEST:
-            self._refuse_long()
+        elif kind is int:
+            self._check_width(value, value)
         elif kind is Fraction or value is object or self._holds_objects(value):
             self.refuse_objects()
         elif _LENDING[kind]:
@@ -148,15 +147,16 @@ class Arguments:
             kinds = set(map(type, level))
             if int in kinds:
                 numbers = level if len(kinds) == 1 else [each for each in level if type(each) is int]
-                if min(numbers) < -_WIDEST or max(numbers) >= 2 * _WIDEST:
-                    self._refuse_long()
+                self._check_width(min(numbers), max(numbers))
             for kind in kinds - _SCALARS:
                 if not issubclass(kind, list | tuple) and (kind in _OBJECTS or kind in self.guard.own):
                     self.refuse_objects()
             level = opened(level)
 
-    def _refuse_long(self) -> NoReturn:
-        self.guard.meter.refuse("numpy takes integers of at most 64 bits here: use floats", code="numpy")
+    def _check_width(self, least: int, most: int) -> None:
+        """Refuse integers that are wider than 64 bits, with a sign or without one."""
+        if least < -_WIDEST or most >= 2 * _WIDEST:
+            self.guard.meter.refuse("numpy takes integers of at most 64 bits here: use floats", code="numpy")
 
     def options(self, named: dict[str, Any]) -> None:
         """Refuse options that make numpy compute with Python objects, or make tables of all numbers between two."""

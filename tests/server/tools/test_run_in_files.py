@@ -22,9 +22,6 @@ LIFT = (
     "import bpy\nbpy.data.objects['Cube'].location.z = 7\nresult = bpy.data.filepath[-7:]\nprint('lifted')\n"
 )
 
-#: How a .blend begins, also as Blender 5.2 compresses it.
-BLEND = (b"BLENDER", b"\x28\xb5\x2f\xfd")
-
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -47,9 +44,9 @@ def tools(folder: Path) -> Iterator[Tools]:
     bpy.ops.wm.read_homefile(use_factory_startup=True)
 
 
-def written(path: Path, **how: Any) -> Path:
+def written(path: Path, *, compress: bool = False) -> Path:
     """What is open, saved there, and the factory scene open again."""
-    bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=True, **how)
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=True, compress=compress)
     bpy.ops.wm.read_homefile(use_factory_startup=True)
     return path
 
@@ -93,7 +90,7 @@ def test_each_file_becomes_a_copy_after_one_yes(tools: Tools, folder: Path) -> N
     assert copies == [folder / "out" / "a_new.blend", folder / "out" / "b_new.blend"]
     assert {path: path.read_bytes() for path in (a, b)} == before
     assert sorted((folder / "out").iterdir()) == copies
-    assert copies[0].read_bytes().startswith(BLEND)
+    assert copies[0].read_bytes().startswith(b"BLENDER")
     assert copies[1].read_bytes().startswith(b"\x28\xb5\x2f\xfd")
     for x, copy in zip((3, 4), copies, strict=True):
         assert looked_at(copy, "tuple(bpy.data.objects['Cube'].location)") == (x, 0, 7)
@@ -176,7 +173,7 @@ def test_what_is_there_is_overwritten_only_as_the_question_said(tools: Tools, fo
     assert (folder / "out" / "a_new.blend").read_text() == "mine"
     _, answer = asked(tools, paths=["a.blend"])
     assert answer["structuredContent"]["saved"] == 1
-    assert (folder / "out" / "a_new.blend").read_bytes().startswith(BLEND)
+    assert (folder / "out" / "a_new.blend").read_bytes().startswith(b"BLENDER")
 
 
 def test_it_is_a_job_that_can_be_cancelled(tools: Tools, folder: Path) -> None:
