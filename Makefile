@@ -60,7 +60,7 @@ clients: setup
 	@$(VENV) dev/clients.py
 
 check: install
-	@$(VENV) dev/check.py $(ARGS)
+	@$(VENV) dev/checks/check.py $(ARGS)
 
 test: install clients
 	@$(VENV) -m pytest $(or $(ARGS),$(WORKERS))
@@ -81,7 +81,7 @@ clients-matrix: install clients
 	@$(VENV) tests/clients/matrix.py $(ARGS)
 
 bench: install
-	@$(VENV) dev/bench.py $(ARGS)
+	@$(VENV) dev/measure/bench.py $(ARGS)
 
 offline: install
 	@$(VENV) dev/record_offline.py
@@ -91,10 +91,10 @@ soak: install
 	@$(VENV) -m pytest --hypothesis-profile=search $(SEARCHES)
 
 attack: install
-	@$(VENV) dev/attack.py $(ARGS)
+	@$(VENV) dev/measure/attack.py $(ARGS)
 
 policy-diff: setup
-	@$(VENV) dev/policy_generate.py diff $(or $(BPY),$(VENV))
+	@$(VENV) dev/policy/generate.py diff $(or $(BPY),$(VENV))
 
 docs: install
 	@$(VENV) dev/docs.py
@@ -108,7 +108,7 @@ format: setup
 	@$(VENV) -m ruff format .
 
 types: install
-	@$(VENV) dev/typecheck.py
+	@$(VENV) dev/checks/typecheck.py
 
 clean:
 	rm -rf build dist wheels

@@ -27,7 +27,7 @@ from blenders import ROOT
 __all__ = ("build", "digest", "generate", "install", "repository")
 
 DIST = ROOT / "dist"
-_INSTALLER = ROOT / "dev" / "install_in_blender.py"
+_INSTALLER = ROOT / "dev" / "in_blender" / "install.py"
 
 
 def _blender_scripts() -> Path:

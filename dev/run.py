@@ -15,7 +15,7 @@ from pathlib import Path
 import extension
 from blenders import BUILD, ROOT
 
-_SERVE = ROOT / "dev" / "serve_in_blender.py"
+_SERVE = ROOT / "dev" / "in_blender" / "serve.py"
 
 
 def main(arguments: list[str]) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -59,23 +58,11 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 """Imports that break a rule, and why they still do. May only become fewer."""
 
 
-MOST_MODULES = 15
-LARGE = {"sandbox/stdlib": 40, "server/tools": 40}
-"""How many modules a folder has beside its folders; families of which each member is alike may be larger."""
-
-
 def test_no_import_goes_where_the_rules_do_not_allow_it() -> None:
     wrong = sorted(f"{a} imports {b}" for a, b in _arrows() if not _is_allowed(a, b))
     assert wrong == sorted(f"{a} imports {b}" for a, b in EXCEPTIONS if not _is_allowed(a, b)), (
         "a room may import only from those that FLOORS and ARROWS name"
     )
-
-
-def test_no_folder_has_more_modules_than_one_reads_at_a_glance() -> None:
-    counts = Counter(
-        str(path.parent.relative_to(ROOT)) for path in ROOT.rglob("*.py") if path.stem != "__init__"
-    )
-    assert {name: n for name, n in counts.items() if n > LARGE.get(name, MOST_MODULES)} == {}, "group them"
 
 
 def test_no_imports_go_in_a_circle() -> None:

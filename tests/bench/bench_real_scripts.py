@@ -63,7 +63,7 @@ def _begin(version: str, path: Path) -> tuple[subprocess.Popen[bytes], Path]:
     user = BUILD / f"bpy-{blender.version}" / "user"
     extension.install(extension.build(), user, blender=[python])
     env = os.environ | {_PART: str(path), "BLENDER_USER_RESOURCES": str(user)}
-    return subprocess.Popen([python, ROOT / "dev" / "bench.py", "real"], env=env), path
+    return subprocess.Popen([python, ROOT / "dev" / "measure" / "bench.py", "real"], env=env), path
 
 
 def _run(listed: Iterable[Script]) -> list[Compared]:

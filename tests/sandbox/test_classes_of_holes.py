@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bench import load_module
+from measure.bench import load_module
 from support import sandbox_cases
 
 TESTS = Path(__file__).resolve().parent.parent

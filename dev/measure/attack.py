@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Search for a way out of the sandbox, for a given time: `make attack`.
 
-    .venv/bin/python dev/attack.py [--minutes M] [--scripts N] [--seed S] [--blender VERSION]
+    .venv/bin/python dev/measure/attack.py [--minutes M] [--scripts N] [--seed S] [--blender VERSION]
 
 Scripts are made of the tables and the grammar of tests/support/attack, and each is run in a fork of this Blender. The
 counts by cell are printed and written to build/attack/counts.json; every finding is a script in build/attack. The exit
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bench import load_module
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 _SAID_EVERY_S = 60.0
 
 
@@ -49,6 +49,7 @@ def main() -> int:
 
 def _elsewhere(version: str) -> int:
     """Run this in another Blender, where the extension is installed first."""
+    sys.path.insert(0, str(ROOT / "dev"))
     import environment
     import extension
     import matrix

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Write the allow-lists from the RNA of several Blenders, or show what a Blender would add to them.
 
-    policy_generate.py write PYTHON [PYTHON …]    each PYTHON can import the bpy of one Blender
-    policy_generate.py diff  PYTHON               what that Blender has and the lists do not know
-    policy_generate.py dump  FILE                 (inside a Blender's Python) its RnaIndex as a pickle
+    generate.py write PYTHON [PYTHON …]    each PYTHON can import the bpy of one Blender
+    generate.py diff  PYTHON               what that Blender has and the lists do not know
+    generate.py dump  FILE                 (inside a Blender's Python) its RnaIndex as a pickle
 
-`diff` prints every operator, property and function that is new, with what the rules of policy_rules.py would say
+`diff` prints every operator, property and function that is new, with what rules.py would say
 of it, for a person to read before `write` puts it into the lists.
 """
 
@@ -23,11 +23,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-LISTS = ROOT / "sandbox" / "facts" / "allowlists"
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+import rules
 
-import policy_rules as rules  # noqa: E402
+ROOT = Path(__file__).resolve().parents[2]
+LISTS = ROOT / "sandbox" / "facts" / "allowlists"
 
 Lists = dict[str, Any]
 

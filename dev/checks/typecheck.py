@@ -10,18 +10,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
-from blenders import BUILD, ROOT
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def main() -> int:
     """Run mypy; its exit code."""
-    package = BUILD / "types" / "mcp_bridge"
+    build = ROOT / "build"
+    package = build / "types" / "mcp_bridge"
     package.parent.mkdir(parents=True, exist_ok=True)
     if not package.is_symlink():
         package.symlink_to(ROOT, target_is_directory=True)
     # The libraries that come with the extension, as Blender's installer unpacked them.
-    libraries = next((BUILD / "user" / "extensions" / ".local" / "lib").glob("python3.*/site-packages"))
+    libraries = next((build / "user" / "extensions" / ".local" / "lib").glob("python3.*/site-packages"))
     command = [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", package.name]
     environment = os.environ | {"MYPYPATH": str(libraries)}
     return subprocess.run(command, cwd=package.parent, env=environment).returncode

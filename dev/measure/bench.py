@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs the benchmarks of tests/bench against the installed extension, prints a table and writes build/bench.json.
 
-    python dev/bench.py [NAME …]     # only tests/bench/bench_NAME*.py
+    python dev/measure/bench.py [NAME …]     # only tests/bench/bench_NAME*.py
 
 Each of these files has `rows()`, which gives `support.bench.Row`s. The exit code is 1 where one misses its target; on a
 machine that has other work to do, that work may be the reason.
@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 _BENCHES = ROOT / "tests" / "bench"
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The review behind `sandbox/facts/allowlists`: what scripts may use of Blender, decided by kind, by struct, by member.
 
-`policy_generate.py` applies these rules to the RNA of every supported Blender and writes the allow-lists. The
+`generate.py` applies these rules to the RNA of every supported Blender and writes the allow-lists. The
 lists, not the rules, are what the guard reads: what a new Blender adds stays refused until the lists are
 generated again and a person has read the difference (`make policy-diff`).
 

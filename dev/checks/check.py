@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The inner loop: format, lint, types, and the tests of what changed: `make check`, in less than a minute.
 
-    .venv/bin/python dev/check.py [--since COMMIT]
+    .venv/bin/python dev/checks/check.py [--since COMMIT]
 
 Tests mirror the tree, so that those of a module are found by its name. `make test` runs all.
 """
@@ -13,14 +13,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from pathlib import PurePosixPath
-
-from blenders import ROOT
+from pathlib import Path, PurePosixPath
 
 __all__ = ("changed", "tests_of")
 
+ROOT = Path(__file__).resolve().parents[2]
 #: Rules about the tree as a whole, which any change may break. They are quick.
 _ALWAYS = (
+    "tests/dev/test_folders.py",
     "tests/test_imports.py",
     "tests/test_docs.py",
     "tests/test_tables.py",
@@ -76,7 +76,7 @@ def main() -> int:
     steps = {
         "lint": [python, "-m", "ruff", "check", "--quiet", "."],
         "format": [python, "-m", "ruff", "format", "--quiet", "--check", "."],
-        "types": [python, "dev/typecheck.py"],
+        "types": [python, "dev/checks/typecheck.py"],
         "tests": [python, "-m", "pytest", "-q", *dict.fromkeys((*_ALWAYS, *tests))],
     }
     failed = []

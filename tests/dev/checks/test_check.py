@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
-import check
 from blenders import ROOT
+from checks import check
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from blenders import ROOT
     [
         ("base/errors.py", ["tests/base/test_errors.py"]),
         ("server/clients/discovery.py", ["tests/server/clients/test_discovery.py"]),
-        ("dev/check.py", ["tests/dev/test_check.py"]),
+        ("dev/checks/check.py", ["tests/dev/checks/test_check.py"]),
         ("tests/base/test_jobs.py", ["tests/base/test_jobs.py"]),
         ("tests/support/fork.py", []),
         ("tests/window/test_panel.py", []),
