@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from . import atomic
+from . import atomic, locks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,10 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ("lock", "make_folder", "read", "write")
 
-_LOCK_TRIES = 100
-_LOCK_WAIT_S = 0.02
-#: A lock this old was left by a process that died: the work under it takes milliseconds.
-_LOCK_STALE_S = 10.0
+_LOCK_WITHIN_S = 2.0
 
 
 def make_folder(folder: Path) -> None:
@@ -61,29 +57,13 @@ def lock(path: Path) -> Iterator[None]:
     Raises `TimeoutError` when another process keeps the lock.
     """
     make_folder(path.parent)
-    guard = path.with_name(f"{path.name}.lock")
-    for _ in range(_LOCK_TRIES):
-        try:
-            os.close(os.open(guard, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            break
-        except FileExistsError:
-            _remove_stale(guard)
-            time.sleep(_LOCK_WAIT_S)
-    else:
-        raise TimeoutError(f"another Blender keeps {path} locked; remove {guard} if none is running")
+    held = locks.take(path.with_name(f"{path.name}.lock"), within_s=_LOCK_WITHIN_S)
+    if held is None:
+        raise TimeoutError(f"another Blender has kept {path} locked for {_LOCK_WITHIN_S:g} s: try again")
     try:
         yield
     finally:
-        guard.unlink(missing_ok=True)
-
-
-def _remove_stale(guard: Path) -> None:
-    try:
-        age = time.time() - guard.stat().st_mtime
-    except FileNotFoundError:
-        return
-    if age > _LOCK_STALE_S:
-        guard.unlink(missing_ok=True)
+        held.release()
 
 
 def _check_private(path: Path) -> None:

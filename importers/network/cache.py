@@ -11,14 +11,13 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ...base import atomic
+from ...base import atomic, locks
 from ...base.errors import ExternalServiceError
 from . import download
 from .download import Flag, HttpError, Progress, RemoteFile, Site
@@ -155,29 +154,10 @@ def _write_document(path: Path, etag: str, data: Any) -> None:
 
 @contextmanager
 def _locked(path: Path, cancelled: Flag | None) -> Iterator[None]:
-    """Hold a lock between processes; the operating system releases it when its holder dies."""
-    with path.open("ab") as file:
-        while not _try_lock(file.fileno()):
-            download.wait(_POLL_S, cancelled)
+    """Wait for the lock of a file of the cache, however long its holder fetches it, and hold it."""
+    while (held := locks.take(path)) is None:
+        download.wait(_POLL_S, cancelled)
+    try:
         yield
-
-
-if sys.platform == "win32":  # type checkers understand this form
-    import msvcrt
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+    finally:
+        held.release()

@@ -109,23 +109,21 @@ def test_a_lock_keeps_others_waiting(tmp_path: Path) -> None:
         order.append("second")
     thread.join()
     assert order == ["first", "second"]
-    assert list(path.parent.iterdir()) == []
 
 
 def test_a_lock_that_is_never_given_up_is_named(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "file"
     with (
         private_file.lock(path),
-        pytest.raises(TimeoutError, match=r"another Blender keeps .*file locked; remove .*file\.lock"),
+        pytest.raises(TimeoutError, match=r"another Blender has kept .*file locked for 2 s: try again"),
         private_file.lock(path),
     ):
         raise AssertionError("the lock was given twice")
-    with private_file.lock(path):
-        assert (path.parent / "file.lock").exists()
 
 
 def test_a_lock_is_given_up_after_an_error(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "file"
     with pytest.raises(ZeroDivisionError), private_file.lock(path):
         raise ZeroDivisionError
-    assert list(path.parent.iterdir()) == []
+    with private_file.lock(path):
+        assert [one.name for one in path.parent.iterdir()] == ["file.lock"]

@@ -38,6 +38,7 @@ def test_lock_without_a_hash_is_refused() -> None:
     "module",
     [
         "fastjsonschema",
+        "filelock",
         "prometheus_client",
         "RestrictedPython",
         "ruamel.yaml",

@@ -10,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+import filelock
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers.network.cache import IN_USE_S, STALE_PART_S, Cache
@@ -50,8 +51,10 @@ def names(folder: Path) -> list[str]:
 def start_other(folder: Path, remote: RemoteFile) -> subprocess.Popen[str]:
     """The same cache used by another process, without Blender: these rooms need none."""
     extension = Path(sys.modules[Cache.__module__].__file__).parents[2]
+    libraries = Path(filelock.__file__).parents[1]
     code = f"""
 import importlib.machinery, sys, types
+sys.path.append({str(libraries)!r})
 def package(name, folder):
     module = sys.modules[name] = types.ModuleType(name)
     module.__path__ = [folder]

@@ -7,6 +7,7 @@ import stat
 import threading
 
 import pytest
+from bl_ext.user_default.mcp_bridge.base import private_file
 from bl_ext.user_default.mcp_bridge.base.errors import SettingsError
 from bl_ext.user_default.mcp_bridge.server.clients.authenticator import (
     ENVIRONMENT_CLIENT,
@@ -136,7 +137,8 @@ def test_the_file_is_private_and_holds_no_token(store):
     if os.name == "posix":
         assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
         assert stat.S_IMODE(store.path.parent.stat().st_mode) == 0o700
-    assert [path.name for path in store.path.parent.iterdir()] == ["clients.json"]
+    assert {path.name for path in store.path.parent.iterdir()} == {"clients.json", "clients.json.lock"}
+    assert store.path.with_name("clients.json.lock").read_bytes() == b""
 
 
 def test_the_list_survives_a_restart(store):
@@ -176,18 +178,9 @@ def test_use_is_noted_once_a_day(store, clock):
 
 def test_a_client_gets_in_while_another_process_holds_the_lock(store, caplog):
     entry, token = store.mint("Cursor")
-    store.path.with_name("clients.json.lock").touch()
-    assert store.authenticate(token) == entry.client
+    with private_file.lock(store.path):
+        assert store.authenticate(token) == entry.client
     assert "the use of a token was not noted" in caplog.text
-
-
-def test_a_lock_left_by_a_dead_process_is_taken_over(store):
-    store.mint("Cursor")
-    guard = store.path.with_name("clients.json.lock")
-    guard.touch()
-    os.utime(guard, (1, 1))
-    store.mint("Zed")
-    assert [entry.name for entry in store.entries()] == ["Cursor", "Zed"]
 
 
 def test_tokens_minted_at_once_by_several_are_all_kept(store):
