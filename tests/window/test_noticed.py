@@ -131,13 +131,12 @@ OFFERED = ("MCP: Open the Tab", "MCP: Stop", "MCP: Review")
 def test_the_menu_search_finds_it_in_every_workspace(bridge: Bridge, asking: Asking) -> None:
     """From *Edit › Menu Search…*, which F3 opens too: a key that Blender 5.2 does not get from a virtual keyboard."""
     window = bridge.window
-    window.resize(1280, 800)
     bridge.run("bpy.context.preferences.view.ui_scale = 1.0")
     edit = window.find("Edit", Rectangle(0, 0, window.width // 4, BAR)).middle
     window.click(*edit)
     entry = window.find("Menu Search", Rectangle(0, BAR, window.width // 3, window.height // 2)).middle
     window.press("Escape")
-    results = Rectangle(0, BAR, window.width // 2, window.height // 2)
+    results = Rectangle(0, BAR, 800, 450)
     for workspace in WORKSPACES:
         switch(bridge, workspace)
         search(window, edit, entry, "MCP:")
