@@ -10,12 +10,14 @@ All are quick enough to run before every test: installing is left out where the 
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 import zipfile
 from collections.abc import Sequence
@@ -58,8 +60,11 @@ def build(dist: Path = DIST) -> Path:
     dist.mkdir(exist_ok=True)
     valid_tags = _blender_scripts() / "modules" / "_bpy_internal" / "extensions" / "tags.py"
     tags = f"--valid-tags={valid_tags}"
-    _blender_ext("build", tags, "--source-dir", ROOT, "--output-filepath", path)
-    _blender_ext("validate", tags, path)
+    with tempfile.TemporaryDirectory(dir=dist) as folder:  # tests may read the zip that is there meanwhile
+        made = Path(folder) / path.name
+        _blender_ext("build", tags, "--source-dir", ROOT, "--output-filepath", made)
+        _blender_ext("validate", tags, made)
+        made.replace(path)
     return path
 
 
@@ -100,11 +105,17 @@ def install(
     Raises:
         SystemExit: Blender's installer failed; the message is Blender's output.
     """
+    user.mkdir(parents=True, exist_ok=True)
+    with user.with_name(f"{user.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _install(path, user, blender)
+
+
+def _install(path: Path, user: Path, blender: Sequence[str | Path]) -> None:
     stamp = user / "installed"
     wanted = digest(path)
     if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
         return
-    user.mkdir(parents=True, exist_ok=True)
     stamp.unlink(missing_ok=True)
     own = {"BLENDER_USER_RESOURCES": str(user), "MCP_BRIDGE_ZIP": str(path)}
     command = [*blender, _INSTALLER]

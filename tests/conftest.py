@@ -7,8 +7,10 @@ extension is enabled. Tests import from `bl_ext.user_default.mcp_bridge`, and sh
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -21,10 +23,10 @@ _EXTENSION = "bl_ext.user_default.mcp_bridge"
 pytest.register_assert_rewrite("support")
 
 # The same examples in every run, so that a change is what made a test fail; `make soak` looks for new ones.
-#: A busy machine makes inputs slowly: that is no fault of a test.
-_SLOW = (HealthCheck.too_slow,)
-settings.register_profile("suite", derandomize=True, print_blob=True, suppress_health_check=_SLOW)
-settings.register_profile("search", derandomize=False, print_blob=True, suppress_health_check=_SLOW)
+#: A busy machine makes inputs slowly, and runs one example for long: that is no fault of a test.
+_SLOW = {"suppress_health_check": (HealthCheck.too_slow,), "deadline": None}
+settings.register_profile("suite", derandomize=True, print_blob=True, **_SLOW)
+settings.register_profile("search", derandomize=False, print_blob=True, **_SLOW)
 settings.load_profile("suite")
 
 
@@ -40,6 +42,19 @@ def _of_worker(user: Path, worker: str) -> Path:
     return own
 
 
+def _keep_to_itself() -> None:
+    """Give this process a folder of its own for temporary files, and for the records of running Blenders.
+
+    Other tests that run on this machine have theirs, so that none finds what another one has made.
+    """
+    shared = tempfile.gettempdir()
+    own = tempfile.mkdtemp(prefix="tests-")
+    os.chmod(own, 0o711)  # confined processes and a farm's workers are other users
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    os.environ |= {"PYTEST_DEBUG_TEMPROOT": shared, "TMPDIR": own, "XDG_RUNTIME_DIR": own}
+    tempfile.tempdir = None
+
+
 def _enable_extension() -> None:
     """Bring up Blender with the installed extension.
 
@@ -52,6 +67,7 @@ def _enable_extension() -> None:
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker:
         user = _of_worker(user, worker)
+    _keep_to_itself()
     # Brought up on one processor, Blender's task pool gets no workers: a fork taken while one of them holds a lock
     # waits for it for ever, and tests fork this Blender thousands of times (support/fork.py).
     processors = os.sched_getaffinity(0)
