@@ -142,7 +142,9 @@ class Operators:
 
     def set_slice(self, value: Any, key: slice, new: Any) -> None:
         """`value[key] = new`."""
-        if type(value).__setitem__ in _SETTING:
+        if type(value) is list and type(new) in _ROWS and len(value) + len(new) <= self.limits.sequence:
+            pass  # however much of the list goes, what it becomes is within the limit
+        elif type(value).__setitem__ in _SETTING:
             new = self.sliced(value, key, new)
         value[key] = new
 
@@ -335,6 +337,7 @@ class Operators:
             self.width(digits)
 
 
+_ROWS: Final = frozenset({list, tuple})
 _SLICED: Final = (list, bytearray, array.array)
 """Sequences that assigning to a slice makes longer."""
 _SETTING: Final = frozenset(kind.__setitem__ for kind in _SLICED)

@@ -26,6 +26,7 @@ __all__ = ("WRITTEN", "Layers", "follow", "may_make", "noted", "owner_of")
 WRITTEN = ROOTS - ATTRIBUTE_VALUES - {"MeshLoopColor"}
 """Structs of which the flags lie in layers: vertices, edges, faces and corners, curves and points."""
 _MAKING = names("structs whose functions make layers")
+_OBJECT = bpy.types.Object
 _WITH_LAYERS = tuple(kind for kind in bpy.types.ID.__subclasses__() if "attributes" in kind.bl_rna.properties)
 
 Layers = dict[int, tuple[int, str]]
@@ -40,7 +41,7 @@ def may_make(struct: str, function: str) -> bool:
 def owner_of(value: Any) -> Any:
     """Return the data-block whose layers a write to `value`, or a function of it, may move; None where it has none."""
     block = value.id_data
-    if isinstance(block, bpy.types.Object):
+    if isinstance(block, _OBJECT):
         block = block.data
     return block if isinstance(block, _WITH_LAYERS) else None
 

@@ -52,7 +52,8 @@ def words(reference: Any) -> Any:
     return _ARRAYS[type(reference)].from_address(id(reference))
 
 
-_ARRAYS: PerType[Any] = PerType(lambda kind: ctypes.c_size_t * (kind.__basicsize__ // _WORD), _STRUCT)
+_SIZES: PerType[int] = PerType(lambda kind: kind.__basicsize__ // _WORD, _STRUCT)
+_ARRAYS: PerType[Any] = PerType(lambda kind: ctypes.c_size_t * _SIZES[kind], _STRUCT)
 
 
 #: The address of what RNA says of a struct, by the Python type of references to it.
@@ -101,9 +102,9 @@ def are_known() -> bool:
 def pointers(reference: Any) -> Pointers:
     """Where a struct, collection, array or function of Blender's points. Nothing there is touched."""
     first = first_word()
-    if first is None:
+    if first is None or _SIZES[type(reference)] < first + 3:
         raise CannotCut("it is not known how this Blender lays out references")
-    return Pointers(*words(reference)[first : first + 3])
+    return Pointers._make(words_now(reference)[first : first + 3])
 
 
 @cache

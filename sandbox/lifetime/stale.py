@@ -258,6 +258,14 @@ class Stale:
             self.layered = True
             native.guard_writes(self._variables, _FLAGGED)
 
+    def may_make_layers(self, value: Any, flag: str = "") -> Any:
+        """The data-block in which what is done to `value` may make a layer; None where it makes none.
+
+        `flag`: the only one that may get its layer.
+        """
+        block = layers.owner_of(value) if self.layered else None
+        return None if block is None or (block, flag) in self._made_layers else block
+
     @contextlib.contextmanager
     def keeping_layers(self, value: Any, flag: str = "") -> Iterator[list[Any]]:
         """References to layers follow what is done to `value` inside, but those that are put into the list: new ones.
@@ -265,8 +273,8 @@ class Stale:
         `flag`: the only one that may get its layer.
         """
         new: list[Any] = []
-        block = layers.owner_of(value) if self.layered else None
-        if block is None or (block, flag) in self._made_layers:
+        block = self.may_make_layers(value, flag)
+        if block is None:
             yield new
             return
         before = layers.noted(block)
@@ -415,12 +423,12 @@ class Stale:
         """What a collection, array or function belongs to, or what has no data-block."""
         if memory.of_removed(type(reference)):
             return None, None, 0
-        _block, struct, item = layout.pointers(reference)
-        return self._roots[struct], self._owner(reference, now), item
+        found = layout.pointers(reference)
+        return self._roots[found.struct], self._owner(reference, now, found), found.item
 
-    def _owner(self, reference: Any, now: Now) -> Any:
+    def _owner(self, reference: Any, now: Now, found: layout.Pointers | None = None) -> Any:
         """The data-block of a reference, which is there for certain; None where it has none."""
-        block, struct, _item = layout.pointers(reference)
+        block, struct, _item = found or layout.pointers(reference)
         if struct == 0 or block == 0:
             return None
         # a function knows its data-block and does not show it

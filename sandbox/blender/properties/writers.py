@@ -45,7 +45,7 @@ def keeping_layers(path: str) -> Writer:
     """The writer of a flag that may lie in a layer which Blender makes now: see `lifetime.layers`."""
 
     def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-        if host.stale.layered:
+        if host.stale.may_make_layers(value, path) is not None:
             with host.stale.keeping_layers(value, path):
                 setattr(value, name, new)
         else:
