@@ -71,11 +71,12 @@ def disown_context() -> None:
     Nothing is written where settings forbid it.
     """
     context, first = bpy.context, layout.first_word()
-    if _allowed and first is not None and layout.pointers(context).block:
-        words = layout.words(context)
-        if words[first + 1] != layout.RNA[type(context)]:
-            raise CannotCut("the context is not laid out as references are")
-        words[first] = 0
+    if not _allowed or first is None or not layout.words_now(context)[first]:
+        return
+    words = layout.words(context)
+    if words[first + 1] != layout.RNA[type(context)]:
+        raise CannotCut("the context is not laid out as references are")
+    words[first] = 0
 
 
 # --- cutting off --------------------------------------------------------------------------------------------
