@@ -16,7 +16,7 @@ from typing import Any
 import bpy
 
 from .. import approvals
-from ..base import jobs, main_thread, settings
+from ..base import jobs, journal, main_thread, settings
 from ..base.errors import PolicyError
 from ..base.telemetry import tracing
 from ..base.until import until
@@ -127,6 +127,7 @@ async def confirm(context: Caller, key: str, question: str, *, title: str, other
         if entry.state != "confirmed":
             reason = f": {entry.reason}" if entry.reason else ""
             raise PolicyError(f"The user said no to this ({question}){reason}", code="not_confirmed")
+        await asyncio.to_thread(journal.current().barrier)  # the yes is on the disk before what it allows
         now.take(entry.id, revision=0)
         now.applied(entry.id, {"status": "success"})
 

@@ -39,6 +39,9 @@ class Store:
     def keep(self, entry: Entry) -> None:
         """Write the next state of a request, before it counts. Raises JournalError if that fails.
 
+        The queue's lock is held meanwhile, so this does not wait for the disk: whoever acts on a state does, at the
+        journal's barrier.
+
         For a script that runs without a question, the run itself writes the journal, and this keeps only the findings
         from before the run.
         """
@@ -47,7 +50,7 @@ class Store:
         if entry.alert and newest.startswith("script found"):
             alert = f"the script tries to use {entry.alert}, outside of Blender"
         if alert:
-            journal.current().write(
+            journal.current().soon(
                 "alert",
                 request_id=entry.id,
                 client=entry.request.client_id,
@@ -60,7 +63,7 @@ class Store:
         about = {"requester": entry.request.requester, "tool": entry.request.tool, "title": entry.title}
         first = len(entry.record.logs) == 1
         raw = {"answer": entry.request.script_raw} if entry.state == "received" and now.journal_code else {}
-        journal.current().write(
+        journal.current().soon(
             "request_undone" if entry.undone else f"request_{entry.state}",
             request_id=entry.id,
             client=entry.request.client_id,

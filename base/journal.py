@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The audit journal: each request, decision and effect as one JSON object a line.
 
-The journal puts a record on the disk before its effect happens. A record of how something ended goes to the operating
-system at once, so it survives a crash of Blender; the next flush puts it on the disk. Each process writes its own
-chain: `chain` names it, `n` counts from 1, and `hash` covers the record and the previous hash, so that a check finds
-a missing or altered record. Several Blenders share one file; each line is one append. `heads/CHAIN.json` has a chain's
-last number and hash, so that a check finds a missing end; `anchors.jsonl` has them for chains whose start has expired.
+The journal puts a record on the disk before its effect happens (`write`, `barrier`). Any other record goes to the
+operating system at once, so it survives a crash of Blender; a writer thread (`soon`) or the next barrier puts it on
+the disk. Waiting for the disk takes milliseconds: neither the network's event loop nor the approval queue waits.
+
+Each process writes its own chain: `chain` names it, `n` counts from 1, and `hash` covers the record and the previous
+hash, so that a check finds a missing or altered record. Several Blenders share one file; each line is one append.
+`heads/CHAIN.json` has a chain's last number and hash, so that a check finds a missing end; `anchors.jsonl` has them for
+chains whose start has expired.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import re
 import secrets
@@ -25,6 +29,7 @@ from typing import Any
 
 from . import settings
 from .errors import ExternalServiceError, SettingsError
+from .process import threads
 from .telemetry import tracing
 
 __all__ = (
@@ -44,6 +49,9 @@ FILE_NAME = "blender_mcp_execute.log"
 #: The folder with the head of each chain, and the file with the last number and hash of the expired part of chains.
 HEADS, ANCHORS = "heads", "anchors.jsonl"
 _START = "0" * 64
+_APPEND = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
+
+_log = logging.getLogger(__name__)
 
 
 class JournalError(ExternalServiceError):
@@ -68,21 +76,78 @@ class Journal:
         self._count = 0
         self._head = _START
         self._torn = False
+        #: The days of the records that may not be on the disk yet.
+        self._days: set[str] = set()
+        self._writer: threading.Thread | None = None
+        self.renew_locks()
+
+    def renew_locks(self) -> None:
+        """Make the locks anew, as in a forked process: a thread that is not there may have held one."""
         self._lock = threading.Lock()
+        self._flushing = threading.Lock()
 
     def write(self, event: str, **fields: Any) -> dict[str, Any]:
-        """Append one record and return it when it is on the disk.
+        """Append one record and return it when it is on the disk. Not for the network thread: see `soon`.
 
         `fields` are JSON values; tokens and keys in them are replaced. Raises JournalError when the record cannot be
         written.
         """
-        return self._record(event, fields, flush=True)
+        record = self._record(event, fields)
+        self.barrier()
+        return record
 
     def note(self, event: str, **fields: Any) -> dict[str, Any]:
         """As `write`, for something that has already happened: returns before the system has put it on the disk."""
-        return self._record(event, fields, flush=False)
+        return self._record(event, fields)
 
-    def _record(self, event: str, fields: dict[str, Any], *, flush: bool) -> dict[str, Any]:
+    def soon(self, event: str, **fields: Any) -> dict[str, Any]:
+        """As `note`, and the writer thread puts it on the disk meanwhile. Call `barrier` before what it leads to."""
+        record = self._record(event, fields)
+        with self._lock:
+            if self._writer is None or not self._writer.is_alive():
+                self._writer = threads.start(self._write_out, name="journal")
+        return record
+
+    def barrier(self) -> None:
+        """Return once all records so far are on the disk. Raises JournalError when they cannot be put there.
+
+        One flush serves all who wait for it.
+        """
+        with self._flushing:
+            with self._lock:
+                days, self._days = self._days, set()
+            dated = [self._dated(day) for day in days]
+            try:
+                for path in [self.path, *filter(Path.exists, dated)] if days else ():
+                    _flush(path)
+            except OSError as error:
+                with self._lock:
+                    self._days |= days
+                raise self._unwritable(error) from error
+
+    def _write_out(self) -> None:
+        """The writer thread: it ends when all is on the disk, and the next record that needs it starts another."""
+        while True:
+            try:
+                self.barrier()
+            except JournalError as error:  # whoever waits at the next barrier gets it
+                _log.warning("%s", error)
+                return
+            with self._lock:
+                if not self._days:
+                    self._writer = None
+                    return
+
+    def _dated(self, day: str) -> Path:
+        return self.path.with_name(f"{FILE_NAME}.{day}")
+
+    def _unwritable(self, error: OSError) -> JournalError:
+        return JournalError(
+            f"The journal {self.path} cannot be written ({error.strerror or error}), "
+            "so nothing is run. Free some disk space or mend the folder's permissions."
+        )
+
+    def _record(self, event: str, fields: dict[str, Any]) -> dict[str, Any]:
         with self._lock:
             now = datetime.fromtimestamp(self._clock(), UTC)
             record: dict[str, Any] = {
@@ -99,14 +164,12 @@ class Journal:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 self._rotate(now)
-                self._append(line.encode(), flush)
+                self._append(line.encode())
+                self._days.add(now.date().isoformat())
                 self._count, self._head = self._count + 1, record["hash"]
                 self._write_head()
             except OSError as error:
-                raise JournalError(
-                    f"The journal {self.path} cannot be written ({error.strerror or error}), "
-                    "so nothing is run. Free some disk space or mend the folder's permissions."
-                ) from error
+                raise self._unwritable(error) from error
             return record
 
     def _write_head(self) -> None:
@@ -120,10 +183,8 @@ class Journal:
         finally:
             os.close(descriptor)
 
-    def _append(self, data: bytes, flush: bool) -> None:
-        descriptor = os.open(
-            self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600
-        )
+    def _append(self, data: bytes) -> None:
+        descriptor = os.open(self.path, _APPEND | os.O_CREAT, 0o600)
         try:
             if self._torn:
                 data = b"\n" + data  # the last write stopped in the middle of a line, as on a full disk
@@ -131,8 +192,6 @@ class Journal:
             self._torn = written != len(data)
             if written != len(data):
                 raise OSError(f"only {written} of {len(data)} bytes were written")
-            if flush:
-                os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
@@ -145,7 +204,7 @@ class Journal:
         if last >= now.date():
             return
         with contextlib.suppress(FileNotFoundError):  # another Blender was quicker
-            dated = self.path.with_name(f"{FILE_NAME}.{last.isoformat()}")
+            dated = self._dated(last.isoformat())
             if not dated.exists():
                 self.path.rename(dated)
         try:
@@ -174,6 +233,14 @@ class Journal:
             if ends.get(chain) == end:  # all of it has expired; a Blender that still runs writes it again
                 (self.folder / HEADS / f"{chain}.json").unlink(missing_ok=True)
         path.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, _APPEND)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 _LEFT_OUT = "(left out)"
@@ -322,3 +389,12 @@ def current() -> Journal:
     if _current is None:
         raise JournalError("There is no journal yet, so nothing is run: the extension is not enabled.")
     return _current
+
+
+def _after_fork() -> None:
+    if _current is not None:
+        _current.renew_locks()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -7,10 +7,12 @@ extension is enabled. Tests import from `bl_ext.user_default.mcp_bridge`, and sh
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
 import shutil
 import tempfile
+import traceback
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -88,6 +90,45 @@ def _enable_extension() -> None:
 
 
 _enable_extension()
+
+
+_PACKAGE = _EXTENSION.rpartition(".")[2]
+_ON_MAIN_THREAD = {"base/main_thread.py", "server/bridge.py", "operators/clients.py", "operators/server.py"}
+
+
+def _watch_the_disk() -> list[str]:
+    """Have each wait for the disk looked at; gives the list of those where others wait with it, with their calls."""
+    found: list[str] = []
+    really = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        calls = traceback.extract_stack()
+        files = {call.filename.partition(f"/{_PACKAGE}/")[2] for call in calls}
+        # A test may run its loop on the main thread. What the main thread does meanwhile is not the loop's.
+        on_loop = asyncio._get_running_loop() is not None and not files & _ON_MAIN_THREAD
+        if on_loop or "approvals/approval_queue.py" in files:
+            found.append("".join(traceback.format_list(calls[-12:])))
+        really(descriptor)
+
+    os.fsync = fsync
+    return found
+
+
+_WAITS = _watch_the_disk()
+
+
+@pytest.fixture
+def waits_for_the_disk() -> list[str]:
+    """The waits for the disk that no test may have, so far in this one."""
+    return _WAITS
+
+
+@pytest.fixture(autouse=True)
+def _nobody_waits_for_the_disk_with_others() -> Iterator[None]:
+    """Neither an event loop nor whoever holds the lock of the approval queue waits for the disk, in any test."""
+    _WAITS.clear()
+    yield
+    assert _WAITS == []
 
 
 @pytest.hookimpl(wrapper=True)

@@ -22,6 +22,7 @@ from urllib.parse import parse_qs
 
 from ...base import private_file
 from ...base.errors import SettingsError
+from ...base.process import threads
 from .authority import Names, read_authority, read_origin
 
 if TYPE_CHECKING:
@@ -121,6 +122,8 @@ class TokenStore:
         self._clock = clock
         # One value, replaced in one step: the server's thread and the panel both read it.
         self._cached: tuple[tuple[int, int, int] | None, tuple[Entry, ...]] = (None, ())
+        #: Ids of the clients whose day of use a thread is about to store.
+        self._noting: set[str] = set()
 
     def entries(self) -> tuple[Entry, ...]:
         """Return all tokens, including revoked ones, oldest first."""
@@ -193,19 +196,25 @@ class TokenStore:
         return found
 
     def authenticate(self, token: str) -> Client | None:
-        """Return the client with this valid token, or None. Stores the day of use, once a day."""
+        """Return the client with this valid token, or None. Has the day of use stored, once a day."""
         entry = self.find(token)
         if entry is None or entry.revoked is not None:
             return None
         return self.used(entry)
 
     def used(self, entry: Entry) -> Client:
-        """Store the day on which a client came in, once a day, and return the client."""
+        """Return the client, and have the day on which it came in stored, once a day."""
         if (entry.last_used or "")[:10] != self._now()[:10]:
             self._note_use(entry.id)
         return entry.client
 
     def _note_use(self, client_id: str) -> None:
+        """Have a thread store it, as this waits for the disk; once, however many requests come in meanwhile."""
+        if client_id not in self._noting:
+            self._noting.add(client_id)
+            threads.start(self._store_use, client_id, name="a token's use")
+
+    def _store_use(self, client_id: str) -> None:
         try:
             with self._edit() as entries:
                 entries[:] = [
@@ -214,6 +223,8 @@ class TokenStore:
                 ]
         except SettingsError as error:  # a full disk must not lock a valid client out
             _log.warning("the use of a token was not noted: %s", error)
+        finally:
+            self._noting.discard(client_id)
 
     def _now(self) -> str:
         return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="seconds")

@@ -104,7 +104,7 @@ async def export_file(
         made = sorted(found for found in folder.rglob("*") if found.is_file())
         goes_to = {source: to.parent / source.relative_to(folder) for source in made}
         agreed = await agreed_to_overwrite(context, list(goes_to.values()))
-        note("file_exported", context, to)
+        await note("file_exported", context, to)
         size = sum(source.stat().st_size for source in made)
         for source, place in goes_to.items():
             allowed_folders.folder_below(to.parent, place.parent)
@@ -130,7 +130,7 @@ async def _exported_for_client(context: RequestContext, path: str, choice: dict[
                 context.client.id, {one.relative_to(folder).as_posix(): one for one in found}
             )
 
-        note("file_exported", context, Path(name))
+        await note("file_exported", context, Path(name))
         made = await asyncio.to_thread(take)
     facts: dict[str, Any] = {"status": "success", "path": name, "files": [file.name for file in made]}
     facts |= {"bytes": sum(file.size for file in made), "objects": count, "downloads": [*map(told, made)]}
@@ -182,7 +182,7 @@ async def open_file(context: RequestContext, path: FilePath) -> Opened:
             title=f"Open {source.name}",
             otherwise="Opening another file needs the user's yes, which this client can't ask for.",
         )
-        note("file_opened", context, source)
+        await note("file_opened", context, source)
         opened = await on_main_thread(context, partial(_open, source, (open_now, unsaved, number)))
         if opened is not None:
             return opened
@@ -192,7 +192,7 @@ async def _saved(context: RequestContext, path: str, *, copy: bool) -> Written:
     to = await target(context, path, _BLEND)
     number = await on_main_thread(context, events.loads)
     agreed = bool(await agreed_to_overwrite(context, [to]))
-    note("file_saved", context, to)
+    await note("file_saved", context, to)
     await on_main_thread(context, partial(_save, to, copy=copy, number=number, overwrite=agreed))
     store.note_written(context.client.id, to)
     return {"status": "success", "path": str(to), "files": [str(to)], "bytes": to.stat().st_size}
@@ -247,8 +247,13 @@ async def target(context: RequestContext, path: str, suffixes: Collection[str]) 
     return to
 
 
-def note(event: str, context: RequestContext, path: Path) -> None:
-    """Keep in the journal what is about to happen to a file."""
+async def note(event: str, context: RequestContext, path: Path) -> None:
+    """Keep in the journal what is about to happen to a file: on the disk when this returns."""
+    await asyncio.to_thread(note_here, event, context, path)
+
+
+def note_here(event: str, context: RequestContext, path: Path) -> None:
+    """As `note`, on a thread that may wait for the disk."""
     journal.current().write(event, requester=context.client.name, client=context.client.id, path=str(path))
 
 

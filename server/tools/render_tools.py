@@ -217,7 +217,7 @@ async def _ordered(
     there = await files.agreed_to_overwrite(
         context, [to.with_name(animation.frame_name(to.stem, frame)) for frame in chosen]
     )
-    files.note("animation_rendered", context, to)
+    await files.note("animation_rendered", context, to)
 
     def order() -> tuple[animation.Order, program.Program]:
         made = animation.order(
@@ -236,7 +236,7 @@ async def _resumed(context: RequestContext, render_id: str) -> tuple[animation.O
         places = [ordered.place(frame) for frame in ordered.left if frame not in done]
         there = await files.agreed_to_overwrite(context, places)
         ordered = replace(ordered, overwrite=bool(there))
-    files.note("animation_resumed", context, to)
+    await files.note("animation_resumed", context, to)
     return ordered, await files.on_main_thread(context, program.find)
 
 

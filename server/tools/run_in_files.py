@@ -74,7 +74,7 @@ async def run_in_files(
     to = target_files.target(where) if where else None
     items = await _items(context, paths, save_as)
     there = await _agreed(context, items, script, to)
-    _record(context, items, script, where)
+    await asyncio.to_thread(_record, context, items, script, where)
     if to is not None:
         return await target_files.hand_on(
             context, to, items, script, title=_title(items), overwrite=bool(there)
@@ -89,7 +89,7 @@ async def run_in_files(
             prepared,
             script,
             overwrite=there,
-            begins=lambda item: files.note("file_saved", context, item.to),
+            begins=lambda item: files.note_here("file_saved", context, item.to),
             saved=lambda item: store.note_written(context.client.id, item.to),
             cancelled=job.cancelled.is_set,
         )

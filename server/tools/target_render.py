@@ -72,7 +72,7 @@ async def order(
             title=f"Render {len(frames)} frames on {where}",
             otherwise=_NOT_ASKED,
         )
-        files.note("render_handed_on", context, to)
+        await files.note("render_handed_on", context, to)
         job = _job(context.client.id, prepared, target, to, overwrite=bool(there), video=video)
         _waiting.pop(key, None)
         await asyncio.to_thread(_hand_on, job, prepared, target)

@@ -89,7 +89,7 @@ async def upload_file(
 
     kept = await asyncio.to_thread(keep)
     if kept.complete:
-        _note("file_received", context, kept)
+        await _note("file_received", context, kept)
     return told(kept)
 
 
@@ -166,7 +166,7 @@ async def import_file(
     """
     found = await asyncio.to_thread(store.get, context.client.id, file)
     kind = file_kinds.received_kind(found.name)
-    _note("file_imported", context, found)
+    await _note("file_imported", context, found)
     if kind.family == "text":
         data = await asyncio.to_thread(store.read, context.client.id, file, 0, found.size)
         add = partial(uploaded.add_text, found.name, data.decode("utf-8-sig").replace("\r\n", "\n"))
@@ -208,12 +208,18 @@ async def _from_folder(context: RequestContext, path: str) -> ClientFile:
             otherwise=f"{source}: you did not write it, and sending it needs the user's yes, which this client "
             "can't ask for.",
         )
-    files.note("file_sent", context, source)
+    await files.note("file_sent", context, source)
     return await asyncio.to_thread(store.take, owner, source, source.name)
 
 
-def _note(event: str, context: RequestContext, file: ClientFile) -> None:
+async def _note(event: str, context: RequestContext, file: ClientFile) -> None:
     client = context.client
-    journal.current().write(
-        event, requester=client.name, client=client.id, file=file.id, name=file.name, size=file.size
+    await asyncio.to_thread(
+        journal.current().write,
+        event,
+        requester=client.name,
+        client=client.id,
+        file=file.id,
+        name=file.name,
+        size=file.size,
     )

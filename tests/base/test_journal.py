@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from bl_ext.user_default.mcp_bridge.base.journal import (
     verify,
     verify_folder,
 )
+from bl_ext.user_default.mcp_bridge.base.process import threads
 
 
 def _lines(folder: Path) -> list[str]:
@@ -56,6 +60,105 @@ def test_what_is_about_to_happen_is_on_the_disk_and_what_has_happened_is_handed_
     assert [json.loads(line)["event"] for line in flushed] == ["started"]
     assert [json.loads(line)["event"] for line in _lines(tmp_path)] == ["started", "succeeded"]
     assert verify(iter(_lines(tmp_path))) == []
+
+
+@pytest.fixture
+def slow_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, list[str]]]:
+    """A disk that takes nothing until the event is set, and the names of the threads that waited for it."""
+    ready, waited, really = threading.Event(), list[str](), os.fsync
+
+    def fsync(descriptor: int) -> None:
+        waited.append(threading.current_thread().name)
+        assert ready.wait(10)
+        really(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    yield ready, waited
+    ready.set()
+    assert threads.wait(10) == []
+
+
+def test_a_slow_disk_keeps_only_those_waiting_who_need_it(
+    tmp_path: Path, slow_disk: tuple[threading.Event, list[str]]
+) -> None:
+    ready, waited = slow_disk
+    journal = Journal(tmp_path)
+    done = threading.Event()
+
+    def effect() -> None:
+        journal.barrier()
+        done.set()
+
+    journal.soon("confirmed")
+    journal.note("noted")
+    threading.Thread(target=effect).start()
+    journal.soon("another")
+    assert not done.wait(0.2), "the effect came before its record was on the disk"
+    ready.set()
+    assert done.wait(10)
+    assert threads.wait(10) == []
+    assert waited[0] == "mcp_bridge journal"
+    assert [json.loads(line)["event"] for line in _lines(tmp_path)] == ["confirmed", "noted", "another"]
+
+
+def test_one_flush_serves_all_who_wait(tmp_path: Path, slow_disk: tuple[threading.Event, list[str]]) -> None:
+    ready, waited = slow_disk
+    journal = Journal(tmp_path)
+    writers = [threading.Thread(target=journal.write, args=("step",)) for _ in range(8)]
+    for writer in writers:
+        writer.start()
+    while len(_lines(tmp_path)) < 8 if (tmp_path / FILE_NAME).exists() else True:
+        time.sleep(0.01)
+    ready.set()
+    for writer in writers:
+        writer.join(10)
+    assert len(waited) <= 2, "the first flush may have begun before the last record"
+
+
+def test_a_barrier_finds_what_was_written_before_midnight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [datetime(2026, 1, 1, 23, 59, 59, tzinfo=UTC).timestamp()]
+    journal = Journal(tmp_path, keep_days=10, clock=lambda: now[0])
+    journal.note("before")
+    os.utime(tmp_path / FILE_NAME, (now[0], now[0]))
+    now[0] += 10
+    journal.note("after")
+    flushed = set[int]()
+    monkeypatch.setattr(os, "fsync", lambda descriptor: flushed.add(os.fstat(descriptor).st_ino))
+    journal.barrier()
+    assert flushed == {path.stat().st_ino for path in tmp_path.glob(f"{FILE_NAME}*")}
+    assert len(flushed) == 2
+
+
+def test_a_disk_that_fails_stops_the_effect_until_it_works_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    journal = Journal(tmp_path)
+    journal.note("confirmed")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        for _ in range(2):
+            with pytest.raises(
+                JournalError, match=r"No space left on device.*nothing is run\. Free some disk"
+            ):
+                journal.barrier()
+    journal.barrier()
+
+
+def test_a_loop_that_waits_for_the_disk_is_found(tmp_path: Path, waits_for_the_disk: list[str]) -> None:
+    async def on_the_loop() -> None:
+        Journal(tmp_path).write("step")
+
+    thread = threading.Thread(target=asyncio.run, args=(on_the_loop(),))
+    thread.start()
+    thread.join()
+    assert len(waits_for_the_disk) == 1
+    assert "on_the_loop" in waits_for_the_disk[0]
+    waits_for_the_disk.clear()
 
 
 def test_threads_and_two_journals_share_one_file(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import threading
 import pytest
 from bl_ext.user_default.mcp_bridge.base import private_file
 from bl_ext.user_default.mcp_bridge.base.errors import SettingsError
+from bl_ext.user_default.mcp_bridge.base.process import threads
 from bl_ext.user_default.mcp_bridge.server.clients.authenticator import (
     ENVIRONMENT_CLIENT,
     Authenticator,
@@ -157,6 +158,7 @@ def test_a_copy_that_was_never_used_lapses_when_copied_anew_days_later(store, cl
     used, token = store.mint("Cursor")
     other, _ = store.mint("Zed")
     store.authenticate(token)
+    threads.wait(5)
     clock.now += 2 * DAY
     fresh, _ = store.mint("Cursor")
     assert [entry.id for entry in store.entries()] == [used.id, other.id, fresh.id]
@@ -166,13 +168,16 @@ def test_a_copy_that_was_never_used_lapses_when_copied_anew_days_later(store, cl
 def test_use_is_noted_once_a_day(store, clock):
     entry, token = store.mint("Cursor")
     store.authenticate(token)
+    threads.wait(5)
     first = store.entries()[0].last_used
     stamp = store.path.stat().st_mtime_ns
     clock.now += 60
     store.authenticate(token)
+    threads.wait(5)
     assert store.path.stat().st_mtime_ns == stamp
     clock.now += DAY
     assert store.authenticate(token) == entry.client
+    threads.wait(5)
     assert store.entries()[0].last_used > first
 
 
@@ -180,6 +185,7 @@ def test_a_client_gets_in_while_another_process_holds_the_lock(store, caplog):
     entry, token = store.mint("Cursor")
     with private_file.lock(store.path):
         assert store.authenticate(token) == entry.client
+        threads.wait(5)
     assert "the use of a token was not noted" in caplog.text
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import bpy
 import pytest
+from bl_ext.user_default.mcp_bridge.base.process import threads
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.server import bridge
 from bl_ext.user_default.mcp_bridge.server.clients import authenticator, discovery
@@ -184,6 +185,7 @@ def test_a_shim_without_a_token_comes_in_once_the_user_allows_it(
         while (answer := client.next()).get("id") != 2:
             pass
         assert answer["result"]["tools"]
+    threads.wait(5)
     [entry] = [one for one in bridge.token_store().entries() if one.name == "test"]
     assert entry.last_used
     with ShimClient(shim, environ={"XDG_RUNTIME_DIR": str(tmp_path)}) as client:

@@ -66,7 +66,7 @@ class Session:
 
         async with AsyncExitStack() as stack:
             self.client = await stack.enter_async_context(
-                Client(_parameters(), mode=mode, message_handler=hear)
+                Client(await asyncio.to_thread(_parameters), mode=mode, message_handler=hear)
             )
             self._ready.set()
             await self._leave.wait()
