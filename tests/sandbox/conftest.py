@@ -9,6 +9,8 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
+from support.warm import warm
+
 
 @pytest.fixture
 def fresh_file() -> Iterator[None]:
@@ -17,3 +19,9 @@ def fresh_file() -> Iterator[None]:
     execute._rate.clear()
     yield
     execute._rate.clear()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _warm() -> None:
+    """Hundreds of tests run scripts in forks of this Blender, and none of these has to load what scripts need."""
+    warm()

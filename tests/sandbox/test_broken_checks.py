@@ -19,17 +19,15 @@ import types
 import zlib
 from collections.abc import Iterator
 
-import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.sandbox.growth import estimate
 from bl_ext.user_default.mcp_bridge.sandbox.growth.geometry import Geometry
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import parts
-from bl_ext.user_default.mcp_bridge.sandbox.run import watchdog
 
 from support import broken, sandbox_cases
-from support.attack import oracles
 from support.sandbox_cases import Attack, Namespace, Outcome, guarded, run_attack
+from support.warm import warm
 
 _ALL = os.environ.get("MCP_BRIDGE_BROKEN_CHECKS") == "all"
 #: What a function raises that is broken; by its name, one of them is chosen.
@@ -84,25 +82,13 @@ def _way(attack: Attack) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def warm() -> Iterator[None]:
+def _ready() -> Iterator[None]:
     """Blender's own start-up file, and everything loaded and made that a run needs."""
-    settings.set_preferences({"time_limit_s": 10.0})
-    bpy.ops.wm.read_homefile(use_factory_startup=True)
-    oracles.guarded(_WARM, {})
-    watchdog.rest()
-    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    warm()
     settings.set_preferences({"time_limit_s": 1.5})
     parts.prepare()
     yield
     settings.set_preferences({})
-
-
-_WARM = """
-import bpy, bmesh, mathutils, math, random, json, re, copy, functools, numpy as np
-bpy.ops.mesh.primitive_cube_add()
-bpy.ops.object.delete()
-result = np.zeros(3).tolist()
-"""
 
 
 def _attacks() -> list[Attack]:
@@ -135,8 +121,9 @@ def _broken_run(attack: Attack, code: types.CodeType, error: type[Exception]) ->
     return run_attack(attack, run)
 
 
+@pytest.mark.usefixtures("_ready")
 @pytest.mark.timeout(3600 if _ALL else 900)
-def test_an_attack_is_stopped_whichever_function_on_its_way_is_broken(warm: None) -> None:
+def test_an_attack_is_stopped_whichever_function_on_its_way_is_broken() -> None:
     nearest: dict[str, tuple[int, Attack]] = {}
     silent: list[str] = []
     for attack in _attacks():
@@ -170,7 +157,8 @@ def _chosen(checks: list[str]) -> Iterator[tuple[str, type[Exception]]]:
             yield name, _ERRORS[number // 4 % len(_ERRORS)]
 
 
-def test_a_check_that_is_open_when_it_fails_is_noticed(warm: None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("_ready")
+def test_a_check_that_is_open_when_it_fails_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same without what ends the run where an estimate fails."""
     [attack] = [each for each in sandbox_cases.attacks() if each.id == "m-geonodes-grid"]
     code = estimate._tree.__code__

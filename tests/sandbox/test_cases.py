@@ -5,19 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base import settings
-from bl_ext.user_default.mcp_bridge.sandbox.blender import host
-from bl_ext.user_default.mcp_bridge.sandbox.guard import guards
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import parts
-from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 from support import sandbox_cases
 from support.sandbox_cases import Attack, Honest, plain, run_attack, run_honest
-
-_WARM = (execute, host, guards)  # imported before the fork, so that each child starts quickly
-
+from support.warm import warm
 
 _QUICK = {"time_limit_s": 1.5}
 #: Some honest scripts take Blender itself longer, on a busy machine much longer.
@@ -27,7 +21,7 @@ _PATIENT = {"time_limit_s": 10.0}
 @pytest.fixture(scope="module", autouse=True)
 def _short_limit() -> Iterator[None]:
     """Endless scripts are stopped after a second here, so that the whole catalogue is quick."""
-    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    warm()
     settings.set_preferences(_QUICK)
     parts.prepare()
     yield

@@ -19,16 +19,23 @@ __all__ = ("bare_program", "rehearsals", "report_of")
 
 
 @contextmanager
-def rehearsals(folder: Path, **sandbox: Any) -> Iterator[Path]:
-    """Within this, processes work below `folder`; afterwards every one of them is gone, with what it wrote."""
+def rehearsals(folder: Path, *, outlive: bool = False, **sandbox: Any) -> Iterator[Path]:
+    """Within this, processes work below `folder`; afterwards every one of them is gone, with what it wrote.
+
+    outlive: a bridge that stops leaves them to the next one, so that not every test has to warm a Blender.
+    """
     for above in (folder, *folder.parents[:2]):
         above.chmod(above.stat().st_mode | 0o011)  # root's processes become nobody, who has to get there
     base = folder / "runs"
     confinement.configure(Config(Sandbox(workdir_base=base, **sandbox)))
+    shutdown = rehearse.shutdown
+    if outlive:
+        rehearse.shutdown = lambda: None
     try:
         yield base
     finally:
-        rehearse.shutdown()
+        rehearse.shutdown = shutdown
+        shutdown()
         confinement.configure(Config())
         assert not base.exists() or not list(base.iterdir()), "a rehearsal left something behind"
 

@@ -169,9 +169,9 @@ NESTED = [
     "a = []\nfor i in range(60): a = [a, a]\nb = []\nfor i in range(60): b = [b, b]\nmax(a, b)",
     "a = []\nfor i in range(60): a = [a, a]\nb = []\nfor i in range(60): b = [b, b]\na in [b]",
     "a = []\nfor i in range(60): a = [a, a]\nb = []\nfor i in range(60): b = [b, b]\n[b].index(a)",
-    "a = ()\nfor i in range(10 ** 6): a = (a,)\nhash(a)",
-    "a = ()\nfor i in range(10 ** 6): a = (a,)\n{a: 1}",
-    "a = ()\nfor i in range(10 ** 6): a = (a,)\nd = {}\nd[a] = 1",
+    "a = ()\nfor i in range(10 ** 5): a = (a,)\nhash(a)",
+    "a = ()\nfor i in range(10 ** 5): a = (a,)\n{a: 1}",
+    "a = ()\nfor i in range(10 ** 5): a = (a,)\nd = {}\nd[a] = 1",
 ]
 
 
@@ -417,7 +417,7 @@ def test_nobody_looks_during_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_nested_deeply_can_be_freed(make: str) -> None:
     """In a process of its own: a crash would be a crash."""
     source = (
-        f"import collections, functools, types\no = None\nfor _ in range(300000): o = {make}\ndel o\nx = 1"
+        f"import collections, functools, types\no = None\nfor _ in range(100000): o = {make}\ndel o\nx = 1"
     )
 
     def attempt() -> str:

@@ -77,7 +77,7 @@ class Observer:
 
 @pytest.fixture(scope="module", autouse=True)
 def _rehearsals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with rehearsals(tmp_path_factory.mktemp("rehearsals")):
+    with rehearsals(tmp_path_factory.mktemp("rehearsals"), outlive=True):
         yield
 
 

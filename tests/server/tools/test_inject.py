@@ -43,7 +43,7 @@ _FITS = fastjsonschema.compile(make(inject.inject_bpy_script).output_schema)
 
 @pytest.fixture(scope="module", autouse=True)
 def _rehearsals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with rehearsals(tmp_path_factory.mktemp("rehearsals")):
+    with rehearsals(tmp_path_factory.mktemp("rehearsals"), outlive=True):
         yield
 
 

@@ -35,7 +35,7 @@ TOO_MUCH = "import bpy\nbpy.context.object.modifiers.new('smooth', 'SUBSURF').le
 
 @pytest.fixture(scope="module", autouse=True)
 def _rehearsals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with rehearsals(tmp_path_factory.mktemp("rehearsals"), blender_mem_mb=1024):
+    with rehearsals(tmp_path_factory.mktemp("rehearsals"), outlive=True, blender_mem_mb=1024):
         yield
 
 

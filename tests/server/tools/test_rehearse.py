@@ -22,7 +22,7 @@ _FITS = fastjsonschema.compile(make(rehearse.rehearse_script).output_schema)
 @pytest.fixture
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
     bpy.ops.wm.read_homefile(use_factory_startup=True)
-    with rehearsals(tmp_path_factory.mktemp("tool")):
+    with rehearsals(tmp_path_factory.mktemp("tool"), outlive=True):
         started = Tools()
         yield started
         started.stop()

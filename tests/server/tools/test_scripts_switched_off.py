@@ -69,7 +69,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("BLENDER_MCP_CONFIRM", "auto")
     monkeypatch.setattr(journal, "_current", journal.Journal(tmp_path_factory.mktemp("audit")))
     execute._rate.clear()
-    with rehearsals(tmp_path_factory.mktemp("rehearsals")):
+    with rehearsals(tmp_path_factory.mktemp("rehearsals"), outlive=True):
         started = Tools()
         yield started
         started.stop()

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes this Blender ready for forks that run scripts: what the first script loads and makes is there before them."""
+
+from __future__ import annotations
+
+import bpy
+from bl_ext.user_default.mcp_bridge.base import settings
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute, watchdog
+
+__all__ = ("warm",)
+
+_SCRIPT = """
+import bpy, bmesh, mathutils, math, random, json, re, copy, functools, numpy as np
+bpy.ops.mesh.primitive_cube_add()
+bpy.ops.object.delete()
+result = np.zeros(3).tolist()
+"""
+
+
+def warm() -> None:
+    """Run a script and open Blender's own start-up file; a fork takes no thread with it, so the watching one ends."""
+    settings.set_preferences({"time_limit_s": 10.0})
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    execute._rate.clear()
+    execute.execute_blender_code({"code": _SCRIPT})
+    execute._rate.clear()
+    watchdog.rest()
+    settings.set_preferences({})
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
