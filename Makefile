@@ -1,20 +1,24 @@
 # What a developer runs. The work is done by the scripts in dev/; docs/developing.md explains them.
 
+# What Python compiles it keeps, whatever the environment says: tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv/bin/python
 ARGS ?=
-# The whole suite runs in one Blender for each processor; a part, as ARGS names it, in one.
-WORKERS = -n $(shell nproc) --dist worksteal
+# The whole suite runs in one Blender more than there are processors, as tests wait; a part, as ARGS names it, in one.
+WORKERS = -n $(shell expr $$(nproc) + 1) --dist worksteal
 SEARCHES = $(shell grep -rl "^from hypothesis" tests --include="test_*.py")
 
-.PHONY: help setup wheels extension repository mcpb release install run clients check test test-matrix test-window conformance bench offline soak attack clients-check clients-matrix policy-diff docs lint format types clean
+.PHONY: help setup wheels extension repository mcpb release install run clients prepare check test test-matrix test-window conformance bench offline soak attack clients-check clients-matrix policy-diff docs lint format types clean
 
 help:
 	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
+	@echo "make prepare        fetch what make test-matrix and make test-window need, so that they can begin at once"
 	@echo "make check          format, lint, types, and the tests of what changed since main, in less than a minute"
 	@echo "make test           test the installed extension in Blender; ARGS='tests/sandbox -x' for a part"
 	@echo "make test-matrix    the same on newer Blenders, modules and programs; ARGS='--only 4.5.15' for one"
-	@echo "make test-window    the same with the windows of two Blenders, on a virtual screen (root rights, Debian);"
+	@echo "make test-window    the same with the windows of two Blenders, on virtual screens (root rights, Debian);"
 	@echo "                    ARGS='--only sid tests/window/test_panel.py' for one and a part"
 	@echo "make conformance    the official MCP conformance suites, over HTTP and over WebSocket"
 	@echo "make clients-check  real clients read what we write for them (installs them from the network, once)"
@@ -58,6 +62,9 @@ run: setup
 
 clients: setup
 	@$(VENV) dev/clients.py
+
+prepare: setup
+	@$(VENV) dev/matrix.py --prepare
 
 check: install
 	@$(VENV) dev/checks/check.py $(ARGS)

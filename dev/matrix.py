@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run the tests on every Blender of dev/blenders.py, and on the programs of the Debian roots: `make test-matrix`.
 
-    .venv/bin/python dev/matrix.py [--only VERSION-OR-SUITE] [PYTEST-ARGUMENT …]
+    .venv/bin/python dev/matrix.py [--only VERSION-OR-SUITE | --prepare] [PYTEST-ARGUMENT …]
 
 Modules that run on this Python get a virtual environment each; the others run on the Python of the Debian 13 root.
 Both are kept in the cache that all checkouts share. Programs run the tests of tests/program: as artists have them,
@@ -29,8 +29,8 @@ import window
 from blenders import BUILD, CACHE, DEFAULT, MATRIX, ROOT, Blender, cache_lock
 
 _PROGRAM = "tests/program"
-#: The whole suite runs in one Blender for each processor, as `make test` has it.
-_WORKERS = ("-n", str(len(os.sched_getaffinity(0))), "--dist", "worksteal")
+#: The whole suite runs in one Blender more than there are processors, as `make test` has it.
+_WORKERS = ("-n", str(len(os.sched_getaffinity(0)) + 1), "--dist", "worksteal")
 #: Rooms that know nothing of Blender: what they do depends on the Python alone, so that `make test` has tested them for
 #: each Blender with the same one.
 PURE = (
@@ -38,8 +38,11 @@ PURE = (
     *("server/clients", "server/protocol"),
 )
 #: Left out, too, for a Blender whose Python has been tested: rooms that reach Blender only by others, which are tested
-#: on each, and the walk that breaks functions of the sandbox, which takes long.
-BY_OTHERS = ("rendering/farms", "sandbox/test_broken_checks.py", "server/transport", "server/test_*.py")
+#: on each, the walk that breaks functions of the sandbox, which takes long, and what stops plain Python.
+BY_OTHERS = (
+    *("rendering/farms", "sandbox/run/test_watchdog.py", "sandbox/test_broken_checks.py"),
+    *("server/transport", "server/test_*.py"),
+)
 #: Tests of what a checkout holds and what is built of it: `make test` has run them, and no other Blender changes them.
 CHECKOUT = (
     *("dev", "test_docs.py", "test_imports.py", "test_names.py", "test_readme.py", "test_specification.py"),
@@ -77,16 +80,33 @@ def _in_root(blender: Blender) -> list[str | Path]:
     return python
 
 
-def prepare(blender: Blender, package: Path) -> tuple[list[str | Path], dict[str, str]]:
-    """Install the extension for one Blender; return the command of its Python and the environment to run that in.
+def _python(blender: Blender) -> list[str | Path]:
+    """Return the command of one Blender's Python, which is set up if need be.
 
     Raises:
-        environment.SetupError: its Python could not be set up.
+        environment.SetupError: it could not be set up.
         debian_root.RootError: the same, for one that needs the Debian root.
     """
-    here = blender.python == DEFAULT.python
     with cache_lock():
-        python = _here(blender) if here else _in_root(blender)
+        return _here(blender) if blender.python == DEFAULT.python else _in_root(blender)
+
+
+def prepare() -> None:
+    """Set up all that is tested on. Raises what `_python` does."""
+    for blender in MATRIX:
+        _python(blender)
+        clients.ensure(blender.python)
+    for suite in debian_root.SUITES:
+        with cache_lock():
+            debian_root.ensure(suite)
+
+
+def install(blender: Blender, package: Path) -> tuple[list[str | Path], dict[str, str]]:
+    """Install the extension for one Blender; return the command of its Python and the environment to run that in.
+
+    Raises what `_python` does.
+    """
+    python, here = _python(blender), blender.python == DEFAULT.python
     user = BUILD / f"bpy-{blender.version}" / "user"
     extension.install(package, user, blender=python)
     env = dict(os.environ if here else debian_root.ENVIRONMENT) | {"BLENDER_USER_RESOURCES": str(user)}
@@ -96,7 +116,7 @@ def prepare(blender: Blender, package: Path) -> tuple[list[str | Path], dict[str
 def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
     """Run the tests on one Blender, show pytest's output, and tell whether they passed."""
     try:
-        python, env = prepare(blender, package)
+        python, env = install(blender, package)
         clients.ensure(blender.python)
     except (environment.SetupError, debian_root.RootError) as error:
         print(error)
@@ -111,7 +131,15 @@ def main() -> int:
     """Test on each Blender that was asked for; 1 where one failed."""
     parser = argparse.ArgumentParser(description="Run the tests on every Blender; arguments go to pytest.")
     parser.add_argument("--only", choices=[*(blender.version for blender in MATRIX), *debian_root.SUITES])
+    parser.add_argument("--prepare", action="store_true", help="only set up what is tested on")
     options, arguments = parser.parse_known_args()
+    if options.prepare:
+        try:
+            prepare()
+        except (environment.SetupError, debian_root.RootError) as error:
+            print(error)
+            return 1
+        return 0
     package = extension.build()
     failed = []
     for blender in MATRIX:
@@ -122,11 +150,9 @@ def main() -> int:
         if not test(blender, package, arguments):
             failed.append(blender.version)
         print(f"── {time.monotonic() - started:.0f} s", flush=True)
-    for suite in debian_root.SUITES:
-        if options.only not in (None, suite) or not _concerns(arguments, programs=True):
-            continue
-        if not window.run_tests(suite, arguments, _PROGRAM):
-            failed.append(f"of Debian {suite}")
+    suites = [suite for suite in debian_root.SUITES if options.only in (None, suite)]
+    if suites and _concerns(arguments, programs=True):
+        failed += [f"of Debian {suite}" for suite in window.run_tests(suites, arguments, _PROGRAM)]
     if failed:
         print(f"failed on Blender {', '.join(failed)}")
     return bool(failed)

@@ -3,7 +3,8 @@
 
     .venv/bin/python dev/window.py [--only SUITE] [PYTEST-ARGUMENT …]
 
-Without a path among the arguments, all of tests/window is run.
+Without a path among the arguments, all of tests/window is run. The roots are tested at the same time: tests of a screen
+wait most of the time, and each root has its own screen, folders and pictures.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import debian_root
 from blenders import ROOT, cache_lock
@@ -21,13 +23,20 @@ from blenders import ROOT, cache_lock
 __all__ = ("run_tests",)
 
 
-def run_tests(suite: str, arguments: Sequence[str], home: str = "tests/window") -> bool:
-    """Run tests with one suite's Blender, show pytest's output, and tell whether they passed.
+def run_tests(suites: Sequence[str], arguments: Sequence[str], home: str = "tests/window") -> list[str]:
+    """Run tests with the Blender of each suite, all at once, and show pytest's output; return where they failed.
 
     Args:
-        suite: one of `debian_root.SUITES`.
+        suites: of `debian_root.SUITES`.
         arguments: for pytest; without a path among them, all of `home` is run.
     """
+    with ThreadPoolExecutor(len(suites)) as pool:
+        passed = pool.map(lambda suite: _run(suite, arguments, home), suites)
+        return [suite for suite, good in zip(suites, passed, strict=True) if not good]
+
+
+def _run(suite: str, arguments: Sequence[str], home: str) -> bool:
+    """Run tests with one suite's Blender, each line of the output behind its name; tell whether they passed."""
     try:
         with cache_lock():
             root = debian_root.ensure(suite)
@@ -36,13 +45,25 @@ def run_tests(suite: str, arguments: Sequence[str], home: str = "tests/window") 
         return False
     asked = debian_root.command(root, ["blender", "--version"])
     version = subprocess.run(asked, env=debian_root.ENVIRONMENT, capture_output=True, text=True).stdout
-    print(f"\n── Debian {suite}: {version.partition(chr(10))[0]}", flush=True)
+    print(f"── Debian {suite}: {version.partition(chr(10))[0]}", flush=True)
     started = time.monotonic()
     paths = [] if any(argument.startswith("tests/") for argument in arguments) else [home]
     pytest = [sys.executable, "-m", "pytest", *paths, *arguments]
-    done = subprocess.run(pytest, env=os.environ | {"MCP_BRIDGE_SUITE": suite}, cwd=ROOT)
-    print(f"── {time.monotonic() - started:.0f} s", flush=True)
-    return done.returncode == 0
+    env = os.environ | {"MCP_BRIDGE_SUITE": suite}
+    with subprocess.Popen(
+        pytest,
+        env=env,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as running:
+        assert running.stdout
+        for line in running.stdout:
+            print(f"{suite:6} {line}", end="", flush=True)
+    print(f"── Debian {suite}: {time.monotonic() - started:.0f} s", flush=True)
+    return running.returncode == 0
 
 
 def main() -> int:
@@ -52,10 +73,10 @@ def main() -> int:
     parser.add_argument("--only", choices=debian_root.SUITES)
     options, arguments = parser.parse_known_args()
     suites = debian_root.SUITES if options.only is None else (options.only,)
-    failed = [suite for suite in suites if not run_tests(suite, arguments)]
-    if failed:
+    if failed := run_tests(suites, arguments):
         print(f"failed with the Blender of Debian {', '.join(failed)}")
-    return bool(failed)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def _elsewhere(version: str) -> int:
         print(f"{version} is none of the Blenders of dev/blenders.py: {', '.join(known)}")
         return 2
     try:
-        python, env = matrix.prepare(known[version], extension.build())
+        python, env = matrix.install(known[version], extension.build())
     except (environment.SetupError, matrix.debian_root.RootError) as error:
         print(error)
         return 2
