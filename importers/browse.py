@@ -42,6 +42,9 @@ class Entry:
     thumbnail_url: str
     #: Bytes to fetch, where the service tells it with the page.
     size: int | None = None
+    kind: polyhaven.Kind = "models"
+    #: Metres in x, y and z of a model, where the service tells them.
+    extent: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,17 @@ def thumbnail(work: Work, entry: Entry, folder: Path) -> Path | None:
 
 def _of_asset(asset: polyhaven.Asset) -> Entry:
     credit = asset.credit
-    return Entry("polyhaven", asset.id, asset.name, credit.author, credit.licence, "", asset.thumbnail_url)
+    return Entry(
+        "polyhaven",
+        asset.id,
+        asset.name,
+        credit.author,
+        credit.licence,
+        "",
+        asset.thumbnail_url,
+        kind=asset.kind,
+        extent=asset.size,
+    )
 
 
 def _of_model(model: sketchfab.Model) -> Entry:

@@ -8,10 +8,12 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ("PROPERTY", "Credit", "read", "unique")
+__all__ = ("ASSET_ID", "PROPERTY", "Credit", "read", "unique")
 
 #: The custom property, a group of texts.
 PROPERTY = "asset_credit"
+#: The custom property of a picture with the id of Poly Haven's asset, the same for each resolution.
+ASSET_ID = "asset_id"
 
 
 @dataclass(frozen=True, slots=True)

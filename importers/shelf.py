@@ -71,12 +71,13 @@ class Shelf:
 
 def _entry(item: Any) -> Entry | None:
     try:
-        entry = Entry(**item)
-    except TypeError:
+        entry = Entry(**{**item, "extent": tuple(item.get("extent", ()))})
+    except (AttributeError, TypeError):
         return None
-    texts = all(isinstance(value, str) for name, value in asdict(entry).items() if name != "size")
-    sound = texts and isinstance(entry.size, int | None) and entry.service in ("polyhaven", "sketchfab")
-    return entry if sound else None
+    kinds: dict[str, Any] = {"size": int | None, "extent": tuple}
+    sound = all(isinstance(value, kinds.get(name, str)) for name, value in asdict(entry).items())
+    metres = all(isinstance(side, float | int) for side in entry.extent)
+    return entry if sound and metres and entry.service in ("polyhaven", "sketchfab") else None
 
 
 def _without(entries: tuple[Entry, ...], entry: Entry) -> tuple[Entry, ...]:

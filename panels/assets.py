@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from ..operators import asset_view, state
-from ..operators.assets import PREFIX, Options
+from ..operators import state
+from ..operators.assets import PREFIX, Options, asset_view, importing
 from .text import paragraph
 from .view3d import MCP_BRIDGE_PT_server
 
@@ -56,6 +56,11 @@ class MCP_BRIDGE_PT_assets(bpy.types.Panel):
             paragraph(layout.box(), view.error, context, icon="ERROR")
         if view.done:
             paragraph(layout, view.done, context, icon="CHECKMARK")
+        asset_id, name = importing.asset_of(context)
+        if asset_id:
+            layout.operator_menu_enum(
+                "mcp_bridge.switch_resolution", "resolution", text=f"Resolution of {name}", icon="TEXTURE"
+            ).asset_id = asset_id
         if chosen.service == "hyper3d":
             _draw_generator(layout, chosen, view.balance)
         else:
@@ -153,13 +158,15 @@ def _draw_entry(column: Any, entry: Entry, view: asset_view.View, size: float) -
         blank = column.column()
         blank.scale_y = size
         blank.label(text="", icon="IMAGE_DATA")
+    column.operator("mcp_bridge.import_asset", text=entry.title, translate=False).asset_id = entry.id
     row = column.row(align=True)
-    row.operator("mcp_bridge.import_asset", text=entry.title, translate=False).asset_id = entry.id
-    star = "SOLO_ON" if entry.id in view.favourites else "SOLO_OFF"
-    row.operator("mcp_bridge.favour_asset", text="", icon=star, emboss=False).asset_id = entry.id
-    aside = column.row()
+    aside = row.row()
     aside.active = False
     aside.label(text=view.sizes.get(entry.id, ""), translate=False)
+    if entry.kind != "hdris":
+        row.operator("mcp_bridge.place_asset", text="", icon="RESTRICT_SELECT_OFF").asset_id = entry.id
+    star = "SOLO_ON" if entry.id in view.favourites else "SOLO_OFF"
+    row.operator("mcp_bridge.favour_asset", text="", icon=star, emboss=False).asset_id = entry.id
 
 
 def register() -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.settings.fields import ASSETS, FILES, RECORDS, Settings
 from ..base.settings.setting import Section, declared
-from ..operators import asset_view, state
+from ..operators import state
+from ..operators.assets import asset_view
 from . import setting
 
 if TYPE_CHECKING:

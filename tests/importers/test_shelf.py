@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
@@ -43,8 +44,15 @@ def test_the_size_is_kept(tmp_path: Path, size: int | None) -> None:
     assert [one.size for one in Shelf(tmp_path / "shelf.json").recent()] == [size]
 
 
-def test_an_entry_with_a_size_that_is_no_number_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "shelf.json").write_text(json.dumps({"recent": [asdict(entry(1)) | {"size": "3 MB"}]}))
+def test_the_extent_is_kept(tmp_path: Path) -> None:
+    chair = replace(entry(1), extent=(0.5, 0.5, 1.0))
+    Shelf(tmp_path / "shelf.json").imported(chair)
+    assert Shelf(tmp_path / "shelf.json").recent() == (chair,)
+
+
+@pytest.mark.parametrize("wrong", [{"size": "3 MB"}, {"extent": "1 m"}, {"extent": [1, "m"]}, {"extent": 1}])
+def test_an_entry_with_what_is_no_number_is_left_out(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    (tmp_path / "shelf.json").write_text(json.dumps({"recent": [asdict(entry(1)) | wrong]}))
     assert Shelf(tmp_path / "shelf.json").recent() == ()
 
 

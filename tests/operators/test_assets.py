@@ -16,8 +16,8 @@ from bl_ext.user_default.mcp_bridge.importers import environment
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing as hyper3d
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
 from bl_ext.user_default.mcp_bridge.importers.opening import confined
-from bl_ext.user_default.mcp_bridge.operators import asset_view, state
-from bl_ext.user_default.mcp_bridge.operators.assets import PREFIX
+from bl_ext.user_default.mcp_bridge.operators import state
+from bl_ext.user_default.mcp_bridge.operators.assets import PREFIX, asset_view
 from bl_ext.user_default.mcp_bridge.panels.assets import MCP_BRIDGE_PT_assets, _fitting
 
 from support.layout import Drawn, draw
@@ -219,6 +219,35 @@ def test_a_texture_without_a_selected_object_says_so(polyhaven: PolyHavenServer)
     settle()
     assert "Imported Brick Wall as a material: no object was selected" in shown().text
     assert bpy.data.objects["Cube"].active_material is None
+
+
+def test_what_the_mouse_names_counts_instead_of_the_selection(polyhaven: PolyHavenServer) -> None:
+    for name in ("Selected", "Pointed At"):
+        bpy.ops.mesh.primitive_cube_add()
+        bpy.context.object.name = name
+    bpy.data.objects["Selected"].select_set(True)
+    choose(kind="textures")
+    bpy.ops.mcp_bridge.import_asset(asset_id="brick_wall", placed=True, onto="Pointed At")
+    settle()
+    assert "Put Brick Wall onto Pointed At" in shown().text
+    assert bpy.data.objects["Selected"].active_material is None
+
+
+def test_another_resolution_replaces_the_pictures_in_place(polyhaven: PolyHavenServer) -> None:
+    bpy.ops.mesh.primitive_cube_add()
+    choose(kind="textures", resolution="1k")
+    assert "mcp_bridge.switch_resolution" not in shown().operators()
+    bpy.ops.mcp_bridge.import_asset(asset_id="brick_wall")
+    settle()
+    material = bpy.context.object.active_material
+    [button] = [asked for name, asked in shown().buttons if name == "mcp_bridge.switch_resolution"]
+    assert button.asset_id == "brick_wall"
+    assert {tuple(image.size) for image in bpy.data.images if image.get("asset_id")} == {(8, 8)}
+    bpy.ops.mcp_bridge.switch_resolution(asset_id=button.asset_id, resolution="4k")
+    settle()
+    assert "Brick Wall has its pictures in 2K now" in shown().text, "the largest that is offered"
+    assert {tuple(image.size) for image in bpy.data.images if image.get("asset_id")} == {(16, 16)}
+    assert bpy.context.object.active_material == material
 
 
 @pytest.mark.parametrize(("width", "columns"), [(100, 1), (220, 1), (400, 2), (600, 3)])

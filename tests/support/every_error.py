@@ -64,7 +64,7 @@ def _value(name: str) -> Any:
 
         return (Finding("name", "wrong", 2, 1, "x", "do this"),)
     if name == "question":
-        from bl_ext.user_default.mcp_bridge.operators.asset_view import Question
+        from bl_ext.user_default.mcp_bridge.operators.assets.asset_view import Question
 
         return Question("q", "Fetch it?")
     return _VALUES.get(name, "a message")

@@ -13,16 +13,15 @@ __all__ = ("CONTEXT", "Drawn", "draw", "layout")
 
 
 class _Context:
-    """What panels ask a context for: the width of the sidebar, the scale, and what is chosen."""
+    """What panels ask a context for: the width of the sidebar, the scale; and what Blender's own context has."""
 
     region = SimpleNamespace(width=280)
     preferences = SimpleNamespace(
         system=SimpleNamespace(ui_scale=1.0), ui_styles=[SimpleNamespace(widget=SimpleNamespace(points=11.0))]
     )
 
-    @property
-    def window_manager(self) -> bpy.types.WindowManager:
-        return bpy.context.window_manager  # another one with each file
+    def __getattr__(self, name: str) -> Any:
+        return getattr(bpy.context, name)  # another one with each file
 
 
 CONTEXT = _Context()
@@ -76,10 +75,12 @@ class _Layout:
     def prop(self, _data: Any, name: str, **_: Any) -> None:
         self._drawn.properties.append(name)
 
-    def operator(self, name: str, **_: Any) -> SimpleNamespace:
+    def operator(self, name: str, *_: Any, **__: Any) -> SimpleNamespace:
         properties = SimpleNamespace()
         self._drawn.buttons.append((name, properties))
         return properties
+
+    operator_menu_enum = operator
 
     def menu(self, name: str, **_: Any) -> None:
         self._drawn.menus.append(name)

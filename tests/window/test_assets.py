@@ -16,6 +16,7 @@ from support import window as window_support
 from support.blender import EXTENSION
 from support.polyhaven import SKY, PolyHavenServer
 from support.raw_client import RawClient
+from support.reading import Rectangle
 from support.web import Reply
 from support.window import Window
 
@@ -29,11 +30,29 @@ COLOURS = {
 LARGE = 500_000_000
 
 
+SIZES = ((1024, 640), (1920, 1080))
+SCALES = (0.75, 1.0, 2.0)
+#: Those that have a 3D view, and so the tab.
+WORKSPACES = ("Layout", "UV Editing", "Shading", "Scripting")
+#: Pixels from the right end of the panels to the button *Place Asset* of an entry in the grid's last column, and from
+#: the middle of one row to the next.
+PLACE, ROW = 46, 21
+
+_PIXEL = """
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+area = next(a for a in bpy.context.window_manager.windows[0].screen.areas if a.type == 'VIEW_3D')
+region = next(r for r in area.regions if r.type == 'WINDOW')
+x, y = location_3d_to_region_2d(region, region.data, {place!r})
+result = [region.x + x, region.y + y]
+"""
+
+
 class Assets:
     """The panel, open over the whole window."""
 
     def __init__(self, window: Window) -> None:
         self.window = window
+        self._tab: Rectangle | None = None
         self.run("bpy.context.preferences.system.use_online_access = True")
         self.run(
             "area = next(a for a in bpy.context.window.screen.areas if a.type == 'VIEW_3D')\n"
@@ -46,8 +65,28 @@ class Assets:
     def run(self, code: str) -> Any:
         return self.window.run(
             f"from importlib import import_module\n"
-            f"asset_view = import_module('{EXTENSION}.operators.asset_view')\n{code}"
+            f"asset_view = import_module('{EXTENSION}.operators.assets.asset_view')\n{code}"
         )
+
+    def open(self) -> Rectangle:
+        """Open the tab and the panel in it, once, and return where the tab is."""
+        if self._tab is None:
+            self._tab = self.window.open_tab()
+            self.run(_COUNT_DRAWING)
+            self.window.press_on("Assets", self._tab)
+            self.window.settle(0.5)
+            assert self.run("result = bpy.app.driver_namespace['assets_drawn']"), "the panel is not open"
+        return self._tab
+
+    def pixel(self, *place: float) -> tuple[int, int]:
+        """Where on the screen a place of the scene is."""
+        x, y = self.run(_PIXEL.format(place=place))
+        return round(x), round(self.window.height - y)
+
+    def place(self, name: str, tab: Rectangle) -> None:
+        """Press the button *Place Asset* of an entry: an icon below its name."""
+        entry = self.window.find_at_rest(name, tab, which=-1)
+        self.window.click(tab.x + tab.width - PLACE, entry.middle[1] + ROW)
 
     def choose(self, **values: Any) -> None:
         for name, value in values.items():
@@ -77,7 +116,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PolyHavenServer
 
 @pytest.fixture(scope="module")
 def assets(server: PolyHavenServer) -> Iterator[Assets]:
-    with window_support.start("assets", env={"BLENDER_MCP_POLYHAVEN_API": server.url}) as window:
+    env = {"BLENDER_MCP_POLYHAVEN_API": server.url}
+    with window_support.start("assets", env=env, size=SIZES[-1]) as window:
+        window.resize(window_support.WIDTH, window_support.HEIGHT)
         yield Assets(window)
 
 
@@ -93,13 +134,8 @@ def _thumbnail(path: Path, colour: tuple[float, float, float]) -> bytes:
 
 
 def test_every_state_of_the_panel(assets: Assets, server: PolyHavenServer) -> None:
-    tab = assets.window.open_tab()
-    assets.window.picture("assets-tab")
-    assets.run(_COUNT_DRAWING)
-    assets.window.press_on("Assets", tab)
-    assets.window.settle(1.0)
+    tab = assets.open()
     assets.window.picture("assets-rest")
-    assert assets.run("result = bpy.app.driver_namespace['assets_drawn']"), "the panel is not open"
 
     found = server.routes["/assets"]
     server.routes["/assets"] = lambda request: time.sleep(2) or found(request)
@@ -127,7 +163,7 @@ def test_every_state_of_the_panel(assets: Assets, server: PolyHavenServer) -> No
     assets.window.find("Put Brick Wall onto Cube", tab)
     assets.window.picture("assets-done")
     assets.run("bpy.ops.mcp_bridge.favour_asset(asset_id='brick_wall_02')")
-    assets.window.settle(1.0)
+    assets.window.settle()
     assets.window.picture("assets-favourite")
     assets.choose(shown="recent")
     assets.until("len(view.entries) == 1")
@@ -143,6 +179,60 @@ def test_every_state_of_the_panel(assets: Assets, server: PolyHavenServer) -> No
     assets.until("view.error")
     assets.window.picture("assets-failed")
 
+
+def test_the_mouse_says_where_a_model_stands_and_which_object_gets_a_texture(
+    assets: Assets, server: PolyHavenServer
+) -> None:
+    window, tab = assets.window, assets.open()
+    view = Rectangle(0, 0, window.width, BARS)
+    top = assets.pixel(0.5, -0.5, 1.0)  # of the cube that a new file has
+    assets.choose(kind="models")
+    assets.until("len(view.entries) == 1")
+    there = assets.run("result = len(bpy.data.objects)")
+    assets.place("Chair", tab)
+    window.move(*top)
+    window.find("Place Chair Here", view)
+    window.picture("assets-place-model")
+    window.press("Escape")
+    assets.place("Chair", tab)
+    window.move(*top)
+    window.find("Place Chair Here", view)
+    assert assets.run("result = [len(bpy.data.objects), asset_view.view.job is None]") == [there, True]
+    window.click(*top)
+    assets.until("view.done")
+    window.picture("assets-placed-model")
+    assert assets.run(_CHAIR) == pytest.approx([0.5, -0.5, 1.0], abs=0.05)
+
+    assets.choose(kind="textures")
+    assets.until("len(view.entries) == 2")
+    side = assets.pixel(1.0, -0.5, 0.0)
+    assets.place("Brick Wall", tab)
+    beside = assets.pixel(-4.0, -4.0, 0.0)
+    window.move(*beside)
+    window.find("Point at the Object", view)
+    window.click(*beside)
+    window.move(*side)
+    window.find("Put Brick Wall onto Cube", view)
+    window.picture("assets-place-texture")
+    window.click(*side)
+    assets.until("view.done")
+    assert assets.run("result = bpy.data.objects['Cube'].active_material.name").startswith("Brick Wall")
+
+    assets.run("bpy.context.view_layer.objects.active = bpy.data.objects['Cube']")
+    assert assets.run(_SIZES) == [[16, 16]]
+    window.press_on("Resolution of Brick Wall", tab)
+    window.press_on("1K")
+    assets.until("'in 1K now' in view.done")
+    assert assets.run(_SIZES) == [[8, 8]]
+    window.picture("assets-resolution")
+
+
+#: How high the header and the tool's settings are at the top of a 3D view over the whole window, with the top bar.
+BARS = 120
+_CHAIR = "result = list(bpy.context.selected_objects[0].matrix_world.translation)"
+_SIZES = """
+result = sorted({tuple(i.size) for i in bpy.data.images if i.get('asset_id') == 'brick_wall' and i.users})
+"""
 
 #: Whether the panel is drawn, which it is while it is open.
 _COUNT_DRAWING = """

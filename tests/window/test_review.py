@@ -153,3 +153,22 @@ def test_a_script_that_fails_says_why_until_it_is_dismissed(bridge: Bridge) -> N
         lambda: not bridge.run("result = len(import_module(f'{name}.operators.state').view.refused)"),
         "it is still shown",
     )
+
+
+def test_what_was_dismissed_stays_so_after_disabling_and_enabling(bridge: Bridge) -> None:
+    """The one that was not dismissed is told again."""
+    Asking(PORT, "import bpy\nraise ValueError('no such roof')", "Build a roof").join(60)
+    bridge.window.find("no such roof", bridge.tab)
+    for refused in (["Build a roof"], []):
+        bridge.run("bpy.ops.preferences.addon_disable(module=name)")
+        bridge.run("bpy.ops.preferences.addon_enable(module=name)")
+        bridge.until(lambda: bridge.run(SERVES), "the server did not come back")
+        assert bridge.run(REFUSED) == refused
+        bridge.picture(f"enabled-again-{len(refused)}-refused")
+        if refused:
+            bridge.press("Dismiss")
+            bridge.until(lambda: not bridge.run(REFUSED), "it is still shown")
+
+
+SERVES = "result = import_module(f'{name}.operators.state').view.address != ''"
+REFUSED = "result = [entry.title for entry in import_module(f'{name}.operators.state').view.refused]"

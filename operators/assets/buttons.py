@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Search and import assets, cancel, copy their credits, and try the keys."""
+"""Search assets, generate them, cancel, copy their credits, and try the keys."""
 
 # No `from __future__ import annotations` here: Blender reads the properties from the annotations.
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
-from ..base import jobs, settings
-from ..base.errors import BridgeError
+from ...base import jobs, settings
+from ...base.errors import BridgeError
 from . import asset_imports, asset_view
 
 if TYPE_CHECKING:
-    from ..importers.browse import Entry, Page
-    from ..importers.work import Work
+    from ...importers.browse import Page
+    from ...importers.work import Work
 
-__all__ = ("PREFIX", "Options", "register", "unregister")
+__all__ = ("PREFIX", "RESOLUTIONS", "Options", "register", "unregister")
 
 #: Of the names of the window manager's properties.
 PREFIX = "mcp_bridge_asset_"
@@ -37,9 +37,7 @@ _SHOWN = (
     ("recent", "Recent", "What you imported last", "TIME", 1),
     ("favourites", "Favourites", "What you marked with a star", "SOLO_ON", 2),
 )
-#: Types of objects that a texture goes onto, where they are selected.
-_TAKE_TEXTURES = frozenset({"MESH", "CURVE", "SURFACE", "FONT", "META"})
-_RESOLUTIONS = tuple((name, name.upper(), "") for name in ("1k", "2k", "4k", "8k", "16k"))
+RESOLUTIONS = tuple((name, name.upper(), "") for name in ("1k", "2k", "4k", "8k", "16k"))
 
 
 def _categories(self: Any, context: Any) -> tuple[tuple[str, str, str], ...]:
@@ -91,7 +89,7 @@ def _properties() -> dict[str, Any]:
         "resolution": EnumProperty(
             name="Resolution",
             description="Size of the pictures",
-            items=_RESOLUTIONS,
+            items=RESOLUTIONS,
             default="2k",
             update=_show_sizes,
         ),
@@ -137,7 +135,7 @@ class MCP_BRIDGE_OT_search_assets(bpy.types.Operator):
         return {"first": "Look for assets", "next": "Next page", "previous": "Previous page"}[properties.page]
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        from ..importers import browse, environment
+        from ...importers import browse, environment
 
         chosen, view = Options(context), asset_view.view
         asset_view.change(favourites=frozenset(entry.id for entry in environment.shelf().favourites()))
@@ -171,9 +169,9 @@ class MCP_BRIDGE_OT_favour_asset(bpy.types.Operator):
     asset_id: StringProperty(options={"SKIP_SAVE"})
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        from ..importers import environment
+        from ...importers import environment
 
-        entry = _entry(self.asset_id)
+        entry = asset_view.entry(self.asset_id)
         if entry is None:
             return {"CANCELLED"}
         try:
@@ -182,66 +180,6 @@ class MCP_BRIDGE_OT_favour_asset(bpy.types.Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         asset_view.change(favourites=frozenset(one.id for one in environment.shelf().favourites()))
-        return {"FINISHED"}
-
-
-class MCP_BRIDGE_OT_import_asset(bpy.types.Operator):
-    """Download this asset and bring it into the scene"""
-
-    bl_idname = "mcp_bridge.import_asset"
-    bl_label = "Import Asset"
-    bl_options = {"INTERNAL"}
-
-    asset_id: StringProperty(options={"SKIP_SAVE"})
-    size_agreed: BoolProperty(options={"SKIP_SAVE"})
-    password: StringProperty(
-        name="Password",
-        description="Of a model that its author has protected; leave it empty for any other. It is not kept",
-        subtype="PASSWORD",
-        options={"SKIP_SAVE", "HIDDEN"},
-    )
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if asset_view.view.job is not None:
-            cls.poll_message_set("Another import is at work")
-            return False
-        return True
-
-    @classmethod
-    def description(cls, context: bpy.types.Context, properties: Any) -> str:
-        entry = _entry(properties.asset_id)
-        return f"Import {entry.title} by {entry.author} ({entry.licence})" if entry else cls.__doc__ or ""
-
-    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
-        entry = _entry(self.asset_id)
-        if entry is None or entry.service == "polyhaven" or self.size_agreed:
-            return self.execute(context)
-        return context.window_manager.invoke_props_dialog(
-            self, width=360, title=f"Import {entry.title}", confirm_text="Import"
-        )
-
-    def draw(self, context: bpy.types.Context) -> None:
-        entry = _entry(self.asset_id)
-        if entry is not None:
-            self.layout.label(text=f"By {entry.author}", translate=False)
-            self.layout.label(text=f"Licence: {entry.licence}", translate=False, icon="INFO")
-            if entry.requirements:
-                self.layout.label(text=entry.requirements, translate=False)
-            self.layout.prop(self, "password")
-
-    def execute(self, context: bpy.types.Context) -> set[Any]:
-        entry, chosen = _entry(self.asset_id), Options(context)
-        if entry is None:
-            self.report({"WARNING"}, "This asset is no longer shown")
-            return {"CANCELLED"}
-        wanted = {"resolution": chosen.resolution, "size": chosen.size or None, "mark": chosen.mark}
-        password = self.password or None
-        wanted["onto"] = tuple(item.name for item in context.selected_objects if _takes_a_texture(item))
-        do = partial(
-            asset_imports.import_shown, entry=entry, agreed=self.size_agreed, password=password, **wanted
-        )
-        asset_view.start_job(f"Import {entry.title}", do)
         return {"FINISHED"}
 
 
@@ -304,7 +242,7 @@ class MCP_BRIDGE_OT_copy_credits(bpy.types.Operator):
     bl_label = "Copy Credits"
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        from ..importers import append
+        from ...importers import append
 
         found = append.credits_of()
         if not found:
@@ -333,24 +271,16 @@ class MCP_BRIDGE_OT_test_key(bpy.types.Operator):
         return {"FINISHED"}
 
 
-def _takes_a_texture(item: Any) -> bool:
-    return item.type in _TAKE_TEXTURES and item.is_editable and item.data.is_editable
-
-
 def _resolution() -> str:
     """The resolution that is chosen now."""
     chosen: str = Options(bpy.context).resolution
     return chosen
 
 
-def _entry(asset_id: str) -> "Entry | None":
-    return next((entry for entry in asset_view.view.entries if entry.id == asset_id), None)
-
-
 def _kept(work: "Work", service: str, shown: str) -> "Page":
     """The page of what the user imported last, or marked."""
-    from ..importers import environment
-    from ..importers.browse import Page
+    from ...importers import environment
+    from ...importers.browse import Page
 
     kept = environment.shelf().recent() if shown == "recent" else environment.shelf().favourites()
     return Page(tuple(entry for entry in kept if entry.service == service))
@@ -362,7 +292,7 @@ def _show_categories(found: list[tuple[str, str]]) -> None:
 
 def _ask_balance() -> None:
     """Show what is left on the account; without a key, or when it is not told, nothing."""
-    from ..importers.hyper3d import importing
+    from ...importers.hyper3d import importing
 
     asset_view.change(balance="")
     asset_view.ask(
@@ -378,10 +308,10 @@ def _show_key(text: str) -> None:
 
 def _try_key(work: "Work", service: str) -> str:
     if service == "sketchfab":
-        from ..importers.sketchfab.api import Sketchfab
+        from ...importers.sketchfab.api import Sketchfab
 
         return f"Accepted: {Sketchfab(settings.current().sketchfab_token, work.cancelled).account()}"
-    from ..importers.hyper3d import importing
+    from ...importers.hyper3d import importing
 
     left = importing.balance("hyper3d" if service == "hyper3d" else "fal", work.cancelled)
     if left is None:
@@ -392,7 +322,6 @@ def _try_key(work: "Work", service: str) -> str:
 _CLASSES = (
     MCP_BRIDGE_OT_search_assets,
     MCP_BRIDGE_OT_favour_asset,
-    MCP_BRIDGE_OT_import_asset,
     MCP_BRIDGE_OT_generate_asset,
     MCP_BRIDGE_OT_cancel_asset,
     MCP_BRIDGE_OT_copy_credits,
@@ -406,12 +335,10 @@ def register() -> None:
         bpy.utils.register_class(cls)
     for name, definition in _properties().items():
         setattr(bpy.types.WindowManager, PREFIX + name, definition)
-    asset_view.register()
 
 
 def unregister() -> None:
     """Unregister them."""
-    asset_view.unregister()
     for name in _properties():
         delattr(bpy.types.WindowManager, PREFIX + name)
     for cls in reversed(_CLASSES):

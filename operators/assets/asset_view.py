@@ -17,22 +17,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import bpy
 
-from ..base import jobs, main_thread
-from ..base.errors import BridgeError, PolicyError
-from ..base.process import threads
+from ...base import jobs, main_thread
+from ...base.errors import BridgeError, PolicyError
+from ...base.process import threads
 
 if TYPE_CHECKING:
-    from ..importers.browse import Entry, Page
-    from ..importers.work import Work
+    from ...importers.browse import Entry, Page
+    from ...importers.work import Work
 
 __all__ = (
     "ALL",
     "OWNER",
     "Asked",
     "Question",
+    "Target",
     "View",
     "ask",
     "change",
+    "entry",
     "icon",
     "register",
     "show_sizes",
@@ -53,11 +55,20 @@ _PART = 4
 
 
 @dataclass(frozen=True, slots=True)
+class Target:
+    """Where an asset goes: a model to a place, without one to the 3D cursor; a texture onto objects, by their names."""
+
+    location: tuple[float, ...] | None = None
+    onto: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """Something large that the user is asked about before it is fetched."""
 
     id: str
     text: str
+    target: Target = Target()
     #: What the user gave for it; kept until they have answered.
     password: str = field(default="", repr=False)
 
@@ -113,6 +124,11 @@ def change(**changes: Any) -> None:
             for region in area.regions if area.type == "VIEW_3D" else ():
                 if region.type == "UI":
                     region.tag_redraw()  # not the whole area: drawing the scene may take long
+
+
+def entry(asset_id: str) -> Entry | None:
+    """The entry that is shown of this asset."""
+    return next((one for one in view.entries if one.id == asset_id), None)
 
 
 def icon(entry: Entry) -> int:
@@ -177,8 +193,8 @@ def start_job(title: str, do: Callable[[Work], str]) -> None:
 
 
 def _work(cancelled: Any, report: Callable[[float, str], None]) -> Work:
-    from ..importers import environment
-    from ..importers.work import Work
+    from ...importers import environment
+    from ...importers.work import Work
 
     return Work(environment.asset_cache(), cancelled, report)
 
@@ -217,7 +233,7 @@ def _tick() -> float | None:
 
 
 def _fetch_thumbnails(entries: tuple[Entry, ...], number: int) -> None:
-    from ..importers import browse, environment
+    from ...importers import browse, environment
 
     folder = environment.thumbnails()
 
@@ -236,7 +252,7 @@ def _fetch_thumbnails(entries: tuple[Entry, ...], number: int) -> None:
 def show_sizes(resolution: str) -> None:
     """Find out how much is fetched for each entry that is shown, where its service tells."""
     global _latest_sizes
-    from ..importers import sizes
+    from ...importers import sizes
 
     _latest_sizes = number = _latest_sizes + 1
     entries = view.entries
