@@ -10,7 +10,7 @@ from ..operators import state
 if TYPE_CHECKING:
     import bpy
 
-__all__ = ("draw", "draw_checkbox", "locked", "meaning")
+__all__ = ("draw", "draw_checkbox", "is_choice", "locked", "meaning")
 
 
 def draw(layout: bpy.types.UILayout, preferences: Any, name: str) -> None:
@@ -31,10 +31,16 @@ def draw(layout: bpy.types.UILayout, preferences: Any, name: str) -> None:
     source.label(text=f"by the {origin}")
 
 
+def is_choice(preferences: Any, name: str) -> bool:
+    """Whether this setting is one of several words, each of which has a meaning."""
+    definition = preferences.bl_rna.properties[name]
+    return bool(definition.type == "ENUM" and not definition.is_enum_flag)
+
+
 def meaning(preferences: Any, name: str) -> str:
     """What this setting, as it is in effect, means for the next script, in one line."""
     definition = preferences.bl_rna.properties[name]
-    if definition.type != "ENUM" or definition.is_enum_flag:
+    if not is_choice(preferences, name):
         return str(definition.description)
     value = getattr(state.view.settings, name)
     return str(definition.enum_items[value or definition.default].description)

@@ -123,7 +123,7 @@ class MCP_BRIDGE_PT_execution(_Tab, bpy.types.Panel):
         layout.active = state.view.settings.execute_enabled
         for name in ("confirm", "rehearse", "level", "dry_run"):
             setting.draw(layout, preferences.get(), name)
-            if name != "dry_run":  # its name says it
+            if setting.is_choice(preferences.get(), name):  # the name of another says it
                 _draw_meaning(layout, name, context)
         header, limits = layout.panel("mcp_bridge_limits", default_closed=True)
         header.label(text="Limits")

@@ -66,6 +66,8 @@ HIDDEN_PROPERTIES = _any(
     r".*\.(?:packed_file|packed_files|bytecode|bytecode_hash|custom_bytecode|custom_bytecode_hash)",
     # Blender frees these as they are read, and shows freed memory.
     r"Curves\.normals",
+    # Blender makes a layer as these are read, which moves the mesh's other layers in memory.
+    r"MeshUVLoopLayer\.(?:edge_selection|pin|vertex_selection)",
     # Reading the palette of these tool settings kills Blender 4.2.
     r"ToolSettings\.uv_sculpt|UvSculpt\.palette|Paint\.palette",
     r"Area\.(?!type$|ui_type$|spaces$|regions$|x$|y$|width$|height$|show_menus$).*",
