@@ -148,6 +148,12 @@ class MCP_BRIDGE_OT_look_again(_OfRequest, bpy.types.Operator):
 
     shown: _SHOWN
 
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        entry = state.request(properties.request_id)
+        said = cls.__doc__ or ""
+        return said if entry is None else f"“{entry.title}” of {entry.request.requester}.\n{said}"
+
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         entry = self.entry
         if entry is None:

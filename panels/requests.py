@@ -45,7 +45,7 @@ _ENDED = {"rejected": "was refused", "failed": "failed", "expired": "did not run
 
 
 class MCP_BRIDGE_UL_requests(bpy.types.UIList):
-    """Open requests: state, title, client, age."""
+    """Open requests: state, title, age. What is cut off there stands below the list."""
 
     bl_idname = "MCP_BRIDGE_UL_requests"
 
@@ -64,11 +64,10 @@ class MCP_BRIDGE_UL_requests(bpy.types.UIList):
         entry = state.request(item.name)
         if entry is None:
             return
-        split = layout.split(factor=0.6)
+        split = layout.split(factor=0.8)
         split.label(text=entry.title, icon=ICONS[entry.state], translate=False)
         right = split.row()
         right.active = False
-        right.label(text=entry.request.requester, translate=False)
         right.label(text=state.view.ages.get(entry.id, ""), translate=False)
 
 
@@ -107,7 +106,7 @@ class MCP_BRIDGE_PT_requests(bpy.types.Panel):
             chosen = rows[min(getattr(manager, f"{ROWS}_index"), len(rows) - 1)]
             entry = state.request(chosen.name)
             if entry is not None:
-                _draw_buttons(layout, entry)
+                _draw_buttons(layout, entry, context)
         for client_id, name in state.view.trusted:
             row = layout.row()
             row.label(text=f"{name} runs scripts unasked", icon="UNLOCKED", translate=False)
@@ -148,8 +147,8 @@ def _draw_done(row: Any, entry: Entry) -> None:
     button.request_id = entry.id
     aside = row.row()
     aside.active = False
-    said = "undone" if entry.undone else entry.state
-    aside.label(text=f"{said} · {entry.request.requester}", translate=False)
+    aside.alignment = "RIGHT"
+    aside.label(text="undone" if entry.undone else entry.state, translate=False)
     if entry.state == "applied" and not entry.undone and entry.applied_revision is not None:
         button = row.row()
         button.enabled = entry.id == state.view.undoable
@@ -182,16 +181,18 @@ def _draw_refused(box: Any, entry: Entry, context: bpy.types.Context) -> None:
     box.operator("mcp_bridge.note_alert", text="Dismiss").request_id = entry.id
 
 
-def _draw_buttons(layout: Any, entry: Entry) -> None:
-    if entry.state == "waiting" and entry.asks == "panel":
+def _draw_buttons(layout: Any, entry: Entry, context: bpy.types.Context) -> None:
+    who, asked_here = entry.request.requester, entry.asks == "panel"
+    if entry.state != "waiting":
+        said = f"“{entry.title}” of {who} {_SAID[entry.state]}"
+    else:
+        said = f"“{entry.title}” of {who}" if asked_here else f"“{entry.title}”: {who} asks you itself"
+    paragraph(layout, said, context)
+    if entry.state == "waiting" and asked_here:
         row = layout.row()
         row.scale_y = 1.4
         row.operator("mcp_bridge.review_request", text="Review…", icon="VIEWZOOM").request_id = entry.id
         row.operator("mcp_bridge.deny_request", text="Deny…", icon="X").request_id = entry.id
-    elif entry.state == "waiting":
-        layout.label(text=f"{entry.request.requester} asks you itself", icon="INFO", translate=False)
-    else:
-        layout.label(text=f"“{entry.title}” {_SAID[entry.state]}", translate=False)
 
 
 _CLASSES = (
