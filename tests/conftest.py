@@ -53,7 +53,8 @@ def _keep_to_itself() -> None:
     own = tempfile.mkdtemp(prefix="tests-")
     os.chmod(own, 0o711)  # confined processes and a farm's workers are other users
     atexit.register(shutil.rmtree, own, ignore_errors=True)
-    os.environ |= {"PYTEST_DEBUG_TEMPROOT": shared, "TMPDIR": own, "XDG_RUNTIME_DIR": own}
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", shared)
+    os.environ |= {"TMPDIR": own, "XDG_RUNTIME_DIR": own}
     tempfile.tempdir = None
 
 

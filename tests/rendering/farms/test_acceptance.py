@@ -110,6 +110,8 @@ def test_nothing_is_lost(target: str, tmp_path: Path) -> None:
     there = {path.name: path.stat().st_mtime_ns for path in named.glob("*.png")}
 
     async def end(client: mcp.Client) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        # Blender serves before it has heard from the farm again.
+        await until(client, job_id, lambda job: "render" in job)
         found = (await call(client, "list_jobs"))["jobs"]
         return found, await until(client, job_id, lambda job: job["state"] != "working")
 
