@@ -23,7 +23,7 @@ from .values.plain import SCALAR_TYPES, SIMPLE_TYPES
 from .values.room import IN_PYTHON, room_for_calls
 from .values.weight import TooHeavy, has_containers, weigh
 
-__all__ = ("Operators",)
+__all__ = ("Operators", "known_bounds")
 
 SEQUENCES: Final = (str, list, tuple, bytes, bytearray, collections.deque, array.array)
 WIDTH_LIMIT: Final = 10_000
@@ -135,17 +135,22 @@ class Operators:
         return items
 
     def sliced(self, value: Any, key: slice, new: Any) -> Any:
-        """What `value[key]` is about to be set to, where `value` may be a sequence that grows."""
+        """What `value[key]` is about to be set to, where `value` may be a sequence that grows; see `known_bounds`."""
         if not isinstance(value, _SLICED):
             return new
+        new = (
+            new if isinstance(new, _SIZED) else list(new)
+        )  # which may run the script: before anything is counted
         return self.growing(value, new, gone=len(range(*key.indices(_length(value)))))
 
     def set_slice(self, value: Any, key: slice, new: Any) -> None:
         """`value[key] = new`."""
-        if type(value) is list and type(new) in _ROWS and len(value) + len(new) <= self.limits.sequence:
-            pass  # however much of the list goes, what it becomes is within the limit
-        elif type(value).__setitem__ in _SETTING:
-            new = self.sliced(value, key, new)
+        if type(value).__setitem__ in _SETTING:
+            key = known_bounds(key)
+            if not (
+                type(value) is list and type(new) in _ROWS and len(value) + len(new) <= self.limits.sequence
+            ):
+                new = self.sliced(value, key, new)
         value[key] = new
 
     def bits(self, count: int) -> None:
@@ -396,6 +401,21 @@ def _length(value: Any) -> int:
     base: Any = next(base for base in _SIZED if isinstance(value, base))
     length: int = base.__len__(value)
     return length
+
+
+def known_bounds(key: slice) -> slice:
+    """Return the slice with integers for bounds: those of a script run its code, which could change what is sliced."""
+    if all(type(each) in _BOUNDS for each in (key.start, key.stop, key.step)):
+        return key
+    return slice(*map(_bound, (key.start, key.stop, key.step)))
+
+
+_BOUNDS: Final = frozenset({int, type(None)})
+
+
+def _bound(each: Any) -> Any:
+    """What Python would take for it; what it would not take is left for Python to refuse."""
+    return operator.index(each) if hasattr(type(each), "__index__") else each
 
 
 def _exact(value: Any) -> Any:

@@ -149,7 +149,35 @@ def test_the_walk_notices_what_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [each.partition(":  ")[0].rpartition(": ")[0] for each in found] == grows
 
 
+_BOUND = """
+class Bound:
+    def __init__(self, left): self.left, self.calls = left, 0
+    def __index__(self):
+        self.calls += 1
+        if self.left and self.calls == {call}: x[{inner}] = full
+        return {step}
+x[:] = full[:0]
+x[{outer}] = full
+"""
+
+
+@pytest.mark.parametrize("call", [1, 2])
+@pytest.mark.parametrize("place", ["{}:0", "0:{}", "::{}"])
+@pytest.mark.parametrize("name", ["list", "own list", "list behind a setter", "bytearray", "array"])
+def test_bounds_that_run_code_are_asked_once(name: str, place: str, call: int) -> None:
+    """Each bound of a slice makes the sequence longer when it is asked for its number, thirty deep."""
+    source = _IMPORTS + MAKING[name][1] + f"\nfull = x[:0] + x[:1] * {MOST - 10}\n"
+    source += _BOUND.format(
+        call=call,
+        step=int(place.startswith("::")),
+        inner=place.format("Bound(self.left - 1)"),
+        outer=place.format("Bound(30)"),
+    )
+    assert _run(source) <= MOST
+
+
 HONEST = [
+    ("class I:\n    def __index__(self): return 1\na = [1, 2, 3]; a[I():] = [7]; a[:I():I()] = [8]", [8, 7]),
     (
         "a = list(range(10)); a[2:4] = [7]; a[:0] = (v for v in [5]); a[::2] = a[::2]",
         [5, 0, 1, 7, 4, 5, 6, 7, 8, 9],
