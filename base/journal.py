@@ -20,6 +20,7 @@ import logging
 import os
 import re
 import secrets
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,6 +52,9 @@ HEADS, ANCHORS = "heads", "anchors.jsonl"
 _START = "0" * 64
 _APPEND = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
+#: Only Windows flushes nothing but what is open for writing, and a day that is over may be read-only.
+_FLUSH = _APPEND if sys.platform == "win32" else os.O_RDONLY
+
 _log = logging.getLogger(__name__)
 
 
@@ -78,6 +82,10 @@ class Journal:
         self._torn = False
         #: The days of the records that may not be on the disk yet.
         self._days: set[str] = set()
+        #: The last error of the disk, up to which record it may have lost them, and whether somebody knows.
+        self._lost: OSError | None = None
+        self._lost_to = 0
+        self._lost_is_known = True
         self._writer: threading.Thread | None = None
         self.renew_locks()
 
@@ -105,34 +113,45 @@ class Journal:
         record = self._record(event, fields)
         with self._lock:
             if self._writer is None or not self._writer.is_alive():
-                self._writer = threads.start(self._write_out, name="journal")
+                try:
+                    self._writer = threads.start(self._write_out, name="journal")
+                except RuntimeError as error:  # no more threads: the next barrier flushes
+                    _log.warning("the journal's writer cannot start: %s", error)
         return record
 
     def barrier(self) -> None:
         """Return once all records so far are on the disk. Raises JournalError when they cannot be put there.
 
-        One flush serves all who wait for it.
+        One flush serves all who wait for it. The system tells of an error once, and then no more of what it lost: so
+        an error that the writer thread met is raised here, and for records that it concerns each time.
         """
+        with self._lock:
+            newest = self._count
         with self._flushing:
+            self._flush()
+            if self._lost is not None and (newest <= self._lost_to or not self._lost_is_known):
+                self._lost_is_known = True
+                raise self._unwritable(self._lost) from self._lost
+
+    def _flush(self) -> None:
+        with self._lock:
+            days, self._days, newest = self._days, set(), self._count
+        try:
+            for path in [self.path, *map(self._dated, days)] if days else ():
+                _flush(path)
+        except OSError as error:
             with self._lock:
-                days, self._days = self._days, set()
-            dated = [self._dated(day) for day in days]
-            try:
-                for path in [self.path, *filter(Path.exists, dated)] if days else ():
-                    _flush(path)
-            except OSError as error:
-                with self._lock:
-                    self._days |= days
-                raise self._unwritable(error) from error
+                self._days |= days
+            self._lost, self._lost_to, self._lost_is_known = error, newest, False
 
     def _write_out(self) -> None:
         """The writer thread: it ends when all is on the disk, and the next record that needs it starts another."""
         while True:
-            try:
-                self.barrier()
-            except JournalError as error:  # whoever waits at the next barrier gets it
-                _log.warning("%s", error)
-                return
+            with self._flushing:
+                self._flush()
+                if not self._lost_is_known:
+                    _log.warning("%s", self._unwritable(self._lost))
+                    return
             with self._lock:
                 if not self._days:
                     self._writer = None
@@ -141,9 +160,9 @@ class Journal:
     def _dated(self, day: str) -> Path:
         return self.path.with_name(f"{FILE_NAME}.{day}")
 
-    def _unwritable(self, error: OSError) -> JournalError:
+    def _unwritable(self, error: OSError | None) -> JournalError:
         return JournalError(
-            f"The journal {self.path} cannot be written ({error.strerror or error}), "
+            f"The journal {self.path} cannot be written ({getattr(error, 'strerror', None) or error}), "
             "so nothing is run. Free some disk space or mend the folder's permissions."
         )
 
@@ -236,7 +255,11 @@ class Journal:
 
 
 def _flush(path: Path) -> None:
-    descriptor = os.open(path, _APPEND)
+    """Have the system put a file on the disk. One that another Blender renamed or removed as expired is left out."""
+    try:
+        descriptor = os.open(path, _FLUSH)
+    except FileNotFoundError:
+        return
     try:
         os.fsync(descriptor)
     finally:

@@ -212,7 +212,11 @@ class TokenStore:
         """Have a thread store it, as this waits for the disk; once, however many requests come in meanwhile."""
         if client_id not in self._noting:
             self._noting.add(client_id)
-            threads.start(self._store_use, client_id, name="a token's use")
+            try:
+                threads.start(self._store_use, client_id, name="a token's use")
+            except RuntimeError as error:  # no more threads must not lock a valid client out
+                self._noting.discard(client_id)
+                _log.warning("the use of a token was not noted: %s", error)
 
     def _store_use(self, client_id: str) -> None:
         try:

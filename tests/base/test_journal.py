@@ -146,6 +146,38 @@ def test_a_disk_that_fails_stops_the_effect_until_it_works_again(
                 JournalError, match=r"No space left on device.*nothing is run\. Free some disk"
             ):
                 journal.barrier()
+    with pytest.raises(JournalError, match="No space left on device"):
+        journal.barrier()  # the system may have lost what it could not write, and says so once
+    journal.note("asked again")
+    journal.barrier()
+
+
+def test_an_error_that_the_writer_met_is_raised_before_the_effect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux tells of an error of the disk once: what is flushed after it seems to be there."""
+    errors, really = [OSError(5, "Input/output error")], os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if errors:
+            raise errors.pop()
+        really(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    journal = Journal(tmp_path)
+    journal.soon("confirmed")
+    assert threads.wait(10) == []
+    assert errors == []
+    journal.note("another")
+    with pytest.raises(JournalError, match="Input/output error"):
+        journal.barrier()
+    journal.write("started")
+
+
+def test_a_file_that_another_blender_removed_stops_nothing(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.note("noted")
+    (tmp_path / FILE_NAME).rename(tmp_path / "elsewhere")
     journal.barrier()
 
 
