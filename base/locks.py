@@ -6,6 +6,7 @@ The file of a lock stays when the lock is released: who removed it would leave t
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Protocol
 
@@ -38,4 +39,6 @@ def take(path: Path, *, within_s: float = 0.0) -> Held | None:
         lock.acquire(timeout=within_s, poll_interval=_POLL_S)
     except filelock.Timeout:
         return None
+    except NotImplementedError as error:
+        raise OSError(errno.ENOSYS, "this file system has no locks", str(path)) from error
     return lock

@@ -20,7 +20,7 @@ __all__ = ("check",)
 _FITTING: Mapping[str, frozenset[int]] = {
     "click": frozenset({8}),
     "fastjsonschema": frozenset({2}),
-    "filelock": frozenset({3, 4}),
+    "filelock": frozenset({3}),
     "h11": frozenset({0}),
     "prometheus_client": frozenset({0}),
     "RestrictedPython": frozenset({9}),

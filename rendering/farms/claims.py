@@ -18,7 +18,7 @@ def claim(folder: Path) -> bool:
 
     It is not where another Blender that lives follows it, or this one already.
     """
-    if folder in _held:
+    if folder in _held or not folder.is_dir():  # the lock would make a folder of a render that is gone
         return False
     try:
         held = locks.take(folder / _FILE)

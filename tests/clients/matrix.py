@@ -65,6 +65,8 @@ def main() -> int:
     if options.write:
         table.write([row for row in rows if not row.note])
     if options.check:
+        if all(row.note for row in rows):
+            worse.append("No client could be tried: is there a network?")
         print("\n".join(worse) or "As docs/clients.md says.")
     return int(bool(worse))
 
