@@ -153,8 +153,12 @@ class Forked:
     def poll(self) -> int | None:
         """The exit code, below zero the signal, or None while it runs. The zygote ends, and it is ended with it."""
         if self._code is None:
-            with contextlib.suppress(BlockingIOError):
+            try:
                 self._code = int(self._told.recv(32) or -signal.SIGKILL)
+            except BlockingIOError:
+                pass
+            except OSError:  # it has ended: meanwhile another thread heard so, and called `forget`
+                self._code = -signal.SIGKILL if self._code is None else self._code
         return self._code
 
     def kill(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.confinement import supervisor as supervisor_module
+from bl_ext.user_default.mcp_bridge.sandbox.confinement.linux import forking
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.platforms import candidates, zygote
 
 from support.copies import Copied
@@ -54,6 +56,16 @@ def test_how_a_copy_has_ended_is_told(
 ) -> None:
     status, _ = bench.run(code)
     assert (status.exit_code, status.signal) == (exit_code, number)
+
+
+def test_whoever_asks_for_a_copy_that_another_thread_forgot_hears_that_it_ended() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs, open(os.devnull, "rb") as nothing:
+        ours.setblocking(False)
+        forked = forking.Forked(0, nothing, nothing, ours)
+        assert forked.poll() is None
+        forked.forget()
+        assert forked.poll() == -signal.SIGKILL
 
 
 def test_a_copy_that_was_killed_is_told_from_one_that_left(bench: Bench) -> None:
