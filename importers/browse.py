@@ -42,7 +42,8 @@ class Entry:
     thumbnail_url: str
     #: Bytes to fetch, where the service tells it with the page.
     size: int | None = None
-    kind: polyhaven.Kind = "models"
+    #: Empty where it is not known.
+    kind: polyhaven.Kind | Literal[""] = ""
     #: Metres in x, y and z of a model, where the service tells them.
     extent: tuple[float, ...] = ()
 
@@ -116,5 +117,13 @@ def _of_asset(asset: polyhaven.Asset) -> Entry:
 def _of_model(model: sketchfab.Model) -> Entry:
     asks = model.requirements if model.limits_use else ""
     return Entry(
-        "sketchfab", model.uid, model.name, model.author, model.licence, asks, model.thumbnail_url, model.size
+        "sketchfab",
+        model.uid,
+        model.name,
+        model.author,
+        model.licence,
+        asks,
+        model.thumbnail_url,
+        model.size,
+        kind="models",
     )

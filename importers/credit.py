@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ("ASSET_ID", "PROPERTY", "Credit", "read", "unique")
+__all__ = ("ASSET_ID", "ASSET_MAP", "PROPERTY", "Credit", "asset_id", "read", "unique")
 
 #: The custom property, a group of texts.
 PROPERTY = "asset_credit"
-#: The custom property of a picture with the id of Poly Haven's asset, the same for each resolution.
-ASSET_ID = "asset_id"
+#: The custom properties of a picture with the id of Poly Haven's asset, and with which of its pictures it is: the same
+#: for each resolution.
+ASSET_ID, ASSET_MAP = "asset_id", "asset_map"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,12 @@ def read(stored: Any) -> Credit | None:
         return None
     texts = {spec.name: str(found.get(spec.name, "")) for spec in fields(Credit)}
     return Credit(**texts) if texts["service"] and texts["id"] else None
+
+
+def asset_id(image: Any) -> str:
+    """The id of Poly Haven's asset that a picture belongs to; empty for any other, whatever its properties are."""
+    found = image.get(ASSET_ID), image.get(ASSET_MAP)
+    return found[0] if all(isinstance(text, str) for text in found) else ""
 
 
 def unique(found: Iterable[Credit]) -> list[Credit]:

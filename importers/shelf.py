@@ -12,6 +12,7 @@ from typing import Any
 from ..base import atomic
 from ..base.errors import ExternalServiceError
 from .browse import Entry
+from .polyhaven.api import KINDS
 
 __all__ = ("MOST_RECENT", "Shelf")
 
@@ -71,7 +72,9 @@ class Shelf:
 
 def _entry(item: Any) -> Entry | None:
     try:
-        entry = Entry(**{**item, "extent": tuple(item.get("extent", ()))})
+        kind = item.get("kind")  # earlier versions stored none
+        known = {"kind": kind if kind in KINDS else "", "extent": tuple(item.get("extent", ()))}
+        entry = Entry(**{**item, **known})
     except (AttributeError, TypeError):
         return None
     kinds: dict[str, Any] = {"size": int | None, "extent": tuple}

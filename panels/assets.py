@@ -19,6 +19,8 @@ __all__ = ("register", "unregister")
 
 #: Pixels of a preview at a scale of 1, at least; of the tabs and margins beside them, and of an icon's unit.
 _PREVIEW, _BESIDE, _UNIT = 132, 56, 20
+#: Kinds that the mouse places.
+_PLACED = frozenset({"models", "textures"})
 #: What is named as the source, and where its terms are.
 _SOURCES = {
     "polyhaven": ("Poly Haven, polyhaven.com", "https://polyhaven.com/license"),
@@ -163,7 +165,7 @@ def _draw_entry(column: Any, entry: Entry, view: asset_view.View, size: float) -
     aside = row.row()
     aside.active = False
     aside.label(text=view.sizes.get(entry.id, ""), translate=False)
-    if entry.kind != "hdris":
+    if entry.kind in _PLACED:
         row.operator("mcp_bridge.place_asset", text="", icon="RESTRICT_SELECT_OFF").asset_id = entry.id
     star = "SOLO_ON" if entry.id in view.favourites else "SOLO_OFF"
     row.operator("mcp_bridge.favour_asset", text="", icon=star, emboss=False).asset_id = entry.id

@@ -14,7 +14,7 @@ from ...base.errors import InvalidParamsError
 from ...base.similar_names import did_you_mean
 from .. import credit as credits_room
 from ..append import Imported, one_step, stamp
-from ..credit import ASSET_ID, PROPERTY
+from ..credit import ASSET_ID, ASSET_MAP, PROPERTY
 from .api import SITE, Asset
 from .files import Map
 from .nodes import build_material, build_world, set_coordinates
@@ -33,8 +33,8 @@ __all__ = (
     "switch",
 )
 
-#: Custom properties of a picture; `switch` finds the picture by them.
-_KEY, _MD5 = "asset_map", "asset_md5"
+#: The custom property of a picture by which it is found again.
+_MD5 = "asset_md5"
 
 
 def add_world(asset: Asset, resolution: str, path: Path, md5: str, suffix: str) -> Imported:
@@ -118,12 +118,14 @@ def switch(asset: Asset, files: Mapping[str, tuple[Path, str, str]], resolution:
     """Replace the asset's pictures by another resolution (key -> path, MD5, suffix); returns how many."""
     with one_step(f"Switch {asset.name} to {resolution}"):
         old = [
-            image for image in bpy.data.images if image.get(ASSET_ID) == asset.id and image.get(_KEY) in files
+            image
+            for image in bpy.data.images
+            if image.get(ASSET_ID) == asset.id and image.get(ASSET_MAP) in files
         ]
         for image in old:
-            path, md5, suffix = files[image[_KEY]]
+            path, md5, suffix = files[image[ASSET_MAP]]
             space = image.colorspace_settings.name
-            new = _image(asset, image[_KEY], resolution, path, md5, suffix, colour=space != "Non-Color")
+            new = _image(asset, image[ASSET_MAP], resolution, path, md5, suffix, colour=space != "Non-Color")
             if new != image:
                 new.colorspace_settings.name = space
                 image.user_remap(new)
@@ -148,7 +150,7 @@ def mark_images(asset: Asset, collection_name: str) -> None:
             for node in tree.nodes if tree else ():
                 image = getattr(node, "image", None)
                 if image is not None:
-                    image[ASSET_ID], image[_KEY] = asset.id, image_key(image.filepath_raw or image.name)
+                    image[ASSET_ID], image[ASSET_MAP] = asset.id, image_key(image.filepath_raw or image.name)
 
 
 def image_key(name: str) -> str:
@@ -190,7 +192,7 @@ def _image(asset: Asset, key: str, resolution: str, path: Path, md5: str, suffix
         image.colorspace_settings.name = "Non-Color"
     image.pack()
     image.filepath_raw = f"//{image.name}"  # no folder of this computer goes into the .blend
-    image[_MD5], image[ASSET_ID], image[_KEY] = md5, asset.id, key
+    image[_MD5], image[ASSET_ID], image[ASSET_MAP] = md5, asset.id, key
     return image
 
 

@@ -132,7 +132,7 @@ def asset_of(context: bpy.types.Context) -> tuple[str, str]:
         nodes = block.node_tree.nodes if block is not None and block.node_tree else ()
         for node in nodes:
             image = getattr(node, "image", None)
-            if image is not None and (asset_id := image.get(credit.ASSET_ID)):
+            if image is not None and (asset_id := credit.asset_id(image)):
                 known = credit.read(block.get(credit.PROPERTY))
                 return asset_id, known.title if known else asset_id.replace("_", " ").title()
     return "", ""

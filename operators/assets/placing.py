@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import StringProperty
 from bpy_extras import view3d_utils
-from mathutils import Vector, geometry
+from mathutils import Matrix, Vector, geometry
 
 from . import asset_view
 from .importing import takes_a_texture
@@ -23,6 +23,9 @@ __all__ = ("Aim", "aim_at", "register", "unregister")
 _OVER_IT = frozenset({"UI", "HEADER", "TOOL_HEADER", "TOOLS", "ASSET_SHELF"})
 #: Metres of the sides of a model that tells none.
 _UNKNOWN = (1.0, 1.0, 1.0)
+#: Seconds from one look at what is under the mouse to the next.
+_INTERVAL_S = 0.03
+_PRESSES = frozenset({"PRESS", "DOUBLE_CLICK"})
 _COLOUR, _WIDTH = (0.2, 0.7, 1.0, 1.0), 2.0
 #: The corners of a box as Blender gives them (`Object.bound_box`), and its edges.
 _CORNERS = tuple((x, y, z) for x in (-0.5, 0.5) for y, z in ((-0.5, 0), (-0.5, 1), (0.5, 1), (0.5, 0)))
@@ -37,6 +40,25 @@ class Aim:
     name: str = ""
 
 
+@dataclass(slots=True)
+class _Placing:
+    """What is under way. Blender frees operators and areas without a word: this keeps neither, but their addresses."""
+
+    entry: "Entry"
+    #: Of the 3D view whose header says what a click does, and of the window.
+    area: int
+    window: int
+    drawing: Any
+    timer: Any
+    aim: Aim | None = None
+    #: Whether the mouse has moved since the last look.
+    moved: bool = False
+    pressed: bool = False
+
+
+_now: _Placing | None = None
+
+
 def aim_at(context: bpy.types.Context, region: bpy.types.Region, x: float, y: float) -> Aim:
     """What is under a pixel of the window: a surface, else the ground, else as far away as the 3D cursor."""
     view: Any = region.data
@@ -48,10 +70,16 @@ def aim_at(context: bpy.types.Context, region: bpy.types.Region, x: float, y: fl
     if hit:
         return Aim(place, item.original.name if takes_a_texture(item.original) else "")
     ground = geometry.intersect_line_plane(origin, origin + direction, Vector(), Vector((0, 0, 1)))
-    if ground is None or (ground - origin).dot(direction) <= 0:
+    if ground is None or not _between_the_clips(view.perspective_matrix, ground):
         cursor = context.scene.cursor.location
         ground = view3d_utils.region_2d_to_location_3d(region, view, pixel, cursor)
     return Aim(ground)
+
+
+def _between_the_clips(perspective: Matrix, place: Vector) -> bool:
+    """Whether a place is neither behind a view, nor nearer or farther than it shows."""
+    seen: Vector = perspective @ place.to_4d()
+    return abs(seen.z) <= seen.w
 
 
 class MCP_BRIDGE_OT_place_asset(bpy.types.Operator):
@@ -68,6 +96,9 @@ class MCP_BRIDGE_OT_place_asset(bpy.types.Operator):
         if asset_view.view.job is not None:
             cls.poll_message_set("Another import is at work")
             return False
+        if context.window is None or context.area is None or context.area.type != "VIEW_3D":
+            cls.poll_message_set("Start it from a 3D view: the mouse places the asset there")
+            return False
         return True
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
@@ -75,79 +106,140 @@ class MCP_BRIDGE_OT_place_asset(bpy.types.Operator):
         if entry is None:
             self.report({"WARNING"}, "This asset is no longer shown")
             return {"CANCELLED"}
-        self._entry = entry
-        self._aim: Aim | None = None
-        self._area: Any = context.area
-        self._pressed = False
-        views: Any = bpy.types.SpaceView3D
-        self._drawing = views.draw_handler_add(self._draw, (), "WINDOW", "POST_VIEW")
-        context.window.cursor_modal_set("CROSSHAIR")
+        self._placing = _begin(context, entry)
         context.window_manager.modal_handler_add(self)
-        self._say()
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
-        area, region = _under(context, event.mouse_x, event.mouse_y)
-        if event.type == "MOUSEMOVE":
-            self._look(context, area, region, event)
-        elif event.type in {"ESC", "RIGHTMOUSE"}:
-            self.cancel(context)
-            return {"CANCELLED"}
-        elif event.type == "LEFTMOUSE" and event.value == "PRESS":
-            self._pressed = True
-        elif (
-            event.type == "LEFTMOUSE" and self._pressed
-        ):  # with the press alone, Blender would select on the release
-            self._pressed = False
-            self._look(context, area, region, event)
-            if region is None:
+        answer = {"CANCELLED"}
+        try:
+            answer = _answer(context, self._placing, event)
+        finally:  # an error ends it too: Blender asks once more, and is told so
+            if answer & {"CANCELLED", "FINISHED"}:
                 self.cancel(context)
-                return {"CANCELLED"}
-            if self._aim is not None and (self._aim.name or self._entry.kind != "textures"):
-                self.cancel(context)
-                self._import(self._aim)
-                return {"FINISHED"}
-        elif region is not None:
-            return {"PASS_THROUGH"}  # the view can be turned meanwhile
-        return {"RUNNING_MODAL"}
+        return answer
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Show what was shown before."""
-        views: Any = bpy.types.SpaceView3D
-        views.draw_handler_remove(self._drawing, "WINDOW")
-        context.window.cursor_modal_restore()
-        self._area.header_text_set(None)
-        self._area.tag_redraw()
+        """Show what was shown before, unless another asset is being placed by now."""
+        if _now is self._placing:
+            _end()
 
-    def _import(self, aim: Aim) -> None:
-        onto = aim.name if self._entry.kind == "textures" else ""
-        ops: Any = bpy.ops.mcp_bridge  # type: ignore[attr-defined]
-        ops.import_asset(
-            "INVOKE_DEFAULT", asset_id=self._entry.id, placed=True, location=aim.place, onto=onto
-        )
 
-    def _look(self, context: bpy.types.Context, area: Any, region: Any, event: bpy.types.Event) -> None:
-        self._aim = None if region is None else aim_at(context, region, event.mouse_x, event.mouse_y)
-        if area is not None and area != self._area:
-            self._area.header_text_set(None)
-            self._area.tag_redraw()
-            self._area = area
-        self._say()
-        self._area.tag_redraw()
+def _begin(context: bpy.types.Context, entry: "Entry") -> _Placing:
+    """Show what a click in the 3D view of this context does, in its header and by the cursor."""
+    global _now
+    _end()
+    views: Any = bpy.types.SpaceView3D
+    area: Any = context.area
+    drawing = views.draw_handler_add(_draw, (), "WINDOW", "POST_VIEW")
+    timer = context.window_manager.event_timer_add(_INTERVAL_S, window=context.window)
+    _now = _Placing(entry, area.as_pointer(), context.window.as_pointer(), drawing, timer)
+    context.window.cursor_modal_set("CROSSHAIR")
+    area.header_text_set(_said(_now))
+    return _now
 
-    def _say(self) -> None:
-        """Tell in the header of the 3D view what a click does now."""
-        if self._entry.kind != "textures":
-            said = f"Click: Place {self._entry.title} Here"
-        elif self._aim is not None and self._aim.name:
-            said = f"Click: Put {self._entry.title} onto {self._aim.name}"
-        else:
-            said = f"Point at the Object That Gets {self._entry.title}"
-        self._area.header_text_set(f"{said}   Esc: Cancel")
 
-    def _draw(self) -> None:
-        if self._aim is not None and bpy.context.area == self._area:
-            _draw_lines(_outline(self._entry, self._aim))
+def _end() -> None:
+    """Show what was shown before, if anything is placed."""
+    global _now
+    if _now is None:
+        return
+    was, _now = _now, None
+    views: Any = bpy.types.SpaceView3D
+    views.draw_handler_remove(was.drawing, "WINDOW")
+    bpy.context.window_manager.event_timer_remove(was.timer)
+    for window in bpy.context.window_manager.windows:
+        if window.as_pointer() == was.window:
+            window.cursor_modal_restore()
+    _clear(_area_of(was))
+
+
+def _area_of(placing: _Placing) -> Any:
+    """The 3D view whose header speaks; None if it is closed or not shown now. To touch a closed one is a crash."""
+    windows = bpy.context.window_manager.windows
+    areas = (area for window in windows for area in window.screen.areas)
+    return next((area for area in areas if area.as_pointer() == placing.area), None)
+
+
+def _clear(area: Any) -> None:
+    if area is not None:
+        area.header_text_set(None)
+        area.tag_redraw()
+
+
+def _answer(context: bpy.types.Context, placing: _Placing, event: bpy.types.Event) -> set[Any]:
+    """What an event does."""
+    if _now is not placing or _area_of(placing) is None:
+        return {"CANCELLED"}
+    if event.type == "TIMER":
+        if placing.moved:
+            _look(context, placing, event)
+        return {"PASS_THROUGH"}
+    if event.type == "MOUSEMOVE":
+        placing.moved = True
+        return {"RUNNING_MODAL"}
+    # A keymap may turn the view with a button and a key.
+    plain = event.value in _PRESSES and not (event.alt or event.ctrl or event.shift or event.oskey)
+    if event.type == "ESC" or (event.type == "RIGHTMOUSE" and plain):
+        return {"CANCELLED"}
+    if event.type == "LEFTMOUSE":
+        if plain:
+            placing.pressed = True
+            return {"RUNNING_MODAL"}
+        if placing.pressed and event.value == "RELEASE":  # on the press, Blender would select on the release
+            placing.pressed = False
+            return _click(context, placing, event)
+    beside = _under(context, event.mouse_x, event.mouse_y)[1] is None
+    return {"RUNNING_MODAL"} if beside else {"PASS_THROUGH"}  # the view can be turned meanwhile
+
+
+def _click(context: bpy.types.Context, placing: _Placing, event: bpy.types.Event) -> set[Any]:
+    """Import the asset to where the mouse points; beside the scene, end."""
+    _look(context, placing, event)
+    texture, aim = placing.entry.kind == "textures", placing.aim
+    if aim is None:
+        return {"CANCELLED"}
+    if texture and not aim.name:
+        return {"RUNNING_MODAL"}
+    _end()
+    ops: Any = bpy.ops.mcp_bridge  # type: ignore[attr-defined]
+    onto = aim.name if texture else ""
+    ops.import_asset("INVOKE_DEFAULT", asset_id=placing.entry.id, placed=True, location=aim.place, onto=onto)
+    return {"FINISHED"}
+
+
+def _look(context: bpy.types.Context, placing: _Placing, event: bpy.types.Event) -> None:
+    """Note what the mouse points at, and tell it in the 3D view under the mouse; beside one, in the last one."""
+    area, region = _under(context, event.mouse_x, event.mouse_y)
+    placing.moved = False
+    placing.aim = None if region is None else aim_at(context, region, event.mouse_x, event.mouse_y)
+    before = _area_of(placing)
+    if area is None:
+        area = before
+    elif area != before:
+        _clear(before)
+        placing.area = area.as_pointer()
+    area.header_text_set(_said(placing))
+    area.tag_redraw()
+
+
+def _said(placing: _Placing) -> str:
+    """What a click does now, for the header of the 3D view."""
+    title, aim = placing.entry.title, placing.aim
+    if placing.entry.kind != "textures":
+        said = f"Click: Place {title} Here"
+    elif aim is not None and aim.name:
+        said = f"Click: Put {title} onto {aim.name}"
+    else:
+        said = f"Point at the Object That Gets {title}"
+    return f"{said}   Esc: Cancel"
+
+
+def _draw() -> None:
+    placing, area = _now, bpy.context.area
+    if placing is None or placing.aim is None or area is None or area.as_pointer() != placing.area:
+        return
+    _draw_lines(_outline(placing.entry, placing.aim))
 
 
 def _under(context: bpy.types.Context, x: int, y: int) -> tuple[Any, Any]:
@@ -196,5 +288,6 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Unregister it."""
+    """Unregister it. Blender frees one that runs without a call of its `cancel`."""
+    _end()
     bpy.utils.unregister_class(MCP_BRIDGE_OT_place_asset)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers.browse import Entry
+from bl_ext.user_default.mcp_bridge.importers.polyhaven.api import KINDS, Kind
 from bl_ext.user_default.mcp_bridge.importers.shelf import MOST_RECENT, Shelf
 
 
@@ -54,6 +55,21 @@ def test_the_extent_is_kept(tmp_path: Path) -> None:
 def test_an_entry_with_what_is_no_number_is_left_out(tmp_path: Path, wrong: dict[str, Any]) -> None:
     (tmp_path / "shelf.json").write_text(json.dumps({"recent": [asdict(entry(1)) | wrong]}))
     assert Shelf(tmp_path / "shelf.json").recent() == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_kind_is_kept(tmp_path: Path, kind: Kind) -> None:
+    Shelf(tmp_path / "shelf.json").imported(replace(entry(1), kind=kind))
+    assert [one.kind for one in Shelf(tmp_path / "shelf.json").recent()] == [kind]
+
+
+@pytest.mark.parametrize(
+    "stored", [{}, {"kind": "brushes"}, {"kind": 3}, {"kind": ["models"]}, {"kind": None}]
+)
+def test_a_kind_that_is_missing_or_unknown_is_none(tmp_path: Path, stored: dict[str, Any]) -> None:
+    item = {name: value for name, value in asdict(entry(1)).items() if name != "kind"}
+    (tmp_path / "shelf.json").write_text(json.dumps({"recent": [item | stored]}))
+    assert [one.kind for one in Shelf(tmp_path / "shelf.json").recent()] == [""]
 
 
 @pytest.mark.parametrize(
