@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows what a user is to decide as soon as it is there, and not with the next look at everything."""
+"""Show a new request in the panel at once, not only with the next regular refresh."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from . import state
 
 __all__ = ("register", "unregister")
 
-#: Whether the main thread is asked already to look: a burst of changes is one look.
+#: Whether a refresh is already queued: many changes in a row need only one.
 _asked = False
 
 
 def _unlisten() -> None:
-    """Replaced by what ends the listening."""
+    """Replaced in `register` by the function that stops listening."""
 
 
 def _changed(entry: Entry) -> None:
-    """On whichever thread: what nobody is asked about is shown with the next look."""
+    """Queue a refresh. Any thread. A request without a question waits for the next regular refresh."""
     global _asked
     if entry.asks == "nobody" or _asked:
         return
@@ -28,7 +28,7 @@ def _changed(entry: Entry) -> None:
 
 
 def _answered(_future: object) -> None:
-    """It was looked, or the main thread takes no work any more."""
+    """The refresh is done, or the main thread takes no more work."""
     global _asked
     _asked = False
 
@@ -40,11 +40,11 @@ def _look() -> None:
 
 
 def register() -> None:
-    """Begin to listen to requests."""
+    """Start to listen to changes of requests."""
     global _unlisten
     _unlisten = approvals.listen(_changed)
 
 
 def unregister() -> None:
-    """Listen no more."""
+    """Stop listening."""
     _unlisten()

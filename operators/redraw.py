@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Has drawn anew whatever shows the extension's state: panels, headers, the top bar and the status bar."""
+"""Redraw everything that shows the extension's state: panels, headers, the top bar and the status bar."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ("choose_tab", "everywhere")
 
 
 def everywhere() -> None:
-    """Draw each editor that shows something of the extension, the top bars and the status bars. Main thread."""
+    """Redraw each editor that shows the extension's state, the top bars and the status bars. Main thread."""
     windows = bpy.context.window_manager.windows
     for window in windows:
         for area in window.screen.areas:
             if area.type in {"VIEW_3D", "PREFERENCES"}:
                 area.tag_redraw()
-            elif window.parent is not None:  # it has no bars of its own: the item is in its headers
+            elif window.parent is not None:  # such a window has no bars: the item is in the headers
                 for region in area.regions:
                     if region.type == "HEADER":
                         region.tag_redraw()
@@ -27,7 +27,7 @@ def everywhere() -> None:
 
 
 def _draw_bars(workspace: bpy.types.WorkSpace) -> None:
-    """Python reaches neither bar: they are drawn when one hears that what it shows may have changed."""
+    """Redraw the top bar and the status bar. Python cannot tag them: a notification that their data changed does it."""
     bpy.msgbus.publish_rna(key=(bpy.types.Window, "view_layer"))  # the status bars
     workspace.use_pin_scene = workspace.use_pin_scene  # the top bars
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the panel's imports do, in a worker thread, and what they say in the end."""
+"""The imports of the panel Assets. Worker threads. Each function returns the text to show at the end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def import_shown(
     password: str | None,
     target: asset_view.Target,
 ) -> str:
-    """Import an entry of the grid, and say what has been done. Raises Asked where the user has to agree first."""
+    """Import an entry of the grid. Raises Asked if the user has to agree to a large download first."""
     from ...importers.import_asset import import_asset, size_question
 
     if entry.service == "polyhaven":
@@ -62,7 +62,7 @@ def _plan_sketchfab(
 
 
 def switch_resolution(work: Work, asset_id: str, resolution: str) -> str:
-    """Replace the pictures of an asset in this file by those of another resolution, or the next smaller one."""
+    """Replace an asset's pictures in this file by another resolution, or by the next smaller one that is offered."""
     from ...importers.import_asset import import_asset
     from ...importers.polyhaven import importing
 
@@ -84,7 +84,7 @@ def generate(work: Work, prompt: str, size: float | None, mark: bool) -> str:
 
 
 def _report(imported: Imported) -> str:
-    """What came in, and where it went: a texture onto objects, or nowhere yet."""
+    """A sentence that says what was imported, and where it is: a texture may be on objects or on none yet."""
     title = imported.credit.title
     if imported.materials and imported.objects and not imported.collection:
         onto = imported.objects[0] if len(imported.objects) == 1 else f"{len(imported.objects)} objects"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the panel Assets shows, and the threads that gather it: drawing waits for nothing.
+"""The data that the panel Assets shows, and the threads that fetch it, so that drawing never waits.
 
-`view` is replaced, never changed. Threads hand their results to `_arrived`, a timer takes them over on the main
-thread; it runs only while something is under way.
+`view` is replaced, never changed. Threads put their results into the queue `_arrived`; a timer shows them on the main
+thread. The timer runs only while threads work.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ __all__ = (
 
 T = TypeVar("T")
 
-#: Whose jobs they are.
+#: The owner of the panel's jobs.
 OWNER = jobs.PANEL
-#: The category that stands for every one: what Blender enumerates must not have an empty name.
+#: The entry for all categories: an item of a Blender enum must not have an empty name.
 ALL = ("ALL", "All Categories", "")
 _INTERVAL_S = 0.2
-#: Entries that one thread looks something up for.
+#: How many entries one thread looks up.
 _PART = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where an asset goes: a model to a place, without one to the 3D cursor; a texture onto objects, by their names."""
+    """Where an asset goes: a model to `location`, or to the 3D cursor if None; a texture onto objects, by name."""
 
     location: tuple[float, ...] | None = None
     onto: tuple[str, ...] = ()
@@ -64,17 +64,17 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something large that the user is asked about before it is fetched."""
+    """A question to the user about a large download, and what is needed to continue after the answer."""
 
     id: str
     text: str
     target: Target = Target()
-    #: What the user gave for it; kept until they have answered.
+    #: The password that the user entered; kept until the answer.
     password: str = field(default="", repr=False)
 
 
 class Asked(PolicyError):
-    """The work ends here, until the user has answered."""
+    """Ends the work because the user must answer a question first."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(question.text)
@@ -83,26 +83,26 @@ class Asked(PolicyError):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Everything that is shown. `cursors` lead to the pages so far, the last one to the page that is shown."""
+    """Everything that the panel shows. `cursors` are those of the pages so far; the last one is the page on show."""
 
     entries: tuple[Entry, ...] = ()
     cursors: tuple[str, ...] = ("",)
     next_cursor: str = ""
-    #: "" while nothing is searched for.
+    #: The text during a search, else "".
     searching: str = ""
     error: str = ""
     done: str = ""
     job: jobs.Job | None = None
     question: Question | None = None
-    #: How much is fetched for an entry, by its id, as far as it is known.
+    #: Id of an entry -> the size of its download as a text, if it is known.
     sizes: Mapping[str, str] = field(default_factory=dict)
     #: Ids of the user's favourites.
     favourites: frozenset[str] = frozenset()
-    #: What is left on the account that generates, as far as it is told.
+    #: The balance of the account that generates models, if the service tells it.
     balance: str = ""
-    #: What a service said of a key.
+    #: The result of testing a service's key.
     key_said: str = ""
-    #: What enumerates Poly Haven's categories: (path, name, description).
+    #: Poly Haven's categories as items of an enum: (path, name, description).
     categories: tuple[tuple[str, str, str], ...] = (ALL,)
 
 
@@ -116,7 +116,7 @@ _icons: Any = None
 
 
 def change(**changes: Any) -> None:
-    """Show something else. Main thread."""
+    """Replace members of the view, and redraw the sidebars. Main thread."""
     global view
     view = replace(view, **changes)
     for window in bpy.context.window_manager.windows:
@@ -127,26 +127,26 @@ def change(**changes: Any) -> None:
 
 
 def entry(asset_id: str) -> Entry | None:
-    """The entry that is shown of this asset."""
+    """The entry of this asset on the page; None if the page does not show it."""
     return next((one for one in view.entries if one.id == asset_id), None)
 
 
 def icon(entry: Entry) -> int:
-    """The entry's thumbnail, 0 while it is not there."""
+    """The icon id of the entry's thumbnail; 0 until it is loaded."""
     return _icons[entry.id].icon_id if _icons is not None and entry.id in _icons else 0
 
 
 def ask(do: Callable[[Work], Any], then: Callable[[Any], None], *, failed: Callable[[str], None]) -> None:
-    """Do something short with the network in a thread, and then something on the main thread."""
+    """Call `do`, a short use of the network, in a thread; then `then` or `failed` on the main thread."""
     _in_thread(lambda: do(_work(_stopped, lambda _percent, _message: None)), then, failed)
 
 
 def start_search(
     find: Callable[[Work], Page], cursors: tuple[str, ...], resolution: Callable[[], str]
 ) -> None:
-    """Replace what is shown by a page; of several searches the last one counts.
+    """Search, and show the page that is found; of several searches only the last one counts.
 
-    `resolution` is asked, when the page is there, for the one whose sizes are shown.
+    When the page is there, `resolution` gives the resolution for which the sizes are shown.
     """
     global _latest
     _latest = number = _latest + 1
@@ -166,9 +166,9 @@ def start_search(
 
 
 def start_job(title: str, do: Callable[[Work], str]) -> None:
-    """Do something long that shows its progress and can be cancelled; `do` gives what to say in the end."""
+    """Call `do`, which takes long, in a thread, with progress and cancel. It returns the text to show at the end."""
     handle = jobs.registry.begin("import", title, OWNER)
-    main_thread.start()  # the assets come in through it, whether or not assistants can connect
+    main_thread.start()  # imports need it, also while no assistant can connect
 
     def run() -> str | Question:
         try:
@@ -208,7 +208,7 @@ def _in_thread(do: Callable[[], Any], then: Callable[[Any], None], failed: Calla
         except BridgeError as error:
             message = str(error)
             _arrived.put(lambda: failed(message))
-        except Exception as error:  # whatever it is, the panel must not wait for ever
+        except Exception as error:  # any error: the panel must not wait for ever
             message = f"{type(error).__name__}: {error}"
             _arrived.put(lambda: failed(message))
         else:
@@ -221,7 +221,7 @@ def _in_thread(do: Callable[[], Any], then: Callable[[Any], None], failed: Calla
 
 
 def _tick() -> float | None:
-    """Take over what has arrived; ends when nothing is under way."""
+    """Show the results that have arrived; the timer ends when no thread works."""
     global _busy
     while not _arrived.empty():
         _busy -= 1
@@ -250,7 +250,7 @@ def _fetch_thumbnails(entries: tuple[Entry, ...], number: int) -> None:
 
 
 def show_sizes(resolution: str) -> None:
-    """Find out how much is fetched for each entry that is shown, where its service tells."""
+    """Find the size of the download for each entry on the page, if its service tells the size."""
     global _latest_sizes
     from ...importers import sizes
 
@@ -274,7 +274,7 @@ def show_sizes(resolution: str) -> None:
 def _by_parts(
     entries: Sequence[Entry], look_up: Callable[[Work, Entry], T], show: Callable[[dict[str, T]], None]
 ) -> None:
-    """Look something up for entries, a few in each thread, so that the first ones appear soon."""
+    """Call `look_up` for all entries, a few in each thread, so that the first results appear soon."""
 
     def find(work: Work, part: Sequence[Entry]) -> dict[str, T]:
         return {entry.id: look_up(work, entry) for entry in part}
@@ -293,7 +293,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """End what is under way, and forget."""
+    """Cancel the running work, and clear the view."""
     global view, _icons, _busy
     _stopped.set()
     if view.job is not None:

@@ -35,20 +35,20 @@ _WAITING_COPIES, _WAITING = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a child must have been started with to be of use: confinement cannot be widened later."""
+    """What a rehearsal needs of its child. Only a start sets these: a running process cannot get more rights."""
 
     program: Program
     #: Files; more of them do no harm.
     readable: frozenset[Path]
     memory_mb: int
     disk_mb: int
-    #: Whether the scene is one that several processors work on for long: a copy of a zygote has one for most of it.
+    #: Whether the scene is so large that it needs several processors: a copy of a zygote mostly uses one.
     large: bool = False
-    #: Folders that are readable with all that is in them: what needs none gets none.
+    #: Folders that the child may read, with everything in them; a child without need gets none.
     folders: frozenset[Path] = frozenset()
 
     def serves(self, other: Needs) -> bool:
-        """Whether a child that has this can do what needs the other."""
+        """Whether a child with these rights is enough for a rehearsal with the other needs."""
         return (
             self.program == other.program
             and self.readable >= other.readable
@@ -85,7 +85,7 @@ def _spec(
 
 
 class Zygote(Process):
-    """A Blender that gets warm and is copied. `means` copy it."""
+    """A Blender that loads everything and is then copied, by `means`."""
 
     def __init__(self, supervisor: Supervisor, needs: Needs, means: ZygoteMeans) -> None:
         self.program, self._means, self._ready = needs.program, means, False
@@ -96,7 +96,7 @@ class Zygote(Process):
         )
 
     def ready(self, cancelled: Callable[[], bool]) -> Means:
-        """What copies it, once it is warm. Raises ChildFailed where it cannot be copied."""
+        """The means that copy it, once it is ready. Raises ChildFailed if it cannot be copied."""
         if not self._ready:
             try:
                 why = check_zygote(self.receive(_READY_S, cancelled))
@@ -108,7 +108,7 @@ class Zygote(Process):
         return self._means.copies
 
     def retire(self) -> None:
-        """Let it end with its last copy."""
+        """Let it end when its last copy ends."""
         self._means.retire()
 
 
@@ -148,13 +148,13 @@ class Pool:
 
     def __init__(self, supervisor: Supervisor, *, at_once: int = 2) -> None:
         self.supervisor = supervisor
-        #: Why the last rehearsal could not be held, or not to its end; empty where it was.
+        #: Why the last rehearsal did not start or finish; empty if it did.
         self.failure = ""
         self._slots = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
         self._waiting: list[Child] = []
         self._closed = False
-        #: Held while a zygote gets warm.
+        #: A lock: a thread holds it while a zygote gets ready.
         self._copying = threading.Lock()
         self._zygote: Zygote | None = None
         self._retired: list[Zygote] = []
@@ -163,7 +163,7 @@ class Pool:
 
     @contextmanager
     def child(self, needs: Needs, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Child]:
-        """A child for one rehearsal. Afterwards, while the caller goes on, it is ended and the next one gets warm."""
+        """A child for one rehearsal. After the context another thread ends it and starts the next one."""
         self._slots.acquire()
         child = None
         try:
@@ -195,7 +195,7 @@ class Pool:
             _log.info("no child gets warm: %s", error)
 
     def warm(self, needs: Needs) -> None:
-        """See to it that children wait for what is to come; returns when they start, or the zygote is warm."""
+        """Start children for the next rehearsals; returns when they start, or when the zygote is ready."""
         if self._closed:
             return
         copies = self._copies(needs, lambda: False)
@@ -207,14 +207,14 @@ class Pool:
                 self._waiting.append(Child(self.supervisor, needs, warm_up=copies is None, by=copies))
 
     def renew(self) -> None:
-        """Give no child that has anything in common with those before: one of them did what a script should not."""
+        """Discard the zygote and the waiting children, after a script did what it should not."""
         with self._lock:
             self._drop()
         with self._copying:
             self._retire()
 
     def close(self) -> None:
-        """End the children that wait, and the zygote."""
+        """End the waiting children and the zygote."""
         with self._lock:
             self._closed = True
             self._drop()
@@ -229,12 +229,12 @@ class Pool:
             self._drop(lambda child: not (child.alive() and child.needs.serves(needs)))
             if self._waiting:
                 return self._waiting.pop(0)
-        # The first one does not wait for a zygote to get warm.
+        # The first rehearsal does not wait for a zygote.
         copies = None if self._zygote is None else self._copies(needs, cancelled)
         return Child(self.supervisor, needs, warm_up=False, by=copies)
 
     def _copies(self, needs: Needs, cancelled: Callable[[], bool]) -> Means | None:
-        """What copies a warm Blender; None where that cannot be had, or should not."""
+        """The means that copy a Blender; None if there are none here, or they should not be used."""
         if needs.large:
             return None
         with self._copying:

@@ -45,18 +45,18 @@ _LARGE_MB = 32
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Prepared:
-    """A copy of the scene or a file, what a child needs to work on it, and where there are children.
+    """A copy of the scene or a file, what a child needs to work on it, and the pool of children.
 
-    With the pool, because another one would be made once everything was shut down, and nobody would end that.
+    It keeps the pool of the moment when it was prepared: after a shutdown nobody would end a new pool.
     """
 
     copy: snapshot.Snapshot
     needs: Needs
     pool: Pool
-    #: How what the script makes of a file is saved; None of the open scene, of which nothing is.
+    #: How to save a file that the script changed; None for the open scene, which a rehearsal never saves.
     save: Save | None = None
-    #: Gives a copy of the scene back, once: after the rehearsal, or when nobody can rehearse any more (a client hung
-    #: up). A file is left alone.
+    #: Releases the copy of the scene, once: after the rehearsal, or when this object is gone (a client hung up). Does
+    #: nothing for a file.
     release: Callable[[], object] = bool
 
 
@@ -71,7 +71,7 @@ class Rehearsed:
 def prepare() -> Prepared:
     """Copy the open scene. Main thread.
 
-    Raises Unconfined where nothing confines a child, ExternalServiceError where there is none to start.
+    Raises Unconfined if nothing can confine a child, ExternalServiceError if no child can start.
     """
     pool = _pool()
     with _failure_noted(pool):
@@ -83,12 +83,12 @@ def prepare() -> Prepared:
 
 
 def prepare_file(path: Path, folder: Path, *, compress: bool, relative: bool) -> Prepared:
-    """A .blend on disk in place of the open scene, which the script does not see. Main thread.
+    """Prepare a .blend on disk; the script does not see the open scene. Main thread.
 
-    `folder` is what the confined Blender may read besides, such as for what the file links. What the script makes is
-    saved compressed or not, and with paths that stay `relative` or become absolute.
+    The confined Blender may also read `folder`, for files that the .blend links. The result is saved compressed if
+    `compress` is true; its paths stay relative if `relative` is true, else they become absolute.
 
-    Raises Unconfined where nothing confines a child, ExternalServiceError where there is none to start; OSError.
+    Raises Unconfined if nothing can confine a child, ExternalServiceError if no child can start; OSError.
     """
     pool = _pool()
     with _failure_noted(pool):
@@ -111,13 +111,13 @@ def rehearse(
     cancelled: Callable[[], bool] = lambda: False,
     to: Path | None = None,
 ) -> Rehearsed:
-    """Run `script` in a confined Blender on the copy, once. Not on the main thread: from 0.3 s to a minute.
+    """Run `script` in a confined Blender on the copy, once. Worker threads: it takes from 0.3 s to a minute.
 
-    `to`, for a file: where what the script has made of it is copied, if it went well.
+    `to`, for a file: the path to which the changed file is copied if the script succeeds.
 
-    Raises what `execute.check` does where no script may run, or not this one, and PolicyError in a dry run;
-    ExternalServiceError where no child could be started, Cancelled once `cancelled` says so. Whatever becomes of the
-    script is in the report.
+    Raises the errors of `execute.check` if this script, or any script, may not run; PolicyError in a dry run;
+    ExternalServiceError if no child could start; Cancelled once `cancelled` returns True. The script's own outcome,
+    also a failure, is in the report.
     """
     begin, lost = time.perf_counter(), None
     copy, pool = prepared.copy, prepared.pool
@@ -155,9 +155,9 @@ def rehearse(
 
 
 def last_failure() -> str:
-    """Why the last rehearsal could not be held, or not to its end, as a sentence; "" where it was.
+    """A sentence that says why the last rehearsal did not start or finish; "" if it did.
 
-    Never waits, so that a panel can ask.
+    Never waits, so a panel may call it.
     """
     return "" if _the_pool is None else _the_pool.failure
 
@@ -172,12 +172,12 @@ def _failure_noted(pool: Pool) -> Iterator[None]:
 
 
 def _was_unusual(answer: Answer | None) -> bool:
-    """Whether the script did more than run and fail: crash, pass a limit, say what nobody understands, break out."""
+    """Whether the script crashed Blender, passed a limit, sent an invalid answer, or tried to break out."""
     return answer is None or answer.get("error", {}).get("cause") == Breakout.__name__
 
 
 def _why_broken_off(error: ChildFailed | Garbled | None, status: ProcessStatus) -> BridgeError:
-    """A limit stopped the child, or it has failed: one that still runs has not answered in its time."""
+    """The error of a rehearsal without an answer: a limit stopped the child, or the child failed."""
     why = f"The rehearsal was broken off: {error}."
     if status.reason in LIMITS:
         return LimitExceeded(why, limit=status.reason)
@@ -187,14 +187,14 @@ def _why_broken_off(error: ChildFailed | Garbled | None, status: ProcessStatus) 
 
 
 def _level(script: str, asked: str | None) -> str:
-    """The level that the script gets: a rehearsal runs it, so whatever keeps it from running keeps it from that."""
+    """The level of the script. Raises if it may not run in the open scene: a rehearsal runs it as well."""
     if settings.current().dry_run:
         raise PolicyError("a rehearsal runs the script, and the settings ask for a dry run", code="dry_run")
     return execute.check(script, asked)
 
 
 def _time_limit() -> float:
-    """Seconds for the script: more than by default where the user gave scripts more time in the open scene."""
+    """Seconds for the script: the default, or the user's own time limit for scripts if that is longer."""
     now = settings.current()
     return max(TIME_LIMIT_S, now.time_limit_s if "time_limit_s" in now.origins else 0.0)
 
@@ -219,7 +219,7 @@ def _request(prepared: Prepared, script: str, title: str, level: str, pictures: 
 
 
 def shutdown() -> None:
-    """End the child that waits, and every other process of the supervisor."""
+    """End the waiting child, and every other process of the supervisor."""
     global _the_pool
     with _lock:
         pool, _the_pool = _the_pool, None
@@ -233,7 +233,7 @@ def _needs(copy: snapshot.Snapshot, sandbox: Sandbox) -> Needs:
     return Needs(
         find(settings.current().rehearsal_blender),
         frozenset(copy.files),
-        # Steps, so that a scene that grows a little finds the warm child good enough.
+        # In steps: if the scene grows a little, the waiting child still has enough.
         memory_mb=sandbox.blender_mem_mb * (1 + 8 * size_mb // sandbox.blender_mem_mb),
         disk_mb=sandbox.disk_mb * (1 + 3 * size_mb // sandbox.disk_mb),
         large=size_mb >= _LARGE_MB,

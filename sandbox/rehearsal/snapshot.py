@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A copy of the open scene for a rehearsal, taken as if nobody had: main thread only.
+"""Copy the open scene for a rehearsal, without a trace in the open Blender. Main thread only.
 
-The user's file, undo steps, "unsaved changes" marks and other add-ons' handlers are left alone. Painted pixels that
-are not saved anywhere lie beside the copy, as 32-bit floats.
+The user's file, undo steps, "unsaved changes" marks and other add-ons' handlers stay as they are. Unsaved painted
+pixels are in files beside the copy, as 32-bit floats.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...base.errors import ExternalServiceError
 
 __all__ = ("Snapshot", "copy_into", "release", "take")
 
-#: Saving calls these, and taking a copy is no saving that anybody should hear of.
+#: Handlers that saving calls. Copying the scene must not call them: the user has not saved.
 _SILENCED = ("save_pre", "save_post", "save_post_fail", "depsgraph_update_pre", "depsgraph_update_post")
 _MOST_PIXEL_BYTES = 1 << 30
 #: A copy that takes longer (seconds) is kept for the next rehearsal, as long as nothing has changed.
@@ -32,10 +32,10 @@ _WORTH_KEEPING_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A copy on disk. `seconds`: how long it held up the window."""
+    """A copy on disk. `seconds`: how long the copying blocked the window."""
 
     path: Path
-    #: What the file refers to: libraries, images, sounds, fonts, caches.
+    #: Files that the .blend refers to: libraries, images, sounds, fonts, caches.
     files: tuple[Path, ...]
     #: Image name -> file of its pixels.
     pixels: dict[str, Path]
@@ -45,7 +45,7 @@ class Snapshot:
     revision: int
 
     def remove(self) -> None:
-        """Remove the copy; whoever has opened it already keeps it."""
+        """Remove the copy; a process that has already opened it can go on reading it."""
         for path in (self.path, *self.pixels.values()):
             with contextlib.suppress(
                 OSError
@@ -55,14 +55,14 @@ class Snapshot:
 
 _last: Snapshot | None = None
 _users: Counter[Path] = Counter()
-#: Again by the same thread, where Python drops in it what somebody had prepared.
+#: Reentrant: Python may release a dropped copy in a thread that holds the lock.
 _lock = threading.RLock()
 
 
 def take(folder: Path) -> Snapshot:
-    """A copy of what is open now, in `folder`; the last one, where it is still true. Give it back by `release`.
+    """A copy of the open scene in `folder`, or the last copy if nothing has changed. The caller has to `release` it.
 
-    Raises ExternalServiceError when it cannot be written.
+    Raises ExternalServiceError if Blender cannot write it.
     """
     from ...scene import events
 
@@ -81,7 +81,7 @@ def take(folder: Path) -> Snapshot:
 
 
 def copy_into(folder: Path) -> Snapshot:
-    """A copy in `folder` for whoever asks alone, who removes it. Raises as `take`."""
+    """A copy in `folder` for this caller only, which has to remove it. Raises as `take`."""
     return _write(folder, -1)
 
 
@@ -111,14 +111,14 @@ def _write(folder: Path, revision: int) -> Snapshot:
 
 
 def release(copy: Snapshot) -> None:
-    """Whoever took the copy needs it no more: it goes, unless it is kept or in use elsewhere. Any thread."""
+    """End a use of the copy. Removes the copy unless it is kept or somebody else uses it. Any thread."""
     with _lock:
         _users[copy.path] -= 1
         _remove_unused(copy)
 
 
 def _keep(copy: Snapshot | None) -> None:
-    """Keep this copy for the next one who asks, and the one before no longer."""
+    """Keep this copy for the next `take`, and no longer the one before."""
     global _last
     with _lock:
         before, _last = _last, copy
@@ -134,7 +134,7 @@ def _remove_unused(copy: Snapshot) -> None:
 
 @contextlib.contextmanager
 def _unnoticed() -> Iterator[None]:
-    """Without thumbnail, packing, handlers, or a mark that preferences have changed."""
+    """Inside this context, saving makes no thumbnail, packs nothing, calls no handler and marks no preferences."""
     import bpy
 
     filepaths, preferences = bpy.context.preferences.filepaths, bpy.context.preferences
@@ -162,9 +162,9 @@ def _unnoticed() -> Iterator[None]:
 
 
 def _save_pixels(folder: Path, saved: dict[str, Path]) -> list[str]:
-    """Write the pixels of images that were painted on since they were saved, and note each file as it is begun.
+    """Write the pixels of images with unsaved painting; adds each file to `saved` before it writes it.
 
-    Gives warnings of what is left out. Raises OSError.
+    Returns a warning for each image that is left out. Raises OSError.
     """
     import bpy
 

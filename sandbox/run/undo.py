@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One request, one undo step; and a roll-back that is exact in every mode.
+"""One undo step for each request, and a roll-back that is exact in every mode.
 
 A push that is made outside object mode records only the edited mesh, and an undo across a change of mode leaves half
 of both states behind. So every push is made in object mode, and the modes are entered again afterwards.
 
-A step is pushed before a script runs, which a roll-back goes to. Where the user's last step holds the same, it is
-replaced by the step with what the script did: a second undo takes back what the user did before.
+Before a script runs, a step is pushed, to which a roll-back returns. If the user's last step holds the same state, the
+step with the script's changes replaces the pushed one: so a second undo takes back what the user did before.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = (
     "take_back",
 )
 
-#: In bytes, of the 63 that Blender keeps of a step's name: one that it cut could not be told from others.
+#: In bytes. Blender cuts names of steps at 63 bytes, and this module could not recognise a cut name.
 _NAME_LENGTH = 60
 _WITNESS, _BEFORE = "mcp_bridge_undo", "before "
 """Custom property of a scene. A new data-block would do, too, but its removal makes Blender rebuild the relations of
@@ -63,7 +63,7 @@ def require_undo() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """Which objects are in which mode, by name: references do not survive an undo."""
+    """The mode, and the names of the objects in it: references do not survive an undo."""
 
     mode: str
     active: str | None
@@ -132,7 +132,7 @@ class UndoStep:
         self._before.enter()
 
     def commit(self) -> None:
-        """Record what the script did as one step with its title, in place of the one before it where that can go."""
+        """Record the script's changes as one step with its title, which replaces the step of `begin` if it may."""
         import bpy
 
         global _recorded
@@ -140,7 +140,7 @@ class UndoStep:
         with _witnessed(self._token):
             (_replace if self._held else _push)(self._title)
         modes.enter()
-        bpy.context.view_layer.update()  # or what was done here would count as the user's, later
+        bpy.context.view_layer.update()  # otherwise these changes would later count as the user's
         history.named(self._title)
         _recorded = events.revision() if events.watching() else -1
 
@@ -161,7 +161,7 @@ class UndoStep:
                 )
             del _witness()[_WITNESS]
         differs = compare(self._digest, digest())
-        _replace(self._title)  # the failed state goes with it: Redo must not bring it back
+        _replace(self._title)  # this also drops the failed state, which Redo must not bring back
         self._before.enter()
         if differs:
             raise UndoFailed(f"the roll-back left differences: {'; '.join(differs[:5])}")
@@ -172,15 +172,15 @@ def _step_name(title: str) -> str:
     return name.decode("utf-8", "ignore")
 
 
-#: The revision that the last step of a request left; -1 where nobody watched.
+#: The revision after the last step of a request; -1 if no handlers counted revisions.
 _recorded = -1
 
 
 def _last_step_holds_the_scene() -> bool:
     """Whether an undo would lose nothing if no step were made now.
 
-    With a window Blender makes a step of whatever the user does; without one of nothing. Outside object mode its steps
-    hold the edited mesh alone.
+    With a window, Blender makes a step of each of the user's actions; without one, of none. Outside object mode its
+    steps hold only the edited mesh.
     """
     import bpy
 
@@ -198,7 +198,7 @@ def _push(name: str) -> None:
 
 
 def _replace(name: str) -> None:
-    """Make an undo step of this name in place of the last one, if it has the same name, and of what Redo would do.
+    """Make an undo step of this name. It replaces the last step if that has the same name, and drops the redo steps.
 
     Blender does so for an operator of an undo group; the group's name cannot be changed once it is registered.
     """
@@ -225,9 +225,10 @@ _inside = False
 
 @contextmanager
 def one_step(title: str) -> Iterator[None]:
-    """What is done inside is one undo step with this title, and rolled back if it raises. Main thread.
+    """Make the changes inside this context one undo step with this title; an exception rolls them back. Main thread.
 
-    Inside another one it is part of that: a batch of calls is one step, and is rolled back as a whole.
+    Inside another such context it is part of the outer step: a batch of calls is one step, and is rolled back as a
+    whole.
     Raises PolicyError while undo does not record.
     """
     global _inside
@@ -250,7 +251,7 @@ def one_step(title: str) -> Iterator[None]:
 
 @contextmanager
 def _witnessed(value: str) -> Iterator[None]:
-    """Within this the scene has the custom property, which a step that is made inside is known by."""
+    """Inside this context the scene has the custom property, by which a step that is made here can be recognised."""
     witness = _witness()
     witness[_WITNESS] = value
     try:
@@ -260,8 +261,8 @@ def _witnessed(value: str) -> Iterator[None]:
 
 
 def _witness() -> Any:
-    """The scene that holds the witness: one of this file, of which Blender keeps at least one. Linked ones are not
-    recorded by undo.
+    """The scene with the custom property: a local one, of which a file has at least one. Undo does not record linked
+    scenes.
     """
     import bpy
 
@@ -273,7 +274,7 @@ _is_looking = False
 
 @contextmanager
 def _looking() -> Iterator[None]:
-    """Within this the witness stays: handlers of undo run before whoever undid can look at it."""
+    """Inside this context `forget_witness` does nothing: undo handlers run before the caller can read the property."""
     global _is_looking
     _is_looking = True
     try:
@@ -288,13 +289,13 @@ def is_looking() -> bool:
 
 
 def landed() -> str:
-    """The request at whose own step Blender stands after an undo or redo, "" at any other; before `forget_witness`."""
+    """The id of the request whose step an undo or redo reached, "" for any other step. Call before `forget_witness`."""
     found = _witness().get(_WITNESS, "")
     return found if isinstance(found, str) and not found.startswith(_BEFORE) else ""
 
 
 def forget_witness() -> None:
-    """Remove what a request's steps say of themselves, once the user has gone to one."""
+    """Remove the custom property after the user has reached a request's step by undo or redo."""
     import bpy
 
     if _is_looking:
@@ -305,15 +306,15 @@ def forget_witness() -> None:
 
 
 def take_back(request_id: str) -> None:
-    """Undo back to before the run of this request; what was done since, such as selecting, goes with it.
+    """Undo the run of this request, and everything since, such as selecting.
 
-    Redo brings it back. Raises UndoFailed, with everything as it was, where the history has no such step.
+    Redo brings it back. Raises UndoFailed, and changes nothing, if the history has no such step.
     """
     import bpy
 
     require_undo()
     Modes.leave()
-    _push("Undo Script")  # or the first undo would go past the request's own step, if that is the last one
+    _push("Undo Script")  # otherwise, if the request's step is the last one, the first undo would pass it
     undo: Any = bpy.ops.ed.undo
     back, found = 0, False
     with _looking():
