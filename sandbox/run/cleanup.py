@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a script must not leave behind: compared with a snapshot, undone, and reported.
+"""Find what a script left behind by comparing with a snapshot; undo and report it.
 
-The guard refuses all of this while a script runs; the comparison is the second look, for what slips by. `bpy` is
+The guard refuses all of this while a script runs; the comparison finds what the guard missed. `bpy` is
 imported in the call, because the sandbox's pure rooms import this module's neighbours without Blender.
 """
 
@@ -22,7 +22,7 @@ _REGISTERED = (
     "Operator Macro Panel Menu Header UIList PropertyGroup AddonPreferences RenderEngine KeyingSetInfo Gizmo "
     "GizmoGroup Node NodeTree NodeSocket FileHandler AssetShelf WorkSpaceTool USDHook"
 ).split()
-#: Types on which add-ons, and scripts that may not, register properties.
+#: Types on which add-ons register properties; scripts must not.
 _EXTENDED = (
     "Scene Object Material Mesh WindowManager Collection ViewLayer Light Camera World Bone PoseBone".split()
 )
@@ -37,7 +37,7 @@ _PATHS = (
     ("libraries", "filepath"),
     ("texts", "filepath"),
 )
-#: Modules of the classes that Blender makes or completes when they are first used.
+#: Modules whose classes Blender makes or completes at their first use.
 _BLENDERS = frozenset({"bpy.types", "bpy_types", "_bpy_types"})
 #: Names that Blender itself puts into the drivers' namespace when it evaluates one.
 _DRIVER_NAMES = frozenset({"frame", "depsgraph", "self"})
@@ -48,7 +48,7 @@ _PLAIN = frozenset(("BOOLEAN", "INT", "FLOAT", "ENUM", "STRING"))
 
 
 class Snapshot:
-    """Blender's state beside the scene, before a run. Make it just before the script, on the main thread."""
+    """Blender's state outside the scene. Make it just before the script runs, on the main thread."""
 
     def __init__(self) -> None:
         import bpy
@@ -70,11 +70,11 @@ class Snapshot:
         self._pixels = KeptPixels()
 
     def keep_pixels(self, image: Any) -> None:
-        """Note the pixels of an image that is about to be changed, for `restore_session`."""
+        """Keep the pixels of an image that the script is about to change, for `restore_session`."""
         self._pixels.keep(image)
 
     def called_by_blender(self) -> list[object]:
-        """Return what Blender may call while a script runs: handlers, and what drivers find by name."""
+        """Return the functions that Blender may call while a script runs: handlers, and functions for drivers."""
         return [*(each for found in self._handlers.values() for each in found), *self._driver_names.values()]
 
     def remove_left_behind(self) -> list[str]:
@@ -93,7 +93,7 @@ class Snapshot:
         return [sentence for step in steps for sentence in step()]
 
     def restore_session(self) -> list[str]:
-        """Write back what Blender's undo does not bring back: cursor, tool settings, viewports, pixels of images.
+        """Restore what Blender's undo does not restore: cursor, tool settings, viewports, pixels of images.
 
         Call it after a roll-back. Returns a sentence for each value that could not be restored.
         """
@@ -203,13 +203,13 @@ class Snapshot:
                 yield f"shortcuts were added to {keymap[1]!r} and are removed again"
 
 
-# --- what is looked at --------------------------------------------------------------------------------------
+# --- what is compared ---------------------------------------------------------------------------------------
 
 
 def _driver_namespace() -> dict[str, Any]:
-    """The names that drivers see. To look is to make Blender fill it, with the module `bpy` among others.
+    """The names that drivers can use. Reading it makes Blender fill it, also with the module `bpy`.
 
-    A Blender that is itself a module crashes when Python ends while something of its own still holds `bpy`.
+    If Blender is itself a module, it crashes at the end of Python when this namespace still has `bpy`.
     """
     import bpy
 
@@ -242,7 +242,7 @@ def _subclasses(name: str) -> list[type]:
 
 
 def _registered(kinds: Collection[type]) -> set[type]:
-    """Those that are registered. There are thousands: no line of Python is run for each."""
+    """The registered classes of these. There are thousands, so no line of Python runs for each."""
     return set(compress(kinds, map(contains, map(vars, kinds), repeat("bl_rna"))))
 
 
@@ -292,7 +292,7 @@ def _keymaps() -> Iterator[tuple[tuple[str, str], Any]]:
 
 
 def _view_structs() -> Iterator[Any]:
-    """What the 3D viewports show: it belongs to the window, which undo leaves alone."""
+    """The settings of the 3D viewports. They belong to the window, which undo does not change."""
     import bpy
 
     for window in bpy.context.window_manager.windows:
@@ -305,7 +305,7 @@ def _view_structs() -> Iterator[Any]:
 
 
 def _scene_structs() -> Iterator[tuple[tuple[str, str], Any]]:
-    """What belongs to a scene and is still not undone; by scene and part, because undo makes new references."""
+    """The parts of a scene that undo does not restore, by scene and part: undo makes references invalid."""
     import bpy
 
     for scene in bpy.data.scenes:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The run of a script: gates, namespace, undo step, roll-back, clean-up, result, journal.
+"""Run a script: gates, namespace, undo step, roll-back, clean-up, result, journal.
 
-`run` is what the bridge calls on Blender's main thread; `execute_blender_code` is the same as a plain Python entry
-point. Blender and the extension's libraries are imported in the call, so that the module loads, and says what is
-missing, in a Python without them.
+The bridge calls `run` on Blender's main thread; `execute_blender_code` is the same as a plain Python entry point. The
+functions import Blender and the extension's libraries when they are called: so a Python without them can load this
+module, and gets an error that says what is missing.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ __all__ = (
 )
 
 COMMAND = "execute_blender_code"
-#: What the script's own frames are called in a traceback.
+#: The file name of the script's own frames in a traceback.
 FILENAME = "<script>"
 
 
 def execute_blender_code(params: Mapping[str, Any]) -> dict[str, Any]:
     """Run `params["code"]` in Blender now, on the calling thread, which must be Blender's main thread.
 
-    Nothing is rehearsed here, since Blender's main thread would wait for it: what is estimated to make more than the
-    limit is refused.
+    This never rehearses, since Blender's main thread would have to wait. It refuses a script whose estimate is above
+    the limit.
 
     Returns `{"status": "success", "result": …, "stdout": …}`, or `{"status": "success", "dry_run": True,
     "message": …}` where the settings ask for a dry run.
@@ -97,7 +97,7 @@ def execute_blender_code(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def text_of(name: str, value: object) -> str:
-    """The script that the parameter `name` holds. Raises InvalidParamsError where it is missing, empty or no text."""
+    """The script in the parameter `name`. Raises InvalidParamsError if it is missing, empty or not a text."""
     if isinstance(value, str) and value.strip():
         return value
     wrong = "is empty" if isinstance(value, str) else "is missing" if value is None else "is no text"
@@ -128,11 +128,10 @@ def run(
 ) -> dict[str, Any]:
     """Run a script of a request that the user agreed to. Results and errors as `execute_blender_code`.
 
-    `level` may ask for less than the settings allow, never for more. `cancelled` is asked from another thread.
-    `requester` is the client's name, `client_id` what its token stands for. `rehearsed`: it ran to its end on a copy of
-    the scene, so that its time is known. `growth` is what a rehearsal measured of estimates above the limit, or, in a
-    rehearsal, takes them down. Raises NeedsRehearsal for any other one. `reached` is told of each
-    statement that the run comes to.
+    `level` may ask for less than the settings allow, never for more. Another thread calls `cancelled`. `requester` is
+    the client's name, `client_id` the id of its token. `rehearsed`: the script ran to its end on a copy of the scene,
+    so its time is known. `growth` has what a rehearsal measured for estimates above the limit; in a rehearsal it
+    collects them. Any other estimate above the limit raises NeedsRehearsal. `reached` records each statement that runs.
     """
     now = settings.current()
     record = Record(script, requester=requester, client_id=client_id, request_id=request_id, title=title)
@@ -169,7 +168,7 @@ def run(
 
 
 def check(script: str, level: str | None = None) -> Level:
-    """The level that such a script would get. Raises, as `run` does, where it may not run whatever it says."""
+    """The level of such a script. Raises, as `run` does, if the settings refuse it, whatever its text says."""
     now = settings.current()
     chosen = _choose_level(level, now)
     _check_gates(script, now)
@@ -177,7 +176,7 @@ def check(script: str, level: str | None = None) -> Level:
 
 
 class RateLimit:
-    """At most so many runs in a window of time; those that policy stopped do not count."""
+    """A limit of the number of runs in a period of time; runs that the policy stopped do not count."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -185,7 +184,7 @@ class RateLimit:
         self._lock = threading.Lock()
 
     def take(self, count: int, window_s: float) -> None:
-        """Note one more run; raises LimitExceeded when `count` runs began within the last `window_s` seconds."""
+        """Count a run. Raises LimitExceeded if `count` runs began within the last `window_s` seconds."""
         with self._lock:
             now = self._clock()
             while self._times and self._times[0] <= now - window_s:
@@ -200,7 +199,7 @@ class RateLimit:
 
     @contextlib.contextmanager
     def refused_not_counted(self) -> Iterator[None]:
-        """Forget the run that was noted last if policy stops what is done in here, or it has to be rehearsed."""
+        """Inside this context, do not count the last run if the policy stops it or it has to be rehearsed."""
         try:
             yield
         except (PolicyError, NeedsRehearsal):
@@ -255,9 +254,9 @@ class _Outcome:
     stdout: str
     seconds: float
     removed: list[str]
-    """What the clean-up took away."""
+    """A sentence for each thing that the clean-up removed."""
     warnings: list[str]
-    """What the script asked for and was not done."""
+    """A sentence for each thing that the script asked for and did not get."""
 
     def shown(self) -> dict[str, Any]:
         shown: dict[str, Any] = {"status": "success", "result": self.result, "stdout": self.stdout}
@@ -290,9 +289,9 @@ def _execute(
     step_of: tuple[str, str],
     cancelled: Callable[[], bool] | None,
 ) -> _Outcome:
-    """Run the compiled script inside the undo step of this title and request.
+    """Run the compiled script inside one undo step with this title and request id.
 
-    On any failure the scene is as before when this raises.
+    If this raises, the scene is as before.
     """
     from ..growth.geometry import check_instances
     from .cleanup import Snapshot
@@ -319,7 +318,7 @@ def _execute(
 
 
 def _roll_back(before: Snapshot, step: UndoStep) -> None:
-    """Everything as before the script: what is outside the scene, the scene, and what undo leaves alone."""
+    """Restore everything from before the script: the scene, what is outside it, and what undo does not restore."""
     try:
         before.remove_left_behind()
     finally:
@@ -330,10 +329,10 @@ def _roll_back(before: Snapshot, step: UndoStep) -> None:
 
 
 def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog, before: Snapshot) -> tuple[Any, str]:
-    # what is thrown away may be a generator, whose `finally` could free what Blender or a guard is at work on
+    # The collector may discard a generator, whose `finally` could free what Blender or a guard is using.
     with collector.off(), meter:
         namespace, running = prepare(compiled, rules, meter, before.keep_pixels)
-        # a warning of a library's would be shown with its line of source, which is a file
+        # Python shows a library's warning with its source line, for which it would open a file.
         quiet = warnings.catch_warnings(action="ignore")
         with quiet, Armed(meter.trip, before.called_by_blender()), running:
             try:
@@ -342,12 +341,12 @@ def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog, before: Sna
                 if not ended_well(ending):
                     raise safe_error(failed(ending), namespace[hooks.SHOW]) from None
             except Exception as error:
-                if meter.error is not None:  # C code may make an error of its own of what stops the run
+                if meter.error is not None:  # C code may have replaced the stop by its own error
                     raise Interrupted(meter.error).with_traceback(error.__traceback__) from None
                 raise safe_error(hinted(error, rules.imports), namespace[hooks.SHOW]) from None
-            if meter.error is not None:  # or forget it
+            if meter.error is not None:  # C code may have dropped the stop
                 meter.stop()
-            # Converted while the run is alive: a script's own classes answer only then.
+            # Converted before the run ends: a script's own classes work only until then.
             return to_json(namespace.get("result")), meter.output()
 
 
@@ -357,11 +356,11 @@ def prepare(
     meter: Watchdog,
     keep_pixels: Callable[[Any], None] = lambda _image: None,
 ) -> tuple[dict[str, Any], contextlib.AbstractContextManager[None]]:
-    """The globals that `compiled.code` runs in, and the context in which it has to run."""
+    """The globals of `compiled.code`, and the context in which it has to run."""
     from ..facts import reasons
     from .namespace import build_namespace
 
-    reasons.load()  # a script that runs opens no file
+    reasons.load()  # now, since no file can be opened while a script runs
     if not rules.has_blender:
         return build_namespace(compiled, rules, None, meter), contextlib.nullcontext()
     from ..blender.host import BlenderHost
@@ -375,7 +374,7 @@ def prepare(
 
 
 def _recall(namespace: dict[str, Any], compiled: Compiled, host: BlenderHost) -> None:
-    """What earlier runs found to need no guard needs none now."""
+    """Leave out guards that earlier runs found to be unnecessary."""
     namespace[hooks.ITEMS].update(host.known("[]", False))
     namespace[hooks.SET_ITEMS].update(host.known("[]", True))
     for name in compiled.attributes_read:
@@ -401,13 +400,13 @@ def _as_bridge_error(error: BaseException) -> BridgeError:
 
 
 def _line(error: BaseException) -> int | None:
-    """The script's line that was running: the innermost frame that is the script's own."""
+    """The line of the script that was running: that of its innermost frame."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == FILENAME]
     return lines[-1] if lines else None
 
 
 def _forget_frames(error: BaseException) -> None:
-    """Let go of the script's frames: what they hold of Blender does not outlive a roll-back."""
+    """Drop the script's frames: their references into Blender are invalid after a roll-back."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:

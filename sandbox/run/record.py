@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the journal keeps of each attempt to run a script: that it began and how it ended, or why it was refused.
+"""Record each attempt to run a script in the journal: its start and its end, or why it was refused.
 
-A failure to write the record of a failure never takes the place of that failure; it is added to it as a note.
+If the record of an error cannot be written, the error gets a note that says so; it stays the same error.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _log = logging.getLogger(__name__)
 
 
 class Record:
-    """The records of one attempt. The first one has all there is to know about the request.
+    """The records of one attempt. The first one has everything about the request.
 
-    `requester` is the client's name, `client_id` what its token stands for. Where the settings say so, the script's
-    text is left out, and its digest stands for it.
+    `requester` is the client's name, `client_id` the id of its token. If the settings say so, the records have only the
+    script's digest, not its text.
     """
 
     def __init__(
@@ -51,15 +51,15 @@ class Record:
         self._begun = False
 
     def write(self, event: str, **fields: Any) -> None:
-        """Write a record that is on disk when this returns. Raises JournalError."""
+        """Write a record, and wait until it is on disk. Raises JournalError."""
         journal.current().write(event, **self._about_request(), **fields)
 
     def note(self, event: str, **fields: Any) -> None:
-        """Write a record of what has happened already. Raises JournalError."""
+        """Write a record of something that has already happened. Raises JournalError."""
         journal.current().note(event, **self._about_request(), **fields)
 
     def failed(self, error: BridgeError) -> None:
-        """Write what stopped it, once."""
+        """Write the error that stopped the attempt, once."""
         if error.recorded:
             return
         event = "execute_failed" if self._begun else "execute_refused"
@@ -87,7 +87,7 @@ class Record:
 
 
 def refuse(error: BridgeError, script: object, **about: str) -> None:
-    """Write that a script was refused before anything of it ran; `script` is whatever came in its place.
+    """Record that a script was refused before it ran; `script` is the value that was sent, of any type.
 
     `about` as in `Record`.
     """
@@ -95,7 +95,7 @@ def refuse(error: BridgeError, script: object, **about: str) -> None:
 
 
 def _keeps_code() -> bool:
-    """Whether scripts are kept; not while the settings, which would say so, are unusable."""
+    """Whether the records have the script's text; False while the settings cannot be read."""
     try:
         return settings.current().journal_code
     except SettingsError:

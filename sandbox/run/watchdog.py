@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Watches one run: its deadline, whether it was cancelled, and how much memory it has come to use.
+"""Watch a run: its deadline, its cancellation, and the memory that it uses.
 
-A thread looks at them, which stays for a while after a run: to start one costs more than most scripts take. A run that
-is past a limit is stopped at its next tick (`guard.meter`). For Python code of the standard library, which has no
+A thread checks them. It stays alive for some seconds after a run, since starting a thread costs more than most scripts.
+A run that passes a limit stops at its next tick (`guard.meter`). For Python code of the standard library, which has no
 ticks, the thread raises the stop asynchronously; never into Blender's or an add-on's code.
 """
 
@@ -28,13 +28,13 @@ __all__ = ("Interrupted", "Limits", "Refused", "ScriptStopped", "Watchdog", "res
 POLL_S = 0.02
 _IDLE_S = 5.0
 ASYNC_GRACE_S = 0.3
-"""How long a tripped run may go on before the stop is raised asynchronously (ticks are usually far quicker)."""
+"""Seconds until a run that passed a limit gets the exception asynchronously (ticks are usually far quicker)."""
 
 
 class Watchdog(Meter):
-    """One run's limits: `with Watchdog(limits, cancelled) as meter: exec(code, namespace)`.
+    """Enforce the limits of one run: `with Watchdog(limits, cancelled) as meter: exec(code, namespace)`.
 
-    Enter it on the thread that runs the script. `cancelled` is asked from the watching thread every 20 ms.
+    Enter it on the thread that runs the script. The watching thread calls `cancelled` every 20 ms.
     """
 
     def __init__(self, limits: Limits | None = None, cancelled: Callable[[], bool] | None = None) -> None:
@@ -66,8 +66,8 @@ class Watchdog(Meter):
 
     def _finish(self) -> None:
         self._over = True
-        if self.error is not None:  # else nothing was raised, and from now on nothing will be
-            with self._lock:  # a look that has begun ends first
+        if self.error is not None:  # otherwise nothing was raised, and nothing will be
+            with self._lock:  # waits for a running check
                 fired = self._fired
             if fired:
                 _receive_late_stop()
@@ -76,7 +76,7 @@ class Watchdog(Meter):
         _watcher.remove(self)
 
     def look(self) -> None:
-        """Trip the run if it is past a limit. Called every 20 ms, from the watching thread."""
+        """Stop the run if it has passed a limit. The watching thread calls this every 20 ms."""
         now, limit = monotonic(), self.limits.memory_bytes
         if self.error is not None:
             self._tripped_at = self._tripped_at or now
@@ -93,7 +93,7 @@ class Watchdog(Meter):
 
     @may_raise("ctypes.call_function", "ctypes.dlsym")
     def _raise_in_library_code(self) -> None:
-        """Raise the stop in the script's thread, if that is in Python code of the standard library just now."""
+        """Raise the exception in the script's thread, if it now runs Python code of the standard library."""
         with self._lock:
             if self._over or self.error is None:
                 return
@@ -107,18 +107,18 @@ class Watchdog(Meter):
 
 
 class _Watcher:
-    """The thread that looks at the runs of this process.
+    """The thread that checks the runs of this process.
 
-    It goes on looking for some seconds after the last run began: to wake a thread costs more than most scripts take,
-    and on a busy machine the thread that was woken keeps the script waiting. For the same reason a run takes no lock to
-    begin or end: a lock that was not used for a while costs as much as a short script.
+    It continues for some seconds after the start of the last run: waking a thread costs more than most scripts take,
+    and on a busy machine the new thread delays the script. For the same reason a run takes no lock to begin or end: a lock
+    that was unused for a while costs as much as a short script.
     """
 
     def __init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
-        """Know of no run and no thread: a fork takes neither the thread along nor who held the lock."""
+        """Start without runs and without a thread: a fork has neither the thread nor the holder of the lock."""
         self._runs: set[Watchdog] = set()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -127,18 +127,18 @@ class _Watcher:
         self._wake = threading.Event()
 
     def add(self, run: Watchdog) -> None:
-        """Look at `run` from now on."""
+        """Check `run` from now on."""
         self._runs.add(run)
         self._until = monotonic() + _IDLE_S
-        if self._thread is None:  # else it sees the run before it ends: `_is_needed`
+        if self._thread is None:  # otherwise `_is_needed` sees the run before the thread ends
             self._start()
 
     def remove(self, run: Watchdog) -> None:
-        """`run` is over; a look at it that has begun does nothing more."""
+        """Stop checking `run`, which has ended; a check that has begun does nothing more."""
         self._runs.discard(run)
 
     def rest(self) -> None:
-        """End the thread now, while no run is there, and wait until it has ended; the next run starts another."""
+        """End the thread, and wait for its end. Call it while nothing runs; the next run starts another thread."""
         thread, self._until = self._thread, 0.0
         self._wake.set()
         if thread is not None:
@@ -158,8 +158,8 @@ class _Watcher:
                     self._wake.clear()
                     while self._asked:
                         self._asked.pop()()
-                    self._look()  # in a function of its own: between two looks, nothing here holds on to a run
-        finally:  # a look that failed ends this thread, and the next run needs one
+                    self._look()  # a function of its own, so that this one keeps no reference to a run
+        finally:  # an error ends this thread; then the next run starts another
             with self._lock:
                 if self._thread is threading.current_thread():
                     self._thread = None
@@ -172,8 +172,8 @@ class _Watcher:
         if self._runs or monotonic() <= self._until:
             return True
         with self._lock:
-            self._thread = None  # whoever begins from now on starts another one, once the lock is free
-            if self._runs:  # who began before that has seen this one
+            self._thread = None  # a run that begins now starts another thread, once the lock is free
+            if self._runs:  # a run that began before saw this thread and started none
                 self._thread = threading.current_thread()
             return self._thread is not None
 
@@ -201,13 +201,13 @@ _LIBRARY = frozenset(
 
 
 def _receive_late_stop() -> None:
-    """Take the stop that was raised in this thread, in case it has not arrived: it must not reach the host.
+    """Catch the asynchronous exception if it has not arrived yet: it must not reach the host.
 
-    It is not withdrawn: `PyThreadState_SetAsyncExc` without an exception sets Python 3.11's flag "look for an
+    It cannot be withdrawn: `PyThreadState_SetAsyncExc` without an exception sets Python 3.11's flag "look for an
     exception", and nothing takes the flag back. Under a profiler or a debugger, the next call would never return.
     """
     try:
-        for _ in range(2):  # Python looks for it where a loop jumps back
+        for _ in range(2):  # Python raises it where a loop jumps back
             pass
     except Interrupted:
         pass
