@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The only way to open a foreign file: `child.py` opens it in a confined Blender and writes a clean .blend."""
+"""Open a foreign model or a client's file: `child.py` opens it in a confined Blender and writes a clean .blend."""
 
 from __future__ import annotations
 

@@ -110,8 +110,8 @@ class _Watcher:
     """The thread that checks the runs of this process.
 
     It continues for some seconds after the start of the last run: waking a thread costs more than most scripts take,
-    and on a busy machine the new thread delays the script. For the same reason a run takes no lock to begin or end: a lock
-    that was unused for a while costs as much as a short script.
+    and on a busy machine the new thread delays the script. For the same reason a run takes no lock to begin or end: a
+    lock that was unused for a while costs as much as a short script.
     """
 
     def __init__(self) -> None:
