@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How large the dialog of a request may be: one that is higher than the window has its buttons outside of it."""
+"""Compute the size of a request's dialog. If it were higher than the window, its buttons would be out of reach."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ("UNIT", "Room", "largest_picture", "of", "room")
 UNIT = 20
 _FRAME_ROWS = 12
 _WIDEST = 760
-#: What a line's number, its mark, the bar that scrolls and the margins take of its width.
+#: The width of a line's number, its mark, the scroll bar and the margins, in pixels at a scale of 1.
 _LINE_FRAME = 110
-#: The letters in a line of the widest, on the safe side.
+#: The number of letters in a line of the widest dialog; a careful estimate.
 _MOST_LETTERS = 109
 _MOST_ROWS, _LEAST_ROWS = 18, 3
 _MOST_SUMMARY, _LEAST_SUMMARY = 12, 3
@@ -40,7 +40,7 @@ class Room:
 
 
 def room(width: int, height: int, scale: float) -> Room:
-    """What fits into a window of this size in pixels, at this resolution scale."""
+    """The largest dialog in a window of this size in pixels, at this resolution scale."""
     wide = min(_WIDEST, int(0.95 * width / scale))
     rows = int(height / (UNIT * scale)) - _FRAME_ROWS
     script = max(_LEAST_ROWS, min(_MOST_ROWS, rows * 3 // 5))
@@ -49,7 +49,7 @@ def room(width: int, height: int, scale: float) -> Room:
 
 
 def of(context: Any) -> Room:
-    """The room in the window of this context; as much as may be wanted where there is none."""
+    """The largest dialog in the window of this context; without a window, the largest of all."""
     window = context.window
     if window is None or not window.width:
         return room(2 * _WIDEST, 2 * _WIDEST, 1.0)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Follows Blender's own undo and redo: a script whose step was undone is shown as undone.
+"""Follow Blender's own undo and redo, so that the panel shows a script whose step was undone as undone.
 
-A request's undo step says which one it is. Any other step is known to lie before a request's only where Blender stood
-exactly at that request's step, and nothing has happened since.
+A request's undo step has the id of its request. An undo to any other step counts as the undo of a request only if
+Blender stood exactly at that request's step before, and nothing has happened since.
 """
 
 import time
@@ -18,21 +18,21 @@ from ..scene import events, history
 
 __all__ = ("register", "unregister")
 
-#: What is evaluated anew after an undo or a run counts as part of it, for so many seconds.
+#: Changes within this many seconds after an undo or a run count as part of it.
 _TOGETHER_S = 0.3
 
-#: The request at whose step Blender stands, and since when.
+#: The id of the request at whose step Blender stands, and the time when it got there.
 _mark = ("", 0.0)
-#: The same at the beginning of an undo, "" where something has happened since.
+#: The id of that request at the start of an undo; "" if something has happened since.
 _left = ""
 
 
 def _unlisten() -> None:
-    """Replaced by what ends the listening to the queue."""
+    """Replaced in `register` by the function that stops listening to the queue."""
 
 
 def _applied(entry: Entry) -> None:
-    """A run has just ended well: its step is the last one."""
+    """After a successful run, Blender stands at its step."""
     global _mark
     if entry.state == "applied" and not entry.undone:
         _mark = (entry.id, time.time())

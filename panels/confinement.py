@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What holds the scripts that are rehearsed: only what has just been tried and has failed is said to be in force."""
+"""Draw how rehearsals are confined. A restriction is listed only if an attempt to break it has just failed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ("draw", "draw_failure")
 
 
 def draw_failure(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
-    """Draw why the last rehearsal was not held; nothing where it was."""
+    """Draw why the last rehearsal did not start or finish, if it did not."""
     if state.view.rehearsal_failure:
         box = layout.box()
         box.alert = True
@@ -24,7 +24,7 @@ def draw_failure(layout: bpy.types.UILayout, context: bpy.types.Context) -> None
 
 
 def draw(layout: Any, context: bpy.types.Context) -> None:
-    """Draw it in one line, the rest folded; nothing as long as nobody has tried, or the last rehearsal was not held."""
+    """Draw the confinement: a line with folded details. Nothing before the first rehearsal or after a failed one."""
     view = state.view
     if view.unconfined:
         box = layout.box()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What assistants have going on besides scripts: renders, imports, rehearsals; a row for each, with *Cancel*."""
+"""Draw the running jobs of assistants (renders, imports, rehearsals): a row for each, with *Cancel*."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("draw",)
 
 
 def draw(layout: Any) -> None:
-    """Draw the jobs that go on; nothing where there are none."""
+    """Draw the running jobs, if there are any."""
     if not state.view.jobs:
         return
     column = layout.box().column()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user is told wherever they look: that a request waits, and what assistants are doing.
+"""Tell the user in every window that a request waits, and what assistants are doing.
 
-It stands in the top bar and the status bar of each main window. A window that was opened besides has neither: there it
-stands in each editor's header.
+The items are in the top bar and the status bar of each main window. Other windows have no such bars: there the items
+are in each editor's header.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from ..operators import state
 
 __all__ = ("register", "unregister")
 
-#: Pixels at a scale of 1 of a window whose top bar has room for what assistants are doing, and of one whose top bar has
-#: room for its menus alone: there a short item comes before them.
+#: Widths of a window in pixels at a scale of 1. From the first, the top bar has room for what assistants are doing.
+#: Below the second it has room only for its menus: there a short item comes before them.
 _ROOMY, _NARROW = 1500, 900
-#: Letters of a text in a bar.
+#: The most letters of a text in a bar.
 _LONGEST = 60
 
 
 def _draw_waiting(layout: Any, *, short: bool = False) -> None:
-    """The button that opens *Review* for the request that has waited for longest; `short`: how many wait alone."""
+    """Draw the button that opens *Review* for the oldest waiting request; `short`: it shows only their number."""
     waiting = state.view.to_review
     if not waiting:
         return
@@ -47,7 +47,7 @@ def _draw_doing(layout: Any) -> None:
 
 
 def _draw_welcome(layout: Any) -> None:
-    """Where to go after installing."""
+    """Draw the button that leads to the tab after the installation."""
     if state.view.new:
         row = layout.row(align=True)
         row.operator("mcp_bridge.open_tab", icon="INFO")
@@ -61,13 +61,13 @@ def _is_wide(context: bpy.types.Context, pixels: int) -> bool:
 
 
 def _draw_before_menus(menu: Any, context: bpy.types.Context) -> None:
-    """Where the menus fill the bar, what comes after them is out of sight."""
+    """Draw a short item before the menus of a narrow window, where an item after them would not be visible."""
     if not _is_wide(context, _NARROW):
         _draw_waiting(menu.layout, short=True)
 
 
 def _draw_after_menus(menu: Any, context: bpy.types.Context) -> None:
-    """Before the tabs of the workspaces: these scroll where there is no place."""
+    """Draw the items before the tabs of the workspaces, which scroll if there is too little room."""
     if _is_wide(context, _NARROW):
         _draw_waiting(menu.layout)
     _draw_welcome(menu.layout)
@@ -76,7 +76,7 @@ def _draw_after_menus(menu: Any, context: bpy.types.Context) -> None:
 
 
 def _draw_status_bar(header: Any, context: bpy.types.Context) -> None:
-    """At the left: what does not fit at the right is cut off."""
+    """Draw at the left, since Blender cuts off what does not fit at the right."""
     _draw_waiting(header.layout)
     _draw_doing(header.layout)
 

@@ -45,7 +45,7 @@ _ENDED = {"rejected": "was refused", "failed": "failed", "expired": "did not run
 
 
 class MCP_BRIDGE_UL_requests(bpy.types.UIList):
-    """Open requests: state, title, age. What is cut off there stands below the list."""
+    """The open requests: state, title, age. Texts that are cut off here are complete below the list."""
 
     bl_idname = "MCP_BRIDGE_UL_requests"
 
@@ -72,7 +72,7 @@ class MCP_BRIDGE_UL_requests(bpy.types.UIList):
 
 
 class MCP_BRIDGE_PT_requests(bpy.types.Panel):
-    """What assistants ask for. Hidden as long as nobody has asked for anything."""
+    """The open requests of assistants. Hidden until there is one."""
 
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
@@ -119,7 +119,7 @@ class MCP_BRIDGE_PT_requests(bpy.types.Panel):
 
 
 class MCP_BRIDGE_PT_activity(bpy.types.Panel):
-    """What became of requests."""
+    """The requests that have ended, with their outcome."""
 
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
@@ -170,7 +170,7 @@ def _draw_alert(box: Any, entry: Entry, context: bpy.types.Context) -> None:
 
 
 def _draw_refused(box: Any, entry: Entry, context: bpy.types.Context) -> None:
-    """Why a script did not run: refused, not answered, or failed; the scene is as before."""
+    """Draw why a script did not run: refused, not answered, or failed; the scene is as before."""
     paragraph(
         box,
         f"“{entry.title}” of {entry.request.requester} {_ENDED[entry.state]}.",

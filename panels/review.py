@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user sees before saying yes: the script, what it would change, and the scene before and after.
+"""Draw a request for the user's approval: the script, what it would change, and the scene before and after.
 
-It is drawn in a dialog and, for a script that is too long for one, beside the script in a text editor.
+A dialog shows it; if the script is too long for a dialog, a panel beside the script in a text editor does.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ("draw", "draw_again", "register", "unregister")
 
-#: A list of a short script is not higher than it needs, and never lower than this.
+#: The fewest rows of the script's list; a short script gets as many as it has lines.
 _FEWEST_ROWS = 6
 
 
 class MCP_BRIDGE_UL_script(bpy.types.UIList):
-    """A script with the numbers of its lines, and a mark at those that a reader should not miss."""
+    """The lines of a script with their numbers, and a mark at lines that a reader should not miss."""
 
     bl_idname = "MCP_BRIDGE_UL_script"
 
@@ -55,7 +55,7 @@ class MCP_BRIDGE_UL_script(bpy.types.UIList):
 
 
 class MCP_BRIDGE_UL_summary(bpy.types.UIList):
-    """What a script would change, line by line."""
+    """The report of the rehearsal, line by line."""
 
     bl_idname = "MCP_BRIDGE_UL_summary"
 
@@ -75,7 +75,7 @@ class MCP_BRIDGE_UL_summary(bpy.types.UIList):
 
 
 class MCP_BRIDGE_PT_reading(bpy.types.Panel):
-    """Beside a script that was opened to be read: what it would change, and the same buttons as in the dialog."""
+    """The panel beside a script in a text editor: what the script would change, and the buttons of the dialog."""
 
     bl_space_type = "TEXT_EDITOR"
     bl_region_type = "UI"
@@ -119,7 +119,7 @@ class MCP_BRIDGE_PT_reading(bpy.types.Panel):
 
 
 def draw(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
-    """The dialog: who asks, the script, what it would change, a no with its reason, and a choice for the future."""
+    """Draw the dialog: who asks, the script, what it would change, the field for a reason, and *Do Not Ask …*."""
     if entry.state != "waiting":
         told = f": {entry.reason}" if entry.reason else ""
         again = entry.former is not None and not entry.ended
@@ -150,7 +150,7 @@ def draw(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
 
 
 def draw_again(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
-    """A request that was decided about: what became of it, its script, and what its rehearsal found."""
+    """Draw a request that has ended: its outcome, its script, and the report of its rehearsal."""
     told = "undone" if entry.undone else entry.state
     reason = f": {entry.reason}" if entry.reason else ""
     layout.label(text=f"“{entry.title}” · {told}{reason}", icon=ICONS[entry.state], translate=False)
@@ -163,7 +163,7 @@ def draw_again(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
 
 
 def _draw_contents(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
-    """The script, beside it the scene before or after, and what is to be said of it."""
+    """Draw the script, beside it the scene before or after, and below it the marks and warnings."""
     shown = pictures(entry.id)
     split = layout.split(factor=0.5) if shown else layout
     _draw_script(split.column(), room.script_rows, fixed=bool(shown))
@@ -174,7 +174,7 @@ def _draw_contents(layout: Any, entry: Entry, operator: Any, room: Room) -> None
 
 
 def _about(entry: Entry) -> str:
-    """Who asks, by which tool, since when, and how long the rehearsal took."""
+    """A text with the client, the tool, the age of the request, and the time of the rehearsal."""
     seconds = (entry.record.sandbox_result or {}).get("seconds", {})
     said = [entry.request.requester, entry.request.tool, state.view.ages.get(entry.id, "")]
     if "script" in seconds:
@@ -183,7 +183,7 @@ def _about(entry: Entry) -> str:
 
 
 def _draw_script(layout: Any, rows: int, *, fixed: bool) -> None:
-    """The script; `fixed`: as high as the picture beside it."""
+    """Draw the script; with `fixed` it is as high as the picture beside it."""
     manager = bpy.context.window_manager
     if not fixed:
         rows = min(rows, max(_FEWEST_ROWS, len(getattr(manager, LINES))))
@@ -200,7 +200,7 @@ def _draw_script(layout: Any, rows: int, *, fixed: bool) -> None:
 
 
 def _draw_marks(layout: Any, entry: Entry) -> None:
-    """What the marks mean, and where they are."""
+    """Draw a line for each kind of mark: its meaning and its line numbers."""
     column = layout.column(align=True)
     column.scale_y = 0.8
     for mark, said in noted(entry):
@@ -218,7 +218,7 @@ def _draw_warnings(layout: Any, entry: Entry) -> None:
 
 
 def _draw_picture(column: Any, entry: Entry, shown: dict[str, int], operator: Any, room: Room) -> None:
-    """One picture, and which one: the same place shows what differs."""
+    """Draw one picture, and the buttons that choose it: both pictures use the same place, so that changes show."""
     when = operator.shown if operator.shown in shown else next(iter(shown))
     row = column.row(align=True)
     row.prop(operator, "shown", expand=True)
@@ -228,7 +228,7 @@ def _draw_picture(column: Any, entry: Entry, shown: dict[str, int], operator: An
 
 
 def _draw_summary(layout: Any, rows: int) -> None:
-    """What would change; a text of more rows than these scrolls."""
+    """Draw the report; it scrolls if it has more than `rows` rows."""
     manager = bpy.context.window_manager
     lines = getattr(manager, SUMMARY)
     if len(lines) > rows:

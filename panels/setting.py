@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One setting as a row: to be changed, or, where the environment or a policy file decides, to be read."""
+"""Draw a setting as a row; read-only if the environment or a policy file decides its value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("draw", "draw_checkbox", "is_choice", "locked", "meaning")
 
 
 def draw(layout: bpy.types.UILayout, preferences: Any, name: str) -> None:
-    """Draw the preference `name`. What the preferences cannot change now is shown as it is in effect, and why."""
+    """Draw the preference `name`. If another source decides it, show its value and that source instead."""
     origin = state.view.origins.get(name)
     if origin is None:
         layout.prop(preferences, name)
@@ -32,13 +32,13 @@ def draw(layout: bpy.types.UILayout, preferences: Any, name: str) -> None:
 
 
 def is_choice(preferences: Any, name: str) -> bool:
-    """Whether this setting is one of several words, each of which has a meaning."""
+    """Whether this setting is an enum, whose items have a description each."""
     definition = preferences.bl_rna.properties[name]
     return bool(definition.type == "ENUM" and not definition.is_enum_flag)
 
 
 def meaning(preferences: Any, name: str) -> str:
-    """What this setting, as it is in effect, means for the next script, in one line."""
+    """One line that says what the current value of this setting means for the next script."""
     definition = preferences.bl_rna.properties[name]
     if not is_choice(preferences, name):
         return str(definition.description)
@@ -55,7 +55,7 @@ def draw_checkbox(layout: bpy.types.UILayout, preferences: Any, name: str) -> No
 
 
 def locked(preferences: Any) -> list[str]:
-    """What the policy file decides, by its name in the preferences, else by its own."""
+    """The settings that a policy file decides, with their names in the preferences if they have one."""
     known = preferences.bl_rna.properties
     return [
         known[name].name if name in known else name.replace("_", " ")

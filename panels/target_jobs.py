@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Work on render targets in Activity: how far it is, what has failed, and the last frame."""
+"""Draw the jobs on render targets in Activity: their progress, their failures, and the last frame."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SCALE = 5.0
 
 
 def draw(layout: Any, context: bpy.types.Context) -> None:
-    """Draw each; nothing where there is none."""
+    """Draw each job on a render target, if there are any."""
     for job in state.view.on_targets:
         _draw(layout.box(), job, context)
 
