@@ -128,29 +128,6 @@ NARROW = 900
 OFFERED = ("MCP: Open the Tab", "MCP: Stop", "MCP: Review")
 
 
-def test_the_menu_search_finds_it_in_every_workspace(bridge: Bridge, asking: Asking) -> None:
-    """From *Edit › Menu Search…*, which F3 opens too: a key that Blender 5.2 does not get from a virtual keyboard."""
-    window = bridge.window
-    bridge.run("bpy.context.preferences.view.ui_scale = 1.0")
-    edit = window.find("Edit", Rectangle(0, 0, window.width // 4, BAR)).middle
-    window.click(*edit)
-    entry = window.find("Menu Search", Rectangle(0, BAR, window.width // 3, window.height // 2)).middle
-    window.press("Escape")
-    results = Rectangle(0, BAR, 800, 450)
-    for workspace in WORKSPACES:
-        switch(bridge, workspace)
-        search(window, edit, entry, "MCP:")
-        window.find_all(OFFERED, results)
-        window.picture(f"menu-search-{workspace}".replace(" ", "-"))
-        window.press("Escape")
-    search(window, edit, entry, "MCP: Review")
-    window.find("Simple chair", results)
-    window.press("Return")
-    window.find("Apply")
-    window.press("Escape")
-    assert bridge.state() == "waiting"
-
-
 def search(window: window_support.Window, edit: tuple[int, int], entry: tuple[int, int], text: str) -> None:
     """Open Blender's menu search by its entry in the menu *Edit*, and type there."""
     for place in (edit, entry):

@@ -110,9 +110,11 @@ def test_nothing_is_lost(target: str, tmp_path: Path) -> None:
     there = {path.name: path.stat().st_mtime_ns for path in named.glob("*.png")}
 
     async def end(client: mcp.Client) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        # Blender serves before it has heard from the farm again.
-        await until(client, job_id, lambda job: "render" in job)
-        found = (await call(client, "list_jobs"))["jobs"]
+        found: list[dict[str, Any]] = []
+        before = time.monotonic() + LONGEST
+        while not any("render" in job for job in found) and time.monotonic() < before:
+            await asyncio.sleep(0.1)  # Blender serves before it has heard from the farm again
+            found = (await call(client, "list_jobs"))["jobs"]
         return found, await until(client, job_id, lambda job: job["state"] != "working")
 
     with serving(tmp_path, **env) as served:
