@@ -128,14 +128,6 @@ NARROW = 900
 OFFERED = ("MCP: Open the Tab", "MCP: Stop", "MCP: Review")
 
 
-def search(window: window_support.Window, edit: tuple[int, int], entry: tuple[int, int], text: str) -> None:
-    """Open Blender's menu search by its entry in the menu *Edit*, and type there."""
-    for place in (edit, entry):
-        window.click(*place)
-        window.settle(0.3)
-    window.screen.run("xdotool", "type", "--delay", "20", text)
-
-
 def test_from_the_top_bar_it_is_applied(bridge: Bridge, asking: Asking) -> None:
     bridge.run("bpy.context.preferences.view.ui_scale = 1.0")
     switch(bridge, "Layout")
