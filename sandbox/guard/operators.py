@@ -23,7 +23,7 @@ from .values.plain import SCALAR_TYPES, SIMPLE_TYPES
 from .values.room import IN_PYTHON, room_for_calls
 from .values.weight import TooHeavy, has_containers, weigh
 
-__all__ = ("Operators", "known_bounds")
+__all__ = ("Operators",)
 
 SEQUENCES: Final = (str, list, tuple, bytes, bytearray, collections.deque, array.array)
 WIDTH_LIMIT: Final = 10_000
@@ -123,34 +123,31 @@ class Operators:
                 limit="sequence",
             )
 
-    def growing(self, value: Any, items: Any, *, gone: int = 0) -> Any:
+    def growing(self, value: Any, items: Any, *, key: slice | None = None) -> Any:
         """What `value` is about to take from `items`, which natively is done in one call that nothing stops.
 
-        `gone` of the items of `value` go at the same time. What says no length, or one of the script's own making,
+        `key`: the part of `value` that goes at the same time. What says no length, or one of the script's own making,
         is drawn first: an iterator of the list that grows would never end. Stops the run above the limit.
         """
         if not isinstance(items, _SIZED):
             items = list(items)
-        self.length(_length(value) - gone + _length(items))
+        length = _length(value)
+        self.length(length - (0 if key is None else len(range(*key.indices(length)))) + _length(items))
         return items
 
-    def sliced(self, value: Any, key: slice, new: Any) -> Any:
-        """What `value[key]` is about to be set to, where `value` may be a sequence that grows; see `known_bounds`."""
+    def sliced(self, value: Any, key: slice, new: Any) -> tuple[slice, Any]:
+        """With which key and items to do `value[key] = new`, where `value` may be a sequence that grows."""
         if not isinstance(value, _SLICED):
-            return new
-        new = (
-            new if isinstance(new, _SIZED) else list(new)
-        )  # which may run the script: before anything is counted
-        return self.growing(value, new, gone=len(range(*key.indices(_length(value)))))
+            return key, new
+        key = _known_bounds(key)
+        if type(value) is list and type(new) in _ROWS and len(value) + len(new) <= self.limits.sequence:
+            return key, new  # however much of the list goes
+        return key, self.growing(value, new, key=key)
 
     def set_slice(self, value: Any, key: slice, new: Any) -> None:
         """`value[key] = new`."""
         if type(value).__setitem__ in _SETTING:
-            key = known_bounds(key)
-            if not (
-                type(value) is list and type(new) in _ROWS and len(value) + len(new) <= self.limits.sequence
-            ):
-                new = self.sliced(value, key, new)
+            key, new = self.sliced(value, key, new)
         value[key] = new
 
     def bits(self, count: int) -> None:
@@ -403,7 +400,7 @@ def _length(value: Any) -> int:
     return length
 
 
-def known_bounds(key: slice) -> slice:
+def _known_bounds(key: slice) -> slice:
     """Return the slice with integers for bounds: those of a script run its code, which could change what is sliced."""
     if all(type(each) in _BOUNDS for each in (key.start, key.stop, key.step)):
         return key

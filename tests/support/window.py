@@ -8,7 +8,6 @@ the user's hands, `picture` is what the user sees. Which suite's Blender it is, 
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import os
@@ -190,35 +189,17 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
         Raises:
             AssertionError: it did not appear in `timeout` seconds; the message has what could be read.
         """
-        (found,) = self._read((text,), within, turned=turned, timeout=timeout)
-        return found[which]
-
-    def find_all(self, texts: Sequence[str], within: Rectangle | None = None) -> list[Rectangle]:
-        """Wait until each of these texts can be read there, and return where each stands: sooner than one by one."""
-        return [places[0] for places in self._read(texts, within)]
-
-    def _read(
-        self,
-        texts: Sequence[str],
-        within: Rectangle | None,
-        *,
-        turned: bool = False,
-        timeout: float = 45.0,
-    ) -> list[list[Rectangle]]:
         within = within or Rectangle(0, 0, self.width, self.height)
-        found: dict[str, list[Rectangle]] = {}
         until = time.monotonic() + timeout
         for way in itertools.cycle(reading.WAYS):
             began = time.monotonic()
             words = reading.words(self.screen.run, within, way, turned=turned)
             self.read_s += time.monotonic() - began
-            found |= {text: places for text in texts if (places := reading.find(words, text))}
-            if len(found) == len(texts):
-                return [found[text] for text in texts]
+            if places := reading.find(words, text):
+                return places[which]
             if time.monotonic() > until:
-                missing = ", ".join(repr(text) for text in texts if text not in found)
                 read = " ".join(word.text for word in words)
-                raise AssertionError(f"{missing} is not in {self.picture('not-found')}, but: {read}")
+                raise AssertionError(f"{text!r} is not in {self.picture('not-found')}, but: {read}")
         raise AssertionError("unreachable")
 
     def find_at_rest(self, text: str, within: Rectangle | None = None, *, which: int = 0) -> Rectangle:
@@ -302,7 +283,6 @@ def root() -> Path:
         return debian_root.ensure(SUITE)
 
 
-@functools.cache
 def _install(folder: Path) -> Path:
     """Install the extension for the Blender of a root, and return the user folder: a template, to be copied."""
     user = FOLDER / "user"

@@ -124,10 +124,6 @@ def test_it_is_noticed_and_reviewed_in_every_workspace(
 NARROW = 900
 
 
-#: What the menu *Window › MCP Bridge* offers while the server runs and a request waits.
-OFFERED = ("MCP: Open the Tab", "MCP: Stop", "MCP: Review")
-
-
 def test_from_the_top_bar_it_is_applied(bridge: Bridge, asking: Asking) -> None:
     bridge.run("bpy.context.preferences.view.ui_scale = 1.0")
     switch(bridge, "Layout")

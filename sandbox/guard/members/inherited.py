@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from ...language import names
 from ..facade import seal
-from ..operators import known_bounds
 from ..reentry import call as call_method
 from ..seam import Guard
 
@@ -35,8 +34,7 @@ def inherited(guard: Guard, instance: Any, name: str, method: Any) -> Any:
         for key in arguments[:1]:
             guard.hashing.key(key)
         if native and len(arguments) == 2 and type(arguments[0]) is slice:
-            key = known_bounds(arguments[0])
-            arguments = (key, operators.sliced(instance, key, arguments[1]))
+            arguments = operators.sliced(instance, *arguments)
         return call_method(method, *arguments)
 
     return seal(call)
