@@ -36,6 +36,7 @@ __all__ = (
     "change",
     "entry",
     "icon",
+    "may_import",
     "register",
     "show_sizes",
     "start_job",
@@ -129,6 +130,13 @@ def change(**changes: Any) -> None:
 def entry(asset_id: str) -> Entry | None:
     """The entry of this asset on the page; None if the page does not show it."""
     return next((one for one in view.entries if one.id == asset_id), None)
+
+
+def may_import(operator: type[bpy.types.Operator]) -> bool:
+    """Whether an operator may begin an import now, for its `poll`: not while one is at work, which it then says."""
+    if view.job is not None:
+        operator.poll_message_set("Another import is at work")
+    return view.job is None
 
 
 def icon(entry: Entry) -> int:

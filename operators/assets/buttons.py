@@ -192,8 +192,7 @@ class MCP_BRIDGE_OT_generate_asset(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        if asset_view.view.job is not None:
-            cls.poll_message_set("Another import is at work")
+        if not asset_view.may_import(cls):
             return False
         if not Options(context).prompt.strip():
             cls.poll_message_set("Write what to model first")

@@ -40,10 +40,7 @@ class MCP_BRIDGE_OT_import_asset(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        if asset_view.view.job is not None:
-            cls.poll_message_set("Another import is at work")
-            return False
-        return True
+        return asset_view.may_import(cls)
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
@@ -109,10 +106,7 @@ class MCP_BRIDGE_OT_switch_resolution(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        if asset_view.view.job is not None:
-            cls.poll_message_set("Another import is at work")
-            return False
-        return True
+        return asset_view.may_import(cls)
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         do = partial(asset_imports.switch_resolution, asset_id=self.asset_id, resolution=self.resolution)

@@ -93,8 +93,7 @@ class MCP_BRIDGE_OT_place_asset(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        if asset_view.view.job is not None:
-            cls.poll_message_set("Another import is at work")
+        if not asset_view.may_import(cls):
             return False
         if context.window is None or context.area is None or context.area.type != "VIEW_3D":
             cls.poll_message_set("Start it from a 3D view: the mouse places the asset there")
