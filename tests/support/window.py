@@ -8,6 +8,7 @@ the user's hands, `picture` is what the user sees. Which suite's Blender it is, 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -283,6 +284,7 @@ def root() -> Path:
         return debian_root.ensure(SUITE)
 
 
+@functools.cache
 def _install(folder: Path) -> Path:
     """Install the extension for the Blender of a root, and return the user folder: a template, to be copied."""
     user = FOLDER / "user"
