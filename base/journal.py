@@ -51,7 +51,6 @@ FILE_NAME = "blender_mcp_execute.log"
 HEADS, ANCHORS = "heads", "anchors.jsonl"
 _START = "0" * 64
 _APPEND = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
-
 #: Only Windows flushes nothing but what is open for writing, and a day that is over may be read-only.
 _FLUSH = _APPEND if sys.platform == "win32" else os.O_RDONLY
 
@@ -138,7 +137,7 @@ class Journal:
             days, self._days, newest = self._days, set(), self._count
         try:
             for path in [self.path, *map(self._dated, days)] if days else ():
-                _flush(path)
+                _put_on_disk(path)
         except OSError as error:
             with self._lock:
                 self._days |= days
@@ -254,7 +253,7 @@ class Journal:
         path.unlink(missing_ok=True)
 
 
-def _flush(path: Path) -> None:
+def _put_on_disk(path: Path) -> None:
     """Have the system put a file on the disk. One that another Blender renamed or removed as expired is left out."""
     try:
         descriptor = os.open(path, _FLUSH)

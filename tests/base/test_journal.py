@@ -179,6 +179,8 @@ def test_a_file_that_another_blender_removed_stops_nothing(tmp_path: Path) -> No
     journal.note("noted")
     (tmp_path / FILE_NAME).rename(tmp_path / "elsewhere")
     journal.barrier()
+    journal.write("started")
+    assert [json.loads(line)["event"] for line in _lines(tmp_path)] == ["started"]
 
 
 def test_a_loop_that_waits_for_the_disk_is_found(tmp_path: Path, waits_for_the_disk: list[str]) -> None:
