@@ -33,7 +33,7 @@ def test_named_blender_serves_with_its_window_until_a_signal() -> None:
         stderr=subprocess.STDOUT,
     )
     try:
-        until = time.monotonic() + 100
+        until = time.monotonic() + 60
         while not is_open(port):
             assert process.poll() is None, process.communicate()[0].decode()
             assert time.monotonic() < until
