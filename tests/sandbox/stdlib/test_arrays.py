@@ -11,10 +11,9 @@ from collections.abc import Callable
 import numpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError, LimitExceeded
-from bl_ext.user_default.mcp_bridge.sandbox.blender.host import BlenderHost
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_script
-from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_namespace
+from bl_ext.user_default.mcp_bridge.sandbox.run.execute import prepare
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped, Watchdog
 
 from support import fork
@@ -23,10 +22,9 @@ from support import fork
 def run(source: str) -> str:
     compiled = compile_script("import numpy as np\n" + source)
     meter = Watchdog(Limits())
-    rules = policy("blender")
-    namespace = build_namespace(compiled, rules, BlenderHost(rules, meter), meter)
+    namespace, running = prepare(compiled, policy("blender"), meter)
     try:
-        with meter:
+        with meter, running:
             exec(compiled.code, namespace)
     except (ScriptStopped, Exception) as stop:
         if (
@@ -274,9 +272,8 @@ def _after_a_run() -> tuple[str, float, list[bool]]:
     before = handler()
     compiled = compile_script("import numpy as np\na = np.ones(1000)")
     meter = Watchdog(Limits())
-    rules = policy("blender")
-    namespace = build_namespace(compiled, rules, BlenderHost(rules, meter), meter)
-    with meter:
+    namespace, running = prepare(compiled, policy("blender"), meter)
+    with meter, running:
         exec(compiled.code, namespace)
     array = namespace.pop("a")
     used = handler(array) == "mcp_bridge"

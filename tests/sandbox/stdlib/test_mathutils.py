@@ -15,10 +15,9 @@ import bpy
 import mathutils
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
-from bl_ext.user_default.mcp_bridge.sandbox.blender.host import BlenderHost
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_script
-from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_namespace
+from bl_ext.user_default.mcp_bridge.sandbox.run.execute import prepare
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped, Watchdog
 
 from support import fork
@@ -32,11 +31,10 @@ _IMPORTS = (
 def run(source: str, **given: Any) -> dict[str, Any]:
     compiled = compile_script(_IMPORTS + source)
     meter = Watchdog(Limits(time_s=20))
-    rules = policy("blender")
-    namespace = build_namespace(compiled, rules, BlenderHost(rules, meter), meter)
+    namespace, running = prepare(compiled, policy("blender"), meter)
     namespace |= given
     try:
-        with meter:
+        with meter, running:
             exec(compiled.code, namespace)
     except ScriptStopped as stop:
         raise stop.error from None
