@@ -103,7 +103,7 @@ class Settings:
         True,
         values.flag,
         "Assistants run Python scripts in this Blender, within the limits set here. "
-        "Off: they can look at the scene, and nothing else",
+        "Off: they run none, but still look at the scene, import and render",
         more="While it is off, no tool runs a script, in a rehearsal either.",
         variable="BLENDER_MCP_EXECUTE",
         label="Let assistants run scripts",
@@ -212,7 +212,7 @@ class Settings:
     rate_limit: int = declare(
         60,
         values.Whole(1, 1_000_000),
-        "How many scripts one client may run in a minute",
+        "How many scripts may run in a minute, of all clients together",
         more="What is refused does not count.",
         variable="BLENDER_MCP_RATE_LIMIT",
         label="Scripts per Minute",
