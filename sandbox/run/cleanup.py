@@ -8,10 +8,11 @@ imported in the call, because the sandbox's pure rooms import this module's neig
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import compress, repeat
-from operator import contains
-from typing import Any
+from operator import attrgetter, contains, not_
+from typing import Any, NamedTuple
 
 from .pixels import KeptPixels
 
@@ -55,18 +56,18 @@ class Snapshot:
 
         self._handlers = {name: list(found) for name, found in _handler_lists()}
         self._driver_names = dict(_driver_namespace())
-        self._classes = {name: _registered(_subclasses(name)) for name in _REGISTERED}
+        self._classes = {name: _Classes.of(name) for name in _REGISTERED}
         self._properties = {name: len(getattr(bpy.types, name).bl_rna.properties) for name in _EXTENDED}
         self._manuals = list(bpy.utils._manual_map)
         self._expressions = {d.driver.expression for d in _drivers()}
         self._modules = {text.name: text.as_string() for text in bpy.data.texts if text.use_module}
         self._paths = {key: getattr(owner, name) for key, owner, name in _path_properties()}
-        self._preferences = dict(_preference_values())
+        self._preferences = _preference_values()
         self._dirty = bpy.context.preferences.is_dirty
         self._addons = set(bpy.context.preferences.addons.keys())
-        self._keys = {keymap: len(items) for keymap, items in _keymaps()}
-        self._view = [(owner, dict(_plain_values(owner))) for owner in _view_structs()]
-        self._session = {path: dict(_plain_values(owner)) for path, owner in _scene_structs()}
+        self._keys = _key_counts()
+        self._view = [(owner, _plain_values(owner)) for owner in _view_structs()]
+        self._session = {path: _plain_values(owner) for path, owner in _scene_structs()}
         self._pixels = KeptPixels()
 
     def keep_pixels(self, image: Any) -> None:
@@ -131,7 +132,7 @@ class Snapshot:
         import bpy
 
         for name, before in self._classes.items():
-            for kind in _registered(set(_subclasses(name)) - before):
+            for kind in before.registered_since(name):
                 if kind.__module__ in _BLENDERS:  # made when a type of Blender's own is first used
                     continue
                 bpy.utils.unregister_class(kind)
@@ -183,24 +184,27 @@ class Snapshot:
         import bpy
 
         preferences = bpy.context.preferences
-        for path, value in _preference_values():
-            before = self._preferences.get(path, value)
-            if before != value:
-                group, _, name = path.partition(".")
+        for group, values in _preference_values().items():
+            for name, before in _differing(self._preferences[group], values):
                 setattr(getattr(preferences, group), name, before)
-                yield f"the preference {path} was changed and is as before"
+                yield f"the preference {group}.{name} was changed and is as before"
         if set(preferences.addons.keys()) != self._addons:
             yield "add-ons were enabled or disabled: look at the preferences"
         if preferences.is_dirty != self._dirty:
             preferences.is_dirty = self._dirty
 
     def _restore_keymaps(self) -> Iterator[str]:
-        for keymap, items in _keymaps():
-            before = self._keys.get(keymap, 0)
-            if len(items) > before:
-                for item in list(items)[before:]:
-                    items.remove(item)
-                yield f"shortcuts were added to {keymap[1]!r} and are removed again"
+        if _key_counts() == self._keys:
+            return
+        counts = {(name, *key): count for name, found in self._keys.items() for *key, count in found}
+        for config in _key_configurations():
+            for keymap in config.keymaps:
+                items = keymap.keymap_items
+                before = counts.get((config.name, keymap.name, keymap.space_type), 0)
+                if len(items) > before:
+                    for item in list(items)[before:]:
+                        items.remove(item)
+                    yield f"shortcuts were added to '{keymap.name} {keymap.space_type}' and are removed again"
 
 
 # --- what is compared ---------------------------------------------------------------------------------------
@@ -234,6 +238,25 @@ def _handler_lists() -> Iterator[tuple[str, list[Any]]]:
             yield name, found
 
 
+class _Classes(NamedTuple):
+    """The classes that derive from a type of Blender's. There are thousands, so no line of Python runs for each."""
+
+    known: list[type]
+    unregistered: list[type]
+
+    @classmethod
+    def of(cls, name: str) -> _Classes:
+        """Return those of `bpy.types.name` now."""
+        kinds = _subclasses(name)
+        return cls(kinds, [*compress(kinds, map(not_, _are_registered(kinds)))])
+
+    def registered_since(self, name: str) -> list[type]:
+        """Return those of `bpy.types.name` that are registered now, and were not or did not exist."""
+        now = _subclasses(name)
+        new = [*self.unregistered, *(() if now == self.known else {*now}.difference(self.known))]
+        return [*compress(new, _are_registered(new))]
+
+
 def _subclasses(name: str) -> list[type]:
     import bpy
 
@@ -241,9 +264,8 @@ def _subclasses(name: str) -> list[type]:
     return type.__subclasses__(kind) if kind is not None else []
 
 
-def _registered(kinds: Collection[type]) -> set[type]:
-    """The registered classes of these. There are thousands, so no line of Python runs for each."""
-    return set(compress(kinds, map(contains, map(vars, kinds), repeat("bl_rna"))))
+def _are_registered(kinds: list[type]) -> Iterator[bool]:
+    return map(contains, map(vars, kinds), repeat("bl_rna"))
 
 
 def _drivers() -> Iterator[Any]:
@@ -272,23 +294,29 @@ def _plain_path(path: str, name: str) -> bool:
     return path.startswith("<") or not path or (name == "filepath" and not bad_output_path(path))
 
 
-def _preference_values() -> Iterator[tuple[str, Any]]:
+def _preference_values() -> dict[str, dict[str, Any]]:
     import bpy
 
-    for group in ("filepaths", "edit", "system", "inputs"):
-        owner = getattr(bpy.context.preferences, group)
-        for name, value in _plain_values(owner):
-            yield f"{group}.{name}", value
+    preferences = bpy.context.preferences
+    return {
+        group: _plain_values(getattr(preferences, group))
+        for group in ("filepaths", "edit", "system", "inputs")
+    }
 
 
-def _keymaps() -> Iterator[tuple[tuple[str, str], Any]]:
+def _key_configurations() -> list[Any]:
     import bpy
 
-    manager = bpy.context.window_manager
-    for config in (manager.keyconfigs.user, manager.keyconfigs.addon):
-        if config is not None:
-            for keymap in config.keymaps:
-                yield (config.name, f"{keymap.name} {keymap.space_type}"), keymap.keymap_items
+    configurations = bpy.context.window_manager.keyconfigs
+    return [each for each in (configurations.user, configurations.addon) if each is not None]
+
+
+def _key_counts() -> dict[str, list[tuple[str, str, int]]]:
+    """How many shortcuts each keymap has, by name and space, of each configuration."""
+    return {
+        config.name: [(each.name, each.space_type, len(each.keymap_items)) for each in config.keymaps]
+        for config in _key_configurations()
+    }
 
 
 def _view_structs() -> Iterator[Any]:
@@ -318,42 +346,54 @@ def _scene_structs() -> Iterator[tuple[tuple[str, str], Any]]:
                 yield (scene.name, part), owner
 
 
-_names: dict[type, tuple[str, ...]] = {}
+class _Plain(NamedTuple):
+    """The plain properties of a struct that can be written: single values, read at once, and arrays."""
+
+    names: tuple[str, ...]
+    read: Callable[[Any], Any]
+    arrays: tuple[str, ...]
 
 
-def _plain_values(owner: Any) -> Iterator[tuple[str, Any]]:
-    kind = type(owner)
-    names = _names.get(kind)
-    if names is None:
-        names = _names[kind] = tuple(
-            p.identifier
-            for p in owner.bl_rna.properties
-            if p.type in _PLAIN and not p.is_readonly and not (p.type == "ENUM" and not p.enum_items_static)
-        )
-    for name in names:
-        value = getattr(owner, name)
-        yield name, value if isinstance(value, (bool, int, float, str)) else _frozen(value)
+@cache
+def _plain_of(kind: Any) -> _Plain:
+    found = [
+        p
+        for p in kind.bl_rna.properties
+        if p.type in _PLAIN and not p.is_readonly and not (p.type == "ENUM" and not p.enum_items_static)
+    ]
+    arrays = tuple(p.identifier for p in found if getattr(p, "is_array", False))
+    names = tuple(p.identifier for p in found if p.identifier not in arrays)
+    # what is read of one name alone is no tuple
+    return _Plain(names, attrgetter(*names) if len(names) > 1 else _each(names), arrays)
 
 
-def _frozen(value: Any) -> Any:
-    if isinstance(value, set):
-        return frozenset(value)
-    try:
-        return tuple(tuple(row) if hasattr(row, "__len__") else row for row in value)
-    except TypeError:
-        return value
+def _each(names: tuple[str, ...]) -> Callable[[Any], Any]:
+    return lambda owner: [getattr(owner, name) for name in names]
+
+
+def _plain_values(owner: Any) -> dict[str, Any]:
+    kind: Any = type(owner)
+    plain = _plain_of(kind)
+    values = dict(zip(plain.names, plain.read(owner), strict=True))
+    for name in plain.arrays:
+        values[name] = tuple(tuple(row) if hasattr(row, "__len__") else row for row in getattr(owner, name))
+    return values
+
+
+def _differing(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What a value was, by name, where it is another one now."""
+    return [] if before == now else [(name, each) for name, each in before.items() if now.get(name) != each]
 
 
 def _write_back(owner: Any, values: dict[str, Any]) -> list[str]:
     failed: list[str] = []
     try:
-        now = dict(_plain_values(owner))
+        now = _plain_values(owner)
     except ReferenceError:
         return failed
-    for name, before in values.items():
-        if now.get(name) != before:
-            try:
-                setattr(owner, name, set(before) if isinstance(before, frozenset) else before)
-            except (AttributeError, TypeError, ValueError) as error:
-                failed.append(f"{type(owner).__name__}.{name}: {error}")
+    for name, before in _differing(values, now):
+        try:
+            setattr(owner, name, before)
+        except (AttributeError, TypeError, ValueError) as error:
+            failed.append(f"{type(owner).__name__}.{name}: {error}")
     return failed
