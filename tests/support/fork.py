@@ -8,6 +8,7 @@ that Blender needs: tests/conftest.py brings Blender up without workers for its 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import os
@@ -15,13 +16,14 @@ import pickle
 import select
 import signal
 import sys
+import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import IO, TypeVar
 
-__all__ = ("Died", "TimedOut", "overwrite_freed", "run")
+__all__ = ("Died", "TimedOut", "overwrite_freed", "run", "run_each")
 
 T = TypeVar("T")
 
@@ -82,6 +84,47 @@ def run(function: Callable[..., T], *args: object, timeout: float = 60.0) -> T:
     if not succeeded:
         raise value
     return value
+
+
+def run_each(
+    function: Callable[..., T], cases: Sequence[object], *, timeout: float = 60.0
+) -> list[T | Exception]:
+    """What `function` returns or raises for each case: `run` for many, in one fork as long as none of them crashes.
+
+    The case at which a fork ends, or is still at work after `timeout` seconds, has Died or TimedOut. The next fork goes
+    on after it.
+    """
+    answers: list[T | Exception] = []
+    while len(answers) < len(cases):
+        with tempfile.TemporaryFile() as file:
+            try:
+                run(
+                    _answer_each, function, cases[len(answers) :], file, timeout, timeout=timeout * len(cases)
+                )
+                ended: Exception | None = None
+            except (Died, TimedOut) as error:
+                ended = TimedOut(str(error)) if getattr(error, "signal", None) == signal.SIGALRM else error
+            file.seek(0)
+            with contextlib.suppress(EOFError):
+                while True:
+                    answers.append(pickle.load(file))
+        answers += [ended] if ended is not None else []
+    return answers
+
+
+def _answer_each(
+    function: Callable[..., object], cases: Sequence[object], file: IO[bytes], timeout: float
+) -> None:
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the fork, whatever C code is at work
+    for case in cases:
+        signal.setitimer(signal.ITIMER_REAL, timeout)
+        try:
+            answer = function(case)
+        except Exception as error:
+            answer = error
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        pickle.dump(answer, file)
+        file.flush()
 
 
 def _child(writing: int, function: Callable[..., object], args: tuple[object, ...]) -> None:

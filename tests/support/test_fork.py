@@ -71,3 +71,22 @@ def test_blender_works_without_workers() -> None:
     bpy.context.view_layer.update()
     all_threads, this_thread = time.process_time() - all_threads, time.thread_time() - this_thread
     assert all_threads - this_thread < 0.1 * this_thread
+
+
+def test_each_case_answers_by_itself_and_a_crash_is_that_of_its_case() -> None:
+    def answer(case: str) -> tuple[str, int]:
+        match case:
+            case "raises":
+                raise LookupError("no such thing")
+            case "crashes":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "hangs":
+                time.sleep(60)
+        return case, os.getpid()
+
+    cases = ["a", "raises", "b", "crashes", "c", "hangs", "d"]
+    a, raised, b, crashed, c, hung, d = fork.run_each(answer, cases, timeout=1.0)
+    assert [each[0] for each in (a, b, c, d)] == ["a", "b", "c", "d"]
+    assert [type(each) for each in (raised, crashed, hung)] == [LookupError, fork.Died, fork.TimedOut]
+    assert a[1] == b[1]
+    assert len({a[1], c[1], d[1], os.getpid()}) == 4

@@ -100,10 +100,10 @@ def _listing(kind: str, mode: str, steps: str) -> str:
     return code.replace('"LEFT"', '"EDIT"' if steps == "left" else '""')
 
 
-def _alone(say: Any, each: Any) -> Any:
+def _crash_at_once() -> None:
+    """Blender's own handlers write a report first."""
     for crash in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS):
         signal.signal(crash, signal.SIG_DFL)
-    return say(each), _quoted(each)
 
 
 def _quoted(each: Any) -> list[str]:
@@ -116,21 +116,13 @@ def _items(each: Any) -> tuple[str, list[int]]:
     return repr(each), [item.as_pointer() for item in each if isinstance(item, bpy.types.bpy_struct)]
 
 
-def _is_found(each: Any, there: list[tuple[str, list[int]]]) -> bool:
-    """Whether what a script holds lies where it is found anew; asked in a fork of its own, which may crash."""
-    try:
-        return fork.run(_items, each, timeout=5.0) in there
-    except (fork.Died, fork.TimedOut, SystemError):
-        return False
-
-
 def _found(find: Any) -> list[tuple[str, list[int]]]:
     """What a script finds when it looks again; in a fork, since looking at the layers of a mesh may make some."""
     return [_items(each) for each in find()]
 
 
 def _in_plain(code: str) -> Any:
-    """What plain Blender says before and after: each collection is asked in a fork of its own, which may crash."""
+    """What plain Blender says before and after: collections are asked in forks, which may crash."""
     faulthandler.cancel_dump_traceback_later()  # a fork of this fork would wait for its thread
     fork.overwrite_freed()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -141,13 +133,18 @@ def _in_plain(code: str) -> Any:
     except (RuntimeError, TypeError):
         return None
     there = fork.run(_found, names["find"])
-    after = []
-    for each, quoted in zip(names["collections"], names["quoted"], strict=True):
-        try:
-            said, now = fork.run(_alone, names["say"], each, timeout=5.0)
-            after.append((said if now == quoted else "garbage", _is_found(each, there)))
-        except (fork.Died, fork.TimedOut, SystemError):
+    after: list[tuple[Any, bool]] = []
+    _crash_at_once()
+    collections = names["collections"]
+    said = fork.run_each(lambda each: (names["say"](each), _quoted(each)), collections, timeout=5.0)
+    places = fork.run_each(_items, collections, timeout=5.0)
+    for quoted, answer, place in zip(names["quoted"], said, places, strict=True):
+        if isinstance(answer, fork.Died | fork.TimedOut | SystemError):
             after.append(("crash", False))
+        elif isinstance(answer, Exception):
+            raise answer
+        else:
+            after.append((answer[0] if answer[1] == quoted else "garbage", place in there))
     return names["before"], after
 
 
