@@ -61,7 +61,7 @@ FORMS = {
         "try:\n    1 / «0»\nexcept («ZeroDivisionError», «TypeError»):\n    «1»\nelse:\n    «1»\nfinally:\n    «1»"
     ],
     "Tuple": ["(«1», «1», *«[1]», «1»)"],
-    "While": ["while «0»:\n    «1»\nelse:\n    «1»"],
+    "While": ["while «0»:\n    «1»\n    break\nelse:\n    «1»"],
     "With": [
         "with «contextlib.nullcontext(1)» as «{}»[«1»], «contextlib.nullcontext(1)» as «{}»[«1»]:\n    «1»"
     ],
