@@ -17,10 +17,7 @@ FAMILIES = {
     "server/tools": 40,
     "tests/server/tools": 40,
     "tests/sandbox/cases/honest": 150,
-    "tests/sandbox/lifetime": 20,
-    "tests/server/protocol": 25,
     "tests/support": 60,
-    "tests/window": 25,
 }
 """Folders whose members are all alike may be larger."""
 _MADE = {"build", "dist", "wheels", "node_modules"}
