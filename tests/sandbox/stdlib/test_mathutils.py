@@ -22,6 +22,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptSt
 
 from support import fork
 
+pytestmark = pytest.mark.usefixtures("fresh_file")
+
 NAN, INF = float("nan"), float("inf")
 _IMPORTS = (
     "import bpy, bmesh, mathutils\nfrom mathutils import geometry, interpolate, kdtree, bvhtree, noise\n"
