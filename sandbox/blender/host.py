@@ -16,6 +16,7 @@ import bpy
 from ...base import per_type
 from ...base.per_type import PerType, is_static
 from ..facts.policy import Policy
+from ..facts.reasons import why_class_member
 from ..growth.geometry import Geometry
 from ..guard.meter import Meter
 from ..guard.seam import Reader, Writer
@@ -338,9 +339,8 @@ class BlenderHost:
             return getattr(value, name)
         if not hasattr(value, name):
             raise AttributeError(f"type object {value.__name__!r} has no attribute {name!r}")
-        return self.refuse(
-            f"bpy.types.{value.__name__}.{name} may not be used: use it on an object instead", code="member"
-        )
+        why = why_class_member(name)
+        return self.refuse(f"bpy.types.{value.__name__}.{name} may not be used: {why}", code="member")
 
 
 def _check_undone(host: BlenderHost, value: Any) -> None:

@@ -19,6 +19,7 @@ __all__ = (
     "why_blender",
     "why_builtin",
     "why_class",
+    "why_class_member",
     "why_member",
     "why_module",
     "why_operator",
@@ -90,6 +91,11 @@ def why_builtin(name: str) -> str:
 def why_class(kind: str) -> str:
     """Return what to derive from instead of a class: of `registered` classes, of `plain` ones, of `value`s."""
     return str(_table()["classes"][kind])
+
+
+def why_class_member(name: str) -> str:
+    """Return why a member of a class of Blender's, such as `bpy.types.Panel.append`, is refused."""
+    return str(_table()["class_members"].get(name) or _table()["class_member_other"])
 
 
 def why_operator(idname: str) -> str:

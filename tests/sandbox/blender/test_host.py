@@ -135,6 +135,11 @@ def test_override_with_bones() -> None:
         ("bpy.context.object.keyframe_insert('x[f()]')", "data path"),
         ("bpy.types.Scene.x = 1", "works on data"),
         ("bpy.types.Object.bl_rna_get_subclass_py", "use it on an object"),
+        (
+            "bpy.types.SpaceView3D.draw_handler_add(print, (), 'WINDOW', 'POST_PIXEL')",
+            "leaves no code behind",
+        ),
+        ("bpy.types.TOPBAR_MT_file.append(print)", "leaves no code behind"),
         ("bpy.context.scene['cycles'] = {}", "belongs to an add-on")
         if bpy.app.version < (5, 0)
         else ("bpy.msgbus", "driver"),

@@ -64,6 +64,25 @@ def test_every_refused_operator_and_member_says_what_to_do() -> None:
     assert {name: text for name, text in said.items() if not advises(text)} == {}
 
 
+def test_what_a_class_of_blenders_keeps_for_later_says_so() -> None:
+    kinds = [getattr(bpy.types, name) for name in dir(bpy.types)]
+    keeping = {
+        f"{kind.__name__}.{name}": name
+        for kind in kinds
+        for name in dir(kind)
+        if name in ("append", "prepend") or "handler" in name
+        if callable(getattr(kind, name)) and name not in kind.bl_rna.functions
+    }
+    assert len(keeping) > 300  # menus, panels, headers, and drawing in each editor
+    silent = {
+        path
+        for path, name in keeping.items()
+        if "leaves no code behind" not in reasons.why_class_member(name)
+    }
+    assert silent == set()
+    assert reasons.why_class_member("select_set") == "use it on an object instead"
+
+
 def test_every_tool_that_a_reason_names_is_there() -> None:
     known = {tool.name for tool in all_tools()}
     named = re.compile(r"\btools? (\w+(?:(?:, | and | or )\w+)*)")
