@@ -55,7 +55,7 @@ class RootsByPointer(dict[int, str | None]):
                 kind = kinds.pop()
                 if kind not in _OF_WINDOWS:
                     kinds += type.__subclasses__(kind)
-                    if kind not in _walked and "bl_rna" in vars(kind):
+                    if kind not in _walked and "bl_rna" in vars(kind) and _has_struct(kind):
                         self._note(kind)
         root = self[pointer] = self.get(pointer, _lasting.get(pointer, ""))
         return root
@@ -68,13 +68,25 @@ class RootsByPointer(dict[int, str | None]):
             self[kind.bl_rna.as_pointer()] = root_of(kind)
 
 
+def _has_struct(kind: type) -> bool:
+    """Whether `kind.bl_rna` may be read: Blender still has the struct of this type.
+
+    It frees what it made for an operator of an add-on with the add-on, but not the Python type, whose `bl_rna` then
+    lies in freed memory. From a type that an add-on made it takes `bl_rna` away.
+    """
+    return kind.__module__ not in _BLENDERS or getattr(bpy.types, kind.__name__, None) is kind
+
+
 _lasting: dict[int, str | None] = {}
 _walked: set[type] = set()
 #: Modules of the types that Blender itself makes.
 _BLENDERS = frozenset({"bpy.types", "bpy_types", "_bpy_types"})
 #: There are thousands of these, and none is ever an item of a data-block.
 _OF_WINDOWS = frozenset(
-    getattr(bpy.types, name) for name in "Panel Menu Header UIList Operator Macro KeyingSetInfo Gizmo".split()
+    getattr(bpy.types, name)
+    for name in """
+    Panel Menu Header UIList Operator OperatorProperties Macro KeyingSetInfo Gizmo GizmoProperties GizmoGroupProperties
+    """.split()
 )
 
 
