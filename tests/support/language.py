@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs scripts under the language's guards alone, without Blender's: what tests of the sandbox's language share."""
+"""Runs scripts as the product does, but without its undo step and clean-up: what tests of the sandbox share."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import Compiled, compile_script
-from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_namespace
+from bl_ext.user_default.mcp_bridge.sandbox.run.execute import prepare
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped, Watchdog
 
 __all__ = ("Ran", "refusal", "run")
@@ -29,14 +30,22 @@ class Ran:
         return self.names[name]
 
 
-def run(source: str, *, limits: Limits | None = None, level: str = "math", stopped: bool = False) -> Ran:
-    """Run a script; its own exceptions are raised, a stop of the guards only if `stopped` is False."""
+def run(
+    source: str,
+    *,
+    limits: Limits | None = None,
+    level: str = "math",
+    stopped: bool = False,
+    given: Mapping[str, Any] | None = None,
+) -> Ran:
+    """Run a script, with the names `given`; its own exceptions are raised, a stop of the guards unless `stopped`."""
     compiled = compile_script(source)
     meter = Watchdog(limits or Limits())
-    namespace = build_namespace(compiled, policy(level), None, meter)  # type: ignore[arg-type]
+    namespace, running = prepare(compiled, policy(level), meter)  # type: ignore[arg-type]
+    namespace.update(given or {})
     error: BaseException | None = None
     try:
-        with meter:
+        with meter, running:
             exec(compiled.code, namespace)
             meter.tick()
     except ScriptStopped as stop:

@@ -16,7 +16,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_scri
 from bl_ext.user_default.mcp_bridge.sandbox.run.execute import prepare
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped, Watchdog
 
-from support import fork
+from support import fork, language
 
 
 def run(source: str) -> str:
@@ -270,12 +270,7 @@ def _after_a_run() -> tuple[str, float, list[bool]]:
     core = getattr(numpy, "_core", None) or numpy.core
     handler: Callable[..., str] = core.multiarray.get_handler_name
     before = handler()
-    compiled = compile_script("import numpy as np\na = np.ones(1000)")
-    meter = Watchdog(Limits())
-    namespace, running = prepare(compiled, policy("blender"), meter)
-    with meter, running:
-        exec(compiled.code, namespace)
-    array = namespace.pop("a")
+    array = language.run("import numpy as np\na = np.ones(1000)", level="blender").names.pop("a")
     used = handler(array) == "mcp_bridge"
     total = float(array.sum())
     array.resize(2000, refcheck=False)

@@ -15,12 +15,9 @@ import bpy
 import mathutils
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
-from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
-from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_script
-from bl_ext.user_default.mcp_bridge.sandbox.run.execute import prepare
-from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped, Watchdog
+from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped
 
-from support import fork
+from support import fork, language
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 
@@ -31,16 +28,7 @@ _IMPORTS = (
 
 
 def run(source: str, **given: Any) -> dict[str, Any]:
-    compiled = compile_script(_IMPORTS + source)
-    meter = Watchdog(Limits(time_s=20))
-    namespace, running = prepare(compiled, policy("blender"), meter)
-    namespace |= given
-    try:
-        with meter, running:
-            exec(compiled.code, namespace)
-    except ScriptStopped as stop:
-        raise stop.error from None
-    return namespace
+    return language.run(_IMPORTS + source, limits=Limits(time_s=20), level="blender", given=given).names
 
 
 # --- trees ----------------------------------------------------------------------------------------------------
