@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base import settings
@@ -30,21 +31,27 @@ def _short_limit() -> Iterator[None]:
     settings.set_preferences({})
 
 
+@contextmanager
+def _limits(preferences: dict[str, float]) -> Iterator[None]:
+    settings.set_preferences(preferences)
+    try:
+        yield
+    finally:
+        settings.set_preferences(_QUICK)
+
+
 @pytest.mark.parametrize("attack", sandbox_cases.attacks(), ids=lambda a: a.id)
 def test_attack_is_stopped(attack: Attack) -> None:
-    settings.set_preferences(_ENDLESS if attack.category == "dos-time" else _QUICK)
-    outcome = run_attack(attack)
+    with _limits(_ENDLESS if attack.category == "dos-time" else _QUICK):
+        outcome = run_attack(attack)
     assert outcome.ok, f"{attack.harm}: {outcome.note} ({outcome.error})"
 
 
 @pytest.mark.parametrize("case", sandbox_cases.honest(), ids=lambda c: c.id)
 def test_honest_script_passes(case: Honest) -> None:
     """A script that plain Blender of this version cannot run does not count."""
-    settings.set_preferences(_PATIENT)
-    try:
+    with _limits(_PATIENT):
         outcome = run_honest(case)
-    finally:
-        settings.set_preferences(_QUICK)
     assert outcome.ok or not run_honest(case, plain).ok, f"{outcome.note}: {outcome.error}"
 
 
