@@ -138,18 +138,18 @@ def _calls(port: int, token: str) -> Iterator[Callable[[], float]]:
         nonlocal answered
         while not stop.is_set():
             answer = client.receive()
-
             answered += b'"result"' in answer
 
-    threads = [threading.Thread(target=ask), threading.Thread(target=listen)]
-    for thread in threads:
-        thread.start()
+    asking, listening = threading.Thread(target=ask), threading.Thread(target=listen)
+    asking.start()
+    listening.start()
     try:
         yield lambda: answered
     finally:
         stop.set()
-        for thread in threads:
-            thread.join()
+        asking.join()
+        client.send(b'{"jsonrpc": "2.0", "id": "last", "method": "ping"}')  # whose answer ends the listening
+        listening.join()
         client.close()
 
 

@@ -101,7 +101,7 @@ def _listing(kind: str, mode: str, steps: str) -> str:
 
 
 def _crash_at_once() -> None:
-    """Blender's own handlers write a report first."""
+    """Let a crash end this process at once: Blender's own handlers would write a report first."""
     for crash in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS):
         signal.signal(crash, signal.SIG_DFL)
 
