@@ -94,6 +94,8 @@ FIXED_PROPERTIES = _any(
     r"PointCache\.(?:name|filepath|use_.*|index)",
     r"DynamicPaintSurface\.(?:image_output_path|output_name_.*|image_fileformat|use_output_.*)",
     r"OceanModifier\.(?:filepath|is_cached|bake.*)|ImageFormatSettings\.(?:has_.*)",
+    # Blender 4.2 to 4.5 make a layer with an entry for each face and write one for each corner.
+    r"MeshUVLoop\.(?:pin_uv|select|select_edge)",
     # The session: what is open, playing, locked or shared.
     r"ID\.(?:use_extra_user|is_runtime_data|is_.*|tag|asset_.*)|Scene\.is_nla_tweakmode",
     r"Window\.(?!scene$|view_layer$).*|Object\.(?:is_.*|use_dynamic_topology.*|mode)",

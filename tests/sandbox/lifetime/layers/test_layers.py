@@ -95,7 +95,7 @@ def _written() -> list[str]:
     """Each flag of a vertex, edge, face or corner, as it is set one by one, all at once, and back to its default."""
     found = []
     collections = {"MeshVertex": "vertices", "MeshEdge": "edges", "MeshPolygon": "polygons"}
-    for struct, items in (collections | {"MeshUVLoop": "uv_layers[0].data"}).items():
+    for struct, items in collections.items():
         for prop in getattr(bpy.types, struct).bl_rna.properties:
             flag = prop.identifier
             if flag not in policy("blender").writable(struct) or prop.is_readonly or prop.is_array:
