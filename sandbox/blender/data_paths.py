@@ -22,6 +22,7 @@ from ...scene import data_paths
 from ..guard.seam import BlenderHost, Writer
 from ..lifetime import parts
 from . import blocks, vertex_groups
+from .layer_names import check_flags
 from .plain_values import as_plain, numbers_to_read, place_to_write
 from .properties import writers
 
@@ -244,6 +245,8 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
             elif not native:
                 _set_each(host, owner, attr, list(seq))
                 return
+        if len(owner):
+            check_flags(host, owner[0])
         with host.stale.keeping_layers(owner):
             owner.foreach_set(attr, seq)
 

@@ -106,6 +106,8 @@ class Stale:
         """Whether the script has come to layers of a mesh, of curves or of a drawing."""
         self._made_layers: set[tuple[Any, str]] = set()
         """The flags that have their layer by now, each with its data-block."""
+        self.fitting: set[Any] = set()
+        """Meshes of which each layer that Blender takes for its own is so."""
         self._lent: bmesh_layers.Lent | None = None
         self._memory: list[Any] = []
         self.lending: dict[int, set[int]] = {}
@@ -250,7 +252,8 @@ class Stale:
 
     def writes_natively(self, kind: type) -> bool:
         """Whether an attribute of a type of Blender's may be written without a look at what the write moves."""
-        return not (self.touched_evaluated or (self.layered and issubclass(kind, _FLAGGED)))
+        looked_at = self.layered or bpy.app.version >= (5, 0)  # see `blender.layer_names`
+        return not (self.touched_evaluated or (looked_at and issubclass(kind, _FLAGGED)))
 
     def read_layers(self) -> None:
         """The script is given layers: from now on they are looked for where a write or a function may make one."""
@@ -333,6 +336,7 @@ class Stale:
     def before_operator(self, idname: str, *, overridden: bool) -> None:
         """An operator is about to run, within a `temp_override` or not."""
         self._made_layers.clear()
+        self.fitting.clear()
         self.hidden.before(idname)
         self.drawn.before()
         began, ends = freeing.harmless_in(idname, meshes=self.touched_arrays or self.touched_edit_meshes)
@@ -375,6 +379,7 @@ class Stale:
     def _sweep(self, there: tuple[Any, ...] = (), roots: frozenset[str] | None = None) -> None:
         self._pending = False
         self._made_layers.clear()
+        self.fitting.clear()
         held, now, known = self.held.find(ROOTED), Now(), frozenset(map(id, there))
         self._cut_off(
             reference

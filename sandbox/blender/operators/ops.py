@@ -16,6 +16,7 @@ from ...growth.instances import instances
 from ...guard.audit import may_show_errors
 from ...guard.facade import Facade, hide
 from ...guard.seam import BlenderHost
+from .. import layer_names
 from ..bmesh import given
 from ..plain_values import all_as_plain, held_items
 from ..text_sizes import check_text
@@ -151,6 +152,7 @@ def _run(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]
         host.meter.tick()
         return INSTEAD[idname](host, kwargs)
     check_arguments(host, idname, kwargs)
+    layer_names.check_operator(host, idname, kwargs)
     if idname in CRASHING and (reason := CRASHING[idname]()):
         host.refuse(f"bpy.ops.{idname}: {reason}", code="operator")
     host.before_operator(idname)

@@ -14,6 +14,7 @@ from ...growth.estimate import DATA_SETTINGS, SETTINGS
 from ...guard.audit import may_raise
 from ...guard.seam import BlenderHost, Writer
 from ..added import FEWEST_LOOPS
+from ..layer_names import NAMED, check_flags, write_name
 from ..plain_values import as_plain, held_items, is_integers
 
 __all__ = (
@@ -45,6 +46,7 @@ def keeping_layers(path: str) -> Writer:
     """The writer of a flag that may lie in a layer which Blender makes now: see `lifetime.layers`."""
 
     def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        check_flags(host, value)
         if host.stale.may_make_layers(value, path) is not None:
             with host.stale.keeping_layers(value, path):
                 setattr(value, name, new)
@@ -58,6 +60,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
     """The checked writer of the property `struct.name`, or None where the native write is safe."""
     if path in _TEXTS:
         return _text(_TEXTS[path])
+    if name == "name" and struct in NAMED:
+        return write_name
     if path in INDICES:
         return _index
     if path in ("Image.generated_width", "Image.generated_height"):

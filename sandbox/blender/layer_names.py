@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names of layers that Blender keeps for itself: whatever has such a name must be what Blender makes under it.
+
+Blender finds the flags of a mesh, the sharpness of its edges and the like by the names of layers, and takes what it
+finds for its own. Blender 5 crashes where that has another type or domain, or is a vertex group. So a script may give
+such a name only to a layer like Blender's. Where another came from elsewhere (a file, nodes, or Blender 5.0 itself, of
+which `from_pydata` makes one), flags are not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import bpy
+
+from ..facts.members import rows
+from ..guard.seam import BlenderHost
+from ..lifetime.layers import owner_of
+from .plain_values import as_plain
+
+__all__ = ("NAMED", "NAMING", "check_flags", "check_new", "check_operator", "write_name")
+
+_Kinds = Mapping[str, tuple[str, str]]
+
+
+def _kinds(of: str) -> _Kinds:
+    return {
+        name: (next(iter(row["type"])), next(iter(row["domain"])))
+        for row in rows("layers of Blender's own")
+        if of in row["of"]
+        for name in row["names"]
+    }
+
+
+_OF_MESHES: Final = _kinds("mesh")
+_OF_OTHERS: Final = _kinds("curves")
+"""By name, type and domain of the layer that Blender makes."""
+
+NAMED: Final = frozenset(
+    "Attribute MeshLoopColorLayer MeshUVLoopLayer VertexGroup Bone EditBone PoseBone".split()
+)
+"""Structs whose name a layer has, or a vertex group: those that armatures make are called as their bones."""
+NAMING: Final = frozenset(
+    "AttributeGroup AttributeGroupCurves AttributeGroupGreasePencil AttributeGroupGreasePencilDrawing "
+    "AttributeGroupMesh AttributeGroupPointCloud LoopColors UVLoopLayers VertexGroups ArmatureEditBones".split()
+)
+"""Structs whose function `new` makes what has such a name."""
+_NAMING_OPERATORS: Final = {"geometry.attribute_add": "FLOAT", "geometry.color_attribute_add": "FLOAT_COLOR"}
+"""Operators that make a layer with a name, and of which type they make it by default."""
+
+
+def check_new(host: BlenderHost, owner: Any, arguments: Mapping[str, Any]) -> None:
+    """Refuse to make a layer or a vertex group that Blender would take for its own."""
+    kinds = _OF_MESHES if isinstance(owner.id_data, _LIKE_MESHES) else _OF_OTHERS
+    _check(host, kinds, arguments.get("name"), arguments.get("type"), arguments.get("domain"))
+
+
+def write_name(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """Write the name of a layer, a vertex group or a bone, unless Blender would take it for its own."""
+    new = as_plain(new)
+    kinds = _OF_MESHES if isinstance(value.id_data, _LIKE_MESHES) else _OF_OTHERS
+    _check(host, kinds, new, getattr(value, "data_type", None), getattr(value, "domain", None))
+    setattr(value, name, new)
+
+
+def check_operator(host: BlenderHost, idname: str, arguments: Mapping[str, Any]) -> None:
+    """Refuse operators that would make a layer, or change one into what Blender would take for its own."""
+    if idname in _NAMING_OPERATORS:
+        kind = arguments.get("data_type", _NAMING_OPERATORS[idname])
+        domain = arguments.get("domain", "POINT")
+        _check(host, _kinds_of_active(), arguments.get("name"), kind, domain)
+    elif idname == "geometry.attribute_convert" and (block := bpy.context.object) is not None:
+        active = getattr(getattr(block.data, "attributes", None), "active", None)
+        if active is not None:
+            _check(host, _kinds_of_active(), active.name, None, None)
+
+
+def check_flags(host: BlenderHost, value: Any) -> None:
+    """Refuse to write flags of a mesh where Blender would crash; each mesh is looked at once until more changes."""
+    block = owner_of(value) if bpy.app.version >= (5, 0) else None
+    if not isinstance(block, bpy.types.Mesh) or block in host.stale.fitting:
+        return
+    for name, fits in _OF_MESHES.items():
+        layer = block.attributes.get(name)
+        if layer is not None and (layer.data_type, layer.domain) != fits:
+            host.refuse(
+                f"the layer {name!r} of mesh {block.name!r} is not as Blender needs it, which would crash: first call "
+                f"mesh.attributes.remove(mesh.attributes[{name!r}])"
+            )
+    host.stale.fitting.add(block)
+
+
+_LIKE_MESHES = (bpy.types.Mesh, bpy.types.Object, bpy.types.Armature)
+"""Data-blocks whose layers, vertex groups and bones are, or become, layers of meshes."""
+
+
+def _kinds_of_active() -> _Kinds:
+    active = bpy.context.object
+    return _OF_MESHES if active is not None and active.type == "MESH" else _OF_OTHERS
+
+
+def _check(host: BlenderHost, kinds: _Kinds, name: Any, kind: Any, domain: Any) -> None:
+    name = name.partition("\0")[0] if isinstance(name, str) else None  # so does Blender
+    fits = kinds.get(name) if name is not None else None
+    if fits is not None and (kind, domain) != fits:
+        host.refuse(
+            f"Blender keeps the name {name!r} for a layer of type {fits[0]!r} and domain {fits[1]!r}: "
+            "use another name, or attributes.new() with that type and domain"
+        )
