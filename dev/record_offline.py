@@ -18,7 +18,7 @@ def main() -> None:
     import_module("bpy")
     addon_utils = import_module("addon_utils")  # Blender's own: found only after bpy
     addon_utils.enable("bl_ext.user_default.mcp_bridge", default_set=True)
-    from support import recording
+    from support.bridges import recording
 
     (ROOT / "server" / "clients" / "offline.json").write_text(
         recording.text(recording.record()), encoding="utf-8"

@@ -72,7 +72,7 @@ def _enable_extension() -> None:
         user = _of_worker(user, worker)
     _keep_to_itself()
     # Brought up on one processor, Blender's task pool gets no workers: a fork taken while one of them holds a lock
-    # waits for it for ever, and tests fork this Blender thousands of times (support/fork.py).
+    # waits for it for ever, and tests fork this Blender thousands of times (support/running/fork.py).
     processors = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(processors)})
     try:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import addon_utils
 
-from support import blender
-from support.ports import is_open
+from support.running import blender
+from support.running.ports import is_open
 
 NAME = "bl_ext.user_default.mcp_bridge"
 

@@ -89,7 +89,7 @@ AUDIT = {
         "server/test_extension_tools.py::test_failures_have_the_form_of_all_failures",
     ),
 }
-_WIRES = ("support.tool_calls", "support.scripted_bridge", "import subprocess")
+_WIRES = ("support.clients.tool_calls", "support.bridges.scripted_bridge", "import subprocess")
 
 
 @pytest.mark.parametrize("row", AUDIT)

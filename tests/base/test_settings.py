@@ -7,7 +7,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.base.errors import SettingsError
 
-from support import blender
+from support.running import blender
 
 
 def test_defaults_without_any_source() -> None:

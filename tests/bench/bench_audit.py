@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from bl_ext.user_default.mcp_bridge.sandbox.guard import audit
 from bl_ext.user_default.mcp_bridge.sandbox.run import wall
 
-from support import fork
 from support.bench import Row
+from support.running import fork
 
 #: Modules of Python's own that nothing has loaded yet: files, folders and code, an event each.
 _MODULES = """asyncore bdb cgi cmd code codeop compileall cProfile difflib dis doctest filecmp fileinput ftplib getopt

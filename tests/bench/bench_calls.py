@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
-from support import blender
 from support.bench import Row, percentile, samples
-from support.ports import free_port
-from support.raw_client import RawClient
+from support.clients.raw_client import RawClient
+from support.running import blender
+from support.running.ports import free_port
 
 _SERVE = """
 import os
@@ -199,7 +199,7 @@ def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:
     """Calls per second that `count` clients get together; each is a process, so that Python's lock is not measured."""
     code = (
         "import sys, time; sys.path.insert(0, sys.argv[1])\n"
-        "from support.raw_client import RawClient\n"
+        "from support.clients.raw_client import RawClient\n"
         "client, done, until = RawClient(int(sys.argv[2]), sys.argv[3]), 0, time.time() + float(sys.argv[4])\n"
         "while time.time() < until:\n    client.call('get_object_info', name='Cube'); done += 1\n"
         "print(done)"

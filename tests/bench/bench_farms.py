@@ -19,8 +19,8 @@ from bl_ext.user_default.mcp_bridge.rendering.farms.engines import Seen, Task
 from bl_ext.user_default.mcp_bridge.rendering.farms.order import FarmJob, State
 from bl_ext.user_default.mcp_bridge.rendering.farms.targets import Target
 
-from support import farm, slurm
 from support.bench import Row
+from support.services import farm, slurm
 
 _JOBS = 1000
 

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from bl_ext.user_default.mcp_bridge.server.clients.authenticator import TokenStore
 
-from support import floods
 from support.bench import Row, percentile
-from support.processes import resident
-from support.raw_client import RawClient
-from support.serving import TOKEN, serving
+from support.bridges.serving import TOKEN, serving
+from support.clients import floods
+from support.clients.raw_client import RawClient
+from support.running.processes import resident
 
 #: Seconds for which the honest client calls, without a flood and beside it.
 _QUIET_S, _FLOODED_S = 2.0, 4.0

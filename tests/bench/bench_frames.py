@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from support import window as window_support
 from support.bench import Row
-from support.blender import EXTENSION
-from support.polyhaven import BRICK, PolyHavenServer
-from support.ports import free_port
-from support.raw_client import RawClient
+from support.clients.raw_client import RawClient
+from support.on_screen import window as window_support
+from support.running.blender import EXTENSION
+from support.running.ports import free_port
+from support.services.polyhaven import BRICK, PolyHavenServer
 
 _ROUNDS, _STRETCH = 3, 3.0
 _CALLS = 500

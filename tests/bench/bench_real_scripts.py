@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Real scripts of other people: how many run in the sandbox with the same scene at the end, and what that costs.
 
-`support/real_scripts.py` says where they are. Each is run on the Blender that its list names: those of the newer ones
-by a second process. MCP_BRIDGE_REAL_IDS="0012 0345" runs these alone. Writes build/real_scripts.json.
+`support/sandboxing/real_scripts.py` says where they are. Each is run on the Blender that its list names: those of
+the newer ones by a second process. MCP_BRIDGE_REAL_IDS="0012 0345" runs these alone. Writes build/real_scripts.json.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import bpy
 
 import extension
 from blenders import BUILD, CACHE, MATRIX, ROOT
-from support import real_scripts
 from support.bench import Row, percentile
-from support.real_scripts import Compared, Script
+from support.sandboxing import real_scripts
+from support.sandboxing.real_scripts import Compared, Script
 
 _RESULT: Final = BUILD / "real_scripts.json"
 _PART: Final = "MCP_BRIDGE_REAL_PART"

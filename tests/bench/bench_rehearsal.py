@@ -19,9 +19,9 @@ from bl_ext.user_default.mcp_bridge.base import journal
 from bl_ext.user_default.mcp_bridge.sandbox import confinement
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import child, rehearse, snapshot
 
-from support import fork
 from support.bench import Row, percentile
-from support.rehearsing import rehearsals
+from support.confinement.rehearsing import rehearsals
+from support.running import fork
 
 _SCRIPT = "import bpy\nbpy.ops.mesh.primitive_cube_add(location=(3, 0, 0))\nresult = len(bpy.data.objects)"
 _COLD, _MANY, _ROUNDS = 5, 30, 5

@@ -19,8 +19,9 @@ from bl_ext.user_default.mcp_bridge.sandbox.run import execute, validate
 from bl_ext.user_default.mcp_bridge.sandbox.run.wall import Armed
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, Watchdog
 
-from support import fork, sandbox_cases
 from support.bench import Row, percentile, samples
+from support.running import fork
+from support.sandboxing import sandbox_cases
 
 _GENEROUS = Limits(time_s=120.0)
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from bench_calls import clients_at_once
 
-from support import window as window_support
 from support.bench import Row, percentile, samples
-from support.ports import free_port
-from support.raw_client import RawClient
+from support.clients.raw_client import RawClient
+from support.on_screen import window as window_support
+from support.running.ports import free_port
 
 _START = """
 from bl_ext.user_default.mcp_bridge.server import bridge

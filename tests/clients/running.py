@@ -27,8 +27,8 @@ from sdks import Sdk
 
 import clients
 import real_clients
-from support.blender import EXTENSION, installed_folder
-from support.serving import TOKEN, Served, serving
+from support.bridges.serving import TOKEN, Served, serving
+from support.running.blender import EXTENSION, installed_folder
 
 __all__ = ("Row", "blender", "rows")
 

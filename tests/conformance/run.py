@@ -28,7 +28,7 @@ sys.path[:0] = [str(_ROOT / "tests"), str(_ROOT / "dev")]
 os.environ.setdefault("BLENDER_USER_RESOURCES", str(_ROOT / "build" / "user"))
 
 from clients import CLIENTS, NODE  # noqa: E402 - found by the path above
-from support import blender  # noqa: E402
+from support.running import blender  # noqa: E402
 
 _MODULES = CLIENTS / "node_modules"
 _NEW = _MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"

@@ -17,7 +17,7 @@ from bl_ext.user_default.mcp_bridge.server import bridge
 
 from conformance import door, pack
 from conformance.proxy import Proxy
-from support.ports import free_port
+from support.running.ports import free_port
 
 
 def main(*, fixtures: bool) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import extension
 import libraries
 from blenders import ROOT
-from support.blender import installed_folder
+from support.running.blender import installed_folder
 
 
 def test_zip_holds_the_extension_and_nothing_of_the_workshop(tmp_path: Path) -> None:

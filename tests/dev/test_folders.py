@@ -17,7 +17,6 @@ FAMILIES = {
     "server/tools": 40,
     "tests/server/tools": 40,
     "tests/sandbox/cases/honest": 150,
-    "tests/support": 60,
 }
 """Folders whose members are all alike may be larger."""
 _MADE = {"build", "dist", "wheels", "node_modules"}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import extension
-from support import blender
+from support.running import blender
 
 # Blender asks for online access even where a repository is a folder.
 _INSTALL = """

@@ -12,7 +12,7 @@ import time
 import urllib.request
 
 from blenders import ROOT
-from support.ports import free_port, is_open
+from support.running.ports import free_port, is_open
 
 _RUN = [sys.executable, ROOT / "dev" / "run.py"]
 

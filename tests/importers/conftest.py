@@ -14,8 +14,8 @@ from bl_ext.user_default.mcp_bridge.importers.network.download import Site
 from bl_ext.user_default.mcp_bridge.importers.opening import confined
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
-from support.opening import in_fork
-from support.web import Web
+from support.services.opening import in_fork
+from support.services.web import Web
 
 
 @pytest.fixture(autouse=True)

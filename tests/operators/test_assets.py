@@ -20,12 +20,12 @@ from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.operators.assets import PREFIX, asset_view
 from bl_ext.user_default.mcp_bridge.panels.assets import MCP_BRIDGE_PT_assets, _fitting
 
-from support.layout import Drawn, draw
-from support.opening import in_fork
-from support.polyhaven import SKY, PolyHavenServer
-from support.rodin import KEY, RodinServer
-from support.sketchfab import TOKEN, UID, SketchfabServer, record
-from support.web import Reply
+from support.on_screen.layout import Drawn, draw
+from support.services.opening import in_fork
+from support.services.polyhaven import SKY, PolyHavenServer
+from support.services.rodin import KEY, RodinServer
+from support.services.sketchfab import TOKEN, UID, SketchfabServer, record
+from support.services.web import Reply
 
 pytestmark = pytest.mark.usefixtures("empty_scene", "_fresh")
 

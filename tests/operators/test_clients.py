@@ -19,7 +19,7 @@ from bl_ext.user_default.mcp_bridge.server.clients.config import table
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from support.ports import free_port
+from support.running.ports import free_port
 
 
 @pytest.fixture(autouse=True)

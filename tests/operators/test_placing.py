@@ -15,7 +15,7 @@ from bl_ext.user_default.mcp_bridge.operators.assets import asset_view, placing
 from bl_ext.user_default.mcp_bridge.panels.assets import MCP_BRIDGE_PT_assets
 from mathutils import Vector
 
-from support.layout import draw
+from support.on_screen.layout import draw
 
 WALL = Entry("polyhaven", "brick_wall", "Brick Wall", "Ada", "CC0 1.0", "", "", kind="textures")
 MODIFIERS = ("alt", "ctrl", "shift", "oskey")

@@ -23,7 +23,7 @@ from bl_ext.user_default.mcp_bridge.panels import requests, review
 from bl_ext.user_default.mcp_bridge.sandbox.run import undo
 from bl_ext.user_default.mcp_bridge.scene import events
 
-from support.layout import draw, layout
+from support.on_screen.layout import draw, layout
 
 
 @pytest.fixture

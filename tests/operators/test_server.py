@@ -11,7 +11,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.server import bridge
 
-from support.ports import free_port, is_open
+from support.running.ports import free_port, is_open
 
 
 @pytest.fixture(autouse=True)

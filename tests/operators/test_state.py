@@ -17,7 +17,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
 from bl_ext.user_default.mcp_bridge.server import bridge
 from bl_ext.user_default.mcp_bridge.server.clients import discovery
 
-from support.ports import free_port
+from support.running.ports import free_port
 
 
 @pytest.fixture(autouse=True)

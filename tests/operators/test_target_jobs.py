@@ -12,7 +12,7 @@ from bl_ext.user_default.mcp_bridge.base import jobs
 from bl_ext.user_default.mcp_bridge.operators import target_jobs
 from bl_ext.user_default.mcp_bridge.panels import target_jobs as panel
 
-from support import layout
+from support.on_screen import layout
 
 DETAILS = {"where": "night", "folder": "/shots", "frames": 8, "done": 2, "failures": []}
 FAILED = {"frame": 3, "worker": "n1", "why": "no memory"}

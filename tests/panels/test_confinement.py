@@ -11,7 +11,7 @@ from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.panels import view3d
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.process import Confinement
 
-from support.layout import CONTEXT, Drawn, draw, layout
+from support.on_screen.layout import CONTEXT, Drawn, draw, layout
 
 Show = Callable[..., Drawn]
 

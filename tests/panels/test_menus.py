@@ -9,7 +9,7 @@ from bl_ext.user_default.mcp_bridge.panels import menus
 from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Entry
 from bl_ext.user_default.mcp_bridge.server.clients.config import table
 
-from support.layout import draw
+from support.on_screen.layout import draw
 
 
 def test_every_client_is_offered_in_the_form_that_is_best_for_it() -> None:

@@ -12,7 +12,7 @@ from bl_ext.user_default.mcp_bridge.panels import preferences as root
 from bl_ext.user_default.mcp_bridge.panels import preferences_page
 from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Entry
 
-from support.layout import Drawn, layout
+from support.on_screen.layout import Drawn, layout
 
 ENTRIES = (
     Entry("a", "Cursor", "", "2026-11-01T00:00:00+00:00", last_used="2026-11-20T10:00:00+00:00"),

@@ -12,7 +12,7 @@ from bl_ext.user_default.mcp_bridge.base.settings import Settings
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.panels import preferences, setting
 
-from support.layout import layout
+from support.on_screen.layout import layout
 
 
 def _locked(monkeypatch: pytest.MonkeyPatch, **values: Any) -> None:

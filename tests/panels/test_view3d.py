@@ -14,7 +14,7 @@ from bl_ext.user_default.mcp_bridge.panels import view3d
 from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Entry
 from bl_ext.user_default.mcp_bridge.server.clients.config.snippets import Notice
 
-from support.layout import CONTEXT, Drawn, draw, layout
+from support.on_screen.layout import CONTEXT, Drawn, draw, layout
 
 LIMITS = ["time_limit_s", "memory_limit_mb", "output_limit_kb", "rate_limit", "asset_services"]
 RUNNING = {"address": "127.0.0.1:9876", "port": 9876}

@@ -9,8 +9,8 @@ import urllib.request
 
 import pytest
 
-from support import window
-from support.ports import free_port, is_open
+from support.on_screen import window
+from support.running.ports import free_port, is_open
 
 
 def test_program_serves_until_sigterm() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from support import window
-from support.ports import free_port, is_open
-from support.raw_client import RawClient
+from support.clients.raw_client import RawClient
+from support.on_screen import window
+from support.running.ports import free_port, is_open
 
 _TOKEN = "a-token-for-tests-alone"
 _OBJ = b"v 0 0 0\nv 2 0 0\nv 0 1 0\nf 1 2 3\n"

@@ -12,9 +12,9 @@ import pytest
 
 import bundles
 import real_clients
-from support.live import until
-from support.scripted_bridge import ShimClient
-from support.serving import serving
+from support.bridges.live import until
+from support.bridges.scripted_bridge import ShimClient
+from support.bridges.serving import serving
 
 
 def _run(client: str, home: Path, *arguments: str | Path, more: dict[str, str] | None = None) -> str:

@@ -18,7 +18,7 @@ from bl_ext.user_default.mcp_bridge.server.clients import stdio_shim
 from bl_ext.user_default.mcp_bridge.server.clients.config import files, snippets, table
 
 import real_clients
-from support.serving import TOKEN, Served, serving
+from support.bridges.serving import TOKEN, Served, serving
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 

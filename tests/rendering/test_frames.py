@@ -17,7 +17,7 @@ from bl_ext.user_default.mcp_bridge.base import folders
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
 from bl_ext.user_default.mcp_bridge.rendering import frames
 
-from support.tool_calls import ToolError, Tools
+from support.clients.tool_calls import ToolError, Tools
 
 TINY = {"resolution": [8, 4], "samples": 1}
 YES = {"action": "accept", "content": {}}

@@ -17,8 +17,8 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
 from bl_ext.user_default.mcp_bridge.rendering import frames
 
-from support.live import websocket_transport
-from support.serving import TOKEN, Served, serving
+from support.bridges.live import websocket_transport
+from support.bridges.serving import TOKEN, Served, serving
 
 #: So many that Blender is still at work when it is ended, on a busy machine too.
 FRAMES, RESOLUTION = 100, [32, 18]

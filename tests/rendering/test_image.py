@@ -24,8 +24,8 @@ from bl_ext.user_default.mcp_bridge.server import bridge
 from bl_ext.user_default.mcp_bridge.server.tools import pictures
 from websockets.asyncio.client import connect
 
-from support.live import websocket_transport
-from support.protocol import handshake, notification, request, stateless
+from support.bridges.live import websocket_transport
+from support.bridges.protocol import handshake, notification, request, stateless
 
 Json = dict[str, Any]
 TASKS: Json = {"extensions": {"io.modelcontextprotocol/tasks": {}}}

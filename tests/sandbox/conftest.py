@@ -9,7 +9,7 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
-from support.warm import warm
+from support.running.warm import warm
 
 
 @pytest.fixture

@@ -25,9 +25,9 @@ from bl_ext.user_default.mcp_bridge.sandbox.growth import estimate
 from bl_ext.user_default.mcp_bridge.sandbox.growth.geometry import Geometry
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import parts
 
-from support import broken, sandbox_cases
-from support.sandbox_cases import Attack, Namespace, Outcome, guarded, run_attack
-from support.warm import warm
+from support.running.warm import warm
+from support.sandboxing import broken, sandbox_cases
+from support.sandboxing.sandbox_cases import Attack, Namespace, Outcome, guarded, run_attack
 
 _ALL = os.environ.get("MCP_BRIDGE_BROKEN_CHECKS") == "all"
 #: What a function raises that is broken; by its name, one of them is chosen.

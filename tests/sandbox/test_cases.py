@@ -10,9 +10,9 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import parts
 
-from support import sandbox_cases
-from support.sandbox_cases import Attack, Honest, plain, run_attack, run_honest
-from support.warm import warm
+from support.running.warm import warm
+from support.sandboxing import sandbox_cases
+from support.sandboxing.sandbox_cases import Attack, Honest, plain, run_attack, run_honest
 
 _QUICK = {"time_limit_s": 1.5}
 #: What is to be endless is so after less, too.

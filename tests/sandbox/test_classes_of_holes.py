@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from measure.bench import load_module
-from support import sandbox_cases
+from support.sandboxing import sandbox_cases
 
 TESTS = Path(__file__).resolve().parent.parent
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The closed world: every value that a script can reach is of one of five kinds (see `support/world.py`)."""
+"""The closed world: every value that a script can reach is of one of five kinds (see `support/sandboxing/world.py`)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.guard.facade import expose
 
-from support import fork, world
-from support.language import refusal, run
+from support.running import fork
+from support.sandboxing import world
+from support.sandboxing.language import refusal, run
 
 
 def _walk(level: str) -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.scene.override import Place
 
-from support import busy, fork
+from support.running import busy, fork
 
 _SECONDS = 1.0
 

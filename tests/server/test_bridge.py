@@ -19,7 +19,7 @@ from bl_ext.user_default.mcp_bridge.base.process import threads
 from bl_ext.user_default.mcp_bridge.server import bridge
 from bl_ext.user_default.mcp_bridge.server.clients import discovery
 
-from support.ports import free_port
+from support.running.ports import free_port
 
 
 @pytest.fixture(autouse=True)

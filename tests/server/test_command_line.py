@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from bl_ext.user_default.mcp_bridge.server.clients.config import table
 
-from support import blender
-from support.ports import free_port, is_open
+from support.running import blender
+from support.running.ports import free_port, is_open
 
 _RUN = f"""
 import sys

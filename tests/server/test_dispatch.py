@@ -17,7 +17,7 @@ from bl_ext.user_default.mcp_bridge.server.protocol.features import Resource, To
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult, text
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.errors import RpcError
 
-from support.protocol import ALICE, BOB, core, handshake, notification, request, stateless
+from support.bridges.protocol import ALICE, BOB, core, handshake, notification, request, stateless
 
 Json = dict[str, Any]
 TASKS: Json = {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}

@@ -21,8 +21,8 @@ from bl_ext.user_default.mcp_bridge.server import extension_tools
 from mcp import Client
 from mcp_types import ElicitResult
 
-from support.sdk import transport
-from support.serving import Served, serving
+from support.bridges.serving import Served, serving
+from support.clients.sdk import transport
 
 EXAMPLE = Path(__file__).resolve().parent.parent.parent / "examples" / "measure_tools"
 MEASURE, MOVE = "measure_tools__measure_faces", "measure_tools__set_origin_to"

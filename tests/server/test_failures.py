@@ -18,8 +18,8 @@ from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import Tool
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 from websockets.sync.client import connect
 
+from support.clients.tool_calls import Tools, on_worker
 from support.every_error import every_error
-from support.tool_calls import Tools, on_worker
 
 #: The tools that run a script, and the parameter that holds it.
 SCRIPTS = {"execute_blender_code": "code", "inject_bpy_script": "script", "rehearse_script": "code"}

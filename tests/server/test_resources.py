@@ -18,7 +18,7 @@ from bl_ext.user_default.mcp_bridge.approvals.request import InjectScriptRequest
 from bl_ext.user_default.mcp_bridge.base import jobs, journal, main_thread, settings
 from bl_ext.user_default.mcp_bridge.server import bridge, resources
 
-from support.live import websocket_transport
+from support.bridges.live import websocket_transport
 
 pytestmark = pytest.mark.usefixtures("empty_scene")
 

@@ -14,7 +14,7 @@ from bl_ext.user_default.mcp_bridge.base import journal
 from bl_ext.user_default.mcp_bridge.base.journal import FILE_NAME, Journal
 from websockets.sync.client import connect
 
-from support.tool_calls import Tools, on_worker
+from support.clients.tool_calls import Tools, on_worker
 
 
 @pytest.fixture

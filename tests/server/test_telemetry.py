@@ -14,9 +14,9 @@ from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.server import bridge, telemetry
 from websockets.sync.client import connect
 
-from support.live import until
-from support.tool_calls import Tools, on_worker
-from support.web import Reply, Web
+from support.bridges.live import until
+from support.clients.tool_calls import Tools, on_worker
+from support.services.web import Reply, Web
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 PARENTS = {"sampled": f"00-{TRACE}-{PARENT}-01", "not sampled": f"00-{TRACE}-{PARENT}-00"}

@@ -15,10 +15,10 @@ import pytest
 from bl_ext.user_default.mcp_bridge.sandbox import confinement
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
 
-from support import sandbox_cases
-from support.confined_attacks import run_confined
-from support.processes import descendants, resident
-from support.rehearsing import bare_program, rehearsals, report_of
+from support.confinement.confined_attacks import run_confined
+from support.confinement.rehearsing import bare_program, rehearsals, report_of
+from support.running.processes import descendants, resident
+from support.sandboxing import sandbox_cases
 
 REHEARSALS = int(os.environ.get("MCP_BRIDGE_SOAK_REHEARSALS", "500"))
 #: Vertices of a scene whose file has about 1 GB.

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
-from support.raw_client import RawClient
-from support.serving import TOKEN, serving
+from support.bridges.serving import TOKEN, serving
+from support.clients.raw_client import RawClient
 
 SECONDS = float(os.environ.get("MCP_BRIDGE_SOAK_SECONDS", "600"))
 CLIENTS = 8

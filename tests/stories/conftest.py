@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.serving import Served, serving
+from support.bridges.serving import Served, serving
 
 
 @pytest.fixture(scope="session")

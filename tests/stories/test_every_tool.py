@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 
-from support import every_tool
-from support.serving import serving
+from support.bridges.serving import serving
+from support.clients import every_tool
 
 
 def test_the_official_client_calls_every_tool(

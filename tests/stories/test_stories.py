@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from support import foreign
-from support.sdk import dump, transport
-from support.serving import TOKEN, Served
+from support.bridges.serving import TOKEN, Served
+from support.clients import foreign
+from support.clients.sdk import dump, transport
 
 _HERE = Path(__file__).parent
 Report = dict[str, Any]

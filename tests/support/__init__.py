@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Helpers that tests share: processes of Blender, forks of a warm one, ports and folders."""
+"""Helpers that tests share: a folder for each purpose, whose first line says it; beside them what fits none."""

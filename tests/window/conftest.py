@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support import window as window_support
+from support.on_screen import window as window_support
 
 #: Seconds that a test may take, starting Blender included: these wait for what a screen shows, and machines differ.
 _LONGEST_S = 300

@@ -12,13 +12,13 @@ from typing import Any
 import bpy
 import pytest
 
-from support import window as window_support
-from support.blender import EXTENSION
-from support.polyhaven import SKY, PolyHavenServer
-from support.raw_client import RawClient
-from support.reading import Rectangle
-from support.web import Reply
-from support.window import Window
+from support.clients.raw_client import RawClient
+from support.on_screen import window as window_support
+from support.on_screen.reading import Rectangle
+from support.on_screen.window import Window
+from support.running.blender import EXTENSION
+from support.services.polyhaven import SKY, PolyHavenServer
+from support.services.web import Reply
 
 COLOURS = {
     "brick_wall": (0.8, 0.3, 0.2),

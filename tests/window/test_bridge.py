@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from support import window as window_support
-from support.ports import free_port, is_open
-from support.raw_client import RawClient
-from support.window import HEIGHT, WIDTH, Window
+from support.clients.raw_client import RawClient
+from support.on_screen import window as window_support
+from support.on_screen.window import HEIGHT, WIDTH, Window
+from support.running.ports import free_port, is_open
 
 _START = """
 from bl_ext.user_default.mcp_bridge.server import bridge

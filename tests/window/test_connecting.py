@@ -9,11 +9,11 @@ import time
 from typing import Any
 
 from blenders import ROOT
-from support import window as window_support
-from support.blender import EXTENSION
-from support.ports import free_port
-from support.reading import Rectangle
-from support.scripted_bridge import ShimClient
+from support.bridges.scripted_bridge import ShimClient
+from support.on_screen import window as window_support
+from support.on_screen.reading import Rectangle
+from support.running.blender import EXTENSION
+from support.running.ports import free_port
 
 VIEWPORT = 700, 500
 #: How high the top bar and the status bar are.

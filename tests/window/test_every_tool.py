@@ -8,10 +8,10 @@ import shutil
 import pytest
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 
-from support import every_tool
-from support import window as window_support
-from support.ports import free_port
-from support.serving import TOKEN, Served
+from support.bridges.serving import TOKEN, Served
+from support.clients import every_tool
+from support.on_screen import window as window_support
+from support.running.ports import free_port
 
 _FOLDER = window_support.FOLDER / "every-tool-files"
 

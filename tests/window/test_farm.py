@@ -18,11 +18,11 @@ import pytest
 import debian_root
 import environment
 from blenders import DEFAULT
-from support import window as window_support
-from support.ports import free_port
-from support.raw_client import RawClient
-from support.reading import Rectangle
-from support.window import Window
+from support.clients.raw_client import RawClient
+from support.on_screen import window as window_support
+from support.on_screen.reading import Rectangle
+from support.on_screen.window import Window
+from support.running.ports import free_port
 
 TOKEN = "a-token-for-tests-alone"
 PORT = free_port()

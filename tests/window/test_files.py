@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from support import window as window_support
-from support.ports import free_port
-from support.window import Window
+from support.on_screen import window as window_support
+from support.on_screen.window import Window
+from support.running.ports import free_port
 
 _START = """
 from bl_ext.user_default.mcp_bridge.server import bridge

@@ -8,12 +8,12 @@ import time
 from typing import Any
 
 from blenders import ROOT
-from support import window as window_support
-from support.blender import EXTENSION
-from support.ports import free_port
-from support.reading import Rectangle
-from support.scripted_bridge import ShimClient
-from support.window import Window
+from support.bridges.scripted_bridge import ShimClient
+from support.on_screen import window as window_support
+from support.on_screen.reading import Rectangle
+from support.on_screen.window import Window
+from support.running.blender import EXTENSION
+from support.running.ports import free_port
 
 _MINUTES = 2.0
 

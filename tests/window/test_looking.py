@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import base64
 
-from support.blender import EXTENSION
-from support.window import Window, picture_path
+from support.on_screen.window import Window, picture_path
+from support.running.blender import EXTENSION
 
 
 def test_a_sheet_is_drawn_by_the_viewport(window: Window) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from support import window as window_support
-from support.asking import CHAIR, TOKEN, Asking, Bridge
-from support.ports import free_port
-from support.reading import Rectangle
+from support.on_screen import window as window_support
+from support.on_screen.asking import CHAIR, TOKEN, Asking, Bridge
+from support.on_screen.reading import Rectangle
+from support.running.ports import free_port
 
 PORT = free_port()
 WORKSPACES = ("Layout", "UV Editing", "Shading", "Compositing", "Rendering", "Scripting")

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from blenders import ROOT
-from support import window as window_support
-from support.blender import EXTENSION
-from support.ports import free_port
-from support.scripted_bridge import ShimClient
-from support.window import Window
+from support.bridges.scripted_bridge import ShimClient
+from support.on_screen import window as window_support
+from support.on_screen.window import Window
+from support.running.blender import EXTENSION
+from support.running.ports import free_port
 
 #: How far left of the title of *Let assistants run scripts* the middle of its checkbox is.
 CHECKBOX = 12

@@ -13,8 +13,8 @@ import urllib.request
 
 import blenders
 import debian_root
-from support.ports import free_port, is_open
-from support.window import FOLDER, SESSION, Screen, root
+from support.on_screen.window import FOLDER, SESSION, Screen, root
+from support.running.ports import free_port, is_open
 
 
 def test_named_blender_serves_with_its_window_until_a_signal() -> None:

@@ -8,8 +8,8 @@ import urllib.request
 
 import pytest
 
-from support.blender import EXTENSION
-from support.window import HEIGHT, WIDTH, Window
+from support.on_screen.window import HEIGHT, WIDTH, Window
+from support.running.blender import EXTENSION
 
 
 def test_comes_up_with_the_extension_enabled_and_no_warning(window: Window) -> None:

@@ -8,7 +8,7 @@ import gc
 import bpy
 from bl_ext.user_default.mcp_bridge.base.process import collector
 
-from support.scripts import result
+from support.sandboxing.scripts import result
 
 
 def test_it_is_off_until_the_last_has_ended() -> None:

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from bl_ext.user_default.mcp_bridge.base.process import threads
 
-from support import fork
-from support.processes import alive, descendants
-from support.raw_client import RawClient
-from support.serving import TOKEN, Served, serving
-from support.web import Reply, Web
+from support.bridges.serving import TOKEN, Served, serving
+from support.clients.raw_client import RawClient
+from support.running import fork
+from support.running.processes import alive, descendants
+from support.services.web import Reply, Web
 
 
 def test_it_waits_for_every_worker_and_no_longer() -> None:

@@ -14,7 +14,7 @@ from bl_ext.user_default.mcp_bridge.base.telemetry import otlp
 from bl_ext.user_default.mcp_bridge.base.telemetry.otlp import Counts, Exporter, encode
 from bl_ext.user_default.mcp_bridge.base.telemetry.tracing import Span
 
-from support.live import until
+from support.bridges.live import until
 
 TRACE, SELF, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7"
 RESOURCE = {"service.name": "mcp_bridge", "service.version": "1.2.3", "process.pid": 7}

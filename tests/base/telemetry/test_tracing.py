@@ -15,7 +15,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base import journal, main_thread
 from bl_ext.user_default.mcp_bridge.base.telemetry import logs, tracing
 
-from support.tool_calls import Tools
+from support.clients.tool_calls import Tools
 
 T = TypeVar("T")
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"

@@ -18,7 +18,7 @@ from checks import check
         ("server/clients/discovery.py", ["tests/server/clients/test_discovery.py"]),
         ("dev/checks/check.py", ["tests/dev/checks/test_check.py"]),
         ("tests/base/test_jobs.py", ["tests/base/test_jobs.py"]),
-        ("tests/support/fork.py", []),
+        ("tests/support/running/fork.py", []),
         ("tests/window/test_panel.py", []),
         ("docs/architecture.md", []),
         ("base/there_is_no_such_module.py", []),

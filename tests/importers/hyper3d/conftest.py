@@ -8,7 +8,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
 
-from support.rodin import KEY, RodinServer
+from support.services.rodin import KEY, RodinServer
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from bl_ext.user_default.mcp_bridge.importers.hyper3d.api import (
 )
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.pictures import decode
 
-from support.rodin import KEY, ORDER, RodinServer, form
-from support.web import Reply
+from support.services.rodin import KEY, ORDER, RodinServer, form
+from support.services.web import Reply
 
 pytestmark = pytest.mark.usefixtures("server")
 

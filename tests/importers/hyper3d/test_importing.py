@@ -18,10 +18,10 @@ from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
 from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
-from support.rodin import KEY, ORDER, RodinServer
-from support.tool_calls import on_worker
-from support.traces import traces
-from support.web import Reply
+from support.clients.tool_calls import on_worker
+from support.services.rodin import KEY, ORDER, RodinServer
+from support.services.traces import traces
+from support.services.web import Reply
 
 pytestmark = pytest.mark.usefixtures("empty_scene", "server", "_quick_child")
 

@@ -16,7 +16,7 @@ from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers.network.cache import IN_USE_S, STALE_PART_S, Cache
 from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled, HttpError, RemoteFile, Site
 
-from support.web import Reply, Web
+from support.services.web import Reply, Web
 
 DATA = bytes(range(256)) * 4096
 MD5 = hashlib.md5(DATA).hexdigest()

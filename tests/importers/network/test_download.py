@@ -17,7 +17,7 @@ from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers.network import download, transport
 from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled, HttpError, RemoteFile, Site
 
-from support.web import Reply, Request, Web
+from support.services.web import Reply, Request, Web
 
 DATA = bytes(range(256)) * 4096  # 1 MiB
 MD5 = hashlib.md5(DATA).hexdigest()

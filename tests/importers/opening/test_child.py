@@ -12,7 +12,8 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.importers.opening import child, scrub
 
-from support import assets, fork
+from support.running import fork
+from support.services import assets
 
 
 def job(**changes: Any) -> child.Job:

@@ -17,8 +17,8 @@ from bl_ext.user_default.mcp_bridge.importers.opening import confined, foreign
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 from bl_ext.user_default.mcp_bridge.sandbox import confinement
 
-from support import assets
-from support.traces import work_folders
+from support.services import assets
+from support.services.traces import work_folders
 
 
 @pytest.fixture(scope="module")

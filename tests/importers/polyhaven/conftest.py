@@ -8,7 +8,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.importers.polyhaven.api import PolyHaven
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
-from support.polyhaven import PolyHavenServer
+from support.services.polyhaven import PolyHavenServer
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, InvalidParamsError
 from bl_ext.user_default.mcp_bridge.importers.polyhaven.api import PolyHaven
 
-from support.polyhaven import BRICK, CHAIR, SKY, PolyHavenServer
-from support.web import Reply
+from support.services.polyhaven import BRICK, CHAIR, SKY, PolyHavenServer
+from support.services.web import Reply
 
 
 def test_search_keeps_the_services_order_and_sends_no_limit(

@@ -19,10 +19,10 @@ from bl_ext.user_default.mcp_bridge.importers.polyhaven import importing, scene
 from bl_ext.user_default.mcp_bridge.importers.polyhaven.api import PolyHaven
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
-from support.polyhaven import BRICK, CHAIR, SKY, PolyHavenServer
-from support.tool_calls import on_worker
-from support.traces import traces
-from support.web import Reply
+from support.clients.tool_calls import on_worker
+from support.services.polyhaven import BRICK, CHAIR, SKY, PolyHavenServer
+from support.services.traces import traces
+from support.services.web import Reply
 
 pytestmark = pytest.mark.usefixtures("empty_scene", "server", "_quick_child")
 

@@ -11,9 +11,9 @@ import pytest
 from bl_ext.user_default.mcp_bridge.importers.polyhaven import importing
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
-from support import assets
-from support.polyhaven import BRICK, SKY, PolyHavenServer
-from support.tool_calls import on_worker
+from support.clients.tool_calls import on_worker
+from support.services import assets
+from support.services.polyhaven import BRICK, SKY, PolyHavenServer
 
 pytestmark = pytest.mark.usefixtures("empty_scene")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.sketchfab import TOKEN, SketchfabServer
+from support.services.sketchfab import TOKEN, SketchfabServer
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from bl_ext.user_default.mcp_bridge.importers.sketchfab.api import Filters, Sketchfab
 
-from support.sketchfab import TOKEN, UID, SketchfabServer, record
-from support.web import Reply
+from support.services.sketchfab import TOKEN, UID, SketchfabServer, record
+from support.services.web import Reply
 
 pytestmark = pytest.mark.usefixtures("server")
 

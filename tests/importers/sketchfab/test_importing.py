@@ -20,11 +20,11 @@ from bl_ext.user_default.mcp_bridge.importers.sketchfab.api import Sketchfab
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.folder import RunFolder
 
-from support import blender
-from support.sketchfab import TOKEN, UID, SketchfabServer, record
-from support.tool_calls import on_worker
-from support.traces import traces
-from support.web import Reply
+from support.clients.tool_calls import on_worker
+from support.running import blender
+from support.services.sketchfab import TOKEN, UID, SketchfabServer, record
+from support.services.traces import traces
+from support.services.web import Reply
 
 pytestmark = pytest.mark.usefixtures("empty_scene", "server", "_quick_child")
 

@@ -11,8 +11,8 @@ from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.base import folders
 from bl_ext.user_default.mcp_bridge.rendering.farms import follow
 
-from support import farm
-from support.tool_calls import Tools
+from support.clients.tool_calls import Tools
+from support.services import farm
 
 
 @pytest.fixture

@@ -22,9 +22,9 @@ import pytest
 from bl_ext.user_default.mcp_bridge.rendering.farms import order as orders
 from mcp_types import ElicitResult
 
-from support import farm, slurm
-from support.sdk import transport
-from support.serving import Served, serving
+from support.bridges.serving import Served, serving
+from support.clients.sdk import transport
+from support.services import farm, slurm
 
 FRAMES = int(os.environ.get("MCP_BRIDGE_FARM_FRAMES", "12"))
 BROKEN, HALTING = FRAMES // 3, FRAMES // 2

@@ -17,7 +17,7 @@ from bl_ext.user_default.mcp_bridge.rendering.farms.engines import Task
 from bl_ext.user_default.mcp_bridge.rendering.farms.order import FarmJob
 from bl_ext.user_default.mcp_bridge.rendering.farms.targets import Target
 
-from support import farm
+from support.services import farm
 
 #: What a shell, a template, a log or a terminal would take for something else.
 HOSTILE = [

@@ -15,9 +15,9 @@ from bl_ext.user_default.mcp_bridge.base import folders
 from bl_ext.user_default.mcp_bridge.rendering.farms import bundle
 from bl_ext.user_default.mcp_bridge.rendering.farms.order import FarmJob
 
-from support import farm, slurm
-from support.rehearsing import rehearsals
-from support.tool_calls import ToolError, Tools
+from support.clients.tool_calls import ToolError, Tools
+from support.confinement.rehearsing import rehearsals
+from support.services import farm, slurm
 
 CODE = "import bpy\nbpy.data.objects['Cube'].location.z = 7\n"
 

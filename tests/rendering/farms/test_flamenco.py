@@ -22,7 +22,7 @@ from bl_ext.user_default.mcp_bridge.rendering.farms.engines import Seen, Task
 from bl_ext.user_default.mcp_bridge.rendering.farms.order import FarmJob
 from bl_ext.user_default.mcp_bridge.rendering.farms.targets import Target
 
-from support.web import Reply, Request, Web
+from support.services.web import Reply, Request, Web
 
 #: JobStatus of the document.
 STATUSES = {

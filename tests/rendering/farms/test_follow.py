@@ -11,7 +11,7 @@ from bl_ext.user_default.mcp_bridge.rendering.farms import claims, follow
 from bl_ext.user_default.mcp_bridge.rendering.farms.collecting import Told
 from bl_ext.user_default.mcp_bridge.rendering.farms.engines import Seen
 
-from support import fork
+from support.running import fork
 
 
 @pytest.mark.parametrize(

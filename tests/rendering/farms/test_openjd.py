@@ -12,8 +12,8 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base import folders
 from bl_ext.user_default.mcp_bridge.rendering.farms import engines, follow, openjd, targets
 
-from support import farm
-from support.tool_calls import ToolError, Tools
+from support.clients.tool_calls import ToolError, Tools
+from support.services import farm
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from bl_ext.user_default.mcp_bridge.rendering.farms.engines import Seen, Task
 from bl_ext.user_default.mcp_bridge.rendering.farms.order import FarmJob
 from bl_ext.user_default.mcp_bridge.rendering.farms.targets import Target
 
-from support import farm, slurm
-from support.tool_calls import Tools
+from support.clients.tool_calls import Tools
+from support.services import farm, slurm
 
 SECRETS = ("BLENDER_MCP_TOKEN", "BLENDER_MCP_SKETCHFAB_TOKEN", "BLENDER_MCP_FAL_KEY", "AWS_SECRET_ACCESS_KEY")
 _TELLS = """

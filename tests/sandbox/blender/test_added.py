@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
 
-from support import fork
-from support.scripts import result
+from support.running import fork
+from support.sandboxing.scripts import result
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

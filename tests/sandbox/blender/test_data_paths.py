@@ -9,7 +9,7 @@ from bl_ext.user_default.mcp_bridge.base.errors import BridgeError, PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox.blender import host
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
-from support import fork
+from support.running import fork
 
 _WARM = host
 _ACTION = """

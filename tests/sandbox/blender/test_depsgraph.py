@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
 
-from support.scripts import result
+from support.sandboxing.scripts import result
 
 _COPY = (
     "o = bpy.context.object\no.modifiers.new('a', 'BEVEL')\nbpy.context.view_layer.update()\n"

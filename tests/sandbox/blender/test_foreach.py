@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError, PolicyError
 
-from support.scripts import result
+from support.sandboxing.scripts import result
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

@@ -17,8 +17,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.blender import overrides
 from bl_ext.user_default.mcp_bridge.sandbox.growth import estimate
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
-from support import busy, fork
-from support.scripts import result
+from support.running import busy, fork
+from support.sandboxing.scripts import result
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

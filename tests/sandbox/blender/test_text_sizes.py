@@ -15,7 +15,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.blender.text_sizes import LONGEST_LI
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
-from support import fork
+from support.running import fork
 
 
 def run(code: str) -> Any:

@@ -13,7 +13,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.reference import rna
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.sandbox.run.validate import validate
 
-from support import fork
+from support.running import fork
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

@@ -9,9 +9,9 @@ from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
 from bl_ext.user_default.mcp_bridge.sandbox.blender import windows
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 
-from support import fork
-from support.references import names
-from support.scripts import result
+from support.running import fork
+from support.sandboxing.scripts import result
+from support.scenes.references import names
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

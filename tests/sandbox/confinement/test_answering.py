@@ -25,9 +25,9 @@ from bl_ext.user_default.mcp_bridge.sandbox.confinement import answering
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.probe import EVERYTHING
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import program, rehearse
 
-from support import assets
-from support.noise import PRINTED, noisy_processes
-from support.rehearsing import bare_program, rehearsals, report_of
+from support.confinement.noise import PRINTED, noisy_processes
+from support.confinement.rehearsing import bare_program, rehearsals, report_of
+from support.services import assets
 
 
 def _probe(_folder: Path) -> None:

@@ -19,8 +19,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.confinement import supervisor as sup
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.linux import forking
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.platforms import candidates, zygote
 
-from support.copies import Copied
-from support.processes import alive, resident
+from support.confinement.copies import Copied
+from support.running.processes import alive, resident
 
 from .conftest import Bench
 

@@ -18,8 +18,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.confinement.means import Means
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.platforms import candidates
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.probe import EVERYTHING
 
-from support.copies import Copied
-from support.noise import PRINTED, noisy_processes
+from support.confinement.copies import Copied
+from support.confinement.noise import PRINTED, noisy_processes
 
 from .conftest import Bench
 

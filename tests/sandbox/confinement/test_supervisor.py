@@ -27,8 +27,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.confinement.process import ProcessHa
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.running import Running
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.supervisor import Unconfined
 
-from support import blender
-from support.processes import alive, with_last_argument
+from support.running import blender
+from support.running.processes import alive, with_last_argument
 
 #: Opens the pipe for answers, without the package that has a function for it.
 ANSWERS = "import os\nanswers = os.fdopen(int(os.environ['MCP_BRIDGE_ANSWERS']), 'wb')\n"

@@ -14,8 +14,8 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import LimitExceeded
 from bl_ext.user_default.mcp_bridge.sandbox.growth import estimate, formulas
 
-from support import fork
-from support.scripts import result
+from support.running import fork
+from support.sandboxing.scripts import result
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

@@ -19,7 +19,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_guard
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, Watchdog
 from mathutils import Euler, Vector
 
-from support.language import refusal, run
+from support.sandboxing.language import refusal, run
 
 REACHING: dict[str, list[str]] = {
     "getattr by a made name": [

@@ -17,7 +17,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.guard.meter import Interrupted
 from bl_ext.user_default.mcp_bridge.sandbox.language import builtin_methods
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Refused
 
-from support.language import run
+from support.sandboxing.language import run
 
 _ROOM = Path(sandbox.__file__).parent
 _GRANT = "may_call_scripts(globals()"

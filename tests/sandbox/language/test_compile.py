@@ -11,7 +11,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import ScriptRefused, compile_script
 
-from support.language import refusal, run
+from support.sandboxing.language import refusal, run
 
 SYNTAX = {
     "augmented assignment to an attribute": """

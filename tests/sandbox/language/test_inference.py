@@ -16,7 +16,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.language.analysis.scopes import UNBO
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.language import run
+from support.sandboxing.language import run
 
 
 def kinds(source: str) -> dict[str, Any]:

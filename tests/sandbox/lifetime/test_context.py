@@ -9,8 +9,8 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import layout
 
-from support import fork
-from support.scripts import result
+from support.running import fork
+from support.sandboxing.scripts import result
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

@@ -10,7 +10,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import custom_properties
 
-from support.scripts import result
+from support.sandboxing.scripts import result
 
 _OBJECT = "o = bpy.context.object\n"
 _GROUP = f"{_OBJECT}o['g'] = {{'a': 1, 'b': {{'c': 2}}, 'l': [1, 2, 3]}}\n"

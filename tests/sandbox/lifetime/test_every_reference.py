@@ -11,7 +11,9 @@ from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute, namespace
 
-from support import fork, references, sandbox_cases
+from support.running import fork
+from support.sandboxing import sandbox_cases
+from support.scenes import references
 
 #: Scenes that have much of different kinds in them.
 _SCENES = (

@@ -10,7 +10,7 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import existing
 
-from support import fork
+from support.running import fork
 
 
 class _Operator(bpy.types.Operator):

@@ -18,8 +18,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.lifetime import (
     stale,
 )
 
-from support import fork
-from support.scripts import result
+from support.running import fork
+from support.sandboxing.scripts import result
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

@@ -14,8 +14,9 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute, namespace
 
-from support import fork, references
-from support.scripts import result
+from support.running import fork
+from support.sandboxing.scripts import result
+from support.scenes import references
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

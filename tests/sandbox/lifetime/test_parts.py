@@ -12,7 +12,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import existing, stale
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
-from support import fork
+from support.running import fork
 
 _TREE = "import bpy\nt = bpy.data.node_groups.new('t', '{0}NodeTree')\nn = t.nodes.new('{0}Node{1}')\n"
 _RAMP = _TREE.format("Shader", "ValToRGB")

@@ -12,7 +12,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.blender.access import members
 from bl_ext.user_default.mcp_bridge.sandbox.blender.functions import calls
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 
-from support.scripts import result
+from support.sandboxing.scripts import result
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

@@ -8,8 +8,8 @@ from typing import Any
 import bpy
 import pytest
 
-from support import fork
-from support.scripts import result
+from support.running import fork
+from support.sandboxing.scripts import result
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

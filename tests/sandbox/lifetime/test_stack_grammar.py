@@ -22,7 +22,7 @@ from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import ScriptRefused, compile_script
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute, namespace
 
-from support import fork
+from support.running import fork
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

@@ -21,10 +21,11 @@ from bl_ext.user_default.mcp_bridge.sandbox import confinement
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.pool import Pool
 
-from support import blender, sandbox_cases
-from support.confined_attacks import run_confined
-from support.processes import alive
-from support.rehearsing import bare_program, rehearsals, report_of
+from support.confinement.confined_attacks import run_confined
+from support.confinement.rehearsing import bare_program, rehearsals, report_of
+from support.running import blender
+from support.running.processes import alive
+from support.sandboxing import sandbox_cases
 
 #: Finds the pipe that answers go through, which the script has no business with.
 ANSWERS = """

@@ -13,7 +13,7 @@ from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import program
 
-from support.rehearsing import rehearsals, report_of
+from support.confinement.rehearsing import rehearsals, report_of
 
 
 def test_this_blender_is_started_by_what_it_is() -> None:

@@ -19,7 +19,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.confinement.process import Counts
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import program, rehearse, snapshot
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.report import as_text
 
-from support.rehearsing import bare_program, rehearsals, report_of
+from support.confinement.rehearsing import bare_program, rehearsals, report_of
 
 ORDINARY = """
     import bpy

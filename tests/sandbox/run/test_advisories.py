@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import PolicyError
 
-from support.language import run
+from support.sandboxing.language import run
 
 STACK_FRAMES = [  # CVE-2023-37271: generators lead to frames
     "g = (g.gi_frame.f_back for x in [1])\nnext(g)",

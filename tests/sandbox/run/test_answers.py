@@ -23,7 +23,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.reference import rna
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.sandbox.run.validate import validate
 
-from support import fork
+from support.running import fork
 
 _HEAD = re.compile(r"^=== (?P<kind>[a-z ]+) \d+ · (?P<label>[a-z ]+)\n", re.MULTILINE)
 _TEXT = (Path(__file__).parent.parent / "cases" / "answers.md").read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ from bl_ext.user_default.mcp_bridge.base.errors import (
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.sandbox.run.execute import RateLimit, execute_blender_code, run
 
-from support import blender
+from support.running import blender
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_guard
 from bl_ext.user_default.mcp_bridge.sandbox.run.validate import ValidationResult, validate
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import ScriptStopped, Watchdog
 
-from support import sandbox_cases
-from support.sandbox_cases import Honest, plain, run_honest
+from support.sandboxing import sandbox_cases
+from support.sandboxing.sandbox_cases import Honest, plain, run_honest
 
 
 @pytest.fixture(scope="module")

@@ -25,8 +25,9 @@ from bl_ext.user_default.mcp_bridge.sandbox.guard import audit
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute, namespace
 from bl_ext.user_default.mcp_bridge.sandbox.run.wall import Armed, Broken
 
-from support import fork, sandbox_cases
-from support.sandbox_cases import CASES, Namespace, run_attack
+from support.running import fork
+from support.sandboxing import sandbox_cases
+from support.sandboxing.sandbox_cases import CASES, Namespace, run_attack
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 #: Loaded before the fork: an attack is not stopped where it merely loads what it uses.

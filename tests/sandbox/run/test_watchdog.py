@@ -25,8 +25,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import (
     resident_bytes,
 )
 
-from support import fork
-from support.language import refusal, run
+from support.running import fork
+from support.sandboxing.language import refusal, run
 
 SHORT = Limits(time_s=0.3)
 

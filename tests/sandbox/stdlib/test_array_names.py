@@ -17,9 +17,9 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.sandbox.stdlib import arrays
 
-from support import fork
 from support.attack.oracles import Judge
-from support.language import run
+from support.running import fork
+from support.sandboxing.language import run
 
 _LISTS = json.loads(
     (Path(arrays.__file__).parent.parent / "facts" / "numpy.json").read_text(encoding="utf-8")

@@ -16,7 +16,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_scri
 from bl_ext.user_default.mcp_bridge.sandbox.run.execute import prepare
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped, Watchdog
 
-from support import fork, language
+from support.running import fork
+from support.sandboxing import language
 
 
 def run(source: str) -> str:

@@ -17,7 +17,8 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped
 
-from support import fork, language
+from support.running import fork
+from support.sandboxing import language
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

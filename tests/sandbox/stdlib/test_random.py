@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from support.language import refusal, run
+from support.sandboxing.language import refusal, run
 
 SAME = {
     "every distribution": """

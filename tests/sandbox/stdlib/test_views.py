@@ -9,7 +9,7 @@ import posixpath
 
 import pytest
 
-from support.language import refusal, run
+from support.sandboxing.language import refusal, run
 
 SAME = {
     "os.path": """

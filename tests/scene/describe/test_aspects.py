@@ -13,7 +13,7 @@ from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.scene.describe import aspects
 from bl_ext.user_default.mcp_bridge.scene.nodes import bench, tree
 
-from support.tool_calls import ToolError, Tools
+from support.clients.tool_calls import ToolError, Tools
 
 pytestmark = pytest.mark.usefixtures("empty_scene")
 

@@ -15,7 +15,7 @@ from bl_ext.user_default.mcp_bridge.scene.nodes import plan as node_plan
 from bl_ext.user_default.mcp_bridge.scene.nodes import tree as node_tree
 from bl_ext.user_default.mcp_bridge.server.tools import nodes, scripts
 
-from support import node_variety
+from support.scenes import node_variety
 
 pytestmark = pytest.mark.usefixtures("empty_scene")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bl_ext.user_default.mcp_bridge.server.clients import stdio_shim
 
-from support import recording
+from support.bridges import recording
 
 
 def test_the_packaged_list_is_what_a_bridge_answers() -> None:

@@ -18,9 +18,9 @@ from bl_ext.user_default.mcp_bridge.server import bridge
 from bl_ext.user_default.mcp_bridge.server.clients import authenticator, discovery
 from bl_ext.user_default.mcp_bridge.server.clients.pairing import LAPSE_S, MOST_ASKING, NotYet, Pairings
 
-from support.blender import installed_folder
-from support.ports import free_port
-from support.scripted_bridge import ShimClient
+from support.bridges.scripted_bridge import ShimClient
+from support.running.blender import installed_folder
+from support.running.ports import free_port
 
 
 class Clock:

@@ -24,7 +24,7 @@ from bl_ext.user_default.mcp_bridge.server.clients.config import snippets, table
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from support.ports import free_port
+from support.running.ports import free_port
 
 T = TypeVar("T")
 

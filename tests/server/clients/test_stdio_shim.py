@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from bl_ext.user_default.mcp_bridge.server.clients import stdio_shim
 
-from support.live import until
-from support.scripted_bridge import ScriptedBridge, ShimClient
+from support.bridges.live import until
+from support.bridges.scripted_bridge import ScriptedBridge, ShimClient
 
 OFFLINE = {
     "initialize": {

@@ -18,12 +18,12 @@ from bl_ext.user_default.mcp_bridge.server.clients.watch import watch
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from support import blender
-from support.live import Live, until
-from support.protocol import handshake, request, stateless
-from support.raw_client import RawClient
-from support.serving import TOKEN as SERVED_TOKEN
-from support.serving import serving
+from support.bridges.live import Live, until
+from support.bridges.protocol import handshake, request, stateless
+from support.bridges.serving import TOKEN as SERVED_TOKEN
+from support.bridges.serving import serving
+from support.clients.raw_client import RawClient
+from support.running import blender
 
 _REVOKE = """
 from bl_ext.user_default.mcp_bridge.server import bridge

@@ -11,7 +11,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.server.protocol.context import Call, Era, InputRequired, RequestContext
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.errors import MissingCapability
 
-from support.protocol import ALICE
+from support.bridges.protocol import ALICE
 
 
 class Link:

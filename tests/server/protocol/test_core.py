@@ -8,7 +8,7 @@ from dataclasses import replace
 from bl_ext.user_default.mcp_bridge.server.protocol.core import CAPABILITIES, STATELESS_CAPABILITIES
 from mcp_types import ServerCapabilities
 
-from support.protocol import core
+from support.bridges.protocol import core
 
 
 def test_a_schema_is_compiled_once_and_anew_for_a_replaced_tool() -> None:

@@ -11,7 +11,7 @@ from bl_ext.user_default.mcp_bridge.server.protocol.features import Features, To
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.errors import HEADER_MISMATCH
 from bl_ext.user_default.mcp_bridge.server.transport import http_headers
 
-from support.protocol import request, stateless
+from support.bridges.protocol import request, stateless
 
 
 def _features() -> Features:

@@ -16,7 +16,7 @@ from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import Tool
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.errors import MissingCapability, RpcError
 from bl_ext.user_default.mcp_bridge.server.protocol.peer import Peer
 
-from support.protocol import ALICE, BOB, core, handshake, request, stateless
+from support.bridges.protocol import ALICE, BOB, core, handshake, request, stateless
 
 Json = dict[str, Any]
 TASKS: Json = {"extensions": {"io.modelcontextprotocol/tasks": {}}}

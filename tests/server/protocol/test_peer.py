@@ -15,7 +15,7 @@ from bl_ext.user_default.mcp_bridge.server.protocol.messages.revisions import (
 )
 from bl_ext.user_default.mcp_bridge.server.protocol.peer import Peer
 
-from support.protocol import ALICE, core, handshake, notification, request, stateless
+from support.bridges.protocol import ALICE, core, handshake, notification, request, stateless
 
 Json = dict[str, Any]
 ELICITATION = {"elicitation": {}}

@@ -18,7 +18,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from support.protocol import ALICE, core, handshake, request, stateless
+from support.bridges.protocol import ALICE, core, handshake, request, stateless
 
 Json = dict[str, Any]
 

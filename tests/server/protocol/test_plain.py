@@ -11,7 +11,7 @@ from bl_ext.user_default.mcp_bridge.server.protocol.context import Era
 from bl_ext.user_default.mcp_bridge.server.protocol.features import Tool
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.errors import RpcError
 
-from support.protocol import ALICE, core
+from support.bridges.protocol import ALICE, core
 
 
 def test_a_command_is_a_call() -> None:

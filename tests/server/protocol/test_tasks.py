@@ -10,7 +10,7 @@ from bl_ext.user_default.mcp_bridge.base.jobs import Job, Jobs
 from bl_ext.user_default.mcp_bridge.server.protocol import tasks
 from bl_ext.user_default.mcp_bridge.server.protocol.tasks import TaskInputs
 
-from support.protocol import Clock
+from support.bridges.protocol import Clock
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from bl_ext.user_default.mcp_bridge.server import tools as all_of
 from bl_ext.user_default.mcp_bridge.server.tools import batch
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make, tool
 
-from support.tool_calls import ToolError, Tools
+from support.clients.tool_calls import ToolError, Tools
 
 
 @tool(title="Add")

@@ -19,7 +19,7 @@ from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import Tool
 from bl_ext.user_default.mcp_bridge.server.tools import code
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 
-from support.tool_calls import on_worker, outcome
+from support.clients.tool_calls import on_worker, outcome
 
 _FITS = fastjsonschema.compile(make(code.execute_blender_code).output_schema)
 

@@ -21,8 +21,8 @@ from bl_ext.user_default.mcp_bridge.base import journal
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.server import bridge
 
-from support.rehearsing import rehearsals
-from support.tool_calls import Tools, on_worker
+from support.clients.tool_calls import Tools, on_worker
+from support.confinement.rehearsing import rehearsals
 
 BY = "the user in the panel"
 

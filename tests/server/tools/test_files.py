@@ -18,8 +18,8 @@ from bl_ext.user_default.mcp_bridge.files import exporting
 from bl_ext.user_default.mcp_bridge.scene import events
 from bl_ext.user_default.mcp_bridge.server.tools import files
 
-from support import fork
-from support.tool_calls import ToolError, Tools
+from support.clients.tool_calls import ToolError, Tools
+from support.running import fork
 
 YES = {"action": "accept", "content": {}}
 NO = {"action": "decline"}

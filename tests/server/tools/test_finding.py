@@ -14,7 +14,7 @@ from bl_ext.user_default.mcp_bridge.server.protocol.features import Tool
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 from bl_ext.user_default.mcp_bridge.server.tools.finding import parameters_of, ranked
 
-from support.tool_calls import ToolError, Tools
+from support.clients.tool_calls import ToolError, Tools
 
 
 @pytest.fixture

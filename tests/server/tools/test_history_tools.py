@@ -13,7 +13,7 @@ from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
-from support.tool_calls import ToolError, Tools
+from support.clients.tool_calls import ToolError, Tools
 
 YES = {"action": "accept", "content": {}}
 

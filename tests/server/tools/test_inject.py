@@ -28,8 +28,8 @@ from bl_ext.user_default.mcp_bridge.server.tools import inject
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 from websockets.sync.client import connect
 
-from support.rehearsing import rehearsals
-from support.tool_calls import Tools, on_worker
+from support.clients.tool_calls import Tools, on_worker
+from support.confinement.rehearsing import rehearsals
 
 CHAIR = (
     "Sure! Here is a simple chair:\n\n```python\nimport bpy\n"

@@ -17,8 +17,8 @@ from bl_ext.user_default.mcp_bridge.server.protocol.messages.validation import c
 from bl_ext.user_default.mcp_bridge.server.tools import job_tools
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 
-from support.protocol import ALICE, BOB, Client
-from support.tool_calls import outcome
+from support.bridges.protocol import ALICE, BOB, Client
+from support.clients.tool_calls import outcome
 
 TOOLS = {
     tool.name: tool for tool in map(make, (job_tools.get_job, job_tools.cancel_job, job_tools.list_jobs))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.tool_calls import ToolError, Tools
+from support.clients.tool_calls import ToolError, Tools
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from bl_ext.user_default.mcp_bridge.server.protocol.messages.validation import f
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 from bl_ext.user_default.mcp_bridge.server.tools.schema import Bounds, Shown, input_schema
 
-from support import providers
+from support.clients import providers
 
 #: Characters of a whole list, as it goes over the wire.
 MOST = 16_000

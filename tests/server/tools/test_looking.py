@@ -15,7 +15,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.scene import events, history
 from bl_ext.user_default.mcp_bridge.server.tools import pictures
 
-from support.tool_calls import ToolError, Tools
+from support.clients.tool_calls import ToolError, Tools
 
 _PICTURES = Path(__file__).resolve().parents[3] / "build" / "pictures"
 

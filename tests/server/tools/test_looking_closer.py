@@ -19,8 +19,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.server.tools import code
 
-from support.rehearsing import rehearsals
-from support.tool_calls import on_worker, outcome
+from support.clients.tool_calls import on_worker, outcome
+from support.confinement.rehearsing import rehearsals
 
 #: Blender takes an offset below a millionth for none, and the estimate does not know that.
 HARMLESS = """

@@ -11,9 +11,9 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.importers import environment
 
-from support.polyhaven import BRICK, CHAIR, SKY, PolyHavenServer
-from support.tool_calls import ToolError, Tools
-from support.web import Reply
+from support.clients.tool_calls import ToolError, Tools
+from support.services.polyhaven import BRICK, CHAIR, SKY, PolyHavenServer
+from support.services.web import Reply
 
 pytestmark = pytest.mark.usefixtures("empty_scene")
 

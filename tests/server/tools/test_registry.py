@@ -15,7 +15,7 @@ from bl_ext.user_default.mcp_bridge.server import tools
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult
 from bl_ext.user_default.mcp_bridge.server.tools.registry import hints, make, tool
 
-from support.tool_calls import outcome
+from support.clients.tool_calls import outcome
 
 
 class Count(TypedDict):

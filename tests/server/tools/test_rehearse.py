@@ -13,8 +13,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.confinement import supervisor as sup
 from bl_ext.user_default.mcp_bridge.server.tools import rehearse
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 
-from support.rehearsing import rehearsals
-from support.tool_calls import Tools
+from support.clients.tool_calls import Tools
+from support.confinement.rehearsing import rehearsals
 
 _FITS = fastjsonschema.compile(make(rehearse.rehearse_script).output_schema)
 

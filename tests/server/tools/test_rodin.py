@@ -14,8 +14,8 @@ from bl_ext.user_default.mcp_bridge.approvals.request import Entry
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
 
-from support.rodin import KEY, ORDER, RodinServer, form
-from support.tool_calls import ToolError, Tools
+from support.clients.tool_calls import ToolError, Tools
+from support.services.rodin import KEY, ORDER, RodinServer, form
 
 pytestmark = pytest.mark.usefixtures("empty_scene")
 

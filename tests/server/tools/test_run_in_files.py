@@ -14,8 +14,8 @@ from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.base import journal
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
-from support.rehearsing import rehearsals
-from support.tool_calls import ToolError, Tools
+from support.clients.tool_calls import ToolError, Tools
+from support.confinement.rehearsing import rehearsals
 
 YES, NO = {"action": "accept", "content": {}}, {"action": "decline"}
 LIFT = (

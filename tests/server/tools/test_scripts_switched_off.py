@@ -19,8 +19,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.server.tools import CORE, FURTHER
 
-from support.rehearsing import rehearsals
-from support.tool_calls import Tools
+from support.clients.tool_calls import Tools
+from support.confinement.rehearsing import rehearsals
 
 #: What runs a script: live, in a rehearsal, or by another tool that does.
 _WAYS = {

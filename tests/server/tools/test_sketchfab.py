@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import bpy
 import pytest
 
-from support.sketchfab import TOKEN, UID, SketchfabServer, record
-from support.tool_calls import ToolError, Tools
-from support.web import Reply
+from support.clients.tool_calls import ToolError, Tools
+from support.services.sketchfab import TOKEN, UID, SketchfabServer, record
+from support.services.web import Reply
 
 pytestmark = pytest.mark.usefixtures("empty_scene")
 

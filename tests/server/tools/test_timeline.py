@@ -10,7 +10,7 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
-from support.tool_calls import ToolError, Tools
+from support.clients.tool_calls import ToolError, Tools
 
 
 @pytest.fixture

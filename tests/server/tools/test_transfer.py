@@ -25,9 +25,9 @@ from bl_ext.user_default.mcp_bridge.files.client_files import store
 from bl_ext.user_default.mcp_bridge.importers.opening import confined
 from bl_ext.user_default.mcp_bridge.server import bridge
 
-from support.live import websocket_transport
-from support.opening import in_fork
-from support.tool_calls import ToolError, Tools, on_worker
+from support.bridges.live import websocket_transport
+from support.clients.tool_calls import ToolError, Tools, on_worker
+from support.services.opening import in_fork
 
 OBJ = b"v 0 0 0\nv 2 0 0\nv 0 1 0\nf 1 2 3\n"
 PLY = (

@@ -16,9 +16,9 @@ from mcp_types import CreateMessageResult, ElicitResult, TextContent
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from support import foreign
-from support.live import OTHER, TOKEN, Live, http_transport, until, websocket_transport
-from support.protocol import handshake, request, stateless
+from support.bridges.live import OTHER, TOKEN, Live, http_transport, until, websocket_transport
+from support.bridges.protocol import handshake, request, stateless
+from support.clients import foreign
 
 Json = dict[str, Any]
 

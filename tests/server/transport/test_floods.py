@@ -13,11 +13,11 @@ from collections.abc import Iterator
 import pytest
 from bl_ext.user_default.mcp_bridge.server.clients.authenticator import TokenStore
 
-from support import floods
 from support.bench import percentile, samples
-from support.processes import resident
-from support.raw_client import RawClient
-from support.serving import TOKEN, Served, serving
+from support.bridges.serving import TOKEN, Served, serving
+from support.clients import floods
+from support.clients.raw_client import RawClient
+from support.running.processes import resident
 
 MIB = 1 << 20
 _CALLS = 100

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from bl_ext.user_default.mcp_bridge.server.transport import http_messages
 
-from support.live import OTHER, TOKEN, Live, until
-from support.protocol import request
+from support.bridges.live import OTHER, TOKEN, Live, until
+from support.bridges.protocol import request
 
 MIB = 1 << 20
 

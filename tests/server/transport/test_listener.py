@@ -14,10 +14,10 @@ from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.server.transport import http_protocol, listener
 from bl_ext.user_default.mcp_bridge.server.transport.listener import PortBusy, bind
 
-from support.live import TOKEN, Live, until
-from support.ports import is_open
-from support.protocol import request, stateless
-from support.raw_client import RawClient
+from support.bridges.live import TOKEN, Live, until
+from support.bridges.protocol import request, stateless
+from support.clients.raw_client import RawClient
+from support.running.ports import is_open
 
 
 def test_a_busy_port_is_known_before_anything_starts() -> None:

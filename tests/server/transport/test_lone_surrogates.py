@@ -19,8 +19,8 @@ from bl_ext.user_default.mcp_bridge.server.protocol.messages import content
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.errors import RpcError
 
-from support.live import Live
-from support.protocol import handshake, notification, request, stateless
+from support.bridges.live import Live
+from support.bridges.protocol import handshake, notification, request, stateless
 
 Json = dict[str, Any]
 

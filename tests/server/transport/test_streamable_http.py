@@ -15,8 +15,8 @@ import pytest
 from bl_ext.user_default.mcp_bridge.server.transport import http_messages as bridge_http
 from bl_ext.user_default.mcp_bridge.server.transport import outbox, streamable_http
 
-from support.live import OTHER, TOKEN, Live, until
-from support.protocol import handshake, notification, request, stateless
+from support.bridges.live import OTHER, TOKEN, Live, until
+from support.bridges.protocol import handshake, notification, request, stateless
 
 Json = dict[str, Any]
 EXTENSION: Json = {"extensions": {"io.modelcontextprotocol/tasks": {}}}

@@ -23,9 +23,9 @@ from bl_ext.user_default.mcp_bridge.server.transport import outbox, websocket_pr
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
-from support.live import TOKEN, Live, until
-from support.protocol import handshake, notification, request, stateless
-from support.raw_client import RawClient
+from support.bridges.live import TOKEN, Live, until
+from support.bridges.protocol import handshake, notification, request, stateless
+from support.clients.raw_client import RawClient
 
 Json = dict[str, Any]
 

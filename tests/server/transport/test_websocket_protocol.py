@@ -14,10 +14,10 @@ from bl_ext.user_default.mcp_bridge.server.transport import asgi, frames, websoc
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
-from support.floods import frame
-from support.live import TOKEN, Live, until
-from support.protocol import request, stateless
-from support.raw_client import RawClient
+from support.bridges.live import TOKEN, Live, until
+from support.bridges.protocol import request, stateless
+from support.clients.floods import frame
+from support.clients.raw_client import RawClient
 
 MIB = 1 << 20
 

@@ -32,7 +32,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.language.hooks import GETATTR
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.sandbox.run import namespace as building
 
-from support import fork, sandbox_cases, world
+from support.running import fork
+from support.sandboxing import sandbox_cases, world
 
 __all__ = ("CRASH", "HARM", "OUTCOMES", "WALL", "Judge", "Verdict", "guarded", "plain")
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from support.window import Window
+from support.on_screen.window import Window
 
 
 def test_the_window_goes_on_and_the_scene_stays(window: Window) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from support import window as window_support
-from support.asking import CHAIR, TOKEN, Asking, Bridge
-from support.ports import free_port
+from support.on_screen import window as window_support
+from support.on_screen.asking import CHAIR, TOKEN, Asking, Bridge
+from support.running.ports import free_port
 
 #: Changes enough for a long report, in a long script.
 BUSY = "import bpy\n" + "\n".join(

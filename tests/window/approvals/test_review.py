@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from support import window as window_support
-from support.asking import CHAIR, TOKEN, Asking, Bridge
-from support.ports import free_port
+from support.on_screen import window as window_support
+from support.on_screen.asking import CHAIR, TOKEN, Asking, Bridge
+from support.running.ports import free_port
 
 PORT = free_port()
 #: Behind spaces, past the end of what a label shows.

@@ -14,7 +14,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import freeing
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime.stale import Stale
 
-from support import fork, references
+from support.running import fork
+from support.scenes import references
 
 _MODES = {
     "OBJECT": "Cube",

@@ -13,7 +13,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.facts import reasons
 from bl_ext.user_default.mcp_bridge.sandbox.reference import rna
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute, validate
 
-from support import sandbox_cases
+from support.sandboxing import sandbox_cases
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

@@ -16,7 +16,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.language.compile import ScriptRefuse
 from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_namespace
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped, Watchdog
 
-from support import fork
+from support.running import fork
 
 MOST = 2_000
 """Items that a sequence may have in these runs."""

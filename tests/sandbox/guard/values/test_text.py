@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bl_ext.user_default.mcp_bridge.sandbox.guard.values import text
 
-from support.language import run
+from support.sandboxing.language import run
 
 
 def test_short_templates_are_parsed_once_and_long_ones_are_not_kept() -> None:

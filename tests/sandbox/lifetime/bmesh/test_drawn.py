@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
 
-from support import fork
-from support.scripts import result
+from support.running import fork
+from support.sandboxing.scripts import result
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

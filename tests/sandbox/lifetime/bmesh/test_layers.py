@@ -11,8 +11,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.lifetime import held
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime.bmesh import removals
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime.bmesh.made import Made
 
-from support import fork
-from support.scripts import result
+from support.running import fork
+from support.sandboxing.scripts import result
 
 _GRID = (
     "import bmesh\nb = bmesh.new()\nbmesh.ops.create_grid(b, x_segments=30, y_segments=30, size=2)\n"

@@ -11,8 +11,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.blender.functions import calls
 from bl_ext.user_default.mcp_bridge.sandbox.blender.text_sizes import name_limit
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 
-from support import fork
-from support.scripts import result
+from support.running import fork
+from support.sandboxing.scripts import result
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

@@ -10,8 +10,9 @@ import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
-from support import fork, references
-from support.scripts import result
+from support.running import fork
+from support.sandboxing.scripts import result
+from support.scenes import references
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 

@@ -14,7 +14,7 @@ from bl_ext.user_default.mcp_bridge.server.protocol.messages.request_state impor
     digest,
 )
 
-from support.protocol import Clock
+from support.bridges.protocol import Clock
 
 PARAMS = {"name": "ask", "arguments": {"a": 1}, "_meta": {"x": 1}}
 YES = {"action": "accept", "content": {}}

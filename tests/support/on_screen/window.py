@@ -23,10 +23,10 @@ from typing import Any
 import blenders
 import debian_root
 import extension
-from blenders import BUILD, ROOT
-from support import reading
-from support.blender import EXTENSION
-from support.reading import Rectangle
+from blenders import BUILD
+from support.on_screen import reading
+from support.on_screen.reading import Rectangle
+from support.running.blender import EXTENSION
 
 __all__ = (
     "FOLDER",
@@ -48,7 +48,7 @@ PICTURES = BUILD / "pictures" / SUITE
 #: Has a folder for each Blender that a test starts.
 FOLDER = BUILD / "window" / SUITE
 
-_AGENT = ROOT / "tests" / "support" / "window_agent.py"
+_AGENT = Path(__file__).resolve().with_name("window_agent.py")
 
 #: How wide the strip of tabs at the right of a sidebar is, at a scale of 1.
 _TABS = 32

@@ -10,7 +10,7 @@ from typing import Any
 
 import bpy
 
-from support import blender
+from support.running import blender
 
 __all__ = ("TREES", "every_type", "fill", "snapshot", "vary")
 

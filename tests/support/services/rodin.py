@@ -7,8 +7,8 @@ from email import message_from_bytes
 from pathlib import Path
 from typing import Any
 
-from support import assets
-from support.web import Reply, Request, Web
+from support.services import assets
+from support.services.web import Reply, Request, Web
 
 __all__ = ("KEY", "ORDER", "RodinServer", "form")
 

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from support.blender import EXTENSION
-from support.raw_client import RawClient
-from support.window import Window
+from support.clients.raw_client import RawClient
+from support.on_screen.window import Window
+from support.running.blender import EXTENSION
 
 __all__ = ("CHAIR", "TOKEN", "Asking", "Bridge")
 

@@ -7,9 +7,9 @@ import hashlib
 import os
 from pathlib import Path
 
-from support import sandbox_cases
-from support.rehearsing import report_of
-from support.sandbox_cases import SECRET, Attack
+from support.confinement.rehearsing import report_of
+from support.sandboxing import sandbox_cases
+from support.sandboxing.sandbox_cases import SECRET, Attack
 
 __all__ = ("run_confined",)
 

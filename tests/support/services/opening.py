@@ -11,7 +11,7 @@ from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers.network import download
 from bl_ext.user_default.mcp_bridge.importers.opening import child
 
-from support import fork
+from support.running import fork
 
 __all__ = ("in_fork",)
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from support.ports import free_port
+from support.running.ports import free_port
 
 __all__ = ("Slurm", "missing", "running")
 

@@ -15,7 +15,7 @@ from typing import Any
 import bpy
 import pytest
 
-from support.tool_calls import Tools
+from support.clients.tool_calls import Tools
 
 __all__ = (
     "TINY",

@@ -48,7 +48,7 @@ __all__ = (
     "undone",
 )
 
-CASES = Path(__file__).resolve().parent.parent / "sandbox" / "cases"
+CASES = Path(__file__).resolve().parents[2] / "sandbox" / "cases"
 SECRET = "SBX-SECRET-7f3a"
 _TIMEOUT_S = 40.0
 _RSS_LIMIT_MB = 3000

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from support import blender
-from support.ports import free_port, is_open
+from support.running import blender
+from support.running.ports import free_port, is_open
 
 __all__ = ("TOKEN", "Served", "serving")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import bpy
 
-from support import fork
+from support.running import fork
 
 __all__ = ("archive", "blend", "fbx", "gltf", "picture", "picture_outside")
 

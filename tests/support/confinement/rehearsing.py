@@ -52,9 +52,9 @@ def bare_program(named: Path | None = None, *, child: str = "bare_child") -> pro
 
     `child` may be `walled_child`, which has the audit wall.
     """
-    support = Path(__file__).parent
+    children = Path(__file__).parent
     found = program.find(named)
     facts = dict(found.facts)
-    libraries = [*facts["libraries"], str(support)]
+    libraries = [*facts["libraries"], str(children)]
     changed = {**facts, "libraries": libraries, "main": child}
-    return replace(found, facts=tuple(changed.items()), readable=(*found.readable, support))
+    return replace(found, facts=tuple(changed.items()), readable=(*found.readable, children))

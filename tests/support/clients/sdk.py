@@ -17,8 +17,8 @@ from mcp_types import JSONRPCMessage
 from pydantic import TypeAdapter
 from websockets.asyncio.client import connect
 
-from support import blender
-from support.serving import TOKEN, Served
+from support.bridges.serving import TOKEN, Served
+from support.running import blender
 
 __all__ = ("dump", "transport")
 

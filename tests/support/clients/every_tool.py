@@ -18,10 +18,10 @@ from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 from mcp import Client
 from mcp_types import ElicitResult
 
-from support import rodin, sketchfab
-from support.polyhaven import BRICK, CHAIR, PolyHavenServer
-from support.sdk import transport
-from support.serving import Served
+from support.bridges.serving import Served
+from support.clients.sdk import transport
+from support.services import rodin, sketchfab
+from support.services.polyhaven import BRICK, CHAIR, PolyHavenServer
 
 __all__ = ("CHOICES", "services", "tell")
 

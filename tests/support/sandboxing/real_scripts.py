@@ -37,7 +37,8 @@ from bl_ext.user_default.mcp_bridge.base.errors import (
 from bl_ext.user_default.mcp_bridge.sandbox.guard.measured import Measured
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
-from support import digest, fork
+from support.running import fork
+from support.scenes import digest
 
 __all__ = ("FOLDER", "Compared", "Script", "compare", "scripts", "warm_up")
 

@@ -29,7 +29,7 @@ from mcp_types import jsonrpc
 from websockets.asyncio.client import connect as connect_async
 from websockets.sync.client import ClientConnection, connect
 
-from support import protocol
+from support.bridges import protocol
 
 __all__ = ("OTHER", "TOKEN", "Live", "http_transport", "until", "websocket_transport")
 

@@ -10,7 +10,7 @@ import time
 import bpy
 import pytest
 
-from support import fork
+from support.running import fork
 
 
 def test_result_comes_back_and_the_scene_does_not() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import pytest
 
-from support import digest
+from support.scenes import digest
 
 pytestmark = pytest.mark.usefixtures("empty_scene")
 

@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import pytest
 
-from support import foreign
+from support.clients import foreign
 
 
 def test_python_sdk_1_beside_2() -> None:

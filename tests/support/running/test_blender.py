@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support import blender, ports
+from support.running import blender, ports
 
 
 def test_fresh_blender_has_the_extension_and_folders_of_its_own(tmp_path: Path) -> None:

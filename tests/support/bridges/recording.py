@@ -11,7 +11,7 @@ from bl_ext.user_default.mcp_bridge.base import main_thread, settings
 from bl_ext.user_default.mcp_bridge.server import bridge
 from websockets.sync.client import connect
 
-from support.ports import free_port
+from support.running.ports import free_port
 
 __all__ = ("record", "text")
 

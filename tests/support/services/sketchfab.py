@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from support import assets
-from support.web import Reply, Request, Web
+from support.services import assets
+from support.services.web import Reply, Request, Web
 
 __all__ = ("TOKEN", "UID", "SketchfabServer", "record")
 
