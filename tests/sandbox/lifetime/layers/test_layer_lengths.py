@@ -15,8 +15,8 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 
-from support import fork
-from support.scripts import result
+from support.running import fork
+from support.sandboxing.scripts import result
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 
