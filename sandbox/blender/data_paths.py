@@ -246,7 +246,7 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
                 _set_each(host, owner, attr, list(seq))
                 return
         if len(owner):
-            check_flags(host, owner[0])
+            check_flags(host, owner[0], attr)
         with host.stale.keeping_layers(owner):
             owner.foreach_set(attr, seq)
 

@@ -76,21 +76,37 @@ def check_operator(host: BlenderHost, idname: str, arguments: Mapping[str, Any])
             _check(host, _kinds_of_active(), active.name, None, None)
 
 
-def check_flags(host: BlenderHost, value: Any) -> None:
-    """Refuse to write flags of a mesh where Blender would crash; each mesh is looked at once until more changes."""
-    block = owner_of(value) if bpy.app.version >= (5, 0) else None
-    if not isinstance(block, bpy.types.Mesh) or block in host.stale.fitting:
+def check_flags(host: BlenderHost, value: Any, flag: str) -> None:
+    """Refuse to write a flag of a mesh where Blender would crash; a layer is looked at once until more changes."""
+    names = _FLAGS.get(f"{type(value).__name__}.{flag}") if bpy.app.version >= (5, 0) else None
+    block = owner_of(value) if names is not None else None
+    if names is None or not isinstance(block, bpy.types.Mesh) or (block, flag) in host.stale.fitting:
         return
-    for name, fits in _OF_MESHES.items():
+    for name in names:
         layer = block.attributes.get(name)
-        if layer is not None and (layer.data_type, layer.domain) != fits:
+        if layer is not None and (layer.data_type, layer.domain) != _OF_MESHES[name]:
             host.refuse(
                 f"the layer {name!r} of mesh {block.name!r} is not as Blender needs it, which would crash: first call "
                 f"mesh.attributes.remove(mesh.attributes[{name!r}])"
             )
-    host.stale.fitting.add(block)
+    host.stale.fitting.add((block, flag))
 
 
+_FLAGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "MeshVertex.hide": (".hide_vert",),
+    "MeshVertex.select": (".select_vert",),
+    "MeshEdge.hide": (".hide_edge",),
+    "MeshEdge.select": (".select_edge",),
+    "MeshEdge.use_edge_sharp": ("sharp_edge",),
+    "MeshEdge.use_freestyle_mark": ("freestyle_edge",),
+    "MeshEdge.use_seam": (".uv_seam", "uv_seam"),
+    "MeshPolygon.hide": (".hide_poly",),
+    "MeshPolygon.material_index": ("material_index",),
+    "MeshPolygon.select": (".select_poly",),
+    "MeshPolygon.use_freestyle_mark": ("freestyle_face",),
+    "MeshPolygon.use_smooth": ("sharp_face",),
+}
+"""The layers in which Blender finds a flag."""
 _LIKE_MESHES = (bpy.types.Mesh, bpy.types.Object, bpy.types.Armature)
 """Data-blocks whose layers, vertex groups and bones are, or become, layers of meshes."""
 

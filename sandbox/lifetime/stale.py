@@ -106,8 +106,8 @@ class Stale:
         """Whether the script has come to layers of a mesh, of curves or of a drawing."""
         self._made_layers: set[tuple[Any, str]] = set()
         """The flags that have their layer by now, each with its data-block."""
-        self.fitting: set[Any] = set()
-        """Meshes of which each layer that Blender takes for its own is so."""
+        self.fitting: set[tuple[Any, str]] = set()
+        """Meshes, each with a flag of which the layer is as Blender needs it."""
         self._lent: bmesh_layers.Lent | None = None
         self._memory: list[Any] = []
         self.lending: dict[int, set[int]] = {}

@@ -79,7 +79,7 @@ def property_unset(host: BlenderHost, owner: Any, _name: str) -> Any:
         blocks.check_original(host, owner)
         if access.write is None:
             host.refuse(f"{type(owner).__name__}.{property} may not be reset by a script: {access.why}")
-        check_flags(host, owner)
+        check_flags(host, owner, property)
         try:
             with host.stale.keeping_layers(owner):
                 owner.property_unset(property)

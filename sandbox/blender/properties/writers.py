@@ -46,7 +46,7 @@ def keeping_layers(path: str) -> Writer:
     """The writer of a flag that may lie in a layer which Blender makes now: see `lifetime.layers`."""
 
     def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-        check_flags(host, value)
+        check_flags(host, value, name)
         if host.stale.may_make_layers(value, path) is not None:
             with host.stale.keeping_layers(value, path):
                 setattr(value, name, new)
