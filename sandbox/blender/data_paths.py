@@ -22,7 +22,7 @@ from ...scene import data_paths
 from ..guard.seam import BlenderHost, Writer
 from ..lifetime import parts
 from . import blocks, vertex_groups
-from .layer_names import check_flags
+from .layer_names import check_flag
 from .plain_values import as_plain, numbers_to_read, place_to_write
 from .properties import writers
 
@@ -239,14 +239,13 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
                 return  # so does Blender: `loop_total` follows from `loop_start`
             path = f"{type(owner[0]).__name__}.{attr}"
             native = _check_items(host, owner, attr, write=True)
+            check_flag(host, owner[0], path)
             if path in writers.INDICES:
                 seq = [int(i) for i in seq]
                 writers.check_indices(host, path, owner.id_data, seq)
             elif not native:
                 _set_each(host, owner, attr, list(seq))
                 return
-        if len(owner):
-            check_flags(host, owner[0], attr)
         with host.stale.keeping_layers(owner):
             owner.foreach_set(attr, seq)
 

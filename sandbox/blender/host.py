@@ -28,6 +28,7 @@ from . import blocks, vertex_groups, views
 from . import bmesh as bmesh_sizes
 from .access import PLAIN_COLLECTION_METHODS, SESSION, Access, members
 from .depsgraph import Instances
+from .layer_names import LOOKED_AT
 from .operators.ops import Operator, OperatorModule, Operators
 from .overrides import Overrides
 from .properties import custom_properties
@@ -137,7 +138,10 @@ class BlenderHost:
             )
         elif issubclass(kind, bpy.types.bpy_struct):
             access = self.members.access(kind, name)
-            answer = (access.plain_write and self.stale.writes_natively(kind)) if write else access.plain_read
+            if write and f"{kind.__name__}.{name}" not in LOOKED_AT:
+                answer = access.plain_write and self.stale.writes_natively(kind)
+            else:
+                answer = not write and access.plain_read
             if answer:
                 self.writer(kind, name) if write else self.reader(kind, name)
         elif issubclass(kind, bpy.types.bpy_prop_collection):

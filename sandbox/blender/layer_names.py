@@ -19,7 +19,7 @@ from ..guard.seam import BlenderHost
 from ..lifetime.layers import owner_of
 from .plain_values import as_plain
 
-__all__ = ("NAMED", "NAMING", "check_flags", "check_new", "check_operator", "write_name")
+__all__ = ("FLAGS", "LOOKED_AT", "NAMED", "NAMING", "check_flag", "check_new", "check_operator", "write_name")
 
 _Kinds = Mapping[str, tuple[str, str]]
 
@@ -52,47 +52,49 @@ _NAMING_OPERATORS: Final = {"geometry.attribute_add": "FLOAT", "geometry.color_a
 
 def check_new(host: BlenderHost, owner: Any, arguments: Mapping[str, Any]) -> None:
     """Refuse to make a layer or a vertex group that Blender would take for its own."""
-    kinds = _OF_MESHES if isinstance(owner.id_data, _LIKE_MESHES) else _OF_OTHERS
-    _check(host, kinds, arguments.get("name"), arguments.get("type"), arguments.get("domain"))
+    _check(
+        host, _kinds_in(owner.id_data), arguments.get("name"), arguments.get("type"), arguments.get("domain")
+    )
 
 
 def write_name(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     """Write the name of a layer, a vertex group or a bone, unless Blender would take it for its own."""
     new = as_plain(new)
-    kinds = _OF_MESHES if isinstance(value.id_data, _LIKE_MESHES) else _OF_OTHERS
-    _check(host, kinds, new, getattr(value, "data_type", None), getattr(value, "domain", None))
+    kind, domain = getattr(value, "data_type", None), getattr(value, "domain", None)
+    _check(host, _kinds_in(value.id_data), new, kind, domain)
     setattr(value, name, new)
 
 
 def check_operator(host: BlenderHost, idname: str, arguments: Mapping[str, Any]) -> None:
     """Refuse operators that would make a layer, or change one into what Blender would take for its own."""
+    if idname not in _NAMING_OPERATORS and idname != "geometry.attribute_convert":
+        return
+    data = getattr(bpy.context.object, "data", None)
     if idname in _NAMING_OPERATORS:
         kind = arguments.get("data_type", _NAMING_OPERATORS[idname])
-        domain = arguments.get("domain", "POINT")
-        _check(host, _kinds_of_active(), arguments.get("name"), kind, domain)
-    elif idname == "geometry.attribute_convert" and (block := bpy.context.object) is not None:
-        active = getattr(getattr(block.data, "attributes", None), "active", None)
-        if active is not None:
-            _check(host, _kinds_of_active(), active.name, None, None)
+        _check(host, _kinds_in(data), arguments.get("name"), kind, arguments.get("domain", "POINT"))
+    elif (active := getattr(getattr(data, "attributes", None), "active", None)) is not None:
+        _check(host, _kinds_in(data), active.name, None, None)
 
 
-def check_flags(host: BlenderHost, value: Any, flag: str) -> None:
-    """Refuse to write a flag of a mesh where Blender would crash; a layer is looked at once until more changes."""
-    names = _FLAGS.get(f"{type(value).__name__}.{flag}") if bpy.app.version >= (5, 0) else None
-    block = owner_of(value) if names is not None else None
-    if names is None or not isinstance(block, bpy.types.Mesh) or (block, flag) in host.stale.fitting:
+def check_flag(host: BlenderHost, value: Any, path: str) -> None:
+    """Refuse to write a flag, `Struct.property`, where Blender would crash; a layer is looked at until more changes."""
+    if path not in LOOKED_AT:
         return
-    for name in names:
+    block = owner_of(value)
+    if block is None or (block, path) in host.stale.fitting:
+        return
+    for name in FLAGS[path]:
         layer = block.attributes.get(name)
         if layer is not None and (layer.data_type, layer.domain) != _OF_MESHES[name]:
             host.refuse(
                 f"the layer {name!r} of mesh {block.name!r} is not as Blender needs it, which would crash: first call "
                 f"mesh.attributes.remove(mesh.attributes[{name!r}])"
             )
-    host.stale.fitting.add((block, flag))
+    host.stale.fitting.add((block, path))
 
 
-_FLAGS: Final[Mapping[str, tuple[str, ...]]] = {
+FLAGS: Final[Mapping[str, tuple[str, ...]]] = {
     "MeshVertex.hide": (".hide_vert",),
     "MeshVertex.select": (".select_vert",),
     "MeshEdge.hide": (".hide_edge",),
@@ -107,13 +109,14 @@ _FLAGS: Final[Mapping[str, tuple[str, ...]]] = {
     "MeshPolygon.use_smooth": ("sharp_face",),
 }
 """The layers in which Blender finds a flag."""
+LOOKED_AT: Final = frozenset(FLAGS if bpy.app.version >= (5, 0) else ())
+"""The flags of which it does not look whether their layer is as it should be."""
 _LIKE_MESHES = (bpy.types.Mesh, bpy.types.Object, bpy.types.Armature)
 """Data-blocks whose layers, vertex groups and bones are, or become, layers of meshes."""
 
 
-def _kinds_of_active() -> _Kinds:
-    active = bpy.context.object
-    return _OF_MESHES if active is not None and active.type == "MESH" else _OF_OTHERS
+def _kinds_in(block: Any) -> _Kinds:
+    return _OF_MESHES if isinstance(block, _LIKE_MESHES) else _OF_OTHERS
 
 
 def _check(host: BlenderHost, kinds: _Kinds, name: Any, kind: Any, domain: Any) -> None:

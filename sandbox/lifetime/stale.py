@@ -252,8 +252,7 @@ class Stale:
 
     def writes_natively(self, kind: type) -> bool:
         """Whether an attribute of a type of Blender's may be written without a look at what the write moves."""
-        looked_at = self.layered or bpy.app.version >= (5, 0)  # see `blender.layer_names`
-        return not (self.touched_evaluated or (looked_at and issubclass(kind, _FLAGGED)))
+        return not (self.touched_evaluated or (self.layered and issubclass(kind, _FLAGGED)))
 
     def read_layers(self) -> None:
         """The script is given layers: from now on they are looked for where a write or a function may make one."""

@@ -8,7 +8,7 @@ from typing import Any
 from ....scene import data_paths
 from ...guard.seam import BlenderHost
 from .. import blocks
-from ..layer_names import check_flags
+from ..layer_names import check_flag
 from ..plain_values import as_plain, numbers_to_read
 from .checks import check_path
 
@@ -79,7 +79,7 @@ def property_unset(host: BlenderHost, owner: Any, _name: str) -> Any:
         blocks.check_original(host, owner)
         if access.write is None:
             host.refuse(f"{type(owner).__name__}.{property} may not be reset by a script: {access.why}")
-        check_flags(host, owner, property)
+        check_flag(host, owner, f"{type(owner).__name__}.{property}")
         try:
             with host.stale.keeping_layers(owner):
                 owner.property_unset(property)

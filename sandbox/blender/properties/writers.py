@@ -14,7 +14,7 @@ from ...growth.estimate import DATA_SETTINGS, SETTINGS
 from ...guard.audit import may_raise
 from ...guard.seam import BlenderHost, Writer
 from ..added import FEWEST_LOOPS
-from ..layer_names import NAMED, check_flags, write_name
+from ..layer_names import NAMED, check_flag, write_name
 from ..plain_values import as_plain, held_items, is_integers
 
 __all__ = (
@@ -46,7 +46,7 @@ def keeping_layers(path: str) -> Writer:
     """The writer of a flag that may lie in a layer which Blender makes now: see `lifetime.layers`."""
 
     def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-        check_flags(host, value, name)
+        check_flag(host, value, path)
         if host.stale.may_make_layers(value, path) is not None:
             with host.stale.keeping_layers(value, path):
                 setattr(value, name, new)

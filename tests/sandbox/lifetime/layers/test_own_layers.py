@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox.blender.layer_names import _FLAGS, NAMED, NAMING
+from bl_ext.user_default.mcp_bridge.sandbox.blender.layer_names import FLAGS, NAMED, NAMING
 from bl_ext.user_default.mcp_bridge.sandbox.facts.members import rows
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime.layers import WRITTEN
@@ -106,9 +106,9 @@ def test_the_table_has_the_layer_of_each_flag_as_blender_makes_it() -> None:
     found = {f"{struct}.{flag}": _layers_of(items, flag) for struct, items, flag in _flags()}
     made = [layer for layers in found.values() for layer in layers]
     found = {path: layers for path, layers in found.items() if layers}
-    assert found.keys() <= _FLAGS.keys()
+    assert found.keys() <= FLAGS.keys()
     assert [
-        (path, name) for path, layers in found.items() for name, *_ in layers if name not in _FLAGS[path]
+        (path, name) for path, layers in found.items() for name, *_ in layers if name not in FLAGS[path]
     ] == []
     assert len(made) >= 8
     assert [layer for layer in made if _OWN.get(layer[0]) != layer[1:]] == []
