@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 
 from ..operators import state
 from ..server.clients.config import table
+from . import preferences
+
+if TYPE_CHECKING:
+    from ..approvals.request import Entry
 
 __all__ = ("register", "unregister")
 
@@ -81,16 +85,37 @@ class MCP_BRIDGE_MT_window(bpy.types.Menu):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
+        view = state.view
         layout.operator("mcp_bridge.open_tab", text="MCP: Open the Tab")
-        layout.operator("mcp_bridge.start", text="MCP: Start")
-        layout.operator("mcp_bridge.stop", text="MCP: Stop")
-        for entry in state.view.to_review:
+        if view.address:
+            layout.operator("mcp_bridge.stop", text="MCP: Stop")
+        else:  # a search lists what cannot be done before what can
+            layout.operator("mcp_bridge.start", text="MCP: Start")
+        for entry in view.to_review:
+            for kind, verb in (("review", "Review"), ("deny", "Deny")):
+                _of_request(layout, entry, kind, verb)
+        for entry in view.done:
+            if entry.id == view.undoable:
+                _of_request(layout, entry, "undo", "Undo")
+        for work in view.jobs:
             button = layout.operator(
-                "mcp_bridge.review_request", text=f"MCP: Review “{entry.title}”", translate=False
+                "mcp_bridge.cancel_job", text=f"MCP: Cancel “{work.title}”", translate=False
             )
-            button.request_id = entry.id
+            button.job_id = work.id
+        layout.separator()
         layout.menu(MCP_BRIDGE_MT_connect.bl_idname, text="MCP: Connect…")
         layout.menu(MCP_BRIDGE_MT_copy_configuration.bl_idname, text="MCP: Copy Client Configuration")
+        layout.separator()
+        layout.operator("mcp_bridge.copy_credits", text="MCP: Copy Credits of Assets")
+        layout.operator("mcp_bridge.verify_journal", text="MCP: Verify Journal")
+        layout.operator("preferences.addon_show", text="MCP: Preferences…").module = preferences.EXTENSION
+
+
+def _of_request(layout: Any, entry: Entry, kind: str, verb: str) -> None:
+    button = layout.operator(
+        f"mcp_bridge.{kind}_request", text=f"MCP: {verb} “{entry.title}”", translate=False
+    )
+    button.request_id = entry.id
 
 
 def _draw_in_window_menu(menu: Any, context: bpy.types.Context) -> None:

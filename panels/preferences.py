@@ -14,10 +14,10 @@ from ..base.settings.setting import Setting, declared
 from ..operators import server, state
 from . import preferences_page
 
-__all__ = ("SHOWN", "get", "register", "unregister")
+__all__ = ("EXTENSION", "SHOWN", "get", "register", "unregister")
 
 #: The extension, by whose name Blender keeps the preferences.
-_EXTENSION = (__package__ or "").rpartition(".")[0]
+EXTENSION = (__package__ or "").rpartition(".")[0]
 _DEFAULTS = settings.Settings()
 #: The settings that are preferences of the user.
 SHOWN = {name: one for name, one in declared(settings.Settings).items() if one.label}
@@ -49,7 +49,7 @@ def _property(one: Setting, default: Any) -> Any:
 class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
     """Named as the fields of `Settings`; one that was never touched keeps the setting's own default."""
 
-    bl_idname = _EXTENSION
+    bl_idname = EXTENSION
 
     __annotations__ = {name: _property(one, getattr(_DEFAULTS, name)) for name, one in SHOWN.items()}
 
@@ -78,7 +78,7 @@ def get() -> Any:
 
     None where the extension was enabled by a script for this run alone, past Blender's list of add-ons.
     """
-    entry = bpy.context.preferences.addons.get(_EXTENSION)
+    entry = bpy.context.preferences.addons.get(EXTENSION)
     return None if entry is None else entry.preferences
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The menus behind Connect and Copy Client Configuration."""
+"""The menus behind Connect and Copy Client Configuration, and MCP Bridge in the menu Window."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
 
 import pytest
 from bl_ext.user_default.mcp_bridge.operators import state
@@ -46,3 +48,31 @@ def test_programs_on_this_computer_are_offered_and_those_that_were_written_can_b
     ]
     assert [button.client for _, button in drawn.buttons[:2]] == ["codex", "cursor"]
     assert drawn.buttons[2][1].client_id == "1"
+
+
+def test_the_menu_window_has_what_can_be_done_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    always = ["mcp_bridge.copy_credits", "mcp_bridge.verify_journal", "preferences.addon_show"]
+    monkeypatch.setattr(state, "view", state.View())
+    drawn = draw(menus.MCP_BRIDGE_MT_window)
+    assert drawn.operators() == ["mcp_bridge.open_tab", "mcp_bridge.start", *always]
+    assert drawn.buttons[-1][1].module == "bl_ext.user_default.mcp_bridge"
+    assert drawn.menus == ["MCP_BRIDGE_MT_connect", "MCP_BRIDGE_MT_copy_configuration"]
+
+    waiting, done, older = (SimpleNamespace(id=name, title=f"Script {name}") for name in "123")
+    render = SimpleNamespace(id="job", title="Render")
+    view = state.View(
+        address="127.0.0.1:9876", to_review=(waiting,), done=(done, older), undoable="2", jobs=(render,)
+    )
+    monkeypatch.setattr(state, "view", view)
+    drawn = draw(menus.MCP_BRIDGE_MT_window)
+    assert drawn.operators() == [
+        "mcp_bridge.open_tab",
+        "mcp_bridge.stop",
+        "mcp_bridge.review_request",
+        "mcp_bridge.deny_request",
+        "mcp_bridge.undo_request",
+        "mcp_bridge.cancel_job",
+        *always,
+    ]
+    about = [vars(button) for _, button in drawn.buttons[2:6]]
+    assert about == [{"request_id": "1"}, {"request_id": "1"}, {"request_id": "2"}, {"job_id": "job"}]

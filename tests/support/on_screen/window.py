@@ -53,6 +53,9 @@ _AGENT = Path(__file__).resolve().with_name("window_agent.py")
 #: How wide the strip of tabs at the right of a sidebar is, at a scale of 1.
 _TABS = 32
 
+#: The key codes of F1 to F10. By their names, a newer xdotool presses Alt with them.
+_FUNCTION_KEYS = {f"F{number}": str(66 + number) for number in range(1, 11)}
+
 #: A shell's text that starts the screen on the first free display, then the command that follows it.
 SESSION = f"""
 Xvfb -displayfd 3 -screen 0 ${{MCP_BRIDGE_SCREEN:-{WIDTH}x{HEIGHT}}}x24 +extension GLX 3>/tmp/display 2>/dev/null &
@@ -239,8 +242,9 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
         return Rectangle(sidebar.x, sidebar.y, sidebar.width - _TABS, sidebar.height)
 
     def press(self, *keys: str) -> None:
-        """Press keys one after another, named as X names them: "n", "ctrl+z", "Escape"."""
-        self.screen.run("xdotool", "key", "--delay", "50", *keys)
+        """Press keys one after another, named as X names them: "n", "ctrl+z", "Escape", "F3"."""
+        named = ("+".join(_FUNCTION_KEYS.get(part, part) for part in key.split("+")) for key in keys)
+        self.screen.run("xdotool", "key", "--delay", "50", *named)
 
     def settle(self, seconds: float = 0.5) -> None:
         """Give Blender time to handle events and draw."""
