@@ -11,6 +11,7 @@ import asyncio
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 import traceback
 from collections.abc import Generator, Iterator
@@ -147,6 +148,14 @@ def _encodable(value: object) -> object:
         case list() | tuple():
             return type(value)(map(_encodable, value))
     return value
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Where most tests are to run, thousands of forks follow."""
+    if len(session.items) > 1000 and sys.platform == "linux":
+        from support.running import fork
+
+        fork.make_cheap()
 
 
 def extension_warnings() -> dict[str, list[str]]:

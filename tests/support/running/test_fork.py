@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import os
+import platform
+import random
 import signal
 import time
+import zlib
+from pathlib import Path
 
 import bpy
 import pytest
@@ -90,3 +94,17 @@ def test_each_case_answers_by_itself_and_a_crash_is_that_of_its_case() -> None:
     assert [type(each) for each in (raised, crashed, hung)] == [LookupError, fork.Died, fork.TimedOut]
     assert a[1] == b[1]
     assert len({a[1], c[1], d[1], os.getpid()}) == 4
+
+
+def test_huge_pages_hold_what_a_fork_shares_and_it_stays_as_it_was() -> None:
+    def in_huge_pages_kb() -> int:
+        lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("AnonHugePages:"))
+
+    data = random.Random(1).randbytes(16 << 20)
+    number = zlib.crc32(data)
+    fork.make_cheap()
+    assert zlib.crc32(data) == number
+    assert fork.run(lambda: zlib.crc32(data)) == number
+    if tuple(map(int, platform.release().split(".")[:2])) >= (6, 1):
+        assert in_huge_pages_kb() > 12 << 10
