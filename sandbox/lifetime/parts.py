@@ -63,28 +63,38 @@ class _Graph:
         blocks = self.kinds["ID"]
         # of points of shape keys RNA does not say of which kind they are
         self.kinds["UnknownType"] = self.edges.keys() - blocks
+        #: Structs that hold a kind, and that hold a struct of functions.
+        self._holding: defaultdict[str, set[str]] = defaultdict(set)
+        self._offering: defaultdict[str, set[str]] = defaultdict(set)
         for name, edges in self.edges.items():
             self.edges[name] = [
                 edge for edge in edges if edge.kind not in blocks and edge.kind not in _SHOWS_OTHERS
             ]
+            for edge in self.edges[name]:
+                self._holding[edge.kind].add(name)
+                self._offering[edge.functions].add(name)
+        #: A struct's own name and those of all that it derives from.
+        self._bases: defaultdict[str, set[str]] = defaultdict(set)
+        for base, names in self.kinds.items():
+            for name in names:
+                self._bases[name].add(base)
 
     def leading_to(self, wanted: str) -> dict[str, list[_Edge]]:
         """By struct, the properties through which structs of the kind `wanted`, or its functions, are reached."""
-        leading: dict[str, list[_Edge]] = {}
-        goal = {name for name in self.edges if wanted in self.kinds[name]}
-        while True:
+        leads: set[str] = set()
+        holders = {*self._offering[wanted]}
+        waiting = [*holders, *self._bases[wanted]]
+        while waiting:
             # a property may hold more than RNA says: any struct that derives from its kind
-            reached = goal | leading.keys()
-            found = {
-                name: [
-                    e for e in edges if e.functions == wanted or not reached.isdisjoint(self.kinds[e.kind])
-                ]
-                for name, edges in self.edges.items()
-            }
-            found = {name: edges for name, edges in found.items() if edges}
-            if found == leading:
-                return leading
-            leading = found
+            for kind in self._bases[waiting.pop()] - leads:
+                leads.add(kind)
+                new = self._holding[kind] - holders
+                holders |= new
+                waiting += new
+        return {
+            name: [edge for edge in self.edges[name] if edge.functions == wanted or edge.kind in leads]
+            for name in holders
+        }
 
 
 def _structs() -> list[Any]:
