@@ -400,8 +400,9 @@ def _as_bridge_error(error: BaseException) -> BridgeError:
 
 
 def _line(error: BaseException) -> int | None:
-    """The line of the script that was running: that of its innermost frame."""
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == FILENAME]
+    """The line of the script that was running: that of its innermost frame. No source is read for it."""
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if frame.f_code.co_filename == FILENAME]
     return lines[-1] if lines else None
 
 
