@@ -9,20 +9,26 @@ from bl_ext.user_default.mcp_bridge.sandbox.run import execute, watchdog
 
 __all__ = ("warm",)
 
-_SCRIPT = """
+#: What a run makes ready depends on what its script imports; most tests' scripts import no more than bpy.
+_SCRIPTS = (
+    "import bpy\nbpy.data.objects['Cube'].location.x = 1",
+    "import bpy, bmesh",
+    """
 import bpy, bmesh, mathutils, math, random, json, re, copy, functools, numpy as np
 bpy.ops.mesh.primitive_cube_add()
 bpy.ops.object.delete()
 result = np.zeros(3).tolist()
-"""
+""",
+)
 
 
 def warm() -> None:
-    """Run a script and open Blender's own start-up file; a fork takes no thread with it, so the watching one ends."""
+    """Run scripts and open Blender's own start-up file; a fork takes no thread with it, so the watching one ends."""
     settings.set_preferences({"time_limit_s": 10.0})
     bpy.ops.wm.read_homefile(use_factory_startup=True)
     execute._rate.clear()
-    execute.execute_blender_code({"code": _SCRIPT})
+    for script in _SCRIPTS:
+        execute.execute_blender_code({"code": script})
     execute._rate.clear()
     watchdog.rest()
     settings.set_preferences({})
