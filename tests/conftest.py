@@ -104,12 +104,13 @@ def _watch_the_disk() -> list[str]:
     really = os.fsync
 
     def fsync(descriptor: int) -> None:
-        calls = traceback.extract_stack()
-        files = {call.filename.partition(f"/{_PACKAGE}/")[2] for call in calls}
+        # A path for each call, and no more: lines of source are read only where they are shown.
+        files = {frame.f_code.co_filename for frame, _ in traceback.walk_stack(sys._getframe())}
+        ours = {path.partition(f"/{_PACKAGE}/")[2] for path in files}
         # A test may run its loop on the main thread. What the main thread does meanwhile is not the loop's.
-        on_loop = asyncio._get_running_loop() is not None and not files & _ON_MAIN_THREAD
-        if on_loop or "approvals/approval_queue.py" in files:
-            found.append("".join(traceback.format_list(calls[-12:])))
+        on_loop = asyncio._get_running_loop() is not None and not ours & _ON_MAIN_THREAD
+        if on_loop or "approvals/approval_queue.py" in ours:
+            found.append("".join(traceback.format_stack(limit=12)))
         really(descriptor)
 
     os.fsync = fsync
