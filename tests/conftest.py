@@ -151,6 +151,15 @@ def _encodable(value: object) -> object:
     return value
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with a test that may take longer than others come first: at the end, one process alone is at work."""
+    longest: dict[Path, float] = {}
+    for item in items:
+        marker = item.get_closest_marker("timeout")
+        longest[item.path] = max(longest.get(item.path, 0), marker.args[0] if marker else 0)
+    items.sort(key=lambda item: -longest[item.path])
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Where most tests are to run, thousands of forks follow."""
     if len(session.items) > 1000 and sys.platform == "linux":
