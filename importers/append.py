@@ -26,6 +26,7 @@ __all__ = (
     "Imported",
     "append",
     "append_image",
+    "block_of",
     "credits_of",
     "mark",
     "mark_model",
@@ -37,11 +38,16 @@ __all__ = (
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The result of an import: names in the file, dimensions of the whole in metres, the credit."""
+    """The result of an import: names in the file, dimensions of the whole in metres, the credit.
+
+    `collection` has the objects of a model, unless it is a single one.
+    """
 
     credit: Credit
     collection: str | None = None
     objects: tuple[str, ...] = ()
+    #: The objects that a texture was put onto.
+    onto: tuple[str, ...] = ()
     materials: tuple[str, ...] = ()
     world: str | None = None
     image: str | None = None
@@ -68,7 +74,10 @@ def one_step(title: str) -> Iterator[None]:
 
 
 def append(clean: Clean, credit: Credit, location: Sequence[float] | None = None) -> Imported:
-    """Append the collection at `location` or the 3D cursor, select its objects, and store the credit on it.
+    """Append the model at `location` or the 3D cursor, select its objects, and store its credit.
+
+    A single object goes into the active collection under the model's name, so that nothing is left when the user
+    deletes it; several stay together in a collection of their own.
 
     Raises ExternalServiceError when the file does not hold what the child said.
     """
@@ -82,14 +91,18 @@ def append(clean: Clean, credit: Credit, location: Sequence[float] | None = None
         removed = dict(clean.removed) | again
         if removed:
             credit = replace(credit, note="; ".join(filter(None, (credit.note, _told(removed)))))
-        stamp(collection, credit)
-        bpy.context.scene.collection.children.link(collection)
-        _select(collection)
-        objects = collection.all_objects
+        objects = list(collection.all_objects)
+        alone = len(objects) == 1
+        if alone:
+            _take_out(objects[0], collection)
+        else:
+            bpy.context.scene.collection.children.link(collection)
+        stamp(objects[0] if alone else collection, credit)
+        _select(objects)
         materials = {slot.material.name for item in objects for slot in item.material_slots if slot.material}
         return Imported(
             credit=credit,
-            collection=collection.name,
+            collection=None if alone else collection.name,
             objects=tuple(item.name for item in objects),
             materials=tuple(sorted(materials)),
             dimensions=clean.dimensions,
@@ -151,15 +164,26 @@ def mark(item: Any, credit: Credit, tags: Iterable[str] = (), catalogue_id: str 
         facts.catalog_id = catalogue_id
 
 
+def block_of(imported: Imported) -> Any:
+    """The main data-block of an import."""
+    if imported.world:
+        return bpy.data.worlds[imported.world]
+    if imported.collection:
+        return bpy.data.collections[imported.collection]
+    if imported.objects:
+        return bpy.data.objects[imported.objects[0]]
+    return bpy.data.materials[imported.materials[0]]
+
+
 def mark_model(imported: Imported) -> None:
-    """Mark the collection of an import for the asset browser, in a catalogue of its service's name.
+    """Mark what was imported, collection or object, for the Asset Browser, in a catalogue of its service's name.
 
     The catalogue is written to a file beside the .blend, if that is saved: Blender stores catalogues nowhere else.
     """
     service = imported.credit.service
     catalogue = str(uuid.uuid5(uuid.NAMESPACE_URL, service))
     with one_step(f"Mark {imported.credit.title} as Asset"):
-        mark(bpy.data.collections[imported.collection or ""], imported.credit, (), catalogue)
+        mark(block_of(imported), imported.credit, (), catalogue)
         if bpy.data.filepath:
             catalogues.add(Path(bpy.data.filepath).parent, catalogue, service)
 
@@ -186,12 +210,23 @@ def _place(collection: Any, clean: Clean, location: Sequence[float] | None) -> N
             item.matrix_world = Matrix.Translation(target) @ item.matrix_basis
 
 
-def _select(collection: Any) -> None:
+def _take_out(item: Any, collection: Any) -> None:
+    """Move the collection's only object into the active one, under the collection's name; remove the collection."""
+    active: Any = bpy.context.view_layer.active_layer_collection
+    seen = active.is_visible and active.collection.is_editable
+    home = active.collection if seen else bpy.context.scene.collection
+    home.objects.link(item)
+    name = collection.name
+    bpy.data.collections.remove(collection)
+    item.name = name
+
+
+def _select(objects: Sequence[Any]) -> None:
     layer = bpy.context.view_layer
     layer.update()  # otherwise it does not know the new objects
     for item in layer.objects:
         item.select_set(False)
-    shown = [item for item in collection.all_objects if item.name in layer.objects]
+    shown = [item for item in objects if item.name in layer.objects]
     for item in shown:
         item.select_set(True)
     layer.objects.active = next((item for item in shown if item.parent is None), None)

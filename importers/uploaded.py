@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Import a client's file as a collection, an image or a text of the open .blend. Worker threads."""
+"""Import a client's file as a model, an image or a text of the open .blend. Worker threads."""
 
 from __future__ import annotations
 

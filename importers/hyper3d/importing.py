@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Place an order, follow its progress, and import the finished model as a collection. Worker threads."""
+"""Place an order, follow its progress, and import the finished model. Worker threads."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def mark(work: Work, what: Plan, imported: Imported) -> None:
 
     def do() -> None:
         with append.one_step(f"Mark {what.asset.name} as Asset"):
-            append.mark(scene.block_of(imported), what.asset.credit, what.asset.tags, catalogue)
+            append.mark(append.block_of(imported), what.asset.credit, what.asset.tags, catalogue)
             if catalogue and bpy.data.filepath:
                 catalogues.add(Path(bpy.data.filepath).parent, catalogue, path)
 
@@ -218,7 +218,7 @@ def _open_model(
 
         def add() -> Imported:
             added = append.append(clean, asset.credit, location)
-            scene.mark_images(asset, added.collection or "")
+            scene.mark_images(asset, added.objects)
             return added
 
         return work.in_blender(append.timed(add))

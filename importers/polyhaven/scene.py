@@ -25,7 +25,6 @@ __all__ = (
     "add_world",
     "assign",
     "assign_all",
-    "block_of",
     "check_object",
     "has_material",
     "image_key",
@@ -93,7 +92,7 @@ def _assign(
             names.append(fitted.name)
         return Imported(
             asset.credit,
-            objects=tuple(item.name for item in items),
+            onto=tuple(item.name for item in items),
             materials=tuple(dict.fromkeys(names)),
             dimensions=asset.size,
         )
@@ -133,19 +132,10 @@ def switch(asset: Asset, files: Mapping[str, tuple[Path, str, str]], resolution:
         return len(old)
 
 
-def block_of(imported: Imported) -> Any:
-    """The main data-block of an import."""
-    if imported.world:
-        return bpy.data.worlds[imported.world]
-    if imported.collection:
-        return bpy.data.collections[imported.collection]
-    return bpy.data.materials[imported.materials[0]]
-
-
-def mark_images(asset: Asset, collection_name: str) -> None:
+def mark_images(asset: Asset, object_names: Sequence[str]) -> None:
     """Store the asset and the key on a model's pictures, so that `switch` finds them."""
-    for item in bpy.data.collections[collection_name].all_objects:
-        for slot in item.material_slots:
+    for name in object_names:
+        for slot in bpy.data.objects[name].material_slots:
             tree = slot.material.node_tree if slot.material else None
             for node in tree.nodes if tree else ():
                 image = getattr(node, "image", None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Import a model of Sketchfab as a collection. Worker threads."""
+"""Import a model of Sketchfab. Worker threads."""
 
 from __future__ import annotations
 

@@ -86,9 +86,9 @@ def generate(work: Work, prompt: str, size: float | None, mark: bool) -> str:
 def _report(imported: Imported) -> str:
     """A sentence that says what was imported, and where it is: a texture may be on objects or on none yet."""
     title = imported.credit.title
-    if imported.materials and imported.objects and not imported.collection:
-        onto = imported.objects[0] if len(imported.objects) == 1 else f"{len(imported.objects)} objects"
+    if imported.onto:
+        onto = imported.onto[0] if len(imported.onto) == 1 else f"{len(imported.onto)} objects"
         return f"Put {title} onto {onto}"
-    if imported.materials and not imported.collection:
+    if imported.materials and not imported.objects:
         return f"Imported {title} as a material: no object was selected that could take it"
     return f"Imported {title}"

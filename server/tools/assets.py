@@ -97,7 +97,7 @@ def _result(imported: Imported) -> ImportResult:
     found: dict[str, Any] = {
         "collection": imported.collection,
         "image": imported.image,
-        "objects": list(imported.objects),
+        "objects": list(imported.objects or imported.onto),
         "materials": list(imported.materials),
         "world": imported.world,
         measure: [round(length, 4) for length in imported.dimensions],

@@ -136,7 +136,7 @@ async def import_generated_asset(
     target_size: Annotated[float | None, Bounds(0.0001, 100_000)] = None,
     location: Location = None,
 ) -> ImportResult:
-    """Bring a generated model into the scene, as a collection of its own and one undo step, standing at the 3D cursor.
+    """Bring a generated model into the scene, as one undo step, standing at the 3D cursor.
 
     order_id: what create_rodin_job gave; poll_rodin_job_status must say done.
     name: what to call it.

@@ -156,7 +156,7 @@ async def import_file(
     target_size: Annotated[float | None, Bounds(0.0001, 100_000)] = None,
     location: Location = None,
 ) -> dict[str, Any]:
-    """Bring a file that you sent into the open file, as one undo step: a model as a collection at the 3D cursor, a
+    """Bring a file that you sent into the open file, as one undo step: a model at the 3D cursor, a
     picture as a packed image, a text as a text that scripts read by bpy.data.texts[name].as_string(). Models and
     pictures are opened by a confined Blender first, and what could run code is left out.
 

@@ -397,8 +397,8 @@ def test_a_protected_model_of_sketchfab_comes_in_marked_and_its_password_is_not_
         settle()
         sent = {request.path: request.headers.get("x-skfb-model-pwd") for request in server.seen}
         assert sent[f"/v3/models/{UID}/download"] == "Z2VoZWlt"
-        [collection] = [item for item in bpy.data.collections if item.asset_data]
-        assert collection.asset_data.author == "Ada L."
+        [lamp] = [item for item in bpy.data.objects if item.asset_data]
+        assert lamp.asset_data.author == "Ada L."
         assert ":Sketchfab:" in (tmp_path / "blender_assets.cats.txt").read_text(encoding="utf-8")
         bpy.ops.wm.save_mainfile()
         assert b"geheim" not in (tmp_path / "scene.blend").read_bytes()

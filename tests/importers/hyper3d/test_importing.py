@@ -36,10 +36,10 @@ def test_from_an_order_to_the_scene(work: Work, server: RodinServer, provider: A
     ticket = importing.place_order(provider, Order("a lamp"))
     assert importing.progress(ticket.id).state == "done"
     found = imported(work)
-    assert (found.collection, found.objects) == ("My Lamp", ("box",))
+    assert (found.collection, found.objects) == (None, ("My Lamp",))
     assert found.dimensions == pytest.approx((1.5, 0.75, 0.375), abs=1e-4)
-    assert bpy.data.objects["box"].location[:] == pytest.approx((1, 0, 0.1875), abs=1e-4)
-    assert bpy.data.collections["My Lamp"]["asset_credit"]["note"] == "generated from: a lamp"
+    assert bpy.data.objects["My Lamp"].location[:] == pytest.approx((1, 0, 0.1875), abs=1e-4)
+    assert bpy.data.objects["My Lamp"]["asset_credit"]["note"] == "generated from: a lamp"
     downloads = [request for request in server.seen if request.path.startswith("/files/")]
     assert [(request.path, request.headers.get("authorization")) for request in downloads] == [
         ("/files/model.glb", None)

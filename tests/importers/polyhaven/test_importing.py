@@ -202,26 +202,26 @@ def test_a_texture_that_cannot_be_set_leaves_nothing(
     assert names() == before
 
 
-def test_a_model_brings_its_collection_alone_at_the_cursor(work: Work) -> None:
+def test_a_model_of_one_object_goes_into_the_active_collection_at_the_cursor(work: Work) -> None:
     bpy.context.scene.cursor.location = (1, 2, 3)
     found = imported(work, CHAIR, resolution="1k")
-    collection = bpy.data.collections["Chair"]
-    assert found.objects == ("chair_LOD0",)
+    assert (found.collection, found.objects) == (None, ("Chair",))
     assert found.dimensions == pytest.approx((2, 1, 0.5))
-    assert sorted(bpy.data.objects.keys()) == ["chair_LOD0"]
-    chair = bpy.data.objects["chair_LOD0"]
+    assert bpy.data.objects.keys() == bpy.context.collection.objects.keys() == ["Chair"]
+    chair = bpy.data.objects["Chair"]
     assert chair.location[:] == (1, 2, 3)
     assert chair.select_get()
     assert [image.packed_file is not None for image in bpy.data.images if image.source == "FILE"] == [True]
-    assert collection["asset_credit"]["author"] == "Ada"
+    assert chair["asset_credit"]["author"] == "Ada"
     assert names()["libraries"] == []
 
 
 def test_a_model_twice_has_no_name_clash_and_a_choice_of_detail(work: Work) -> None:
     imported(work, CHAIR, resolution="1k", run={"location": (0, 0, 0)})
     found = imported(work, CHAIR, resolution="1k", run={"lod": 1, "location": (5, 0, 0)})
-    assert (found.collection, found.objects) == ("Chair.001", ("chair_LOD1",))
-    assert bpy.data.objects["chair_LOD1"].location.x == 5
+    assert found.objects == ("Chair.001",)
+    twin = bpy.data.objects["Chair.001"]
+    assert (twin.location.x, twin.data.name) == (5, "chair_LOD1")
 
 
 def test_a_blend_of_a_newer_blender_gives_way_to_gltf(
@@ -231,7 +231,7 @@ def test_a_blend_of_a_newer_blender_gives_way_to_gltf(
         "/dl/new.blend", b"BLENDER17-01v9900" + bytes(99)
     )
     found = imported(work, CHAIR, resolution="1k")
-    assert found.objects == ("box",)
+    assert found.objects == ("Chair",)
     assert "chair_diff_1k.jpg" not in server.downloads(), "the .blend's pictures are not fetched in vain"
     del server.files[CHAIR]["gltf"]
     bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
@@ -256,7 +256,7 @@ def test_a_model_in_edit_mode_leaves_the_user_there(work: Work) -> None:
     imported(work, CHAIR, resolution="1k")
     assert bpy.context.object.mode == "EDIT"
     assert bpy.context.object.name == "Cube"
-    assert "chair_LOD0" in bpy.data.objects
+    assert "Chair" in bpy.data.objects
     bpy.ops.object.mode_set(mode="OBJECT")
 
 

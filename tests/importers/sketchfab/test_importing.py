@@ -38,10 +38,10 @@ def test_a_model_arrives_standing_at_the_cursor_with_its_credit(work: Work, serv
     bpy.context.scene.cursor.location = (4, 5, 6)
     before = traces()
     found = imported(work, size=1.0)
-    assert found.objects == ("box",), "the wrappers are gone"
+    assert found.objects == ("Old Lamp",), "the wrappers are gone"
     assert found.dimensions == pytest.approx((1, 0.5, 0.25), abs=1e-4)
-    assert bpy.data.objects["box"].location[:] == pytest.approx((4, 5, 6.125), abs=1e-4)
-    credit = bpy.data.collections["Old Lamp"]["asset_credit"]
+    assert bpy.data.objects["Old Lamp"].location[:] == pytest.approx((4, 5, 6.125), abs=1e-4)
+    credit = bpy.data.objects["Old Lamp"]["asset_credit"]
     assert (credit["author"], credit["licence"], credit["service"]) == (
         "Ada L.",
         "CC Attribution",
@@ -115,7 +115,7 @@ def test_an_expired_link_is_asked_for_once_more(work: Work, server: SketchfabSer
         "<Error><Code>AccessDenied</Code></Error>", 403, headers={"Content-Type": "application/xml"}
     )
     server.storage.routes["/archives/1.zip"] = expired
-    assert imported(work).objects == ("box",)
+    assert imported(work).objects == ("Old Lamp",)
     assert server.links == 2
     server.storage.routes["/archives/3.zip"] = server.storage.routes["/archives/4.zip"] = expired
     with pytest.raises(ExternalServiceError, match="Sketchfab answered 403"):

@@ -216,7 +216,7 @@ async def _has_a_model_generated(tell: _Teller) -> None:
     assert any("0.5 credit" in text for text in tell.asked)
     assert (await tell("poll_rodin_job_status", order_id=order))["state"] == "done"
     made = await tell("import_generated_asset", order_id=order, name="Generated", target_size=1)
-    assert made["collection"] == "Generated"
+    assert made["objects"] == ["Generated"]
 
 
 #: In this order, since one builds on the scene that another leaves.
