@@ -16,7 +16,7 @@ import bpy
 from ...base import per_type
 from ...base.per_type import PerType, is_static
 from ..facts.policy import Policy
-from ..facts.reasons import why_class_member
+from ..facts.reasons import why_blender, why_class_member
 from ..growth.geometry import Geometry
 from ..guard.meter import Meter
 from ..guard.seam import Reader, Writer
@@ -32,6 +32,8 @@ from .layer_names import LOOKED_AT
 from .operators.ops import Operator, OperatorModule, Operators
 from .overrides import Overrides
 from .properties import custom_properties
+from .script_classes.classes import ScriptClasses, added_to_menu, is_drawn
+from .script_classes.values import Property
 from .vertex_groups import VertexGroupElement, VertexGroupElements
 
 __all__ = ("BlenderHost",)
@@ -112,6 +114,7 @@ class BlenderHost:
         """Data paths that were walked and may be used, with where they begin, and whether to write."""
         self.idle_texts: set[int] = set()
         """Texts that nothing runs, by session_uid: a script can give none to what would."""
+        self.script_classes = ScriptClasses(self)
         self._operators: dict[str, Operator] = {}
         self._modules: dict[str, OperatorModule] = {}
         self._bmesh_operators: dict[str, Callable[..., Any]] = {}
@@ -129,6 +132,10 @@ class BlenderHost:
     def owns(self, kind: type) -> bool:
         """Whether values of this type are Blender's."""
         return _BLENDERS[kind]
+
+    def class_base(self, kind: type) -> type | None:
+        """What a script's class derives from instead of a class of Blender's; None where it may not."""
+        return self.script_classes.base(kind)
 
     def plain(self, kind: type, name: str, write: bool) -> bool:
         """Whether the member needs no look at each use; what asks by `getattr()` and `setattr()` need not ask again."""
@@ -221,9 +228,12 @@ class BlenderHost:
             access.write(self, value, name, new)
             return
         if isinstance(value, (type, *_OWN_OBJECTS)):
-            self.refuse(
-                f"{value!r} may not be changed: a script works on data, not on Blender itself", code="member"
+            why = (
+                why_blender("bpy.props")
+                if type(new) is Property
+                else "a script works on data, not on Blender itself"
             )
+            self.refuse(f"{value!r} may not be changed: {why}", code="member")
         if type(value) in _BMESH:
             bmesh_sizes.write(self, value, name, new)
             return
@@ -341,6 +351,8 @@ class BlenderHost:
     def _class_member(self, value: type, name: str) -> Any:
         if name in ("bl_rna", "__name__") and hasattr(value, "bl_rna"):
             return getattr(value, name)
+        if name in ("append", "prepend", "remove") and is_drawn(value):
+            return added_to_menu(self)
         if not hasattr(value, name):
             raise AttributeError(f"type object {value.__name__!r} has no attribute {name!r}")
         why = why_class_member(name)

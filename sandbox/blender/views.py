@@ -22,6 +22,7 @@ from ..lifetime.bmesh import removals
 from . import bmesh, units
 from .operators import preferences
 from .operators.ops import Operators
+from .script_classes import classes, values
 
 __all__ = ("views",)
 
@@ -29,7 +30,7 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
     "addon_utils": (),
     "bmesh": ("bmesh.types", "bmesh.utils", "bmesh.geometry", "bmesh.ops"),
     "bpy_extras": tuple(name for name in AS_THEY_ARE if name.startswith("bpy_extras.")),
-    "bpy": ("bpy.types", "bpy.app", "bpy.utils", "bpy.utils.units", "bpy.path"),
+    "bpy": ("bpy.types", "bpy.app", "bpy.props", "bpy.utils", "bpy.utils.units", "bpy.path"),
 }
 """The modules in a module."""
 
@@ -67,9 +68,14 @@ def _part(host: BlenderHost, name: str) -> View:
             members = _listed(name) | {"to_value": units.to_value}
         case "bpy.path":
             members = _listed(name) | {"relpath": _of_texts(relpath)}
+        case "bpy_extras.io_utils":
+            members = _listed(name) | {each: stand_in(kind) for each, kind in classes.MIXINS.items()}
+        case "bpy.props":
+            members = values.functions()
         case "bpy.utils":
             members = _listed(name) | {
                 **_FOLDERS[name],
+                **host.script_classes.functions(),
                 "units": Later(functools.partial(_part, host, "bpy.utils.units")),
             }
         case _:

@@ -36,7 +36,7 @@ _MATH_IMPORTS = frozenset(
 )
 _BLENDER_IMPORTS = _MATH_IMPORTS | frozenset(
     """
-    addon_utils bpy bpy.data bpy.context bpy.ops bpy.types bpy.app bpy.path bpy.utils bpy.utils.units bmesh
+    addon_utils bpy bpy.data bpy.context bpy.ops bpy.types bpy.app bpy.path bpy.props bpy.utils bpy.utils.units bmesh
     bmesh.ops bmesh.types bmesh.utils bmesh.geometry mathutils mathutils.bvhtree mathutils.geometry
     mathutils.interpolate mathutils.kdtree mathutils.noise bpy_extras bpy_extras.object_utils
     bpy_extras.mesh_utils bpy_extras.view3d_utils bpy_extras.anim_utils bpy_extras.node_utils

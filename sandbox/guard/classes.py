@@ -181,7 +181,7 @@ class ClassHook:
 
     def _bases(self, name: str, bases: tuple[Any, ...]) -> tuple[tuple[type, ...], bool]:
         """The real bases, and whether `NamedTuple` is one."""
-        kinds = [self._real(base) for base in bases if not isinstance(base, Marker)]
+        kinds = [self._settled(self._real(base)) for base in bases if not isinstance(base, Marker)]
         is_tuple = any(isinstance(base, Marker) and name_of(base) == "NamedTuple" for base in bases)
         if any(isinstance(base, Marker) and name_of(base) == "TypedDict" for base in bases):
             kinds.append(dict)
@@ -196,6 +196,12 @@ class ClassHook:
                 f"class {name} cannot derive from {what}: {self._instead(kind)}", code="class"
             )
         return tuple(self._guard.hashing.base(kind) if kind in _TABLES else kind for kind in kinds), is_tuple
+
+    def _settled(self, kind: Any) -> Any:
+        """What stands for a class of the host's that a script may derive from; anything else is itself."""
+        host = self._guard.host
+        base = host.class_base(kind) if host is not None and isinstance(kind, type) else None
+        return kind if base is None else self._guard.adopt(base)
 
     def _instead(self, kind: object) -> str:
         if kind in (str, int, float, bytes, tuple, bool):

@@ -41,6 +41,9 @@ class Host(Protocol):
     def owns(self, kind: type) -> bool:
         """Is a value of exactly this type the host's to guard? Remembered in `owned`; False for plain Python."""
 
+    def class_base(self, kind: type) -> type | None:
+        """Return what a script's class derives from instead of a class of the host's; None where it may not."""
+
     def plain(self, kind: type, name: str, write: bool) -> bool:
         """May `value.name` run natively, unguarded, for every value of exactly this type from now on?
 
@@ -118,6 +121,8 @@ class BlenderHost(Host, Protocol):
     """Whether a key of a type is what an add-on registered; nothing is registered while a script runs."""
     reached: set[tuple[str, frozenset[type], bool]]
     """Data paths that were walked and may be used, with where they begin, and whether to write."""
+    script_classes: Any
+    """`blender.script_classes.classes.ScriptClasses`: what the script registered."""
     idle_texts: set[int]
     """Texts that nothing runs, by session_uid: a script can give none to what would."""
 

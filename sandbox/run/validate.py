@@ -101,6 +101,7 @@ class _Checker:
         self._functions = 0
         """How many functions the walk is inside that may never be called."""
         self._called = called_in_any_case(tree)
+        self._own_operators = _own_operators(tree)
 
     def run(self, compiled: Compiled) -> tuple[list[Finding], list[Finding]]:
         """Errors and warnings in the order of the source."""
@@ -162,6 +163,8 @@ class _Checker:
     def _operator(self, idname: str, node: ast.Call, tentative: bool) -> None:
         self.operators.append(idname)
         self.counts["operators"] += 1
+        if idname in self._own_operators:
+            return
         operator = self.rna.operators.get(idname)
         if operator is None:
             near = ", ".join(f"bpy.ops.{n}" for n in self.rna.suggest(idname, limit=3))
@@ -385,6 +388,20 @@ class _Checker:
     ) -> None:
         source = self.lines[line - 1].strip()[:200] if 0 < line <= len(self.lines) else ""
         target.append(Finding(code, message, line, column, source, advice))
+
+
+def _own_operators(tree: ast.Module) -> set[str]:
+    """What the classes of the script name as their `bl_idname`."""
+    return {
+        statement.value.value
+        for each in ast.walk(tree)
+        if isinstance(each, ast.ClassDef)
+        for statement in each.body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+        and any(isinstance(target, ast.Name) and target.id == "bl_idname" for target in statement.targets)
+    }
 
 
 #: Methods that every struct has from C.

@@ -19,6 +19,7 @@ from ...guard.seam import BlenderHost
 from .. import layer_names
 from ..bmesh import given
 from ..plain_values import all_as_plain, held_items
+from ..script_classes import operators
 from ..text_sizes import check_text
 from .crashing import CRASHING
 from .instead import INSTEAD
@@ -96,11 +97,20 @@ class Operator(Facade):
 
     def __call__(self, *args: Any, **kwargs: Any) -> set[str]:
         """Call the operator, if its arguments may be."""
-        return _run(_call(self), args, kwargs)
+        call = _call(self)
+        own = call.host.script_classes.operators.get(call.idname)
+        return (
+            _run(call, args, kwargs)
+            if own is None
+            else operators.run(call.host, call.idname, own, args, kwargs)
+        )
 
     def poll(self, *args: Any) -> bool:
         """Whether the operator could run now."""
         call = _call(self)
+        own = call.host.script_classes.operators.get(call.idname)
+        if own is not None:
+            return operators.can_run(own)
         _allow(call)
         context = [a for a in args if isinstance(a, str) and a in _EXECUTE]
         return bool(call.native.poll(*context[:1]))

@@ -126,7 +126,8 @@ def test_override_with_bones() -> None:
         ("bpy.app.handlers.load_post.append(print)", "animate with keyframes or drivers"),
         ("bpy.app.timers.register(print)", "do the work now"),
         ("bpy.utils.register_class(int)", "an add-on as a file"),
-        ("bpy.props.IntProperty()", "use custom properties"),
+        ("bpy.types.Object.x = bpy.props.IntProperty()", "use custom properties"),
+        ("bpy.props.RemoveProperty(bpy.types.Object, attr='x')", "use custom properties"),
         ("bpy.msgbus.clear_by_owner(1)", "link them with a driver"),
         ("bpy.data.images.load('/x.png')", "import_file, or set_texture"),
         ("bpy.data.texts.new('a').use_module = True", "when the file is opened"),
@@ -139,7 +140,6 @@ def test_override_with_bones() -> None:
             "bpy.types.SpaceView3D.draw_handler_add(print, (), 'WINDOW', 'POST_PIXEL')",
             "leaves no code behind",
         ),
-        ("bpy.types.TOPBAR_MT_file.append(print)", "leaves no code behind"),
         ("bpy.context.scene['cycles'] = {}", "belongs to an add-on")
         if bpy.app.version < (5, 0)
         else ("bpy.msgbus", "driver"),

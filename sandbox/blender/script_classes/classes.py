@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a script's operators, panels and menus derive from, and what registering them does: the run remembers them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import bpy
+from bpy_extras import io_utils
+
+from ...facts.reasons import why_class, why_class_member
+from ...guard.facade import Facade, bind, hide
+from ...guard.seam import BlenderHost
+from . import operators, values
+
+__all__ = ("MIXINS", "ScriptClasses", "added_to_menu", "is_drawn")
+
+_REGISTERED: Final = frozenset(
+    getattr(bpy.types, name)
+    for name in """
+    AddonPreferences AssetShelf FileHandler Gizmo GizmoGroup Header KeyingSetInfo Menu Node NodeSocket NodeTree Operator
+    Panel PropertyGroup RenderEngine UIList
+    """.split()
+    if hasattr(bpy.types, name)
+)
+"""Blender calls the functions of those that derive from them when the user presses a button, looks at something or
+uses them in the file: only after a script has ended."""
+MIXINS: Final[Mapping[str, type]] = {
+    "ExportHelper": io_utils.ExportHelper,
+    "ImportHelper": io_utils.ImportHelper,
+}
+"""Of `bpy_extras.io_utils`: they ask the user for a file, and have a `filepath`."""
+_DRAWN: Final = (bpy.types.Header, bpy.types.Menu, bpy.types.Panel)
+_MENU_FUNCTIONS: Final = ("append", "prepend", "remove")
+
+
+class Method(Facade):
+    """A function of a base: an instance of the script's class gives it bound."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        _set_function(self, function)
+
+    def __get__(self, instance: Any, _owner: Any = None) -> Any:
+        return self if instance is None else bind(_function(self), instance)
+
+
+_function, _set_function = hide(Method, "function")
+
+
+class ScriptClasses:
+    """The classes of one run."""
+
+    def __init__(self, host: BlenderHost) -> None:
+        self._host = host
+        self._bases: dict[type, type] = {}
+        self._registered: set[type] = set()
+        self.operators: dict[str, type] = {}
+        """What the script registered, by `bl_idname`."""
+        self.errors: list[str] = []
+        """What the operator that runs has reported as an error."""
+
+    def base(self, kind: type) -> type | None:
+        """Return what a script's class derives from instead of a class of Blender's; None where it may not."""
+        if kind not in _REGISTERED and kind not in MIXINS.values():
+            return None
+        if kind not in self._bases:
+            self._bases[kind] = type(kind.__name__, (), {"__module__": "bpy.types"} | self._members(kind))
+        return self._bases[kind]
+
+    def _members(self, kind: type) -> Mapping[str, Any]:
+        if kind is bpy.types.Operator:
+            return {
+                "report": Method(lambda _instance, kinds, message: self._report(kinds, message)),
+                "as_keywords": Method(operators.as_keywords),
+            }
+        if kind in MIXINS.values():
+            return {"__annotations__": {"filepath": values.functions()["StringProperty"]()}}
+        if kind in _DRAWN:
+            host = self._host
+            return {name: added_to_menu(host) for name in _MENU_FUNCTIONS}
+        return {}
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """Return what `bpy.utils` has to register classes."""
+        return {
+            "register_class": self._register,
+            "unregister_class": self._unregister,
+            "register_classes_factory": self._factory,
+        }
+
+    def _register(self, kind: Any) -> None:
+        self._check(kind)
+        if kind in self._registered:
+            raise ValueError(f"register_class(...): already registered as a subclass {kind.__name__!r}")
+        if self._bases.get(bpy.types.Operator) in kind.__mro__:
+            values.settle(self._host, kind)
+            self.operators[operators.idname(kind)] = kind
+        self._registered.add(kind)
+        self._host.meter.warn(
+            "what the script registered exists in this run alone: a script leaves no code behind that Blender calls "
+            "later; write an add-on as a file for the user to install"
+        )
+
+    def _unregister(self, kind: Any) -> None:
+        self._check(kind)
+        if kind not in self._registered:
+            raise RuntimeError(
+                "unregister_class(...):, missing bl_rna attribute from 'RNAMeta' instance (may not be registered)"
+            )
+        self._registered.discard(kind)
+        for idname in [idname for idname, each in self.operators.items() if each is kind]:
+            del self.operators[idname]
+
+    def _factory(self, classes: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        kinds = list(classes)
+
+        def register() -> None:
+            for kind in kinds:
+                self._register(kind)
+
+        def unregister() -> None:
+            for kind in reversed(kinds):
+                self._unregister(kind)
+
+        return register.__call__, unregister.__call__
+
+    def _check(self, kind: Any) -> None:
+        """Refuse what does not derive from one of the bases of this run."""
+        if type(kind) is not type or not any(base in kind.__mro__ for base in self._bases.values()):
+            self._host.refuse(
+                "bpy.utils.register_class() takes a class that the script derived from Operator, Panel or Menu: "
+                f"{why_class('registered')}",
+                code="class",
+            )
+
+    def _report(self, kinds: Any, message: Any) -> None:
+        """`Operator.report`: text in the script's output; errors are raised when the operator ends."""
+        if type(kinds) is not set or not all(type(kind) is str for kind in kinds) or not kinds:
+            raise TypeError('Operator.report(): error with argument 1, "type" - expected a set of texts')
+        if type(message) is not str:
+            raise TypeError('Operator.report(): error with argument 2, "message" - expected a string')
+        kind = min(kinds)
+        self._host.meter.print(f"{kind.partition('_')[0].capitalize()[:20]}: {message}\n")
+        if kind.startswith("ERROR"):
+            self.errors.append(message)
+
+
+def is_drawn(kind: type) -> bool:
+    """Return whether functions can be added to what this class of Blender's draws."""
+    return issubclass(kind, _DRAWN)
+
+
+def added_to_menu(host: BlenderHost) -> Callable[..., None]:
+    """Return `append`, `prepend` or `remove` of a menu, panel or header, which leaves it as it is."""
+
+    def leave(_draw: Any) -> None:
+        host.meter.warn(f"menus, panels and headers were left as they were: {why_class_member('append')}")
+
+    return leave.__call__

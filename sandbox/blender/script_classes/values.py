@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`bpy.props` for the operators of a script: values of one type within their limits, as Blender keeps them."""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import mathutils
+
+from ...facts.reasons import why_blender
+from ...guard.facade import Facade, hide
+from ...guard.seam import BlenderHost
+from ..plain_values import as_plain
+
+__all__ = ("Property", "functions", "of", "settle")
+
+_KINDS: Final = {"Bool": bool, "Int": int, "Float": float}
+_CALLED: Final = ("get", "set", "update", "search", "poll", "get_transform", "set_transform")
+"""Parameters that take a function which Blender calls."""
+_VECTORS: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("COLOR", "COLOR_GAMMA"), mathutils.Color),
+    **dict.fromkeys("TRANSLATION DIRECTION VELOCITY ACCELERATION XYZ XYZ_LENGTH".split(), mathutils.Vector),
+    "EULER": mathutils.Euler,
+    "QUATERNION": mathutils.Quaternion,
+}
+"""What a vector of a subtype is, if it has its length; else it is a list."""
+_INT_LIMIT: Final = (1 << 31) - 1
+
+
+class _About(NamedTuple):
+    kind: str
+    """`Bool`, `Int`, `Float`, `String` or `Enum`; `Collection`, which stays empty; "" for what keeps no value."""
+    default: Any
+    size: int | None
+    least: float | None
+    most: float | None
+    choices: tuple[str, ...]
+    several: bool
+    subtype: str
+    length: int
+
+
+_UNKEPT: Final = _About("", None, None, None, None, (), False, "NONE", 0)
+
+
+class Property(Facade):
+    """What `bpy.props.FloatProperty(…)` gives; as an attribute of a registered class it keeps the values."""
+
+    __slots__ = ("about", "name")
+
+    def __init__(self, about: _About, name: str = "") -> None:
+        _set_about(self, about)
+        _set_name(self, name)
+
+    def __get__(self, instance: Any, _owner: Any = None) -> Any:
+        if instance is None or not _name(self):
+            return self
+        kept = vars(instance)
+        if _name(self) not in kept:
+            unlimited = _about(self)._replace(least=None, most=None)  # as Blender takes a default
+            kept[_name(self)] = _converted(unlimited, _name(self), unlimited.default)
+        return kept[_name(self)]
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        vars(instance)[_name(self)] = _converted(_about(self), _name(self), value)
+
+
+_about, _set_about = hide(Property, "about")
+_name, _set_name = hide(Property, "name")
+
+
+def functions() -> dict[str, Callable[..., Property]]:
+    """Return the functions of `bpy.props` that a script gets."""
+    made = {"PointerProperty": _maker(""), "CollectionProperty": _maker("Collection")}
+    for kind in _KINDS:
+        made |= {f"{kind}Property": _maker(kind), f"{kind}VectorProperty": _maker(kind, 3)}
+    return made | {"StringProperty": _maker("String"), "EnumProperty": _maker("Enum")}
+
+
+def _maker(kind: str, size: int | None = None) -> Callable[..., Property]:
+    def make(**given: Any) -> Property:
+        if not kind or callable(given.get("items")) or any(given.get(name) is not None for name in _CALLED):
+            return Property(_UNKEPT)
+        return Property(_described(kind, size and int(as_plain(given.get("size", size))), given))
+
+    return make
+
+
+def _described(kind: str, size: int | None, given: dict[str, Any]) -> _About:
+    if size is not None and not 1 <= size <= 32:
+        raise TypeError(f"{kind}VectorProperty(): size is a number from 1 to 32")
+    choices = tuple(str(each[0]) for each in given.get("items", ()) if type(each) in (tuple, list) and each)
+    if kind == "Enum" and not choices:
+        raise TypeError("EnumProperty(): expected items, a sequence of (identifier, name, description)")
+    several = any(each == "ENUM_FLAG" for each in given.get("options", ()) if type(each) is str)
+    empty: Any = {"String": "", "Enum": set() if several else choices[:1] and choices[0]}.get(kind, 0)
+    default = given.get("default", empty if size is None else [empty] * size)
+    if kind == "Enum" and type(default) is int:
+        default = choices[default]
+    subtype = given.get("subtype", "NONE")
+    about = _About(
+        *(kind, default, size, _limit(given, "min"), _limit(given, "max"), choices, several),
+        *(subtype if type(subtype) is str else "NONE", _length(given)),
+    )
+    unlimited = about._replace(least=None, most=None)
+    return about._replace(default=_converted(unlimited, f"{kind}Property", default, as_list=True))
+
+
+def _limit(given: dict[str, Any], name: str) -> float | None:
+    value = given.get(name)
+    return None if value is None else float(as_plain(value))
+
+
+def _length(given: dict[str, Any]) -> int:
+    return max(int(as_plain(given.get("maxlen", 0))), 0)
+
+
+def of(kind: type) -> dict[str, Property]:
+    """Return the settled properties of a class and its bases, by name."""
+    return {
+        name: value
+        for base in reversed(kind.__mro__)
+        for name, value in vars(base).items()
+        if type(value) is Property and _name(value)
+    }
+
+
+def settle(host: BlenderHost, kind: type) -> None:
+    """Make attributes of the properties that the bodies of an operator's class and of its bases annotate.
+
+    Refuses pointers, and properties for which Blender would call a function.
+    """
+    for base in reversed(kind.__mro__):
+        for name, value in getattr(base, "__annotations__", {}).items():
+            if type(value) is Property and type(name) is str:
+                if not _about(value).kind:
+                    host.refuse(
+                        f"property {name!r} of {kind.__name__}: {why_blender('bpy.props')}", code="module"
+                    )
+                type.__setattr__(kind, name, Property(_about(value), name))
+
+
+def _converted(about: _About, name: str, value: Any, *, as_list: bool = False) -> Any:
+    """Return the value as Blender keeps it. Raises TypeError or ValueError as Blender does."""
+    if about.size is None:
+        return _one(about, name, value)
+    if not hasattr(type(value), "__len__"):
+        raise ValueError(f"{name}: a sequence of {about.size} items expected, not {type(value).__name__!r}")
+    items = list(value)
+    if len(items) != about.size:
+        raise ValueError(f"{name}: the sequence should contain {about.size} items, not {len(items)}")
+    plain = [_one(about, name, item) for item in items]
+    make = _VECTORS.get(about.subtype)
+    if as_list or make is None or len(make()) != about.size:
+        return plain
+    return make(plain)
+
+
+def _one(about: _About, name: str, value: Any) -> Any:
+    value = as_plain(value)
+    match about.kind:
+        case "Collection":
+            return []
+        case "String":
+            if type(value) is not str:
+                raise TypeError(f"{name} expected a string type, not {type(value).__name__}")
+            return value.encode()[: about.length].decode(errors="ignore") if about.length else value
+        case "Enum":
+            return _chosen(about, name, value)
+        case "Float":
+            if type(value) not in (int, float, bool):
+                raise TypeError(f"{name} expected a float type, not {type(value).__name__}")
+            return array.array("f", [_within(about, float(value))])[0]
+    if type(value) not in (int, bool) or (about.kind == "Bool" and value not in (0, 1)):
+        wanted = "an int type" if about.kind == "Int" else "True/False or 0/1"
+        raise TypeError(f"{name} expected {wanted}, not {type(value).__name__}")
+    return (
+        bool(value) if about.kind == "Bool" else int(_within(about, max(min(value, _INT_LIMIT), -_INT_LIMIT)))
+    )
+
+
+def _within(about: _About, value: float) -> float:
+    value = value if about.least is None else max(value, about.least)
+    return value if about.most is None else min(value, about.most)
+
+
+def _chosen(about: _About, name: str, value: Any) -> Any:
+    several = type(value) is set
+    if several != about.several:
+        raise TypeError(f"{name} expected {'a set' if about.several else 'a string enum'}")
+    for each in value if several else (value,):
+        if type(each) is not str or each not in about.choices:
+            told = each if type(each) is str else type(each).__name__
+            wrong = ValueError if several else TypeError
+            raise wrong(f"{name}: enum {told[:60]!r} not found in {about.choices[:20]}")
+    return set(value) if several else value
