@@ -10,7 +10,7 @@ import bpy
 from bpy_extras import io_utils
 
 from ...facts.reasons import why_class, why_class_member
-from ...guard.facade import Facade, bind, hide
+from ...guard.facade import Facade, bind, hide, seal
 from ...guard.seam import BlenderHost
 from . import operators, values
 
@@ -67,7 +67,7 @@ class ScriptClasses:
         if kind not in _REGISTERED and kind not in MIXINS.values():
             return None
         if kind not in self._bases:
-            self._bases[kind] = type(kind.__name__, (), {"__module__": "bpy.types"} | self._members(kind))
+            self._bases[kind] = type(kind.__name__, (), {"__module__": "bpy.types", **self._members(kind)})
         return self._bases[kind]
 
     def _members(self, kind: type) -> Mapping[str, Any]:
@@ -125,7 +125,7 @@ class ScriptClasses:
             for kind in reversed(kinds):
                 self._unregister(kind)
 
-        return register.__call__, unregister.__call__
+        return seal(register), seal(unregister)
 
     def _check(self, kind: Any) -> None:
         """Refuse what does not derive from one of the bases of this run."""
@@ -159,4 +159,4 @@ def added_to_menu(host: BlenderHost) -> Callable[..., None]:
     def leave(_draw: Any) -> None:
         host.meter.warn(f"menus, panels and headers were left as they were: {why_class_member('append')}")
 
-    return leave.__call__
+    return seal(leave)

@@ -189,7 +189,20 @@ class Bad(ValueError): pass
 instance, rows, table, error = Plain(), Rows([1, 2]), Table(a=1), Bad("x")
 result = None
 """
+_REGISTERED: Final = """
+import bpy
+class Operated(bpy.types.Operator):
+    bl_idname, bl_label = "object.operated", ""
+    size: bpy.props.FloatVectorProperty()
+    choice: bpy.props.EnumProperty(items=[("A", "", "")])
+    def execute(self, context): return {"FINISHED"}
+class Drawn(bpy.types.Panel): pass
+bpy.utils.register_class(Operated)
+operated, drawn = Operated(), Drawn()
+"""
+"""At the levels with Blender."""
 _OWN_NAMES: Final = "function two generator Plain Rows Table Bad instance rows table error".split()
+_REGISTERED_NAMES: Final = "Operated operated Drawn drawn".split()
 HOSTILE: Final = "().__class__.__itemsize__"
 """A text that does harm where anything gives it to Python's compiler."""
 _MEMBERS_MOST: Final = 4_000
@@ -233,18 +246,19 @@ def reachable(level: str, *, most: int = 60_000) -> Iterator[tuple[str, Any, Gua
     """
     rules = policy(level)  # type: ignore[arg-type]
     imports = "\n".join(f"import {name}" for name in sorted(rules.imports) if name != "__future__")
-    compiled = compile_script(f"{imports}\n{_SCRIPT}")
+    script = _SCRIPT + _REGISTERED * rules.has_blender
+    compiled = compile_script(f"{imports}\n{script}")
     meter = Watchdog(Limits(time_s=600, sequence=10_000))
     with meter:
         namespace, running = prepare(compiled, rules, meter)
         with running:
-            exec(compile_script(_SCRIPT).code, namespace)
+            exec(compile_script(script).code, namespace)
             guard = namespace[GETATTR].__self__
             yield from _walk(guard, meter, most)
 
 
 def _walk(guard: Guard, meter: Watchdog, most: int) -> Iterator[tuple[str, Any, Guard]]:
-    own = {name: guard.namespace[name] for name in _OWN_NAMES}
+    own = {name: guard.namespace[name] for name in _OWN_NAMES + _REGISTERED_NAMES if name in guard.namespace}
     waiting: deque[tuple[str, Any, int]] = deque()
     hidden = ("__import__", "__build_class__")  # what C code asks for: no script can name them
     waiting += [
