@@ -187,9 +187,7 @@ def test_bpy_needs_no_import_and_another_module_says_that_it_does() -> None:
         assert f"write {wanted!r} first" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "module", "bpy.app.handlers bpy.utils.previews bpy_extras.image_utils".split()
-)
+@pytest.mark.parametrize("module", "bpy.app.handlers bpy.utils.previews bpy_extras.image_utils".split())
 def test_a_module_of_blenders_without_use_can_be_imported(module: str) -> None:
     assert run(f"import {module}\nbpy.context.scene.frame_end = 9\nresult = 1")["result"] == 1
     with pytest.raises(PolicyError, match=reasons.why_blender(module)[:20]):
