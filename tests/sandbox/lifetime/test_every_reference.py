@@ -114,6 +114,7 @@ def _walk(scene: str, evaluated: bool, monkeypatch: pytest.MonkeyPatch) -> int:
 def test_what_is_held_lives_or_says_that_it_was_removed(
     scene: str, evaluated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    references.names()
     try:
         assert fork.run(_walk, scene, evaluated, monkeypatch) > 500
     except fork.Died as died:

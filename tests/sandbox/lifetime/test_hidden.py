@@ -164,6 +164,7 @@ def test_collections_work_as_in_plain_blender_or_say_that_they_are_gone(
     kind: str, mode: str, steps: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = _listing(kind, mode, steps)
+    references.names()
     plain = fork.run(_in_plain, code)
     if plain is None:
         pytest.skip(f"this Blender has no mode {mode} for a {kind}")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import bpy
@@ -46,8 +47,9 @@ def gather(block, held):
 _LEFT_OUT = {"rna_type", "palette", "object_instances", "depsgraph", "uv_layer_clone", "uv_layer_stencil"}
 
 
+@functools.cache
 def names() -> dict[str, tuple[str, ...]]:
-    """What a script may read of each struct, data-blocks apart."""
+    """What a script may read of each struct, data-blocks apart. Ask before a fork, or each fork works it out anew."""
     rules = policy("blender")
     found = {}
     for each in dir(bpy.types):
@@ -59,10 +61,9 @@ def names() -> dict[str, tuple[str, ...]]:
         while base is not None:
             allowed |= rules.readable(base.identifier)
             base = base.base
+        allowed -= _LEFT_OUT
         found[rna.identifier] = tuple(
-            prop.identifier
-            for prop in rna.properties
-            if prop.identifier in allowed - _LEFT_OUT and not _is_block(prop)
+            prop.identifier for prop in rna.properties if prop.identifier in allowed and not _is_block(prop)
         )
     return found
 

@@ -124,6 +124,7 @@ def _lost(mode: str, meshes: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[dic
 def test_nothing_is_lost_by_an_operator_after_which_nothing_is_looked_for(
     mode: str, meshes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    references.names()
     lost, ran, count = fork.run(_lost, mode, meshes, monkeypatch)
     assert not lost
     assert ran >= 3
