@@ -6,108 +6,24 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-import bpy
 import pytest
 
 from support.clients.raw_client import RawClient
 from support.on_screen import window as window_support
+from support.on_screen.asset_panel import Assets, served
 from support.on_screen.reading import Rectangle
-from support.on_screen.window import Window
 from support.running.blender import EXTENSION
 from support.services.polyhaven import SKY, PolyHavenServer
 from support.services.web import Reply
 
-COLOURS = {
-    "brick_wall": (0.8, 0.3, 0.2),
-    "brick_wall_02": (0.4, 0.4, 0.5),
-    SKY: (0.3, 0.6, 0.9),
-    "chair": (0.6, 0.4, 0.2),
-}
 #: Bytes of the largest download.
 LARGE = 500_000_000
 
 
-SIZES = ((1024, 640), (1920, 1080))
-SCALES = (0.75, 1.0, 2.0)
-#: Those that have a 3D view, and so the tab.
-WORKSPACES = ("Layout", "UV Editing", "Shading", "Scripting")
-#: Pixels from the right end of the panels to the button *Place Asset* of an entry in the grid's last column, and from
-#: the middle of one row to the next.
-PLACE, ROW = 46, 21
-
-_PIXEL = """
-from bpy_extras.view3d_utils import location_3d_to_region_2d
-area = next(a for a in bpy.context.window_manager.windows[0].screen.areas if a.type == 'VIEW_3D')
-region = next(r for r in area.regions if r.type == 'WINDOW')
-x, y = location_3d_to_region_2d(region, region.data, {place!r})
-result = [region.x + x, region.y + y]
-"""
-
-
-class Assets:
-    """The panel, open over the whole window."""
-
-    def __init__(self, window: Window) -> None:
-        self.window = window
-        self._tab: Rectangle | None = None
-        self.run("bpy.context.preferences.system.use_online_access = True")
-        self.run(
-            "area = next(a for a in bpy.context.window.screen.areas if a.type == 'VIEW_3D')\n"
-            "with bpy.context.temp_override(area=area, region=area.regions[-1]):\n"
-            "    bpy.ops.screen.screen_full_area()\n"
-        )
-        window.settle(1.0)
-        window.picture("assets-before")
-
-    def run(self, code: str) -> Any:
-        return self.window.run(
-            f"from importlib import import_module\n"
-            f"asset_view = import_module('{EXTENSION}.operators.assets.asset_view')\n{code}"
-        )
-
-    def open(self) -> Rectangle:
-        """Open the tab and the panel in it, once, and return where the tab is."""
-        if self._tab is None:
-            self._tab = self.window.open_tab()
-            self.run(_COUNT_DRAWING)
-            self.window.press_on("Assets", self._tab)
-            self.window.settle(0.5)
-            assert self.run("result = bpy.app.driver_namespace['assets_drawn']"), "the panel is not open"
-        return self._tab
-
-    def pixel(self, *place: float) -> tuple[int, int]:
-        """Where on the screen a place of the scene is."""
-        x, y = self.run(_PIXEL.format(place=place))
-        return round(x), round(self.window.height - y)
-
-    def place(self, name: str, tab: Rectangle) -> None:
-        """Press the button *Place Asset* of an entry: an icon below its name."""
-        entry = self.window.find_at_rest(name, tab, which=-1)
-        self.window.click(tab.x + tab.width - PLACE, entry.middle[1] + ROW)
-
-    def choose(self, **values: Any) -> None:
-        for name, value in values.items():
-            self.run(f"bpy.context.window_manager.mcp_bridge_asset_{name} = {value!r}")
-
-    def until(self, condition: str) -> None:
-        """Wait until an expression over `view` holds."""
-        end = time.monotonic() + 30
-        while not self.run(f"view = asset_view.view; result = bool({condition})"):
-            assert time.monotonic() < end, self.run("result = repr(asset_view.view)")
-            time.sleep(0.1)
-        self.window.settle(1.0)
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PolyHavenServer]:
-    folder = tmp_path_factory.mktemp("polyhaven")
-    with PolyHavenServer(folder) as started:
-        for slug, colour in COLOURS.items():
-            started.routes[f"/thumbs/{slug}.png"] = Reply(_thumbnail(folder / f"{slug}.png", colour))
-            started.records[slug]["thumbnail_url"] = f"{started.url}/thumbs/{slug}.png?width=256&v=1"
+    with served(tmp_path_factory.mktemp("polyhaven")) as started:
         # From the start, since the panel asks for the sizes of what it shows, and Blender keeps the answer.
         large = started.add_file("/dl/large.jpg", bytes(LARGE), pause=0.012, piece=1 << 20)
         started.files["brick_wall_02"] = {"Diffuse": {"2k": {"jpg": large}}}
@@ -117,20 +33,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PolyHavenServer
 @pytest.fixture(scope="module")
 def assets(server: PolyHavenServer) -> Iterator[Assets]:
     env = {"BLENDER_MCP_POLYHAVEN_API": server.url}
-    with window_support.start("assets", env=env, size=SIZES[-1]) as window:
-        window.resize(window_support.WIDTH, window_support.HEIGHT)
-        yield Assets(window)
-
-
-def _thumbnail(path: Path, colour: tuple[float, float, float]) -> bytes:
-    image = bpy.data.images.new(path.name, 64, 64)
-    image.pixels = [
-        value for y in range(64) for _ in range(64) for value in (*(part * y / 64 for part in colour), 1.0)
-    ]
-    image.filepath_raw, image.file_format = str(path), "PNG"
-    image.save()
-    bpy.data.images.remove(image)
-    return path.read_bytes()
+    with window_support.start("assets", env=env) as window:
+        shown = Assets(window)
+        shown.run(_OVER_THE_WINDOW)
+        window.settle(1.0)
+        window.picture("assets-before")
+        yield shown
 
 
 def test_every_state_of_the_panel(assets: Assets, server: PolyHavenServer) -> None:
@@ -234,14 +142,10 @@ _SIZES = """
 result = sorted({tuple(i.size) for i in bpy.data.images if i.get('asset_id') == 'brick_wall' and i.users})
 """
 
-#: Whether the panel is drawn, which it is while it is open.
-_COUNT_DRAWING = """
-panel, space = bpy.types.MCP_BRIDGE_PT_assets, bpy.app.driver_namespace
-space['assets_drawn'], drawing = 0, panel.draw
-def draw(self, context):
-    space['assets_drawn'] += 1
-    drawing(self, context)
-panel.draw = draw
+_OVER_THE_WINDOW = """
+area = next(a for a in bpy.context.window.screen.areas if a.type == 'VIEW_3D')
+with bpy.context.temp_override(area=area, region=area.regions[-1]):
+    bpy.ops.screen.screen_full_area()
 """
 
 #: Notes how much memory (MB) is taken, and when the scene is drawn: with `busy` as often as Blender can.

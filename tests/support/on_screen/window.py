@@ -33,6 +33,7 @@ __all__ = (
     "HEIGHT",
     "SESSION",
     "SUITE",
+    "TABS",
     "WIDTH",
     "Screen",
     "Window",
@@ -51,7 +52,7 @@ FOLDER = BUILD / "window" / SUITE
 _AGENT = Path(__file__).resolve().with_name("window_agent.py")
 
 #: How wide the strip of tabs at the right of a sidebar is, at a scale of 1.
-_TABS = 32
+TABS = 32
 
 #: The key codes of F1 to F10. By their names, a newer xdotool presses Alt with them.
 _FUNCTION_KEYS = {f"F{number}": str(66 + number) for number in range(1, 11)}
@@ -163,6 +164,11 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
         )
         self.settle(1.0)
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """The width and height of Blender's window, in pixels."""
+        return self.width, self.height
+
     def move(self, x: int, y: int) -> None:
         """Move the mouse."""
         self.screen.run("xdotool", "mousemove", "--sync", str(x), str(y))
@@ -236,10 +242,10 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
         )
         self.settle(1.0)
         sidebar = self.region()
-        tabs = Rectangle(sidebar.x + sidebar.width - _TABS, sidebar.y, _TABS, sidebar.height)
+        tabs = Rectangle(sidebar.x + sidebar.width - TABS, sidebar.y, TABS, sidebar.height)
         self.click(*self.find(name, tabs, turned=True).middle)
         self.settle()
-        return Rectangle(sidebar.x, sidebar.y, sidebar.width - _TABS, sidebar.height)
+        return Rectangle(sidebar.x, sidebar.y, sidebar.width - TABS, sidebar.height)
 
     def press(self, *keys: str) -> None:
         """Press keys one after another, named as X names them: "n", "ctrl+z", "Escape", "F3"."""
