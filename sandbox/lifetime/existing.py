@@ -3,8 +3,8 @@
 
 Items are looked up by the data-block that a reference names and by a root, the struct of `_ITEMS` that the item's type
 derives from; what none of these is, is looked up by its own struct and found by RNA alone (`parts`). Items that lie in
-an array are known by its ends, all others one by one with their type, because the memory of one may have been given to
-another.
+an array are known by its ends, all others one by one; each has its type, because the memory of one may have been given
+to another.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ import bpy
 from ...scene.keyframes import curves_of_action, strips, tracks
 from . import parts
 
-__all__ = ("ATTRIBUTE_VALUES", "Now", "RootsByPointer", "arrays", "root_of")
+__all__ = ("ATTRIBUTE_VALUES", "KindsByPointer", "Now", "arrays", "root_of")
 
 _ID, _ACTION = bpy.types.ID, bpy.types.Action  # Blender searches its types each time one is named
 Items = Callable[[Any], Iterable[Any]]
-#: First and last addresses of arrays, and the types of other items by address.
-_Found = tuple[list[tuple[int, int]], dict[int, type]]
+_Found = parts.Found
 
 
 def root_of(kind: type) -> str | None:
@@ -41,14 +40,15 @@ _LASTING = tuple(
 )
 
 
-class RootsByPointer(dict[int, str | None]):
-    """The same by the address of the RNA type: what collections and functions know of their owner. For one run.
+class KindsByPointer(dict[int, type]):
+    """Python types by the address of their RNA type: what collections and functions know of their owner. For one run.
 
     Whoever holds one of these has had their owner, so that Blender has made the owner's Python type. Blender's own
     types stay where they are; those of add-ons and node groups may be gone in the next run, and others lie there.
+    Where no type that Blender has lies at the address, this is `NoneType`, of which nothing exists.
     """
 
-    def __missing__(self, pointer: int) -> str | None:
+    def __missing__(self, pointer: int) -> type:
         if pointer not in _lasting:
             kinds = [bpy.types.bpy_struct]
             while kinds:
@@ -57,15 +57,15 @@ class RootsByPointer(dict[int, str | None]):
                     kinds += type.__subclasses__(kind)
                     if kind not in _walked and "bl_rna" in vars(kind) and _has_struct(kind):
                         self._note(kind)
-        root = self[pointer] = self.get(pointer, _lasting.get(pointer, ""))
-        return root
+        kind = self[pointer] = self.get(pointer) or _lasting.get(pointer, type(None))
+        return kind
 
     def _note(self, kind: Any) -> None:
         if kind.__module__ in _BLENDERS and not issubclass(kind, bpy.types.PropertyGroup):
-            _lasting[kind.bl_rna.as_pointer()] = root_of(kind)
+            _lasting[kind.bl_rna.as_pointer()] = kind
             _walked.add(kind)
         else:
-            self[kind.bl_rna.as_pointer()] = root_of(kind)
+            self[kind.bl_rna.as_pointer()] = kind
 
 
 def _has_struct(kind: type) -> bool:
@@ -77,7 +77,7 @@ def _has_struct(kind: type) -> bool:
     return kind.__module__ not in _BLENDERS or getattr(bpy.types, kind.__name__, None) is kind
 
 
-_lasting: dict[int, str | None] = {}
+_lasting: dict[int, type] = {}
 _walked: set[type] = set()
 #: Modules of the types that Blender itself makes.
 _BLENDERS = frozenset({"bpy.types", "bpy_types", "_bpy_types"})
@@ -106,8 +106,8 @@ class Now:
             self._blocks = {block.as_pointer(): block for block in found}
         return self._blocks.get(pointer)
 
-    def has(self, owner: Any, root: str, pointer: int, kind: type | None = None) -> bool:
-        """Whether an item under `root`, of the type `kind` if given, still lies at `pointer` in its data-block.
+    def has(self, owner: Any, root: str, pointer: int, kind: type) -> bool:
+        """Whether an item under `root`, of the type `kind`, still lies at `pointer` in its data-block.
 
         Without an owner it is looked for among what no data-block owns.
         """
@@ -118,8 +118,8 @@ class Now:
         ranges, items = found
         there = items.get(pointer)
         if there is not None:
-            return kind is None or there is kind or issubclass(there, kind)
-        return any(low <= pointer <= high for low, high in ranges) if ranges else False
+            return there is kind or issubclass(there, kind)
+        return any(low <= pointer <= high and issubclass(there, kind) for low, high, there in ranges)
 
     def _search(self, owner: Any, root: str) -> _Found:
         find = _ITEMS.get(root)
@@ -152,13 +152,13 @@ def arrays(owner: Any, root: str) -> Iterable[Any]:
 
 
 def _look(owner: Any, find: Items) -> _Found:
-    ranges: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int, type]] = []
     items: dict[int, type] = {}
     for found in find(owner):
         if isinstance(found, bpy.types.bpy_struct):
             items[found.as_pointer()] = type(found)
         elif len(found):
-            ranges.append((found[0].as_pointer(), found[len(found) - 1].as_pointer()))
+            ranges.append((found[0].as_pointer(), found[len(found) - 1].as_pointer(), type(found[0])))
     return ranges, items
 
 

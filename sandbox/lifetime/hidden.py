@@ -28,7 +28,7 @@ _HIDDEN = frozenset({*_OF_CURVES, "LatticePoint"})
 
 
 class _Items(Protocol):
-    def has(self, owner: Any, root: str, pointer: int, kind: type | None = None) -> bool: ...
+    def has(self, owner: Any, root: str, pointer: int, kind: type) -> bool: ...
 
 
 class Hidden:
@@ -55,7 +55,7 @@ class Hidden:
             if each is not None and each.type in _ROOTS and each.data not in self._noted:
                 items = self._noted[each.data] = self._look()
                 for root in _ROOTS[each.type]:
-                    items.has(each.data, root, 0)  # looks all of them up
+                    items.has(each.data, root, 0, object)  # looks all of them up
 
     def after(self, idname: str) -> None:
         """An operator ran."""
@@ -72,7 +72,7 @@ class Hidden:
                 if block is not None and each != block and _is_edited(each)
             }
 
-    def has(self, owner: Any, root: str, pointer: int, kind: type | None) -> bool:
+    def has(self, owner: Any, root: str, pointer: int, kind: type) -> bool:
         """Whether such an item lies there, hidden."""
         return root in _HIDDEN and owner in self._noted and self._noted[owner].has(owner, root, pointer, kind)
 

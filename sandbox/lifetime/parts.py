@@ -18,7 +18,10 @@ import bpy
 from ...base.per_type import PerType
 from ..facts.policy import policy
 
-__all__ = ("STRUCT", "find", "prepare")
+__all__ = ("STRUCT", "Found", "find", "prepare")
+
+Found = tuple[list[tuple[int, int, type]], dict[int, type]]
+"""The first and last address of arrays, with the type of their items; the types of other items by their address."""
 
 #: Structs of the program and its windows have names with such a part, and none is ever in a data-block.
 _OF_WINDOWS = ("_OT_", "_MT_", "_PT_", "_UL_", "_HT_", "_KSI_", "_GGT_", "_GT_", "_AST_", "_FH_")
@@ -142,13 +145,13 @@ def prepare() -> None:
     _graph()
 
 
-def find(owner: Any, wanted: str) -> tuple[list[tuple[int, int]], dict[int, type]]:
-    """The structs of the kind `wanted` in a data-block: the ends of large arrays, and the others with their type.
+def find(owner: Any, wanted: str) -> Found:
+    """The structs of the kind `wanted` in a data-block.
 
-    For a struct of functions: what they are called on. Nothing where no property leads to such structs from there.
+    For a struct of functions: what they are called on, as of that struct. Nothing where no property leads to such structs from there.
     """
     leading, of_kind = _leading_to(wanted), _graph().kinds
-    ranges: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int, type]] = []
     items: dict[int, type] = {}
     blocks = [owner, *(block for name in _INSIDE if (block := getattr(owner, name, None)) is not None)]
     seen = {(block.as_pointer(), type(block)) for block in blocks}
@@ -157,7 +160,7 @@ def find(owner: Any, wanted: str) -> tuple[list[tuple[int, int]], dict[int, type
         value = waiting.pop()
         for edge in leading.get(STRUCT[type(value)], ()):
             if edge.functions == wanted:
-                items[value.as_pointer()] = type(value)
+                items[value.as_pointer()] = getattr(bpy.types, wanted)
             held = getattr(value, edge.name)
             if edge.many and wanted in of_kind[edge.kind] and (ends := _ends(held, of_kind[wanted])):
                 ranges.append(ends)
@@ -191,12 +194,12 @@ STRUCT = PerType(_nearest, bpy.types.bpy_struct)
 """The struct of RNA that a Python type of Blender's is of, or derives from; "" for none that a data-block may have."""
 
 
-def _ends(items: Any, kinds: set[str]) -> tuple[int, int] | None:
-    """Addresses of the first and last of many items of these kinds, if all lie as in an array."""
+def _ends(items: Any, kinds: set[str]) -> tuple[int, int, type] | None:
+    """Addresses of the first and last of many items of these kinds, if all lie as in an array, and their type."""
     count = len(items)
     if count < _MANY or STRUCT[type(items[0])] not in kinds:
         return None
     first, second, middle, last = (items[i].as_pointer() for i in (0, 1, count // 2, count - 1))
     size = second - first
     even = size > 0 and middle == first + size * (count // 2) and last == first + size * (count - 1)
-    return (first, last) if even else None
+    return (first, last, type(items[0])) if even else None

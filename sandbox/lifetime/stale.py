@@ -29,7 +29,7 @@ from .bmesh.drawn import Drawn
 from .bmesh.made import Made
 from .bmesh.removals import ELEMENTS, Watched
 from .custom_properties import PARTS, Given
-from .existing import Now, RootsByPointer
+from .existing import KindsByPointer, Now
 from .held import Held
 from .hidden import Hidden
 from .references import (
@@ -77,7 +77,7 @@ class Stale:
         self.drawn = Drawn()
         parts.prepare()
         self._variables: dict[str, Any] = {}
-        self._roots = RootsByPointer()
+        self._kinds = KindsByPointer()
         self._pending = False
         self._aliased = False
         self._keyed = False
@@ -319,8 +319,7 @@ class Stale:
         if issubclass(kind, STRUCT):
             return SHARED_ROOT[kind]
         struct = layout.pointers(reference).struct
-        root = self._roots[struct] if struct else None
-        return root if root in sharing.ROOTS else ""
+        return SHARED_ROOT[self._kinds[struct]] if struct else ""
 
     @_closed
     def let_go(self, lent: set[int]) -> None:
@@ -412,23 +411,17 @@ class Stale:
         except ReferenceError:  # it was cut off, or its data-block was removed
             return False
         try:
-            if is_struct and (owner := reference.id_data) is not None:
-                root = ROOTS[kind]
-            else:
-                root, owner, item = self._root_owner_item(reference, now)
+            if not is_struct or (owner := reference.id_data) is None:
+                if memory.of_removed(kind):
+                    return False
+                found = layout.pointers(reference)
+                kind, owner, item = self._kinds[found.struct], self._owner(reference, now, found), found.item
+            root = ROOTS[kind]
             if root is None or (roots is not None and root not in roots):
                 return False
-            known = kind if is_struct else None
-            return not (now.has(owner, root, item, known) or self.hidden.has(owner, root, item, known))
+            return not (now.has(owner, root, item, kind) or self.hidden.has(owner, root, item, kind))
         except Exception:
             return True
-
-    def _root_owner_item(self, reference: Any, now: Now) -> tuple[str | None, Any, int]:
-        """What a collection, array or function belongs to, or what has no data-block."""
-        if memory.of_removed(type(reference)):
-            return None, None, 0
-        found = layout.pointers(reference)
-        return self._roots[found.struct], self._owner(reference, now, found), found.item
 
     def _owner(self, reference: Any, now: Now, found: layout.Pointers | None = None) -> Any:
         """The data-block of a reference, which is there for certain; None where it has none."""

@@ -51,6 +51,7 @@ _LISTING = (
 MAKE
 o = bpy.context.object
 def find():
+    seen.clear()
     held = []
     for block in (o, o.data, getattr(o.data, "shape_keys", None)):
         if block is not None:

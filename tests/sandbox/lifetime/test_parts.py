@@ -185,8 +185,32 @@ _LEFT_OUT = {
 }
 
 
-def test_all_that_can_be_read_is_alive() -> None:
-    """Nothing that a script may hold is taken for removed."""
+def _of_parts(parts: list[Any]) -> list[Any]:
+    """A collection and a function of each part, where it has one: they know its memory, too."""
+    found = []
+    for part in parts:
+        if isinstance(part, bpy.types.ID):
+            continue
+        for name, prop in part.bl_rna.properties.items():
+            if prop.type == "COLLECTION" and name not in _LEFT_OUT:
+                found.append(getattr(part, name))
+                break
+        functions = [f.identifier for f in part.bl_rna.functions if f.use_self]
+        found += [getattr(part, name) for name in functions[:1]]
+    return [each for each in found if isinstance(each, bpy.types.bpy_prop_collection | bpy.types.bpy_func)]
+
+
+class _OfOtherTypes(existing.Now):
+    """Everything lies where it does, but is of another type."""
+
+    def _search(self, owner: Any, root: str) -> Any:
+        ranges, items = super()._search(owner, root)
+        other = bpy.types.Property
+        return [(low, high, other) for low, high, _kind in ranges], dict.fromkeys(items, other)
+
+
+def test_all_that_can_be_read_is_alive_and_nothing_is_where_another_type_lies() -> None:
+    """Nothing that a script may hold is taken for removed, and nothing for what was put in its place."""
     for kind in ("Shader", "Geometry", "Texture"):
         tree = bpy.data.node_groups.new("t", f"{kind}NodeTree")
         for name in dir(bpy.types):
@@ -200,8 +224,15 @@ def test_all_that_can_be_read_is_alive() -> None:
     parts = _parts(bpy.data)
     kinds = {type(part).__name__ for part in parts}
     assert {"ColorRampElement", "CurveMapPoint", "DriverTarget", "LayerCollection", "FModifierNoise"} <= kinds
+    of_parts = _of_parts(parts)
+    assert len({type(each) for each in of_parts}) == 2
+    assert len(of_parts) > 500
     references, now = stale.Stale(pytest.fail), existing.Now()
-    assert [part for part in parts if references._is_gone(part, now)] == []
+    held = parts + of_parts
+    assert [each for each in held if references._is_gone(each, now)] == []
+    others = _OfOtherTypes()
+    mistaken = [each for each in held if not references._is_gone(each, others)]
+    assert [each for each in mistaken if not isinstance(each, bpy.types.ID)] == []
     copies = _parts(*bpy.context.evaluated_depsgraph_get().ids)
     assert len([part for part in copies if part.id_data is not None and part.id_data.is_evaluated]) > 500
     assert [part for part in copies if references._is_gone(part, now)] == []
