@@ -84,7 +84,7 @@ def check_flag(host: BlenderHost, value: Any, path: str) -> None:
     block = owner_of(value)
     if block is None or (block, path) in host.stale.fitting:
         return
-    for name in FLAGS[path]:
+    for name in sorted(FLAGS[path]):
         layer = block.attributes.get(name)
         if layer is not None and (layer.data_type, layer.domain) != _OF_MESHES[name]:
             host.refuse(
@@ -94,21 +94,10 @@ def check_flag(host: BlenderHost, value: Any, path: str) -> None:
     host.stale.fitting.add((block, path))
 
 
-FLAGS: Final[Mapping[str, tuple[str, ...]]] = {
-    "MeshVertex.hide": (".hide_vert",),
-    "MeshVertex.select": (".select_vert",),
-    "MeshEdge.hide": (".hide_edge",),
-    "MeshEdge.select": (".select_edge",),
-    "MeshEdge.use_edge_sharp": ("sharp_edge",),
-    "MeshEdge.use_freestyle_mark": ("freestyle_edge",),
-    "MeshEdge.use_seam": (".uv_seam", "uv_seam"),
-    "MeshPolygon.hide": (".hide_poly",),
-    "MeshPolygon.material_index": ("material_index",),
-    "MeshPolygon.select": (".select_poly",),
-    "MeshPolygon.use_freestyle_mark": ("freestyle_face",),
-    "MeshPolygon.use_smooth": ("sharp_face",),
+FLAGS: Final[Mapping[str, frozenset[str]]] = {
+    path: row["names"] for row in rows("layers of Blender's own") for path in row.get("flag", ())
 }
-"""The layers in which Blender finds a flag."""
+"""By flag, `Struct.property`, the layers in which Blender finds it."""
 LOOKED_AT: Final = frozenset(FLAGS if bpy.app.version >= (5, 0) else ())
 """The flags of which it does not look whether their layer is as it should be."""
 _LIKE_MESHES = (bpy.types.Mesh, bpy.types.Object, bpy.types.Armature)
