@@ -30,6 +30,7 @@ from . import blocks, data_paths, overrides, text_sizes
 from .blocks import SESSION
 from .functions import calls, methods
 from .functions.checks import CHECKED, text_line
+from .layer_names import write_output
 from .operators import instead, preferences
 from .properties import custom_properties, readers, writers
 
@@ -221,7 +222,7 @@ class Members:
             return PLAIN
         structs = list(lineage(kind))
         if _is_generated(structs, name):
-            return Access(read=_get, write=writers.shaping)
+            return Access(read=_get, write=write_output if name == "attribute_name" else writers.shaping)
         for struct in structs:
             path = f"{struct}.{name}"
             if path in _METHODS:

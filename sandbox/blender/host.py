@@ -28,7 +28,7 @@ from . import blocks, vertex_groups, views
 from . import bmesh as bmesh_sizes
 from .access import PLAIN_COLLECTION_METHODS, SESSION, Access, members
 from .depsgraph import Instances
-from .layer_names import LOOKED_AT
+from .layer_names import LOOKED_AT, check_output
 from .operators.ops import Operator, OperatorModule, Operators
 from .overrides import Overrides
 from .properties import custom_properties
@@ -275,6 +275,8 @@ class BlenderHost:
                     f"[{key!r}] of {value!r} belongs to an add-on: use the attribute .{key}", code="item"
                 )
             _check_undone(self, value)
+            if isinstance(value, _MODIFIER) and isinstance(key, str) and "_attribute_name" in key:
+                check_output(self, new)
             custom_properties.replace(self, value, key, new)
             if isinstance(value, _MODIFIER):
                 self.geometry.check(value.id_data)

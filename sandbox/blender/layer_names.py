@@ -19,7 +19,18 @@ from ..guard.seam import BlenderHost
 from ..lifetime.layers import owner_of
 from .plain_values import as_plain
 
-__all__ = ("FLAGS", "LOOKED_AT", "NAMED", "NAMING", "check_flag", "check_new", "check_operator", "write_name")
+__all__ = (
+    "FLAGS",
+    "LOOKED_AT",
+    "NAMED",
+    "NAMING",
+    "check_flag",
+    "check_new",
+    "check_operator",
+    "check_output",
+    "write_name",
+    "write_output",
+)
 
 _Kinds = Mapping[str, tuple[str, str]]
 
@@ -77,6 +88,22 @@ def check_operator(host: BlenderHost, idname: str, arguments: Mapping[str, Any])
         _check(host, _kinds_in(data), active.name, None, None)
 
 
+def check_output(host: BlenderHost, name: Any) -> None:
+    """Refuse to let nodes store an output under a name of Blender's own: 5.0 crashes where that has another type."""
+    if _known_to_blender(name) in _OF_MESHES:
+        host.refuse(
+            f"Blender keeps the name {name!r} for a layer of its own: give the output another name, or store the "
+            "values by the node Store Named Attribute, which checks their type"
+        )
+
+
+def write_output(host: BlenderHost, socket: Any, name: str, new: Any) -> None:
+    """Write under which name nodes store an output, unless Blender would take it for its own."""
+    new = as_plain(new)
+    check_output(host, new)
+    setattr(socket, name, new)
+
+
 def check_flag(host: BlenderHost, value: Any, path: str) -> None:
     """Refuse to write a flag, `Struct.property`, where Blender would crash; a layer is looked at until more changes."""
     if path not in LOOKED_AT:
@@ -109,10 +136,17 @@ def _kinds_in(block: Any) -> _Kinds:
 
 
 def _check(host: BlenderHost, kinds: _Kinds, name: Any, kind: Any, domain: Any) -> None:
-    name = name.partition("\0")[0] if isinstance(name, str) else None  # so does Blender
-    fits = kinds.get(name) if name is not None else None
+    name = _known_to_blender(name)
+    fits = kinds.get(name)
     if fits is not None and (kind, domain) != fits:
         host.refuse(
             f"Blender keeps the name {name!r} for a layer of type {fits[0]!r} and domain {fits[1]!r}: "
             "use another name, or attributes.new() with that type and domain"
         )
+
+
+def _known_to_blender(name: Any) -> str:
+    """Return the part of a name that Blender, which is written in C, reads."""
+    if isinstance(name, bytes):
+        name = name.decode("utf-8", "replace")
+    return name.partition("\0")[0] if isinstance(name, str) else ""

@@ -17,9 +17,10 @@ import bpy
 from ...scene.keyframes import curves_of_action, strips, tracks
 from . import parts
 
-__all__ = ("ATTRIBUTE_VALUES", "KindsByPointer", "Now", "arrays", "root_of")
+__all__ = ("ATTRIBUTE_VALUES", "KindsByPointer", "Now", "arrays", "attributes", "root_of")
 
-_ID, _ACTION = bpy.types.ID, bpy.types.Action  # Blender searches its types each time one is named
+# Blender searches its types each time one is named
+_ID, _ACTION, _MESH = bpy.types.ID, bpy.types.Action, bpy.types.Mesh
 Items = Callable[[Any], Iterable[Any]]
 _Found = parts.Found
 
@@ -57,8 +58,8 @@ class KindsByPointer(dict[int, type]):
                     kinds += type.__subclasses__(kind)
                     if kind not in _walked and "bl_rna" in vars(kind) and _has_struct(kind):
                         self._note(kind)
-        kind = self[pointer] = self.get(pointer) or _lasting.get(pointer, type(None))
-        return kind
+        found = self[pointer] = self.get(pointer) or _lasting.get(pointer, type(None))
+        return found
 
     def _note(self, kind: Any) -> None:
         if kind.__module__ in _BLENDERS and not issubclass(kind, bpy.types.PropertyGroup):
@@ -125,7 +126,7 @@ class Now:
         find = _ITEMS.get(root)
         if owner is None:
             return [], _unowned(root)
-        if find is None or (find in _OF_ATTRIBUTES and not hasattr(owner, "attributes")):
+        if find is None:
             return parts.find(owner, root)
         if (owner, find) not in self._searched:  # several roots are found in the same place
             self._searched[owner, find] = _look(owner, find)
@@ -244,9 +245,25 @@ def _interface(owner: Any) -> Iterator[Any]:
     yield from interface.items_tree if interface is not None else ()
 
 
+def attributes(owner: Any) -> Iterator[tuple[int, Any]]:
+    """The layers of a data-block, and those of each drawing in it: with the address of the drawing, else 0."""
+    yield 0, getattr(owner, "attributes", ())
+    if not isinstance(owner, _MESH):
+        for layer in getattr(owner, "layers", ()):
+            for frame in layer.frames:
+                drawing = getattr(frame, "drawing", None)  # annotations have none
+                if drawing is not None:
+                    yield drawing.as_pointer(), drawing.attributes
+
+
+def _layers(owner: Any) -> Iterator[Any]:
+    for _drawing, layers in attributes(owner):
+        yield from layers
+
+
 def _layer_data(owner: Any) -> Iterator[Any]:
-    """The arrays of a mesh's layers."""
-    for layer in owner.attributes:
+    """The arrays of the layers of a data-block and its drawings."""
+    for layer in _layers(owner):
         yield layer.data
     for name in ("uv_layers", "vertex_colors", "skin_vertices"):
         for layer in getattr(owner, name, ()):
@@ -259,9 +276,6 @@ def _markers(owner: Any) -> Iterator[Any]:
         yield from getattr(owner, name, ())
 
 
-_attributes = _each("attributes")
-#: What data-blocks have in layers of their own, and grease pencils in those of their drawings.
-_OF_ATTRIBUTES = (_layer_data, _attributes)
 ATTRIBUTE_VALUES = frozenset(name for name in dir(bpy.types) if name.endswith("AttributeValue"))
 """Values of layers, one struct for each type that this Blender has."""
 #: Where the items of a kind are found in their data-block: arrays as collections, all else one by one.
@@ -277,7 +291,7 @@ _ITEMS: dict[str, Items] = {
     "CurveSlice": _of("curves"),
     "CurvePoint": _of("points"),
     "Point": _of("points"),
-    "Attribute": _attributes,  # a layer lies at one address under all its names, with a type for each
+    "Attribute": _layers,  # a layer lies at one address under all its names, with a type for each
     "MeshUVLoopLayer": _each("uv_layers"),
     "MeshLoopColorLayer": _each("vertex_colors"),
     "EditBone": _each("edit_bones"),

@@ -10,14 +10,14 @@ noted before whatever may make one, and follow afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import bpy
 
 from ..facts.members import names
 from . import memory
-from .existing import ATTRIBUTE_VALUES
+from .existing import ATTRIBUTE_VALUES, attributes
 from .layout import pointers
 from .sharing import ROOTS
 
@@ -48,9 +48,8 @@ def owner_of(value: Any) -> Any:
 
 def noted(block: Any) -> Layers:
     """Return where the layers of a data-block lie."""
-    return {
-        layer.as_pointer(): (drawing, layer.name) for drawing, layers in _groups(block) for layer in layers
-    }
+    groups = (*attributes(block), (0, getattr(block, "skin_vertices", ())))
+    return {layer.as_pointer(): (drawing, layer.name) for drawing, layers in groups for layer in layers}
 
 
 def follow(references: Iterable[Any], before: Layers, after: Layers, new: list[Any]) -> None:
@@ -67,13 +66,3 @@ def follow(references: Iterable[Any], before: Layers, after: Layers, new: list[A
             memory.cut_off(reference)
         elif to != item:
             memory.move(reference, to)
-
-
-def _groups(block: Any) -> Iterator[tuple[int, Any]]:
-    yield 0, block.attributes
-    yield 0, getattr(block, "skin_vertices", ())
-    if not isinstance(block, bpy.types.Mesh):
-        for layer in getattr(block, "layers", ()):
-            for frame in layer.frames:
-                if frame.drawing is not None:
-                    yield frame.drawing.as_pointer(), frame.drawing.attributes

@@ -148,7 +148,8 @@ def prepare() -> None:
 def find(owner: Any, wanted: str) -> Found:
     """The structs of the kind `wanted` in a data-block.
 
-    For a struct of functions: what they are called on, as of that struct. Nothing where no property leads to such structs from there.
+    For a struct of functions: what they are called on, as of that struct. Nothing where no property leads to such
+    structs from there.
     """
     leading, of_kind = _leading_to(wanted), _graph().kinds
     ranges: list[tuple[int, int, type]] = []

@@ -14,7 +14,7 @@ from ...growth.estimate import DATA_SETTINGS, SETTINGS
 from ...guard.audit import may_raise
 from ...guard.seam import BlenderHost, Writer
 from ..added import FEWEST_LOOPS
-from ..layer_names import NAMED, check_flag, write_name
+from ..layer_names import NAMED, check_flag, write_name, write_output
 from ..plain_values import as_plain, held_items, is_integers
 
 __all__ = (
@@ -62,6 +62,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _text(_TEXTS[path])
     if name == "name" and struct in NAMED:
         return write_name
+    if path == "NodeTreeInterfaceSocket.default_attribute_name":
+        return write_output
     if path in INDICES:
         return _index
     if path in ("Image.generated_width", "Image.generated_height"):

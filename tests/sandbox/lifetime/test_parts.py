@@ -232,7 +232,7 @@ def test_all_that_can_be_read_is_alive_and_nothing_is_where_another_type_lies() 
     assert [each for each in held if references._is_gone(each, now)] == []
     others = _OfOtherTypes()
     mistaken = [each for each in held if not references._is_gone(each, others)]
-    assert [each for each in mistaken if not isinstance(each, bpy.types.ID)] == []
+    assert [each for each in mistaken if existing.root_of(type(each)) is not None] == []
     copies = _parts(*bpy.context.evaluated_depsgraph_get().ids)
     assert len([part for part in copies if part.id_data is not None and part.id_data.is_evaluated]) > 500
     assert [part for part in copies if references._is_gone(part, now)] == []

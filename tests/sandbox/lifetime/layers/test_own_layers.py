@@ -70,6 +70,40 @@ def test_a_converted_layer_keeps_what_blender_needs() -> None:
         result(made + "bpy.ops.geometry.attribute_convert(domain='CORNER', data_type='FLOAT')")
 
 
+_OUTPUT = (
+    _START
+    + """
+group = bpy.data.node_groups.new('group', 'GeometryNodeTree')
+group.interface.new_socket('mesh', in_out='OUTPUT', socket_type='NodeSocketGeometry')
+socket = group.interface.new_socket('value', in_out='OUTPUT', socket_type='NodeSocketVector')
+modifier = o.modifiers.new('nodes', 'NODES')
+modifier.node_group = group
+"""
+)
+_NAMED_OUTPUT = (
+    "modifier[socket.identifier + '_attribute_name'] = NAME"
+    if bpy.app.version < (5, 2)
+    else "getattr(modifier.properties.outputs, socket.identifier).attribute_name = NAME"
+)
+
+
+@pytest.mark.parametrize("how", ["socket.default_attribute_name = NAME", _NAMED_OUTPUT])
+def test_nodes_store_no_output_under_a_name_of_blenders_own(how: str) -> None:
+    bpy.context.view_layer.objects.active = bpy.data.objects["Cube"]
+    for name in (*_OWN, "sharp_edge\0x"):
+        with pytest.raises(Exception, match=r"keeps the name .*the node Store Named Attribute"):
+            result(_OUTPUT + how.replace("NAME", repr(name)))
+    result(_OUTPUT + how.replace("NAME", "'mine'"))
+
+
+def test_no_bytes_get_past_as_the_name_of_an_output() -> None:
+    bpy.context.view_layer.objects.active = bpy.data.objects["Cube"]
+    with pytest.raises(
+        Exception, match=r"keeps the name|not supported"
+    ):  # Blender 5.2 has no such properties
+        result(_OUTPUT + "modifier[socket.identifier + '_attribute_name'] = b'sharp_edge'")
+
+
 def test_layers_as_blender_makes_them_are_made() -> None:
     bpy.context.view_layer.objects.active = bpy.data.objects["Cube"]
     made = [
