@@ -56,6 +56,7 @@ def environment(folder: Path, *, installed: bool = True, **more: str) -> dict[st
 def _copy(source: str, target: str) -> None:
     """Copy a file. Of the 1,400 files of code, which are replaced and never written into, make a link."""
     if source.endswith((".py", ".pyc")):
+        Path(target).unlink(missing_ok=True)  # from the Blender before in the same folder
         with contextlib.suppress(OSError):  # the folders are on different disks
             os.link(source, target)
             return

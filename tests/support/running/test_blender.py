@@ -27,3 +27,9 @@ def test_failing_script_fails_the_test_with_its_output(tmp_path: Path) -> None:
 
 def test_free_port_is_not_open() -> None:
     assert not ports.is_open(ports.free_port())
+
+
+def test_a_folder_serves_one_blender_after_another(tmp_path: Path) -> None:
+    for _ in range(2):
+        env = blender.environment(tmp_path)
+    assert "found" in blender.run("print('found')", env)
