@@ -127,7 +127,7 @@ async def download_polyhaven_asset(
     mark_asset: bool = False,
 ) -> ImportResult:
     """Bring an asset of Poly Haven into the scene, as one undo step: an HDRI as a new world, a texture as a new
-    material with every map connected, a model at its real size, as a collection if it has several objects.
+    material with every map connected, a model at its real size.
 
     asset_id: an id from search_polyhaven_assets.
     asset_type: refuse an asset of another type.

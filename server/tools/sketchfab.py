@@ -102,8 +102,8 @@ async def download_sketchfab_model(
     accept_licence: Annotated[str | None, Bounds(longest=100)] = None,
     password: Annotated[str | None, Bounds(shortest=1, longest=200)] = None,
 ) -> ImportResult:
-    """Bring a model of Sketchfab into the scene, as one undo step, standing at the 3D cursor; as a collection if it
-    has several objects. The author has to be credited wherever the licence says so; get_asset_credits gives the text.
+    """Bring a model of Sketchfab into the scene, as one undo step, standing at the 3D cursor. The author has to be
+    credited wherever the licence says so; get_asset_credits gives the text.
 
     uid: from search_sketchfab_models.
     target_size: length of the longest side in metres; without it as the author made it, which may be any size.
