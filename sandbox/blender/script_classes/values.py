@@ -7,6 +7,7 @@ import array
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+import bpy
 import mathutils
 
 from ...facts.reasons import why_blender
@@ -27,6 +28,8 @@ _VECTORS: Final[Mapping[str, Any]] = {
 }
 """What a vector of a subtype is, if it has its length; else it is a list."""
 _INT_LIMIT: Final = (1 << 31) - 1
+_NO_SEQUENCE: Final = TypeError if bpy.app.version >= (5, 2) else ValueError
+"""What Blender raises where a vector is given what has no length."""
 
 
 class _About(NamedTuple):
@@ -147,7 +150,7 @@ def _converted(about: _About, name: str, value: Any, *, as_list: bool = False) -
     if about.size is None:
         return _one(about, name, value)
     if not hasattr(type(value), "__len__"):
-        raise ValueError(f"{name}: a sequence of {about.size} items expected, not {type(value).__name__!r}")
+        raise _NO_SEQUENCE(f"{name}: a sequence of {about.size} items expected, not {type(value).__name__!r}")
     items = list(value)
     if len(items) != about.size:
         raise ValueError(f"{name}: the sequence should contain {about.size} items, not {len(items)}")
