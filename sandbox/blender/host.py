@@ -32,7 +32,7 @@ from .layer_names import LOOKED_AT, check_output
 from .operators.ops import Operator, OperatorModule, Operators
 from .overrides import Overrides
 from .properties import custom_properties
-from .script_classes.classes import ScriptClasses, added_to_menu, is_drawn
+from .script_classes.classes import ScriptClasses, menu_functions
 from .script_classes.values import Property
 from .vertex_groups import VertexGroupElement, VertexGroupElements
 
@@ -353,8 +353,8 @@ class BlenderHost:
     def _class_member(self, value: type, name: str) -> Any:
         if name in ("bl_rna", "__name__") and hasattr(value, "bl_rna"):
             return getattr(value, name)
-        if name in ("append", "prepend", "remove") and is_drawn(value):
-            return added_to_menu(self)
+        if name in (added := menu_functions(self, value)):
+            return added[name]
         if not hasattr(value, name):
             raise AttributeError(f"type object {value.__name__!r} has no attribute {name!r}")
         why = why_class_member(name)

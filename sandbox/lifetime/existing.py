@@ -22,7 +22,6 @@ __all__ = ("ATTRIBUTE_VALUES", "KindsByPointer", "Now", "arrays", "attributes", 
 # Blender searches its types each time one is named
 _ID, _ACTION, _MESH = bpy.types.ID, bpy.types.Action, bpy.types.Mesh
 Items = Callable[[Any], Iterable[Any]]
-_Found = parts.Found
 
 
 def root_of(kind: type) -> str | None:
@@ -95,8 +94,8 @@ class Now:
     """The items that exist now, per data-block and root, looked up once."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[Any, str], _Found] = {}
-        self._searched: dict[tuple[Any, Items], _Found] = {}
+        self._found: dict[tuple[Any, str], parts.Found] = {}
+        self._searched: dict[tuple[Any, Items], parts.Found] = {}
         self._blocks: dict[int, Any] = {}
 
     def block(self, pointer: int) -> Any:
@@ -122,7 +121,7 @@ class Now:
             return there is kind or issubclass(there, kind)
         return any(low <= pointer <= high and issubclass(there, kind) for low, high, there in ranges)
 
-    def _search(self, owner: Any, root: str) -> _Found:
+    def _search(self, owner: Any, root: str) -> parts.Found:
         find = _ITEMS.get(root)
         if owner is None:
             return [], _unowned(root)
@@ -133,7 +132,7 @@ class Now:
         return self._searched[owner, find]
 
 
-_NOTHING: _Found = ([], {})
+_NOTHING: parts.Found = ([], {})
 
 
 def _unowned(root: str) -> dict[int, type]:
@@ -152,7 +151,7 @@ def arrays(owner: Any, root: str) -> Iterable[Any]:
     return _ITEMS[root](owner)
 
 
-def _look(owner: Any, find: Items) -> _Found:
+def _look(owner: Any, find: Items) -> parts.Found:
     ranges: list[tuple[int, int, type]] = []
     items: dict[int, type] = {}
     for found in find(owner):

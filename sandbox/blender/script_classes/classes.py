@@ -14,7 +14,7 @@ from ...guard.facade import Facade, bind, hide, seal
 from ...guard.seam import BlenderHost
 from . import operators, values
 
-__all__ = ("MIXINS", "ScriptClasses", "added_to_menu", "is_drawn")
+__all__ = ("MIXINS", "ScriptClasses", "menu_functions")
 
 _REGISTERED: Final = frozenset(
     getattr(bpy.types, name)
@@ -32,7 +32,6 @@ MIXINS: Final[Mapping[str, type]] = {
 }
 """Of `bpy_extras.io_utils`: they ask the user for a file, and have a `filepath`."""
 _DRAWN: Final = (bpy.types.Header, bpy.types.Menu, bpy.types.Panel)
-_MENU_FUNCTIONS: Final = ("append", "prepend", "remove")
 
 
 class Method(Facade):
@@ -78,10 +77,7 @@ class ScriptClasses:
             }
         if kind in MIXINS.values():
             return {"__annotations__": {"filepath": values.functions()["StringProperty"]()}}
-        if kind in _DRAWN:
-            host = self._host
-            return {name: added_to_menu(host) for name in _MENU_FUNCTIONS}
-        return {}
+        return menu_functions(self._host, kind)
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Return what `bpy.utils` has to register classes."""
@@ -148,15 +144,12 @@ class ScriptClasses:
             self.errors.append(message)
 
 
-def is_drawn(kind: type) -> bool:
-    """Return whether functions can be added to what this class of Blender's draws."""
-    return issubclass(kind, _DRAWN)
-
-
-def added_to_menu(host: BlenderHost) -> Callable[..., None]:
-    """Return `append`, `prepend` or `remove` of a menu, panel or header, which leaves it as it is."""
+def menu_functions(host: BlenderHost, kind: type) -> Mapping[str, Callable[..., None]]:
+    """Return `append`, `prepend` and `remove` of a menu, panel or header, which leave it as it is; else nothing."""
+    if not issubclass(kind, _DRAWN):
+        return {}
 
     def leave(_draw: Any) -> None:
         host.meter.warn(f"menus, panels and headers were left as they were: {why_class_member('append')}")
 
-    return seal(leave)
+    return dict.fromkeys(("append", "prepend", "remove"), seal(leave))

@@ -89,7 +89,7 @@ def test_download_texture_credits_and_set_texture(tools: Tools, server: PolyHave
 
 def test_a_model_is_opened_in_confinement(tools: Tools) -> None:
     found = tools("download_polyhaven_asset", asset_id=CHAIR, resolution="1k", location=[1, 2, 0])
-    assert found["objects"] == ["Chair"]
+    assert (found.get("collection"), found["objects"]) == (None, ["Chair"])
     assert (found["dimensions_m"], found.get("left_out")) == ([2, 1, 0.5], None)
     assert 0 < found["append_ms"] < 5000
     [image] = [image for image in bpy.data.images if image.source == "FILE"]

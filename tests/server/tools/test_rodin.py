@@ -100,7 +100,8 @@ def test_order_poll_and_import(tools: Tools, server: RodinServer) -> None:
     assert form(server.orders()[0])["images"][0].startswith(b"\x89PNG")
     assert tools("poll_rodin_job_status", order_id=ORDER)["state"] == "done"
     found = tools("import_generated_asset", order_id=ORDER, name="Lamp", target_size=2)
-    assert (found["objects"], found["dimensions_m"]) == (["Lamp"], [2, 1, 0.5])
+    assert (found.get("collection"), found["objects"]) == (None, ["Lamp"])
+    assert found["dimensions_m"] == [2, 1, 0.5]
     assert tools("check_rodin_balance") == {
         "provider": "hyper3d",
         "credits": 12.5,

@@ -124,7 +124,7 @@ def send(tools: Tools, name: str, data: bytes, **more: Any) -> str:
 )  # fmt: skip
 def test_a_model_of_every_kind_arrives(tools: Tools, name: str, data: bytes) -> None:
     found = tools("import_file", file=send(tools, name, data), target_size=1.0, location=[5, 0, 0])
-    assert found["objects"] == [name]
+    assert (found.get("collection"), found["objects"]) == (None, [name])
     item = bpy.data.objects[name]
     assert len(item.data.vertices) == 3
     assert max(found["dimensions_m"]) == pytest.approx(1.0)
@@ -371,7 +371,7 @@ def test_the_official_sdk_sends_describes_and_fetches(tools: Tools, mode: str) -
             brought = (await call("import_file", file=sent["file"])).structured_content
             [name] = brought["objects"]
             scene = (await call("get_scene_info", describe=["collections", "users"])).structured_content
-            assert "(1 objects)" in str(scene["described"]["collections"])
+            assert scene["described"]["collections"] == ["Scene Collection (1 objects)"]
             about = (
                 await call("get_object_info", name=name, describe=["materials", "users"])
             ).structured_content
