@@ -12,6 +12,7 @@ import pytest
 from support.on_screen import window as window_support
 from support.on_screen.asset_panel import Assets, served, thumbnail
 from support.on_screen.reading import Rectangle
+from support.on_screen.window import TABS
 from support.services.polyhaven import BRICK, CHAIR, PolyHavenServer
 from support.services.web import Reply
 
@@ -32,8 +33,8 @@ NAMES = {STOOL: "Stool", CHAIR: "Bench", BRICK: "Brick Wall"}
 COLOURS = {STOOL: (0, 255, 255), CHAIR: (255, 0, 255), BRICK: (255, 255, 0)}
 
 # Pixels at a scale of 1.
-#: A preview's smallest side, and how wide the strip of tabs is at the right of a sidebar.
-PREVIEW, TABS = 128, 32
+#: A preview's smallest side.
+PREVIEW = 128
 #: How high what belongs to a preview is below it; the middle of its name, which is the button that imports it; where
 #: from the preview's right lower corner *Place Asset* is.
 BELOW, NAME, PLACE = 50, 13, (-22, 35)
@@ -52,7 +53,7 @@ def assets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assets]:
         env = {"BLENDER_MCP_POLYHAVEN_API": server.url}
         with window_support.start("assets-looks", env=env, size=LARGE) as window:
             panel = Assets(window)
-            panel.run(PLAIN)
+            window.shade_plainly()
             for workspace, *_ in LOOKS:
                 switch(panel, workspace)
                 panel.open_here()
@@ -71,21 +72,9 @@ def add_stool(server: PolyHavenServer) -> None:
     server.routes[f"/files/{STOOL}"] = Reply(server.files[CHAIR])
 
 
-#: Without a graphics card the first picture of a material takes minutes.
-PLAIN = """
-for workspace in bpy.data.workspaces:
-    for area in workspace.screens[0].areas:
-        for space in area.spaces:
-            if space.type == 'VIEW_3D':
-                space.shading.type = 'SOLID'
-"""
-
-
 def switch(assets: Assets, workspace: str) -> None:
     """Show a workspace. Where it has no 3D view, make its largest editor one, by the key for it."""
-    assets.run(f"bpy.context.window_manager.windows[0].workspace = bpy.data.workspaces[{workspace!r}]")
-    assets.window.settle(0.1)  # it changes in the main loop's next turn,
-    assets.window.settle(0.1)  # and is drawn in the one after that
+    assets.window.show_workspace(workspace)
     if middle := assets.run(LARGEST):
         x, y = middle
         assets.window.move(x, assets.window.height - y)

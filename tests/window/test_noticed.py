@@ -28,20 +28,10 @@ def bridge() -> Iterator[Bridge]:
     env = {"BLENDER_PORT": str(PORT), "BLENDER_MCP_TOKEN": TOKEN}
     with window_support.start("noticed", env=env, size=SIZES[-1]) as started:
         bridge = Bridge(started, PORT, "noticed")
-        bridge.run(PLAIN)
+        started.shade_plainly()
+        # A workspace changes the mode, and so the scene, of an object that is active alone.
+        started.run("bpy.context.view_layer.objects.active = None")
         yield bridge
-
-
-#: Without a graphics card the first picture of a material takes minutes; and a workspace changes the mode, and so the
-#: scene, of an object that is active alone.
-PLAIN = """
-for workspace in bpy.data.workspaces:
-    for area in workspace.screens[0].areas:
-        for space in area.spaces:
-            if space.type == 'VIEW_3D':
-                space.shading.type = 'SOLID'
-bpy.context.view_layer.objects.active = None
-"""
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +64,6 @@ class Item:
             self._look = self._window.look(self.place)
 
 
-def switch(bridge: Bridge, workspace: str) -> None:
-    bridge.run(f"bpy.context.window_manager.windows[0].workspace = bpy.data.workspaces[{workspace!r}]")
-    bridge.window.settle(0.1)  # it changes in the main loop's next turn,
-    bridge.window.settle(0.1)  # and is drawn in the one after that
-
-
 def opens(bridge: Bridge, item: Rectangle) -> None:
     """A click there opens *Review*; it is closed again."""
     bridge.run(f"{LISTS}._listed = ('', '')")
@@ -99,13 +83,13 @@ def test_it_is_noticed_and_reviewed_in_every_workspace(
     window = bridge.window
     window.resize(*size)
     bridge.run(f"bpy.context.preferences.view.ui_scale = {scale}")
-    switch(bridge, WORKSPACES[0])
+    window.show_workspace(WORKSPACES[0])
     window.move(*(side // 2 for side in size))
     items = {bar: Item(window, part) for bar, part in bars(window, scale).items()}
     if size[0] < NARROW * scale:
         items["top"].text = SHORT
     for number, workspace in enumerate(WORKSPACES):
-        switch(bridge, workspace)
+        window.show_workspace(workspace)
         window.move(*(side // 2 for side in size))
         for item in items.values():
             item.find()
@@ -126,7 +110,7 @@ NARROW = 900
 
 def test_from_the_top_bar_it_is_applied(bridge: Bridge, asking: Asking) -> None:
     bridge.run("bpy.context.preferences.view.ui_scale = 1.0")
-    switch(bridge, "Layout")
+    bridge.window.show_workspace("Layout")
     bridge.window.press_on(WAITS, bars(bridge.window, 1.0)["top"])
     bridge.window.press_on("Apply")
     bridge.becomes("applied")

@@ -54,6 +54,14 @@ _AGENT = Path(__file__).resolve().with_name("window_agent.py")
 #: How wide the strip of tabs at the right of a sidebar is, at a scale of 1.
 TABS = 32
 
+_SHADE_PLAINLY = """
+for workspace in bpy.data.workspaces:
+    for area in workspace.screens[0].areas:
+        for space in area.spaces:
+            if space.type == 'VIEW_3D':
+                space.shading.type = 'SOLID'
+"""
+
 #: The key codes of F1 to F10. By their names, a newer xdotool presses Alt with them.
 _FUNCTION_KEYS = {f"F{number}": str(66 + number) for number in range(1, 11)}
 
@@ -168,6 +176,16 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
     def size(self) -> tuple[int, int]:
         """The width and height of Blender's window, in pixels."""
         return self.width, self.height
+
+    def shade_plainly(self) -> None:
+        """Draw the scene without materials: without a graphics card the first picture of one takes minutes."""
+        self.run(_SHADE_PLAINLY)
+
+    def show_workspace(self, name: str) -> None:
+        """Show a workspace in the first window."""
+        self.run(f"bpy.context.window_manager.windows[0].workspace = bpy.data.workspaces[{name!r}]")
+        self.settle(0.1)  # it changes in the main loop's next turn,
+        self.settle(0.1)  # and is drawn in the one after that
 
     def move(self, x: int, y: int) -> None:
         """Move the mouse."""
