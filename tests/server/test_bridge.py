@@ -142,9 +142,10 @@ def test_starting_stopping_and_starting_again_leaves_nothing() -> None:
     handlers = {
         name: len(getattr(bpy.app.handlers, name)) for name in ("load_post", "save_post", "undo_post")
     }
+    chosen = settings.load(environ={"BLENDER_PORT": str(free_port())})
     for _ in range(3):
-        running = bridge.start(settings.load(environ={}))
-        assert bridge.start(settings.load(environ={})) is running
+        running = bridge.start(chosen)
+        assert bridge.start(chosen) is running
         assert bridge.status().state == "running"
         bridge.stop()
         assert bridge.status() == bridge.Status("stopped")

@@ -112,7 +112,7 @@ class Judge:
             except ScriptRefused as refused:  # no Blender needed
                 return Verdict(BEFORE, str(refused), 0.0)
         stderr = Path(self._places["@DIR@"]).parent / "stderr"
-        answer, status, seconds, peak_mb = sandbox_cases.in_child(
+        answer, status, seconds, grown_mb = sandbox_cases.in_child(
             _child, filled, self._places, self._runner, str(stderr)
         )
         found = answer or {}
@@ -123,14 +123,14 @@ class Judge:
             )
         if answer is None:
             harm.append(
-                f"no end within {seconds:.0f} s, {peak_mb:.0f} MB\n{_tail(stderr)}"
+                f"no end within {seconds:.0f} s, {grown_mb:.0f} MB\n{_tail(stderr)}"
                 if os.WIFSIGNALED(status)
                 else f"left the process with status {status}"
             )
         elif found.get("outcome") is None:
             harm.append(f"{found.get('error')} reached the host")
-        if peak_mb > _MEMORY_MB:
-            harm.append(f"used {peak_mb:.0f} MB")
+        if grown_mb > _MEMORY_MB:
+            harm.append(f"used {grown_mb:.0f} MB")
         if harm:
             return self._judged(HARM, "; ".join(harm), seconds)
         return Verdict(found["outcome"], found["said"], seconds)

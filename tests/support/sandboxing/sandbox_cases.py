@@ -169,15 +169,15 @@ def run_attack(attack: Attack, runner: Runner = guarded) -> Outcome:
     with surroundings() as places, listener() as contacted:
         places["@PORT@"] = str(contacted.port)
         code, detect = fill(attack.code, places), fill(attack.detect, places)
-        answer, status, seconds, peak_mb = in_child(_attack_child, code, detect, places, runner)
-        harm = _harmed(detect, answer, status, seconds, peak_mb, contacted)
+        answer, status, seconds, grown_mb = in_child(_attack_child, code, detect, places, runner)
+        harm = _harmed(detect, answer, status, seconds, grown_mb, contacted)
     return Outcome(not harm, harm, seconds, (answer or {}).get("error", ""), answer or {})
 
 
 def run_honest(case: Honest, runner: Runner = guarded) -> Outcome:
     """Run an honest script in a child and evaluate its check there."""
     with surroundings() as places:
-        answer, status, seconds, _peak = in_child(_honest_child, case.code, case.check, places, runner)
+        answer, status, seconds, _grown = in_child(_honest_child, case.code, case.check, places, runner)
     if answer is None:
         return Outcome(False, f"the child ended with status {status}", seconds)
     return Outcome(answer["ok"], answer["note"], seconds, answer["error"])
@@ -250,7 +250,7 @@ def _harmed(
     answer: dict[str, Any] | None,
     status: int,
     seconds: float,
-    peak_mb: float,
+    grown_mb: float,
     contacted: _Listener,
 ) -> str:
     """What harm was done, or an empty text."""
@@ -260,8 +260,8 @@ def _harmed(
         return f"died by signal {os.WTERMSIG(status)}"
     if answer is None and kind not in ("time", "rss"):
         return f"no answer within {seconds:.0f} s" if os.WIFSIGNALED(status) else f"left with status {status}"
-    if peak_mb > _RSS_LIMIT_MB:
-        return f"used {peak_mb:.0f} MB"
+    if grown_mb > _RSS_LIMIT_MB:
+        return f"used {grown_mb:.0f} MB"
     found = answer or {}
     match kind:
         case "file":
@@ -279,8 +279,8 @@ def _harmed(
             return f"ran for {seconds:.1f} s" if answer is None or seconds > float(wanted) else ""
         case "rss":
             return (
-                f"used {peak_mb:.0f} MB"
-                if answer is None or peak_mb > float(wanted) or found.get("memory")
+                f"used {grown_mb:.0f} MB"
+                if answer is None or grown_mb > float(wanted) or found.get("memory")
                 else ""
             )
         case "raises" | "exc":
@@ -432,20 +432,26 @@ def listener() -> Iterator[_Listener]:
 def in_child(
     function: Callable[..., dict[str, Any]], *args: Any
 ) -> tuple[dict[str, Any] | None, int, float, float]:
-    """Run in a fork; returns its answer (None: it gave none), wait status, seconds and peak memory in MB."""
+    """Run in a fork; returns its answer (None: it gave none), wait status, seconds and how many MB it grew by.
+
+    A fork starts with all that this process has, which after thousands of tests is a lot.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     reading, writing = os.pipe()
+    own = os.open("/proc/self/statm", os.O_RDONLY)
+    at_start = _resident_mb(own)
+    os.close(own)
     began = time.monotonic()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _work(writing, function, args)
+        _work(writing, function, args, at_start)
     os.close(writing)
     os.set_blocking(reading, False)
     memory = os.open(f"/proc/{child}/statm", os.O_RDONLY)
     chunks: list[bytes] = []
-    peak = 0.0
+    grown = 0.0
     status: int | None = None
     seconds = 0.0
     while status is None:
@@ -457,8 +463,8 @@ def in_child(
         if ended:
             status = code
             break
-        peak = max(peak, _resident_mb(memory))
-        if seconds > _TIMEOUT_S or peak > _RSS_LIMIT_MB:
+        grown = max(grown, _resident_mb(memory) - at_start)
+        if seconds > _TIMEOUT_S or grown > _RSS_LIMIT_MB:
             os.kill(child, signal.SIGKILL)
             _, status = os.waitpid(child, 0)
             break
@@ -471,12 +477,14 @@ def in_child(
     data = b"".join(chunks)
     answer = pickle.loads(data) if data else None
     if answer is not None:
-        peak = max(peak, answer.pop("peak"))
+        grown = max(grown, answer.pop("grown"))
         seconds = answer.pop("seconds")
-    return answer, status, seconds, peak
+    return answer, status, seconds, grown
 
 
-def _work(writing: int, function: Callable[..., dict[str, Any]], args: tuple[Any, ...]) -> None:
+def _work(
+    writing: int, function: Callable[..., dict[str, Any]], args: tuple[Any, ...], at_start: float
+) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(os.pipe()[0], 0)  # a terminal at which nobody types
     if not os.environ.get("SANDBOX_CASES_VERBOSE"):
@@ -495,7 +503,7 @@ def _work(writing: int, function: Callable[..., dict[str, Any]], args: tuple[Any
             "escaped": type(error).__name__,
         }
     answer["seconds"] = time.monotonic() - began - _queued_s()
-    answer["peak"] = _resident_mb(memory)
+    answer["grown"] = _resident_mb(memory) - at_start
     with os.fdopen(writing, "wb") as pipe:
         pipe.write(pickle.dumps(answer))
     os._exit(0)

@@ -8,7 +8,7 @@ mesh whose one face has many corners that overwrites the memory behind the layer
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import bpy
@@ -78,9 +78,11 @@ def _write(case: tuple[str, str, str]) -> str:
     return "whole"
 
 
-def _written(values: list[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
-    cases = [(shape, path, name) for _struct, path, name in values for shape in _SHAPES]
-    return dict(zip(cases, map(str, fork.run_each(_write, cases, timeout=60.0)), strict=True))
+def _written(
+    values: list[tuple[str, str, str]], shapes: Iterable[str] = _SHAPES
+) -> dict[tuple[str, str, str], str]:
+    cases = [(shape, path, name) for _struct, path, name in values for shape in shapes]
+    return dict(zip(cases, map(str, fork.run_each(_write, cases, timeout=20.0)), strict=True))
 
 
 def test_what_a_script_may_write_of_a_mesh_stays_within_its_layer() -> None:
@@ -93,7 +95,8 @@ def test_in_plain_blender_flags_of_corners_are_written_past_their_layer() -> Non
     """The test above could not fail where no end is seen of what a script may not write."""
     refused = [each for each in _values() if each[0] == "MeshUVLoop" and each[2] != "uv"]
     assert refused
-    ends = _written(refused)
+    # A fork whose memory is broken ends by a signal, or waits for itself until its time is over.
+    ends = _written(refused, ["one face of many corners"])
     broken = {name for (_shape, _path, name), end in ends.items() if end != "whole"}
     assert broken == ({name for *_, name in refused} if bpy.app.version < (5, 0) else set())
 
