@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much a step would make, before Blender makes it.
+"""Estimates how much geometry a step of a script would make, before Blender makes it.
 
-An estimate decides one thing: whether somebody has to look closer. What is estimated above the limit is rehearsed under
-the kernel's limits of memory and time; what the rehearsal measured decides, and the live run may go up to that.
+An estimate decides one thing: whether the script has to be rehearsed. If the estimate is above the limit, the script is
+rehearsed under the kernel's limits of memory and time. Then the rehearsal's count decides, and the live run may make
+that much.
 """

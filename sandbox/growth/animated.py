@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What animation makes of the settings of modifiers: Blender sets them while it evaluates, and nobody looks then.
+"""Finds the values that animation gives the settings of modifiers: Blender sets them while it evaluates, unchecked.
 
-F-curves are taken at their keyframes with their handles and, where they go on by a rule of their own, at the scene's
-frames. Drivers are taken at the values that their variables have now, or that animation gives those.
+F-curves count with the values of their keyframes and handles. A curve with linear extrapolation, with F-modifiers or
+without keyframes also counts at the scene's frames. Drivers count with the values that their variables have now, or
+that animation gives these.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ __all__ = ("Animated", "has_modifiers", "modifiers", "shapes")
 _STACKS = ("modifiers", "grease_pencil_modifiers")
 _SAMPLES = 250
 _DEEPEST = 4
-"""Drivers of what other drivers read."""
+"""How many drivers are followed, each of which reads what the next one writes."""
 _ANYTHING = 1_000.0
-"""What a driver's variable is taken for whose value cannot be read."""
+"""The value of a driver's variable that cannot be read."""
 _MATHEMATICS = {name: value for name, value in vars(math).items() if not name.startswith("_")} | {
     "abs": abs,
     "bool": bool,
@@ -44,12 +45,12 @@ _MATHEMATICS = {name: value for name, value in vars(math).items() if not name.st
 
 
 def shapes(path: str) -> bool:
-    """Whether a data path may lead to a setting of a modifier."""
+    """Return whether a data path may lead to a setting of a modifier."""
     return path.startswith(_STACKS)
 
 
 class Animated:
-    """A modifier as animation may make it: each setting at its highest or lowest, within what Blender takes."""
+    """A modifier whose animated settings have their highest or lowest value, within the limits that Blender sets."""
 
     def __init__(self, modifier: Any, values: dict[str, list[float]], pick: Any) -> None:
         self._modifier, self._values, self._pick = modifier, values, pick
@@ -67,12 +68,12 @@ class Animated:
 
 
 def has_modifiers(user: Any) -> bool:
-    """Whether there is anything in an object that animation could shape."""
+    """Return whether an object has modifiers, whose settings animation could change."""
     return any(len(getattr(user, stack, ())) for stack in _STACKS)
 
 
 def modifiers(user: Any, frame: float) -> list[tuple[Any, ...]]:
-    """The modifiers of an object, each as it is and as animation may make it, at that frame too."""
+    """Return the modifiers of an object, each as it is now and as animation may change it, also at `frame`."""
     found = [each for stack in _STACKS for each in getattr(user, stack, ())]
     if user.animation_data is None:
         return [(each,) for each in found]
@@ -92,7 +93,7 @@ def modifiers(user: Any, frame: float) -> list[tuple[Any, ...]]:
 
 
 def _curves(owner: Any) -> Iterator[Any]:
-    """What animates a data-block: its drivers, and the F-curves of its actions, of every slot that these have."""
+    """Yield the drivers of a data-block and the F-curves of its actions, of every slot that these have."""
     data = getattr(owner, "animation_data", None)
     if data is None:
         return
@@ -102,9 +103,9 @@ def _curves(owner: Any) -> Iterator[Any]:
 
 
 def _values(curve: Any, frame: float, deeper: int) -> list[float]:
-    """What a curve or driver gives, between its least and its most."""
+    """Return the lowest and the highest value of an F-curve, or the possible values of a driver."""
     if curve.driver is not None:
-        return [_finite(value) for value in _driven(curve.driver, frame, deeper)]
+        return [_finite(value) for value in _driver_values(curve.driver, frame, deeper)]
     scene = bpy.context.scene
     points = [
         float(at[1]) for key in curve.keyframe_points for at in (key.co, key.handle_left, key.handle_right)
@@ -122,30 +123,30 @@ def _finite(value: float) -> float:
 
 
 @may_raise("compile", "exec")
-def _driven(driver: Any, frame: float, deeper: int) -> list[float]:
-    variables = {each.name: _variable(each, frame, deeper) for each in driver.variables}
+def _driver_values(driver: Any, frame: float, deeper: int) -> list[float]:
+    variables = {each.name: _variable_values(each, frame, deeper) for each in driver.variables}
     chosen = list(itertools.islice(itertools.product(*variables.values()), _SAMPLES))
     if driver.type != "SCRIPTED":
         return [(sum if driver.type == "SUM" else max)(values) if values else 0.0 for values in chosen]
     if data_paths.bad_expression(driver.expression):
-        return []  # none of a script's: what it gives is what the modifier has by now
+        return []  # no script may write this expression: the modifier already has its value
     code = compile(driver.expression.strip() or "0", "<driver>", "eval")
     frames = (frame, float(bpy.context.scene.frame_current), float(bpy.context.scene.frame_end))
     return [
-        _evaluated(code, {"frame": at} | dict(zip(variables, values, strict=True)))
+        _evaluate(code, {"frame": at} | dict(zip(variables, values, strict=True)))
         for values, at in itertools.product(chosen, frames)
     ]
 
 
-def _evaluated(code: CodeType, names: dict[str, float]) -> float:
-    """A driver's expression, which `data_paths.bad_expression` found to be mathematics of names and numbers."""
+def _evaluate(code: CodeType, names: dict[str, float]) -> float:
+    """Return the value of a driver's expression, in which `data_paths.bad_expression` found nothing but mathematics."""
     try:
         return float(eval(code, {"__builtins__": {}}, _MATHEMATICS | names))  # noqa: S307 - mathematics alone
-    except Exception:  # Blender has a function that is not known here, or calls it an error
+    except Exception:  # Blender has a function that is not known here, or also reports an error
         return _ANYTHING
 
 
-def _variable(variable: Any, frame: float, deeper: int) -> list[float]:
+def _variable_values(variable: Any, frame: float, deeper: int) -> list[float]:
     target = variable.targets[0]
     if variable.type != "SINGLE_PROP" or not deeper:
         return [0.0, _ANYTHING]
@@ -153,7 +154,7 @@ def _variable(variable: Any, frame: float, deeper: int) -> list[float]:
         return [0.0]
     try:
         found = [float(target.id.path_resolve(target.data_path))]
-    except (TypeError, ValueError):  # Blender takes what leads nowhere for 0
+    except (TypeError, ValueError):  # Blender takes a path that leads nowhere for 0
         found = [0.0]
     for curve in _curves(target.id):
         if target.data_path.startswith(curve.data_path):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""About how many vertices an object has after its modifiers, by the formulas of `facts/growth.json`.
+"""Estimates how many vertices an object has after its modifiers, by the formulas of `facts/growth.json`.
 
-An estimate is rough and on the high side.
+An estimate is rough, and rather too high than too low.
 """
 
 from __future__ import annotations
@@ -29,44 +29,44 @@ __all__ = (
 _FORMULAS = formulas("modifiers")
 _WORK = formulas("work")
 HEAVY: Final = 20_000
-"""Points of an object that counts where others are made of it."""
+"""From so many points on, an object makes it necessary to estimate the objects that are made from it."""
 MADE_OF_OTHERS: Final = frozenset({"NODES", "BOOLEAN", "PARTICLE_INSTANCE"})
 """Types of modifiers whose result depends on other objects."""
 _OF_THE_OBJECT: Final = frozenset({"size", "extent", "longest"})
-"""Names in the formulas that are no settings of a modifier."""
+"""Names in the formulas that are not settings of a modifier."""
 SETTINGS: Final = frozenset().union(
     *(each.names for each in (*_FORMULAS.values(), *_WORK.values()))
 ) - _OF_THE_OBJECT | {"show_viewport"}
-"""The settings of modifiers that estimates read; another one shapes nothing."""
+"""The settings of modifiers that estimates read; the others do not change how much a modifier makes."""
 DATA_SETTINGS: Final = frozenset(
     """
     bevel_depth bevel_object bevel_resolution body extrude radius render_resolution resolution resolution_u resolution_v
     size_x size_y size_z type
     """.split()
 )
-"""The same of curves, texts and metaballs."""
+"""The settings of curves, texts and metaballs that estimates read."""
 
 
 class Estimate(NamedTuple):
-    """About how many vertices an object has, and why: what makes most of them, as the end of a message."""
+    """About how many vertices an object has, with the modifier that makes most of them, as the end of a message."""
 
     size: float
     because: str = ""
     changing: str = ""
-    """What of it animation shapes, so that another frame may have more."""
+    """The modifier that animation changes, so that the object may have more vertices at another frame."""
 
 
 def estimate(user: Any, frame: float = 0.0) -> float:
-    """About how many vertices an object has after its modifiers, on the high side, at that frame too."""
+    """Return about how many vertices an object has after its modifiers, rather too many, also at `frame`."""
     return weigh(user, frame).size
 
 
 _estimating: set[str] = set()
-"""Objects that are being estimated: one that is made of itself is not followed again."""
+"""Objects whose estimate is not finished: an object that is made from itself is not followed again."""
 
 
 def points_of(user: Any) -> float:
-    """Points of an object that another one reads, after its modifiers."""
+    """Return how many points an object has after its modifiers, for another object that is made from it."""
     if user.name_full in _estimating:
         return 1.0
     _estimating.add(user.name_full)
@@ -77,7 +77,7 @@ def points_of(user: Any) -> float:
 
 
 def weigh(user: Any, frame: float = 0.0) -> Estimate:
-    """The estimate of an object with its modifiers, at that frame too."""
+    """Estimate an object with its modifiers, also at `frame`."""
     size, work = _base(user), 0.0
     most, because, changing = 1.0, "", ""
     for modifier, *others in animated.modifiers(user, frame):
@@ -86,13 +86,13 @@ def weigh(user: Any, frame: float = 0.0) -> Estimate:
         formula = _formula(modifier.type)
         if formula is not None:
             before = max(size, 1.0)
-            size = max(_made(formula, each, before, user) for each in (modifier, *others))
+            size = max(_vertices_after(formula, each, before, user) for each in (modifier, *others))
             if size / before > most:
-                most, because = size / before, _said(modifier)
+                most, because = size / before, _name_modifier(modifier)
         if others:
             changing = f"modifier {others[0].name!r}"
         if modifier.type in _WORK:
-            work += _made(_WORK[modifier.type], modifier, size, user)
+            work += _vertices_after(_WORK[modifier.type], modifier, size, user)
         if size >= UNKNOWN:
             break
     return Estimate(max(size, work), because, changing)
@@ -102,8 +102,8 @@ def _formula(kind: str) -> Formula | None:
     return _FORMULAS.get(_full_type(kind)) or _FORMULAS.get(_plain_type(kind))
 
 
-def _made(formula: Formula, modifier: Any, size: float, user: Any) -> float:
-    """What a modifier makes of `size` vertices of an object."""
+def _vertices_after(formula: Formula, modifier: Any, size: float, user: Any) -> float:
+    """Return how many vertices an object with `size` vertices has after this modifier."""
 
     def read(name: str) -> Any:
         if name == "size":
@@ -130,18 +130,18 @@ def _tree(modifier: Any, size: float, user: Any) -> float:
 
 
 def _collides(modifier: Any) -> bool:
-    """Whether cloth collides with itself: a setting of its own struct."""
+    """Return whether cloth collides with itself: a setting of its own struct."""
     settings = getattr(modifier, "collision_settings", None)
     return settings is not None and settings.use_self_collision
 
 
 def _side(source: Any, user: Any) -> float:
-    """The longest side of another object as this one sees it, or of this one."""
+    """Return the longest side of another object, with its scale; of this one if `source` is None."""
     return _extent(user) if source is None else _extent(source) * max(*map(abs, source.scale), 1.0)
 
 
 def _meshes(other: Any, collection: Any) -> float:
-    """Points of an object, or of those of a collection."""
+    """Return how many points a mesh object has after its modifiers, or all mesh objects of a collection together."""
     others = list(collection.objects) if collection is not None else [other]
     return sum(points_of(each) for each in others if each is not None and each.type == "MESH")
 
@@ -156,8 +156,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _said(maker: Any) -> str:
-    """Which modifier it is, and its largest number."""
+def _name_modifier(maker: Any) -> str:
+    """Return the name of a modifier with its largest number, as the end of a message."""
     if maker.type == "NODES":
         return f": most of it by modifier {maker.name!r}{node_sizes.most(maker, points_of)}"
     numbers = {
@@ -171,17 +171,17 @@ def _said(maker: Any) -> str:
 
 
 def _plain_type(kind: str) -> str:
-    """The type of a modifier without saying that it is one of grease pencil."""
+    """Return the type of a modifier without the prefix for grease pencil."""
     return kind.removeprefix("GREASE_PENCIL_" if "PENCIL" in kind else "GP_")
 
 
 def _full_type(kind: str) -> str:
-    """The type of a modifier of grease pencil as Blender has it since 4.3."""
+    """Return the type of a grease pencil modifier as Blender names it since 4.3."""
     return f"GREASE_PENCIL_{_plain_type(kind)}" if kind != _plain_type(kind) else kind
 
 
 def multiplies(kind: str) -> bool:
-    """Whether a new modifier of this type is estimated, by its type's name in RNA."""
+    """Return whether a new modifier of this type needs an estimate; `kind` is the type's name in RNA."""
     return _formula(kind) is not None or _plain_type(kind) in _WORK
 
 
@@ -202,7 +202,7 @@ def _base(user: Any) -> float:
 
 
 def _drawing(frame: Any) -> float:
-    """Points of one drawing of a grease pencil."""
+    """Return the points of one drawing of a grease pencil."""
     strokes = frame.drawing.strokes if hasattr(frame, "drawing") else frame.strokes
     return float(sum(len(stroke.points) for stroke in strokes))
 
@@ -238,7 +238,7 @@ def _metaball(data: Any) -> float:
 
 
 def _extent(user: Any) -> float:
-    """The longest side in the object's own space, of what the mesh is now: `dimensions` waits for an evaluation."""
+    """Return the longest side in the object's own space of the mesh as it is: `dimensions` waits for an evaluation."""
     if user.type != "MESH" or not user.data.vertices:
         return float(max(*user.dimensions, 1e-3))
     if user.mode == "EDIT":

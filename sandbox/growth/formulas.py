@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The formulas of `facts/growth.json`: about how many vertices a modifier, node or operator makes.
+"""Reads the formulas of `facts/growth.json`: about how many vertices a modifier, node or operator makes.
 
 A formula has numbers, names, `+ - * / **`, `max`, `min`, `sum`, `norm`, comparisons with a number or a text, and
-`a if b else c`. `given(name, 1)` is a name's value, or 1 where nothing of that name is given. What a name or another
-function means, whoever asks says.
+`a if b else c`. `given(name, 1)` is the value of a name, or 1 if the name has none. The caller decides what a name or
+another function means.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ("Formula", "formulas")
 
 _FILE: Final = Path(__file__).parent.parent / "facts" / "growth.json"
 _HIGHEST: Final = 200.0
-"""Exponents are no higher: whatever is multiplied so often is above any limit."""
+"""The highest exponent: whatever is multiplied so often is above any limit."""
 
 
 def _power(base: float, exponent: float) -> float:
@@ -51,7 +51,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
 
 
 class Formula:
-    """One formula. `names` are those whose values it reads."""
+    """One formula; `names` are the names whose values it reads."""
 
     def __init__(self, text: str) -> None:
         self._tree = ast.parse(text, mode="eval").body
@@ -63,12 +63,15 @@ class Formula:
     def value(
         self, read: Callable[[str], Any], functions: Mapping[str, Callable[..., Any]] | None = None
     ) -> float:
-        """Compute it. `read(name)` gives a name's value, None where nothing of that name is given: then it is 1."""
+        """Compute the formula. `read(name)` returns the value of a name, or None where it has none: then it is 1."""
         return float(_value(self._tree, read, {**_FUNCTIONS, **(functions or {})}))
 
 
 def _value(node: ast.expr, read: Callable[[str], Any], known: Mapping[str, Callable[..., Any]]) -> Any:
-    """The value of a part of a formula. No closure that calls itself: while a script runs nothing collects those."""
+    """Compute a part of a formula.
+
+    It is no closure that calls itself: while a script runs, Python does not collect such closures.
+    """
 
     def of(part: ast.expr) -> Any:
         return _value(part, read, known)
@@ -86,12 +89,12 @@ def _value(node: ast.expr, read: Callable[[str], Any], known: Mapping[str, Calla
             return of(other) if (found := read(name)) is None else found
         case ast.Call(func=ast.Name(id=name), args=arguments) if name in _FUNCTIONS:
             return known[name](*map(of, arguments))
-        case ast.Call(func=ast.Name(id=name), args=arguments):  # which may be given nothing
+        case ast.Call(func=ast.Name(id=name), args=arguments):  # such a function may get None
             return known[name](*(read(a.id) if isinstance(a, ast.Name) else of(a) for a in arguments))
     raise ValueError(f"a formula may not have {ast.unparse(node)!r}")
 
 
 def formulas(title: str) -> dict[str, Formula]:
-    """The formulas of one table, by what they are about."""
+    """Return the formulas of one table by the names of what they estimate."""
     table = json.loads(_FILE.read_text("utf-8"))[title]["formulas"]
     return {name: Formula(text) for names, text in table.items() for name in names.split()}

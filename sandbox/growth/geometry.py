@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Estimates how much geometry a step would make, before Blender makes it.
 
-Nothing in the process stops Blender once it evaluates a modifier stack, so what multiplies is estimated from its
-arguments, and what is above the policy's limit has to be rehearsed first. An estimate is made when a shaping value is
-written, and again for the touched objects before anything evaluates the scene.
+Nothing in the process stops Blender once it evaluates a modifier stack. So the sandbox estimates from the arguments,
+and a step above the policy's limit has to be rehearsed first. It estimates when a script writes a setting that changes
+how much is made, and again, for the objects that were touched, before anything evaluates the scene.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 def _closed(method: Callable[..., T]) -> Callable[..., T]:
-    """Where an estimate fails, the run ends, and Blender makes nothing before the roll-back."""
+    """End the run if an estimate fails, and keep Blender from making anything before the roll-back."""
 
     @closed("how much geometry a step would make")
     @functools.wraps(method)
@@ -56,11 +56,11 @@ class Geometry:
         self.limit = limit
         #: Names of touched data-blocks: references may be freed before the next check.
         self._touched: set[tuple[str, str]] = set()
-        #: Whether the script was given what may animate the settings of modifiers.
+        #: Whether the script may animate the settings of modifiers.
         self._animated = False
 
     def amount(self, count: float, subject: str, given: str = "") -> None:
-        """Have a count of new elements above the limit rehearsed first. `given`: the arguments, for the message."""
+        """Have a step of more elements than the limit rehearsed first. `given`: its arguments, for the message."""
         if count > self.limit:
             self._host.meter.look_closer(
                 subject,
@@ -77,19 +77,19 @@ class Geometry:
 
     @_closed
     def animate(self, path: str | None = None) -> None:
-        """Note that the script may animate what lies at this path of a data-block; without one, anything."""
+        """Note that the script may animate this path of a data-block, or any path if `path` is None."""
         self._animated = self._animated or path is None or animated.shapes(path)
 
     @_closed
     def check(self, owner: Any) -> None:
-        """Estimate what uses `owner` now, and note it for later."""
+        """Estimate the objects that use `owner` now, and note `owner` for later."""
         self.touch(owner)
         for user in _users([owner] if owner is not None else []):
             self._check_object(user)
 
     @_closed
     def check_touched(self, frame: float = 0.0) -> None:
-        """Estimate everything that was touched: called before the scene is evaluated, perhaps at another frame."""
+        """Estimate all touched objects before the scene is evaluated, perhaps at another frame."""
         if self._animated:
             for user in bpy.data.objects:
                 if user.animation_data is not None and animated.has_modifiers(user):
@@ -98,13 +98,15 @@ class Geometry:
             return
         touched = [found for each in self._touched if (found := _find(*each)) is not None]
         sizes_now = [self._check_object(user, frame) for user in _users(touched)]
-        if max(sizes_now, default=0.0) > HEAVY:  # what is made of these may have become too much
+        if (
+            max(sizes_now, default=0.0) > HEAVY
+        ):  # other objects that are made from these may have become too large
             for user in bpy.data.objects:
                 if any(modifier.type in MADE_OF_OTHERS for modifier in user.modifiers):
                     self._check_object(user)
 
     def _check_object(self, user: Any, frame: float = 0.0) -> float:
-        """What an object is estimated to have; above the limit it has to be rehearsed first, or is refused."""
+        """Return the estimate of an object; above the limit, have it rehearsed first or refuse it."""
         found = weigh(user, frame)
         if found.size <= self.limit:
             return found.size
@@ -128,14 +130,14 @@ class Geometry:
 
     @_closed
     def measure(self) -> None:
-        """In a rehearsal, at its end: have Blender make what is estimated to be too much, and count it."""
+        """At the end of a rehearsal, have Blender make what was estimated to be too much, and count it."""
         growth = self._host.meter.limits.growth
         if growth.rehearses and growth.estimates:
             growth.made.update(measure(growth.estimates, self._host.meter.tick))
 
 
 def about(count: float) -> str:
-    """A count as a message says it."""
+    """Return a count as a message says it."""
     return "an unknown number of" if count >= UNKNOWN else f"about {count:,.0f}"
 
 
@@ -154,25 +156,27 @@ def check_instances(meter: Meter) -> None:
                 "rehearsal: instances of instances multiply",
             )
         except BaseException:
-            for user in objects:  # nothing lists them before the roll-back, which brings these back
+            for (
+                user
+            ) in objects:  # nothing lists the objects before the roll-back, which restores this setting
                 user.instance_type = "NONE"
             raise
 
 
 _MOST_INSTANCES = 2_000_000
 _is_instancer = operator.attrgetter("is_instancer")
-"""By vertices, faces or a collection; who instances by particles is not said to."""
+"""Whether an object instances by vertices, faces or a collection; Blender does not say this of particle systems."""
 
 
 def _defuse(user: Any) -> None:
-    """Keep Blender from evaluating the object before the roll-back, which brings these flags back as well."""
+    """Keep Blender from evaluating the object before the roll-back, which also restores these flags."""
     user.animation_data_clear()
     for modifier in user.modifiers:
         modifier.show_viewport = False
     user.hide_viewport = True
 
 
-#: Where what is touched is found again, by `ID.id_type`; nothing else is estimated.
+#: The collection of `bpy.data` with a touched data-block, by `ID.id_type`; other types are not estimated.
 _COLLECTIONS = {
     "OBJECT": "objects",
     "CURVE": "curves",
@@ -187,7 +191,7 @@ def _find(kind: str, name: str) -> Any:
 
 
 def _users(owners: list[Any]) -> list[Any]:
-    """The objects whose geometry these data-blocks decide."""
+    """Return the objects whose geometry depends on these data-blocks."""
     found = [owner for owner in owners if owner.id_type == "OBJECT"]
     trees = [owner for owner in owners if owner.id_type == "NODETREE"]
     data = {owner for owner in owners if owner.id_type not in ("OBJECT", "NODETREE") and owner.users}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""About how many objects Blender lists when objects instance others."""
+"""Estimates how many objects Blender lists when objects instance others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ("instances",)
 
 
 def instances(objects: Any) -> float:
-    """About how many objects Blender lists when each is drawn as often as it is instanced."""
+    """Return about how many objects Blender lists when it draws each of these as often as it is instanced."""
     known: dict[str, float] = {}
     return sum(_drawn(user, known) for user in objects if user.parent is None or not _multiplies(user.parent))
 
@@ -21,11 +21,11 @@ def _multiplies(user: Any) -> bool:
 
 
 def _drawn(user: Any, known: dict[str, float]) -> float:
-    """How often something is drawn because of `user`, itself included."""
+    """Return how many objects are drawn because of `user`, itself included."""
     found = known.get(user.name_full)
     if found is not None:
         return found
-    known[user.name_full] = 1.0  # what instances itself
+    known[user.name_full] = 1.0  # an object that instances itself counts once
     total = 1.0
     if _multiplies(user):
         elements = points_of(user)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes Blender compute what a rehearsal let a script build, and counts it: only where the kernel's limits hold."""
+"""Has Blender make what a rehearsal let a script build, and counts it: only where the kernel's limits hold."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ OBJECT = "object {}"
 
 
 def measure(subjects: Iterable[str], tick: Callable[[], None]) -> dict[str, float]:
-    """Evaluate every scene as its windows would, then those of `subjects` that are objects, hidden ones too.
+    """Evaluate every scene as its windows would, then the objects among `subjects`, hidden ones too.
 
-    Gives how many vertices, points and instances each of them makes. `tick` is called between two objects, and raises
-    what ends this.
+    Returns how many vertices, points and instances each of these objects makes. Calls `tick` between two objects, which
+    raises the exception that stops the measurement.
     """
     for scene in bpy.data.scenes:
         for layer in scene.view_layers:
@@ -32,15 +32,15 @@ def measure(subjects: Iterable[str], tick: Callable[[], None]) -> dict[str, floa
     scene = bpy.data.scenes.new("Measure")
     try:
         for user in users:
-            made[OBJECT.format(user.name_full)] = _alone(scene, user)
+            made[OBJECT.format(user.name_full)] = _count_alone(scene, user)
             tick()
     finally:
         bpy.data.scenes.remove(scene)
     return made
 
 
-def _alone(scene: Any, user: Any) -> float:
-    """What an object makes by itself, shown in a scene of its own."""
+def _count_alone(scene: Any, user: Any) -> float:
+    """Return how many vertices or points, and instances, an object makes in a scene of its own."""
     hidden, user.hide_viewport = user.hide_viewport, False
     scene.collection.objects.link(user)
     try:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""About how many points a geometry node tree makes: values and geometry are followed through the links.
+"""Estimates how many points a geometry node tree makes: it follows values and geometry through the links.
 
-What a node makes is a formula of `facts/growth.json`; a node without one passes on what arrives. A number from a
-field counts as `_SMALL`, one that nothing is known of as `_UNKNOWN`, which has to be rehearsed, and a number from the
-group's inputs as what the modifier gives, so that a script that sets it is caught.
+How many points a node makes is a formula of `facts/growth.json`; a node without a formula passes on what arrives. A
+number from a field counts as `_SMALL`. A number of which nothing is known counts as `_UNKNOWN`, so that the script has
+to be rehearsed. A number from the group's inputs counts as the modifier's value, so that a script that sets it is
+caught.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from .formulas import Formula, formulas
 __all__ = ("modifier_size", "most")
 
 PointsOf: TypeAlias = Callable[[Any], float]
-"""An object → about how many points it has after its modifiers."""
+"""A function that returns about how many points an object has after its modifiers."""
 
 _UNKNOWN = UNKNOWN
 _SMALL = 10.0
-"""What a field is taken for: a texture, a position, a random value."""
+"""The value of a field, such as a texture, a position or a random value."""
 _NUMERIC = frozenset({"VALUE", "INT", "VECTOR", "RGBA", "ROTATION", "MATRIX"})
 _SMALL_NUMBERS = tuple(names("nodes that give small numbers"))
 _ANY_NUMBER = names("nodes that give any number")
@@ -35,19 +36,19 @@ _HUGE = 1e15
 _BY_OTHER_WAYS = frozenset(
     "NodeEvaluateClosure GeometryNodeMeshToDensityGrid GeometryNodeMeshToSDFGrid GeometryNodePointsToSDFGrid".split()
 )
-"""What is evaluated although its result may not be geometry, or arrives by no geometry link."""
+"""Nodes that Blender evaluates although no geometry link leads from them to an output."""
 _TEXTS = frozenset({"FunctionNodeReplaceString", "GeometryNodeStringJoin", "GeometryNodeStringToCurves"})
 _DEPTH = 40
 
 
 def modifier_size(modifier: Any, size: float, user: Any, points_of: PointsOf) -> float:
-    """Points after a Geometry Nodes modifier whose input has `size` points; `points_of` tells those of others."""
+    """Return the points after a Geometry Nodes modifier of `size` points; `points_of` counts those of other objects."""
     tree = _tree(modifier, size, user, points_of)
     return size if tree is None else tree.output()
 
 
 def most(modifier: Any, points_of: PointsOf) -> str:
-    """Which node of a modifier's tree makes most of what it gets, and its largest number, as the end of a message."""
+    """Return the node of a modifier's tree that multiplies most, and its largest number, as the end of a message."""
     tree = _tree(modifier, 1.0, modifier.id_data, points_of)
     if tree is None:
         return ""
@@ -60,15 +61,15 @@ def _tree(modifier: Any, size: float, user: Any, points_of: PointsOf) -> _Tree |
     tree = modifier.node_group
     if tree is None:
         return None
-    given = {}
+    inputs = {}
     for item in tree.interface.items_tree:
         if item.item_type == "SOCKET" and item.in_out == "INPUT" and hasattr(item, "default_value"):
-            given[item.identifier] = _magnitude(_given(modifier, item))
-    return _Tree(tree, size, given, user.dimensions[:], 0, points_of)
+            inputs[item.identifier] = _magnitude(_input_value(modifier, item))
+    return _Tree(tree, size, inputs, user.dimensions[:], 0, points_of)
 
 
-def _given(modifier: Any, item: Any) -> Any:
-    """What a modifier gives to an input: an attribute since Blender 5.2, a custom property before."""
+def _input_value(modifier: Any, item: Any) -> Any:
+    """Return the modifier's value of a group input: an attribute since Blender 5.2, a custom property before."""
     inputs = getattr(getattr(modifier, "properties", None), "inputs", None)
     if inputs is not None:
         return getattr(getattr(inputs, item.identifier, None), "value", item.default_value)
@@ -76,7 +77,7 @@ def _given(modifier: Any, item: Any) -> Any:
 
 
 def _magnitude(value: Any) -> float:
-    """The size of a number, or of the largest of several; 0 for anything else."""
+    """Return the absolute value of a number, or the largest of several; 0 for anything else."""
     if isinstance(value, (int, float)):
         return abs(float(value))
     numbers = value if hasattr(value, "__len__") and not isinstance(value, str) else ()
@@ -84,91 +85,91 @@ def _magnitude(value: Any) -> float:
 
 
 class _Tree:
-    """One evaluation of one tree; `given` are the numbers of its group inputs by socket identifier."""
+    """One evaluation of one tree; `inputs` are the values of its group inputs by socket identifier."""
 
     def __init__(
         self,
         tree: Any,
         size: float,
-        given: dict[str, float],
+        inputs: dict[str, float],
         extent: tuple[float, ...],
         depth: int,
         points_of: PointsOf,
     ) -> None:
         self.tree = tree
         self.size = size
-        self.given = given
+        self.inputs = inputs
         self.extent = max(*extent, 1.0)
         self.depth = depth
         self.points_of = points_of
-        #: By how much the node multiplies that multiplies most, its name, and its largest number.
+        #: The factor of the node that multiplies most, its name, and its largest number.
         self.most = (1.0, "", "")
         self._known: dict[tuple[str, str], float] = {}
-        #: By the address of an input what is linked to it: `NodeSocket.links` looks at all links of the tree.
+        #: The links to an input by its address: `NodeSocket.links` looks at all links of the tree.
         self._links: defaultdict[int, list[Any]] = defaultdict(list)
         for link in tree.links:
             self._links[link.to_socket.as_pointer()].append(link)
 
     def links(self, socket: Any) -> list[Any]:
-        """What is linked to an input."""
+        """Return the links to an input."""
         return self._links.get(socket.as_pointer(), [])
 
     def output(self) -> float:
-        """Points at the group outputs, and of every zone, whichever is most."""
+        """Return the points at the group outputs or of a zone, whichever is most."""
         found = [0.0]
         for node in self.tree.nodes:
             if node.bl_idname in ("NodeGroupOutput", "GeometryNodeViewer"):
                 found += [self.geometry(s) for s in node.inputs if s.type == "GEOMETRY"]
         for node in self.tree.nodes:
             if node.bl_idname in _BY_OTHER_WAYS:
-                found.append(self._made(node, node.outputs[0]))
+                found.append(self._points_of_node(node, node.outputs[0]))
             elif (
                 node.bl_idname == "GeometryNodeBlurAttribute"
-            ):  # a hundred visits take as long as a new point
+            ):  # a hundred iterations take as long as a new point
                 found.append(max(*found, self.size) * self.number(node, "Iterations") / 100.0)
             elif node.bl_idname in _TEXTS:  # a hundred letters take as long as a new point
                 found.append(self.text(node.outputs[0], 0) / 100.0)
         return max(found)
 
     def text(self, output: Any, level: int) -> float:
-        """Letters that a node gives."""
+        """Return how many letters a node's output text has."""
         node = output.node
         known = ("text " + node.name, output.identifier)
         if known not in self._known and level < _DEPTH:
             self._known[known] = 1.0  # a cycle through a zone
-            self._known[known] = min(self._letters(node, level + 1), _HUGE)
+            self._known[known] = min(self._node_letters(node, level + 1), _HUGE)
         return self._known.get(known, _HUGE)
 
     def text_input(self, node: Any) -> float:
-        """Letters of the texts that a node is given."""
-        return sum(self._given_text(s, 0) for s in node.inputs if s.type == "STRING")
+        """Return how many letters the texts that arrive at a node have."""
+        return sum(self._arriving_letters(s, 0) for s in node.inputs if s.type == "STRING")
 
-    def _letters(self, node: Any, level: int) -> float:
+    def _node_letters(self, node: Any, level: int) -> float:
         if node.bl_idname == "FunctionNodeInputString":
             return float(len(node.string))
-        given = [self._given_text(s, level) for s in node.inputs if s.type == "STRING"]
+        inputs = [self._arriving_letters(s, level) for s in node.inputs if s.type == "STRING"]
         if node.bl_idname == "FunctionNodeReplaceString":
-            return given[0] * max(given[-1], 1.0)
-        total = sum(given) + 100.0
+            return inputs[0] * max(inputs[-1], 1.0)
+        total = sum(inputs) + 100.0
         if node.bl_idname == "GeometryNodeRepeatOutput":
             for other in self.tree.nodes:
                 if other.bl_idname == "GeometryNodeRepeatInput" and other.paired_output == node:
                     return total * 2.0 ** min(self.number(other, "Iterations"), 100.0)
         return total
 
-    def _given_text(self, socket: Any, level: int) -> float:
+    def _arriving_letters(self, socket: Any, level: int) -> float:
         if links := self.links(socket):
-            between = self._given_text(socket.node.inputs[0], level) if socket.is_multi_input else 0.0
+            between = self._arriving_letters(socket.node.inputs[0], level) if socket.is_multi_input else 0.0
             return sum(self.text(link.from_socket, level) + between for link in links)
         return float(len(getattr(socket, "default_value", "")))
 
     def number(self, node: Any, name: str, default: float = 1.0) -> float:
-        """The size of a number input of a node."""
+        """Return the absolute value of a node's number input."""
         socket = node.inputs.get(name)
         return default if socket is None else self.value(socket, 0)
 
     def value(self, socket: Any, level: int) -> float:
-        """The magnitude of what arrives at a number socket."""
+        """Return the absolute value of what arrives at a number socket."""
         links = self.links(socket)
         if not links or level > _DEPTH:
             return _magnitude(getattr(socket, "default_value", 0.0))
@@ -188,7 +189,7 @@ class _Tree:
         if kind == "NodeReroute":
             return self.value(node.inputs[0], level)
         if kind == "NodeGroupInput":
-            return self.given.get(output.identifier, _UNKNOWN)
+            return self.inputs.get(output.identifier, _UNKNOWN)
         if kind == "FunctionNodeInputInt":
             return abs(float(node.integer))
         if kind == "ShaderNodeValue":
@@ -201,7 +202,7 @@ class _Tree:
             return max(inputs, default=_SMALL)
         if kind in _NUMBERS:
             arriving = sum(self.geometry(s) for s in node.inputs if s.type == "GEOMETRY")
-            return self._computed(_NUMBERS[kind], node, arriving)
+            return self._apply(_NUMBERS[kind], node, arriving)
         return (
             max([*inputs, _SMALL])
             if kind.startswith(_SMALL_NUMBERS) and kind not in _ANY_NUMBER
@@ -209,20 +210,20 @@ class _Tree:
         )
 
     def geometry(self, socket: Any) -> float:
-        """Points that arrive at a geometry socket (several links: their sum)."""
+        """Return the points that arrive at a geometry socket (of several links: their sum)."""
         total = 0.0
         for link in self.links(socket):
-            total += self._made(link.from_node, link.from_socket)
+            total += self._points_of_node(link.from_node, link.from_socket)
         return min(total, _HUGE)
 
-    def _made(self, node: Any, output: Any) -> float:
+    def _points_of_node(self, node: Any, output: Any) -> float:
         known = ("geometry " + node.name, output.identifier)
         if known not in self._known:
             self._known[known] = 1.0
-            self._known[known] = min(self._make(node), _HUGE)
+            self._known[known] = min(self._compute_points(node), _HUGE)
         return self._known[known]
 
-    def _make(self, node: Any) -> float:
+    def _compute_points(self, node: Any) -> float:
         kind = node.bl_idname
         if kind == "NodeGroupInput":
             return self.size
@@ -232,13 +233,13 @@ class _Tree:
         formula = _FORMULAS.get(kind)
         if formula is None:
             return max(arriving, 1.0)
-        made = self._computed(formula, node, arriving)
+        made = self._apply(formula, node, arriving)
         factor = made / max(arriving, 1.0)
         if factor > self.most[0]:
             self.most = (factor, node.label or node.name, self._largest(node))
         return made
 
-    def _computed(self, formula: Formula, node: Any, arriving: float) -> float:
+    def _apply(self, formula: Formula, node: Any, arriving: float) -> float:
         known = {"arriving": arriving, "extent": self.extent}
 
         def read(name: str) -> float | None:
@@ -251,7 +252,7 @@ class _Tree:
         return formula.value(read, {"into": lambda which: self.geometry(node.inputs[which]), **functions})
 
     def _largest(self, node: Any) -> str:
-        """The largest number that a node is given."""
+        """Return the largest number input of a node, as the end of a message."""
         numbers = {s.name: self.value(s, 0) for s in node.inputs if s.enabled and s.type in ("VALUE", "INT")}
         name = max(numbers, key=numbers.__getitem__, default="")
         return f" ({name} = {numbers[name]:,g})" if name else ""
@@ -260,8 +261,8 @@ class _Tree:
         if node.node_tree is None or self.depth > 8:
             return 1.0
         arriving = sum(self.geometry(s) for s in node.inputs if s.type == "GEOMETRY")
-        given = {s.identifier: self.value(s, 0) for s in node.inputs if s.type in ("VALUE", "INT", "VECTOR")}
-        inner = _Tree(node.node_tree, arriving, given, (self.extent,), self.depth + 1, self.points_of)
+        inputs = {s.identifier: self.value(s, 0) for s in node.inputs if s.type in ("VALUE", "INT", "VECTOR")}
+        inner = _Tree(node.node_tree, arriving, inputs, (self.extent,), self.depth + 1, self.points_of)
         made = inner.output()
         self.most = max(self.most, inner.most)
         return made
@@ -283,7 +284,7 @@ def _arithmetic(operation: str, inputs: list[float]) -> float:
 
 
 def _for_each(tree: _Tree, node: Any, arriving: float) -> float:
-    """A for-each zone: its body runs once for each element that goes in."""
+    """Return the points of a for-each zone: its body runs once for each element that goes in."""
     for other in tree.tree.nodes:
         if other.bl_idname == "GeometryNodeForeachGeometryElementInput" and other.paired_output == node:
             return arriving * max(sum(tree.geometry(s) for s in other.inputs if s.type == "GEOMETRY"), 1.0)
@@ -291,14 +292,14 @@ def _for_each(tree: _Tree, node: Any, arriving: float) -> float:
 
 
 def _closure(tree: _Tree, _node: Any, arriving: float) -> float:
-    """Which closure arrives is not followed: the largest of the tree."""
+    """Return the points of the tree's largest closure: which one arrives is not followed."""
     ends = [node for node in tree.tree.nodes if node.bl_idname == "NodeClosureOutput"]
     made = [tree.geometry(s) for node in ends for s in node.inputs if s.type == "GEOMETRY"]
     return max(arriving, 1.0) * max([1.0, *made])
 
 
 def _repeated(tree: _Tree, node: Any, arriving: float) -> float:
-    """A repeat zone: its body runs `Iterations` times, and each turn may multiply."""
+    """Return the points of a repeat zone: its body runs `Iterations` times, and each turn may multiply."""
     for other in tree.tree.nodes:
         if other.bl_idname == "GeometryNodeRepeatInput" and other.paired_output == node:
             turns = tree.number(other, "Iterations")
@@ -311,7 +312,7 @@ def _repeated(tree: _Tree, node: Any, arriving: float) -> float:
 
 
 def _object_size(tree: _Tree, node: Any, _arriving: float) -> float:
-    """Points of the object that a node names; 1000 where a field says which."""
+    """Return the points of a node's object; 1000 where a field decides which object."""
     found = getattr(node.inputs.get("Object"), "default_value", None)
     return 1000.0 if found is None else tree.points_of(found)
 
