@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`argparse` for scripts, which are given no arguments: each argument has its default.
+"""`argparse` for scripts. A script has no command line, so each argument gets its default value.
 
-A parser only notes what is added to it. What it returns is an instance of a class of the script's own.
+A parser only notes the arguments that a script adds. `parse_args()` returns an instance of a class of the script's
+own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _DEFAULTS: Final[dict[Any, Any]] = {"store_true": False, "store_false": True}
 
 
 class _Noted:
-    """What is known of a parser and its groups."""
+    """The arguments of a parser and its groups: defaults, types and required names."""
 
     def __init__(self, guard: Guard, namespace: type) -> None:
         self.guard = guard
@@ -29,7 +30,7 @@ class _Noted:
         self.required: list[str] = []
 
     def add(self, flags: tuple[Any, ...], options: dict[str, Any]) -> None:
-        """Note one argument."""
+        """Note one argument of the parser."""
         if not all(type(flag) is str for flag in flags) or not (flags or "dest" in options):
             raise TypeError("add_argument() takes the names of one argument as texts")
         action = options.get("action")
@@ -38,7 +39,7 @@ class _Noted:
         positional = bool(flags) and not flags[0].startswith("-")
         dest = options.get("dest") or _dest(flags)
         self.guard.meter.tick()
-        self.guard.builtins.setattr(self.namespace(), dest, None)  # refuses what no attribute may be called
+        self.guard.builtins.setattr(self.namespace(), dest, None)  # refuses names that no attribute may have
         optional = options.get("nargs") in ("?", "*")
         if options.get("required") or (positional and not optional):
             self.required.append(flags[0] if positional else "/".join(flags))
@@ -50,7 +51,7 @@ class _Noted:
             self.types[dest] = options.get("type")
 
     def parsed(self, texts: Any, namespace: Any) -> Any:
-        """The values without arguments."""
+        """Return a namespace with the default of each argument; refuse texts to parse."""
         if texts is not None and len(texts):
             self.guard.meter.refuse(
                 "argparse: a script is given no arguments, and parses none: set the values in the script",
@@ -67,7 +68,7 @@ class _Noted:
         return result
 
     def fail(self, message: Any) -> Any:
-        """End the script as a program with wrong arguments ends."""
+        """Print the error and end the script, as Python's argparse does for wrong arguments."""
         self.guard.text.print("error: ", message, sep="")
         EXIT(2)
 
@@ -78,7 +79,7 @@ def _dest(flags: tuple[str, ...]) -> str:
 
 
 class Parser(Facade):
-    """`argparse.ArgumentParser`, and the groups of one."""
+    """The script's view of `argparse.ArgumentParser` and of its groups."""
 
     __slots__ = ("noted",)
 
@@ -86,33 +87,33 @@ class Parser(Facade):
         _set_noted(self, noted)
 
     def add_argument(self, *flags: Any, **options: Any) -> None:
-        """Note one argument."""
+        """Note one argument of the parser."""
         _noted(self).add(flags, options)
 
     def add_argument_group(self, *_title: Any, **_options: Any) -> Parser:
-        """A group: its arguments are the parser's."""
+        """Return the parser itself: the arguments of a group are the parser's."""
         return self
 
     add_mutually_exclusive_group = add_argument_group
 
     def set_defaults(self, **values: Any) -> None:
-        """`parser.set_defaults(name=value)`."""
+        """Set the defaults of arguments by name, as `parser.set_defaults(name=value)` does."""
         _noted(self).defaults.update(values)
 
     def get_default(self, dest: Any) -> Any:
-        """`parser.get_default(name)`."""
+        """Return the default of an argument, as `parser.get_default(name)` does."""
         return _noted(self).defaults.get(dest) if type(dest) is str else None
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """The values, each the default of its argument."""
+        """Return a namespace in which each argument has its default."""
         return _noted(self).parsed(args, namespace)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """The same, and what was not known: nothing."""
+        """Return the namespace of `parse_args`, and an empty list of unknown arguments."""
         return self.parse_args(args, namespace), []
 
     def error(self, message: Any) -> Any:
-        """End the script."""
+        """Print the error and end the script."""
         return _noted(self).fail(message)
 
     def print_help(self, *_file: Any) -> None:
@@ -125,14 +126,14 @@ _noted, _set_noted = hide(Parser, "noted")
 
 
 def argparse_members(guard: Guard) -> dict[str, object]:
-    """`argparse`."""
+    """Return the members of `argparse`, for one run."""
     namespace = guard.adopt(type("Namespace", (), {"__module__": "<script>"}))
 
     def ArgumentParser(*_arguments: Any, **_options: Any) -> Parser:  # noqa: N802
         return Parser(_Noted(guard, namespace))
 
     def ignored(*_arguments: Any, **_options: Any) -> None:
-        """A formatter shows the help, which nobody reads."""
+        """Do nothing: a formatter only formats the help, which nobody reads."""
 
     return {
         "ArgumentParser": guard.builtins.add_facade(ArgumentParser, Parser),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""numpy's functions that call back, take types, or give no arrays: each has a form of its own for scripts."""
+"""Special forms of numpy's functions that call back, take types, or return no arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ("special_members",)
 
 
 class _Grid(Facade):
-    """`numpy.mgrid` or `numpy.ogrid`."""
+    """The script's view of `numpy.mgrid` or `numpy.ogrid`."""
 
     __slots__ = ("read",)
 
@@ -28,7 +28,7 @@ _read, _set_read = hide(_Grid, "read")
 
 
 class _ErrorState(Facade):
-    """`with numpy.errstate(…)`: a script's numbers are what they are, and nothing is printed of them."""
+    """The script's view of `numpy.errstate(…)`, which changes nothing: numpy prints no warnings for scripts."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ class _ErrorState(Facade):
 
 
 class _Facts(Facade):
-    """What `numpy.finfo(type)` or `numpy.iinfo(type)` gives."""
+    """The script's view of the result of `numpy.finfo(type)` or `numpy.iinfo(type)`."""
 
     __slots__ = ("facts",)
 
@@ -58,11 +58,11 @@ _facts, _set_facts = hide(_Facts, "facts")
 
 
 def _ignore(*_arguments: Any, **_options: Any) -> None:
-    """How numpy shows numbers, and warns of them, is none of a script's business."""
+    """Do nothing: a script may not change how numpy prints numbers and warnings."""
 
 
 def special_members(arrays: GuardedArrays) -> dict[str, object]:
-    """Return the functions of numpy that call back, take types, or give no arrays."""
+    """Return the special forms of numpy's functions that call back, take types, or return no arrays."""
     np, builtins = arrays.np, arrays.guard.builtins
 
     def pad(value: Any, width: Any, mode: Any = "constant", **named: Any) -> Any:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`numpy.random`: generators of a run's own, of which a script holds functions alone.
+"""`numpy.random` for scripts: each run has its own generators, and a script only gets their functions.
 
-Listed are distributions that end soon, whatever their parameters.
+The lists below name the distributions that end soon, whatever their parameters.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LISTS: Final = json.loads(
     (Path(__file__).parent.parent / "facts" / "numpy.json").read_text(encoding="utf-8")
 )
 _STATE: Final = 624
-"""Numbers that the state of the Mersenne twister has."""
+"""How many numbers the state of the Mersenne twister has."""
 
 
 @cache
@@ -31,11 +31,11 @@ def _listed(section: str) -> tuple[str, ...]:
 
 
 def random_members(arrays: GuardedArrays) -> dict[str, object]:
-    """`numpy.random`."""
+    """Return the members of `numpy.random`, for one run."""
     np = arrays.np
 
     def seeded(seed: Any) -> Any:
-        """A seed as numpy takes it: a number, some numbers, or none."""
+        """Return a seed as numpy takes it: a number, some numbers, or None."""
         if seed is None or type(seed) is int:
             return seed
         return (
@@ -63,7 +63,7 @@ def _functions(arrays: GuardedArrays, generator: Any, section: str) -> dict[str,
 
 
 def _legacy(arrays: GuardedArrays, generator: Any, seeded: Callable[[Any], Any]) -> dict[str, object]:
-    """The functions of a `RandomState`; its state is looked at, for numpy reads where that says."""
+    """Return the functions of a `RandomState`; check a state before numpy reads memory by it."""
     np = arrays.np
 
     def seed(seed: Any = None) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much work numpy's functions do that take longer than they have numbers to read and write.
+"""Estimates the work of those numpy functions that take longer than linear time in the size of their arrays.
 
-Nearly all of numpy's functions are linear, or sort: what they may take is bounded by the memory of their arrays. Here
-are the others: products, and the algorithms of linear algebra. What numpy does in loops of Python (`diff`, `pad`,
-`polyval`, …) is stopped by the run's time limit.
+Nearly all of numpy's functions take linear time, or sort: the memory of their arrays limits their time. This file
+estimates the others: products, and the algorithms of linear algebra. The run's time limit stops numpy's functions that
+loop in Python (`diff`, `pad`, `polyval`, …).
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any, Final
 __all__ = ("LIMIT", "PRODUCTS", "broadcast_size", "of_matrices")
 
 LIMIT: Final = 4e9
-"""Multiplications that one call may take, some seconds at most."""
+"""The most multiplications that one call may take: some seconds of work."""
 _SLOW: Final = 4.0
-"""How many multiplications of a product of floats one takes that no tuned library does: of integers, or `einsum`."""
+"""The cost of a multiplication without a tuned library (integers, or `einsum`), relative to a float product."""
 _FACTORS: Final = 4.0
-"""The same of the algorithms of linear algebra."""
+"""The cost of a multiplication in the algorithms of linear algebra, relative to a float product."""
 
 Shape = tuple[int, ...]
 Work = Callable[..., float]
 
 
 def broadcast_size(shapes: Sequence[Shape]) -> float:
-    """Return the number of items of a broadcast; 0 if the shapes do not fit, which numpy then says."""
+    """Return the number of items of a broadcast; 0 for shapes that do not fit, for which numpy raises the error."""
     total = 1.0
     for position in range(1, max(map(len, shapes), default=0) + 1):
         total *= max((shape[-position] for shape in shapes if len(shape) >= position), default=1)
@@ -43,13 +43,13 @@ def _shape(np: Any, value: Any) -> Shape:
 
 
 def _product(np: Any, left: Any, right: Any, *_rest: Any, **_named: Any) -> float:
-    """`dot(a, b)` and `inner(a, b)`: each row of one with each column of the other."""
+    """Return the multiplications of `dot(a, b)` and `inner(a, b)`: each row of `a` with each column of `b`."""
     shared = [1, *_shape(np, left)][-1]
     return _slowness(np, left, right) * _size(np, left) * _size(np, right) / max(shared, 1)
 
 
 def _matrix_product(np: Any, left: Any, right: Any, *_rest: Any, **_named: Any) -> float:
-    """`matmul(a, b)`: as many products of two matrices as the other axes broadcast to."""
+    """Return the multiplications of `matmul(a, b)`: one product of two matrices for each item of the broadcast."""
     first, second = _shape(np, left) or (1,), _shape(np, right) or (1,)
     rows = first[-2] if len(first) > 1 else 1
     columns = second[-1] if len(second) > 1 else 1
@@ -58,12 +58,12 @@ def _matrix_product(np: Any, left: Any, right: Any, *_rest: Any, **_named: Any) 
 
 
 def _every_pair(np: Any, left: Any, right: Any, *_rest: Any, **_named: Any) -> float:
-    """`convolve(a, v)`: each number of one with each of the other."""
+    """Return the multiplications of `convolve(a, v)`: each number of `a` with each number of `v`."""
     return _slowness(np, left, right) * _size(np, left) * _size(np, right)
 
 
 def _contracted(np: Any, left: Any, right: Any, axes: Any = 2) -> float:
-    """`tensordot(a, b, axes)`: a product of two matrices, whose shared side is made of the axes."""
+    """Return the multiplications of `tensordot(a, b, axes)`: a product of two matrices that share the axes."""
     shape = _shape(np, left)
     if np.ndim(axes) == 0:
         shared = math.prod(shape[len(shape) - int(axes) :]) if int(axes) else 1
@@ -74,7 +74,7 @@ def _contracted(np: Any, left: Any, right: Any, axes: Any = 2) -> float:
 
 
 def _einsum(np: Any, subscripts: Any, *operands: Any, **_named: Any) -> float:
-    """`einsum("ij,jk", a, b)`: a loop over all letters; written in another way, over all axes of all arrays."""
+    """Return the multiplications of `einsum("ij,jk", a, b)`: a loop over all letters, or over all arrays' axes."""
     if not isinstance(subscripts, str):
         return _SLOW * math.prod(_size(np, each) for each in (subscripts, *operands))
     sizes: dict[str, float] = {}
@@ -96,20 +96,20 @@ def _einsum(np: Any, subscripts: Any, *operands: Any, **_named: Any) -> float:
 def _variables(
     np: Any, value: Any, other: Any = None, rowvar: Any = True, *_rest: Any, **_named: Any
 ) -> float:
-    """`cov(m, y, rowvar)`: each variable with each other."""
+    """Return the multiplications of `cov(m, y, rowvar)`: each variable with each other variable."""
     sizes = [_shape(np, part) for part in (value, other) if part is not None]
     variables = sum((shape[0] if rowvar else shape[-1]) if len(shape) > 1 else 1 for shape in sizes)
     return float(variables) * sum(map(math.prod, sizes))
 
 
 def _fitted(np: Any, points: Any, _values: Any, degree: Any, *_rest: Any, **_named: Any) -> float:
-    """`polyfit(x, y, degree)`: least squares of a matrix with a column for each coefficient."""
+    """Return the multiplications of `polyfit(x, y, degree)`: least squares with a column for each coefficient."""
     columns = (int(np.max(degree)) if np.size(degree) else 0) + 1.0
     return _FACTORS * _size(np, points) * columns**2
 
 
 def _roots(np: Any, coefficients: Any) -> float:
-    """`roots(p)`: the eigenvalues of a square matrix."""
+    """Return the multiplications of `roots(p)`: the eigenvalues of a square matrix."""
     return _FACTORS * _size(np, coefficients) ** 3
 
 
@@ -118,7 +118,7 @@ def _normal(np: Any, _mean: Any, covariance: Any, *_rest: Any, **_named: Any) ->
 
 
 def _slowness(np: Any, *values: Any) -> float:
-    """Only products of floats and complex numbers are left to a tuned library."""
+    """Return 1.0 for floats and complex numbers, which a tuned library multiplies; for others `_SLOW`."""
     return 1.0 if all(getattr(value, "dtype", np.dtype(float)).kind in "fc" for value in values) else _SLOW
 
 
@@ -134,16 +134,16 @@ PRODUCTS: Final[dict[str, Work]] = {
     "poly": _roots,
     "multivariate_normal": _normal,
 }
-"""Multiplications of `function(arguments…)` by its name: `work(np, arguments…)`."""
+"""Functions that estimate the multiplications of `name(arguments…)`, by its name: `work(np, arguments…)`."""
 
 _LINEAR_NORMS: Final = (None, 1, -1, 0, "fro", math.inf, -math.inf)
 _LINEAR: Final = frozenset("cross diagonal matrix_transpose outer trace vecdot vector_norm".split())
 _THIN: Final = frozenset("cond lstsq matrix_norm matrix_rank norm pinv qr svd svdvals".split())
-"""Algorithms that take a matrix of many rows and few columns, in time linear in the rows."""
+"""Algorithms that take a matrix of many rows and few columns in time linear in the rows."""
 
 
 def of_matrices(np: Any, name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> float:
-    """Return the multiplications of `numpy.linalg.name(arguments…)`: of each matrix its items times a side."""
+    """Return the multiplications of `numpy.linalg.name(arguments…)`: for each matrix its items times a side."""
     if name in _LINEAR:
         return 0.0
     if name in PRODUCTS:
@@ -172,7 +172,7 @@ def of_matrices(np: Any, name: str, arguments: tuple[Any, ...], named: dict[str,
 
 
 def _is_full(name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:
-    """Whether a decomposition makes square matrices of all rows."""
+    """Return whether a decomposition makes square matrices of all rows."""
     if name == "svd":
         return bool(named.get("full_matrices", arguments[1] if len(arguments) > 1 else True))
     return name == "qr" and "complete" in (*arguments[1:2], named.get("mode"))

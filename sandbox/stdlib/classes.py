@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Guarded members of the curated modules that make or mark classes: abc, named tuples, typing."""
+"""The script's view of the functions that make or mark classes: `abc`, named tuples and `typing`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Members = dict[str, object]
 
 
 def abstract(guard: Guard) -> Callable[[Any], Any]:
-    """`abc.abstractmethod`, for functions of the script."""
+    """Return the script's `abc.abstractmethod`, which takes only functions of the script."""
 
     def abstractmethod(function: Any) -> Any:
         if not isinstance(function, types.FunctionType) or function.__globals__ is not guard.namespace:
@@ -29,7 +29,7 @@ def abstract(guard: Guard) -> Callable[[Any], Any]:
 
 
 def namedtuple(guard: Guard) -> Callable[..., type]:
-    """`collections.namedtuple`, whose classes become the script's own."""
+    """Return the script's `collections.namedtuple`, whose classes belong to the script."""
 
     def namedtuple(typename: Any, field_names: Any, *, rename: Any = False, defaults: Any = None) -> type:
         fields = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
@@ -43,7 +43,7 @@ def namedtuple(guard: Guard) -> Callable[..., type]:
 
 
 def typing_members() -> Members:
-    """`typing`: names that mean nothing at run time."""
+    """Return the members of `typing`, which do nothing at run time."""
     markers = """Annotated Any Callable Collection Counter DefaultDict Deque Dict Final FrozenSet Generator Generic
         Hashable Iterable Iterator List Literal Mapping MutableMapping MutableSequence NamedTuple NoReturn Optional
         OrderedDict Protocol Self Sequence Set Sized SupportsFloat SupportsInt Text Tuple Type TypeAlias TypedDict

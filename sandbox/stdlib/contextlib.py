@@ -32,7 +32,7 @@ def contextlib_members(guard: Guard) -> dict[str, object]:
 
 
 class _Suppress(Facade):
-    """What `contextlib.suppress` gives."""
+    """The context manager that `contextlib.suppress` returns."""
 
     __slots__ = ("kinds",)
 
@@ -50,7 +50,7 @@ _kinds, _set_kinds = hide(_Suppress, "kinds")
 
 
 class _NullContext(Facade):
-    """What `contextlib.nullcontext` gives."""
+    """The context manager that `contextlib.nullcontext` returns."""
 
     __slots__ = ("entered",)
 
@@ -68,7 +68,7 @@ _entered, _set_entered = hide(_NullContext, "entered")
 
 
 class _Managed(Facade):
-    """What `contextlib.contextmanager` makes of a generator function, or of a method."""
+    """A generator function or method with the decorator `contextlib.contextmanager`."""
 
     __slots__ = ("function",)
 
@@ -86,7 +86,7 @@ _function, _set_function = hide(_Managed, "function")
 
 
 class _Context(Facade):
-    """A generator that yields once, as a context."""
+    """The context manager around a generator that yields once."""
 
     __slots__ = ("generator",)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`copy` for scripts: plain containers and instances of the script's classes.
+"""`copy` for scripts: copies plain containers and instances of the script's classes.
 
-Python's own `copy` asks the value how to copy it, by way of methods that the value names, and sets attributes on
-whatever these return. Here the class of the value alone decides.
+Python's own `copy` calls methods that the value itself names, and sets attributes on their results. Here only the
+class of the value decides how to copy it.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def copy_instance(value: Any) -> Any:
                 try:
                     slot.__set__(made, slot.__get__(value))
                 except (AttributeError, TypeError):
-                    continue  # a slot that nothing was put in, or that Python alone writes
+                    continue  # a slot without a value, or one that only Python can write
     return made
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`dataclasses` for scripts: fields are facades, of which Python's own are made as the class is decorated."""
+"""`dataclasses` for scripts: a field is a facade, and the decorator makes Python's own fields from it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ANNOTATIONS: Final[dict[str, Any]] = {
     "InitVar": dataclasses.InitVar[object],
     "KW_ONLY": dataclasses.KW_ONLY,
 }
-"""What an annotation means to Python's dataclasses, by the name of the marker that scripts write."""
+"""What Python's dataclasses use in place of each marker of `typing`, by the marker's name."""
 _OPTIONS: Final = frozenset(
     "init repr eq order unsafe_hash frozen match_args kw_only slots weakref_slot".split()
 )
@@ -31,7 +31,7 @@ _FIELD_FLAGS: Final = frozenset("init repr hash compare kw_only".split())
 
 
 class _Field(Facade):
-    """What `field()` and `fields()` give."""
+    """The field that `field()` and `fields()` return."""
 
     __slots__ = ("about",)
 
@@ -50,12 +50,12 @@ class _Field(Facade):
 
     @property
     def default(self) -> Any:
-        """The value where none is given, or MISSING."""
+        """The default value, or MISSING."""
         return _about(self).get("default", MISSING)
 
     @property
     def default_factory(self) -> Any:
-        """What makes the value where none is given, or MISSING."""
+        """The function that makes the default value, or MISSING."""
         return _about(self).get("default_factory", MISSING)
 
 
@@ -67,7 +67,7 @@ def _decorated(guard: Guard, target: Any, options: dict[str, bool]) -> Any:
     if not isinstance(target, type) or target not in guard.own:
         raise TypeError("dataclass() decorates classes of the script")
     if not target.__doc__:
-        target.__doc__ = target.__name__  # Python would show all defaults and annotations there
+        target.__doc__ = target.__name__  # Python's docstring would show all defaults and annotations
     annotations = inspect.get_annotations(target)
     if annotations:
         target.__annotations__ = {
@@ -173,7 +173,7 @@ def _shown(each: dataclasses.Field[Any]) -> _Field:
 
 
 def _freeze(kind: Any) -> None:
-    """Let instances of a frozen dataclass raise our FrozenInstanceError where Python raises its own."""
+    """Make instances of a frozen dataclass raise our FrozenInstanceError instead of Python's."""
     frozen = {each.name for each in dataclasses.fields(kind)}
 
     def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807

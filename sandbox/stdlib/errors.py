@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Exceptions of the library that a script may catch: the library's own classes could be changed by whoever holds them.
+"""Copies of the library's exceptions for scripts: a script that gets the library's own class could change it.
 
-`raising(function)` makes a function raise these in place of the library's.
+`raising(function)` makes a function raise these instead of the library's.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = (
 
 
 class JSONDecodeError(ValueError, metaclass=Sealed):
-    """`json.JSONDecodeError`."""
+    """The script's `json.JSONDecodeError`."""
 
     __module__ = "json"
     msg: str
@@ -40,19 +40,19 @@ class JSONDecodeError(ValueError, metaclass=Sealed):
 
 
 class StatisticsError(ValueError, metaclass=Sealed):
-    """`statistics.StatisticsError`."""
+    """The script's `statistics.StatisticsError`."""
 
     __module__ = "statistics"
 
 
 class StructError(Exception, metaclass=Sealed):
-    """`struct.error`."""
+    """The script's `struct.error`."""
 
     __module__ = "struct"
 
 
 class PatternError(Exception, metaclass=Sealed):
-    """`re.error`."""
+    """The script's `re.error`."""
 
     __module__ = "re"
     msg: str
@@ -60,13 +60,13 @@ class PatternError(Exception, metaclass=Sealed):
 
 
 class FrozenInstanceError(AttributeError, metaclass=Sealed):
-    """`dataclasses.FrozenInstanceError`."""
+    """The script's `dataclasses.FrozenInstanceError`."""
 
     __module__ = "dataclasses"
 
 
 class LinAlgError(ValueError, metaclass=Sealed):
-    """`numpy.linalg.LinAlgError`."""
+    """The script's `numpy.linalg.LinAlgError`."""
 
     __module__ = "numpy.linalg"
 
@@ -84,7 +84,7 @@ _DETAILS: Final = ("msg", "doc", "pos", "lineno", "colno")
 def raising(
     function: Callable[..., Any], table: Mapping[type[Exception], type[Exception]] = _OURS
 ) -> Callable[..., Any]:
-    """Return `function`, which raises our exceptions where the library raises its own: ours by the library's."""
+    """Wrap `function` to raise the exceptions of `table`'s values where the library raises those of its keys."""
     theirs = tuple(table)
 
     @functools.wraps(function)

@@ -73,7 +73,7 @@ def functools_members(guard: Guard) -> dict[str, object]:
 
 
 class _Cached(Facade):
-    """What `functools.lru_cache` gives: the arguments are looked at before they are hashed."""
+    """A function with the decorator `functools.lru_cache`, which checks the arguments before it hashes them."""
 
     __slots__ = ("cached", "key")
 
@@ -97,11 +97,11 @@ class _Cached(Facade):
         _cached(self).cache_clear()
 
     def cache_info(self) -> Any:
-        """Return hits, misses, maxsize and currsize."""
+        """Return the cache's hits, misses, maxsize and currsize."""
         return _cached(self).cache_info()
 
     def cache_parameters(self) -> dict[str, Any]:
-        """Return maxsize and typed."""
+        """Return the cache's maxsize and typed."""
         return dict(_cached(self).cache_parameters())
 
 
@@ -110,7 +110,7 @@ _cached, _set_cached = hide(_Cached, "cached")
 
 
 class _Partial(Facade):
-    """What `functools.partial` gives."""
+    """The callable that `functools.partial` returns."""
 
     __slots__ = ("state",)
 
@@ -124,17 +124,17 @@ class _Partial(Facade):
 
     @property
     def func(self) -> Any:
-        """What is called."""
+        """The function that the partial calls."""
         return _state(self)[0]
 
     @property
     def args(self) -> Any:
-        """The arguments that come first."""
+        """The partial's positional arguments, which come first."""
         return _state(self)[1]
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """The keyword arguments, in a dict of the caller's."""
+        """A copy of the partial's keyword arguments."""
         return dict(_state(self)[2])
 
 
@@ -142,7 +142,7 @@ _state, _set_state = hide(_Partial, "state")
 
 
 class _Key(Facade):
-    """What the function of `functools.cmp_to_key` gives."""
+    """The sort key that the function of `functools.cmp_to_key` returns."""
 
     __slots__ = ("compare", "value")
 
@@ -161,7 +161,7 @@ _UNNAMED: Final = "<unnamed>"
 
 
 class _CachedProperty(Facade):
-    """What `functools.cached_property` gives, in classes of the script."""
+    """The property that `functools.cached_property` makes, in classes of the script."""
 
     __slots__ = ("function", "name")
 

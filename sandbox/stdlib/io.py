@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`io.StringIO`, and `contextlib.redirect_stdout` into one: text in memory. A script has no files to open."""
+"""`io.StringIO` and `contextlib.redirect_stdout`, which write to text in memory: a script can open no files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SEEK: Final = {"SEEK_SET": 0, "SEEK_CUR": 1, "SEEK_END": 2}
 
 
 def io_members(guard: Guard) -> dict[str, object]:
-    """`io`."""
+    """Return the members of `io`, for one run."""
     return {
         "StringIO": lambda initial_value="", newline="\n": StringIO(guard, initial_value, newline),
         **_SEEK,
@@ -25,7 +25,7 @@ def io_members(guard: Guard) -> dict[str, object]:
 
 
 class StringIO(Writable):
-    """Text in memory, of bounded length."""
+    """A buffer of text in memory, of limited length."""
 
     __slots__ = ("guard", "held")
 
@@ -36,49 +36,49 @@ class StringIO(Writable):
         _set_held(self, io.StringIO("" if text is None else written(text), newline))
 
     def write(self, text: Any) -> int:
-        """Write a text where the buffer is at; returns its length."""
+        """Write a text at the buffer's position; return the text's length."""
         held, text = _held(self), written(text)
         _guard(self).operators.length(held.tell() + len(text), "text")
         return held.write(text)
 
     def writelines(self, lines: Any) -> None:
-        """Write texts one after the other."""
+        """Write texts one after the other at the buffer's position."""
         for line in _guard(self).iterated(lines):
             self.write(line)
 
     def getvalue(self) -> str:
-        """All that it has."""
+        """Return the whole text of the buffer."""
         return _held(self).getvalue()
 
     def read(self, size: Any = -1) -> str:
-        """So many characters, or the rest."""
+        """Return `size` characters from the buffer's position, or all the rest."""
         return _held(self).read(size)
 
     def readline(self, size: Any = -1) -> str:
-        """The next line, empty at the end."""
+        """Return the next line, an empty text at the end."""
         return _held(self).readline(size)
 
     def readlines(self, hint: Any = -1) -> list[str]:
-        """The lines that are left."""
+        """Return the lines after the buffer's position."""
         return _held(self).readlines(hint)
 
     def seek(self, place: Any, whence: Any = 0) -> int:
-        """Go to a place in what is there: beyond its end there is nothing."""
+        """Move the buffer's position. Raises ValueError for a position after the end of the text."""
         held = _held(self)
         if whence == 0 and isinstance(place, int) and place > len(held.getvalue()):
             raise ValueError("seek() goes to a place in the text, not beyond its end")
         return held.seek(place, whence)
 
     def tell(self) -> int:
-        """Where it is at."""
+        """Return the buffer's position."""
         return _held(self).tell()
 
     def truncate(self, size: Any = None) -> int:
-        """Drop what comes after."""
+        """Cut the text at `size`, or at the buffer's position."""
         return _held(self).truncate(size)
 
     def close(self) -> None:
-        """Let go of the text."""
+        """Free the text; the buffer cannot be used afterwards."""
         _held(self).close()
 
     def __iter__(self) -> Iterator[str]:
@@ -98,7 +98,7 @@ _held, _set_held = hide(StringIO, "held")
 
 
 class _Redirected(Facade):
-    """What `contextlib.redirect_stdout` gives: until it ends, what the script prints goes into a buffer."""
+    """The context manager of `contextlib.redirect_stdout`: sends what the script prints into a buffer."""
 
     __slots__ = ("about",)
 
@@ -120,7 +120,7 @@ _about, _set_about = hide(_Redirected, "about")
 
 
 def redirecting(guard: Guard) -> dict[str, object]:
-    """`redirect_stdout` and `redirect_stderr`: a script's two streams are one."""
+    """Return `redirect_stdout` and `redirect_stderr`, which do the same: a script has one stream."""
 
     def redirect(new_target: Any) -> _Redirected:
         if not isinstance(new_target, Writable):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Guarded members of the curated modules: what the standard library would run long, grow big or reach around with."""
+"""The script's view of the standard library's functions that could run long, use much memory or reach too far."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ __all__ = ("allow_library", "guarded_members")
 
 Members = dict[str, object]
 _TEXT_LIMIT: Final = 20_000
-time.strptime("2000", "%Y")  # C code imports this module's helper when it is first used
+time.strptime("2000", "%Y")  # C code imports this module's helper at its first use
 
 
 def allow_library(guard: Guard) -> None:
-    """What may be done with the library's values, whether or not the script imports where they come from."""
+    """Let the guards read the library's values, even those whose module the script does not import."""
     guard.allowed |= _ALLOWED
     guard.getters[ScriptExit] = lambda ending, name: code_of(ending) if name == "code" else NotImplemented
     guard.items |= {array.array, time.struct_time}
@@ -67,9 +67,9 @@ def allow_library(guard: Guard) -> None:
 
 
 def guarded_members(guard: Guard, wanted: Collection[str]) -> dict[str, Members]:
-    """The guarded members of the `wanted` modules, for one run.
+    """Return the guarded members of the `wanted` modules, for one run.
 
-    Those of `collections` are always made: they say what a script sees in place of its classes.
+    The result always includes `collections`: its members stand in for Python's classes in every script.
     """
     return {
         name: make(guard)
@@ -79,7 +79,7 @@ def guarded_members(guard: Guard, wanted: Collection[str]) -> dict[str, Members]
 
 
 def _strftime(pattern: Any, *moment: Any) -> str:
-    """`time.strftime`: C code reserves 256 times the length of the pattern."""
+    """Return `time.strftime(…)` of a short pattern: C code reserves 256 times the pattern's length."""
     if not isinstance(pattern, str) or len(pattern) > 1000:
         raise ValueError("strftime() takes a pattern of at most 1,000 characters here")
     return time.strftime(pattern, *moment)
@@ -122,7 +122,7 @@ def _traceback(guard: Guard) -> Members:
 
 
 def _ignore(*_arguments: object, **_named: object) -> None:
-    """What has no meaning in a script."""
+    """Do nothing: this function has no effect in a script."""
 
 
 def _current_error(guard: Guard) -> str:
@@ -181,7 +181,7 @@ def _lcm(guard: Guard) -> Callable[..., int]:
 
 
 class _Chain(Facade):
-    """`itertools.chain`."""
+    """The script's view of `itertools.chain`."""
 
     __slots__ = ("guard",)
 
@@ -192,7 +192,7 @@ class _Chain(Facade):
         return self.from_iterable(items)
 
     def from_iterable(self, items: Any) -> Iterator[Any]:
-        """`itertools.chain.from_iterable`."""
+        """Return an iterator over the items of all iterables, as `itertools.chain.from_iterable` does."""
         guard: Guard = _guard(self)
         return guard.builtins.ticked(
             itertools.chain.from_iterable(map(guard.iterated, guard.iterated(items)))
@@ -240,7 +240,7 @@ def _itertools(guard: Guard) -> Members:
             yield name, ticked(group)
 
     def chosen(function: Callable[..., Any]) -> Callable[..., Any]:
-        """C code makes room for all that is in one choice, whether or not there is a choice."""
+        """Check sizes before `itertools` runs: its C code reserves memory for a whole choice, even if there is none."""
 
         def call(items: Any, r: Any = None, *rest: Any, **named: Any) -> Iterator[Any]:
             for size in (r, *named.values()):
@@ -264,12 +264,12 @@ def _itertools(guard: Guard) -> Members:
 
 
 def _drawing(guard: Guard, function: Any) -> Callable[..., Any]:
-    """A function that goes through its arguments while the script runs."""
+    """Wrap a function so that the guards iterate over its arguments."""
     return lambda *arguments, **named: function(*map(guard.iterated, arguments), **named)
 
 
 def _statistics(guard: Guard) -> Members:
-    """Functions that hash all values, or compute with fractions of any length."""
+    """Return the members of `statistics`: check how much they would hash and how long their fractions are."""
 
     def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
@@ -289,7 +289,9 @@ def _statistics(guard: Guard) -> Members:
 
     def quantiles(data: Any, *, n: Any = 4, method: Any = "exclusive") -> Any:
         guard.operators.length(operator.index(n) * 100)
-        chosen: Any = method if type(method) is str else type(method).__name__  # an error shows it
+        chosen: Any = (
+            method if type(method) is str else type(method).__name__
+        )  # an error message shows the method
         return statistics.quantiles(look(data), n=operator.index(n), method=chosen)
 
     members: Members = {name: raising(bounded(getattr(statistics, name))) for name in _OF_VALUES.split()}
@@ -331,7 +333,7 @@ def _json(guard: Guard) -> Members:
         return json.dumps(value, indent=indent, default=convert, separators=separators, **allowed)
 
     def weighed(default: Any) -> Callable[[Any], Any]:
-        """What a script gives for values that JSON has no form for, all of it together."""
+        """Wrap `default` of `json.dumps`: limit the size of all its results together."""
         total = 0
 
         def convert(value: Any) -> Any:
@@ -382,14 +384,14 @@ _ALLOWED: Final[dict[type, frozenset[str]]] = {
     array.array: frozenset(_ARRAY.split()),
     datetime.tzinfo: frozenset(),
 }
-"""Attributes that may be read of the library's values, by type."""
+"""Attributes of the library's values that a script may read, by type."""
 
 _ABSTRACT: Final = """Callable Collection Container Generator Hashable ItemsView Iterable Iterator KeysView
     Mapping MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView"""
 
 
 def _stand_ins(module: str, names: str) -> Members:
-    """Abstract classes, for `isinstance` alone."""
+    """Return stand-ins for abstract classes, which a script can use only in `isinstance`."""
     source = importlib.import_module(module)
     return {name: stand_in(getattr(source, name)) for name in names.split()}
 
@@ -439,6 +441,6 @@ _MODULES: Final[dict[str, Callable[[Guard], Members]]] = {
     "traceback": _traceback,
     "__future__": lambda _guard: {},
 }
-"""What makes the guarded members of a module."""
+"""Functions that make the guarded members of a module, by the module's name."""
 
 may_call_scripts(globals())

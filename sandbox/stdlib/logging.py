@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`logging`: records become what the script prints. Loggers of one run, known to no logger of Blender's."""
+"""`logging` for scripts: prints records as the script's output. Blender's own loggers do not see them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Log:
         self.format = _FORMAT
 
     def logger(self, name: Any = None) -> Logger:
-        """`logging.getLogger(name)`."""
+        """Return the logger of this name, as `logging.getLogger(name)` does."""
         known = name if type(name) is str and name else "root"
         if known not in self.loggers:
             self.guard.operators.length(len(self.loggers) * 10_000)
@@ -33,7 +33,7 @@ class _Log:
         return self.loggers[known]
 
     def threshold(self, name: str) -> int:
-        """The level from which on a logger prints: its own, or that of the next above it that has one."""
+        """Return the lowest level that a logger prints: its own, or that of its nearest parent with a level."""
         while name not in self.levels or not self.levels[name]:
             name = name.rpartition(".")[0] or "root"
             if name == "root":
@@ -41,7 +41,7 @@ class _Log:
         return self.levels[name]
 
     def write(self, name: str, level: int, message: Any, values: tuple[Any, ...]) -> None:
-        """Print a record."""
+        """Print a record if the logger's level allows it."""
         if level < self.threshold(name):
             return
         guard = self.guard
@@ -58,7 +58,7 @@ class _Log:
         guard.text.print(line)
 
     def configure(self, level: Any = None, format: Any = None, **_options: Any) -> None:  # noqa: A002
-        """`logging.basicConfig(level, format)`; only the fields that a script's records have are shown."""
+        """Set the root's level and the format, as `logging.basicConfig` does; leave out fields that scripts lack."""
         if level is not None:
             self.levels["root"] = _level(level)
         if format is not None:
@@ -66,7 +66,7 @@ class _Log:
 
 
 def _known(template: str) -> str:
-    """A format without the fields that the records of a script do not have: times, files, threads."""
+    """Return a format without fields that a script's records do not have: times, files, threads."""
     parts = template.split("%(")
     kept = [parts[0]]
     for part in parts[1:]:
@@ -87,7 +87,7 @@ def _level(level: Any) -> int:
 
 
 class Logger(Facade):
-    """What `logging.getLogger(name)` gives."""
+    """The logger that `logging.getLogger(name)` returns."""
 
     __slots__ = ("log_of", "named")
 
@@ -102,61 +102,61 @@ class Logger(Facade):
 
     @property
     def level(self) -> int:
-        """Its own level, 0 where it has none."""
+        """The logger's own level, 0 if it has none."""
         return int(_log(self).levels.get(_name(self), 0))
 
     @property
     def handlers(self) -> list[Any]:
-        """None: what is logged is printed."""
+        """An empty list: a logger prints its records itself."""
         return []
 
     def setLevel(self, level: Any) -> None:  # noqa: N802
-        """`logger.setLevel(level)`."""
+        """Set the logger's own level."""
         _log(self).levels[_name(self)] = _level(level)
 
     def isEnabledFor(self, level: Any) -> bool:  # noqa: N802
-        """Whether a record of this level is printed."""
+        """Return whether the logger prints a record of this level."""
         return bool(_level(level) >= _log(self).threshold(_name(self)))
 
     def getEffectiveLevel(self) -> int:  # noqa: N802
-        """The level from which on it prints."""
+        """Return the lowest level that the logger prints."""
         return int(_log(self).threshold(_name(self)))
 
     def hasHandlers(self) -> bool:  # noqa: N802
-        """Return True: what is logged is printed."""
+        """Return True: the logger prints its records."""
         return True
 
     def addHandler(self, *_handler: Any) -> None:  # noqa: N802
-        """Do nothing: what is logged is printed."""
+        """Do nothing: the logger prints its records itself."""
 
     removeHandler = addFilter = addHandler  # noqa: N815
 
     def log(self, level: Any, message: Any, *values: Any, **_options: Any) -> None:
-        """`logger.log(level, message, *values)`."""
+        """Print a record of this level."""
         _log(self).write(_name(self), _level(level), message, values)
 
     def debug(self, message: Any, *values: Any, **_options: Any) -> None:
-        """`logger.debug(message, *values)`."""
+        """Print a record of level 10, DEBUG."""
         self.log(10, message, *values)
 
     def info(self, message: Any, *values: Any, **_options: Any) -> None:
-        """`logger.info(message, *values)`."""
+        """Print a record of level 20, INFO."""
         self.log(20, message, *values)
 
     def warning(self, message: Any, *values: Any, **_options: Any) -> None:
-        """`logger.warning(message, *values)`."""
+        """Print a record of level 30, WARNING."""
         self.log(30, message, *values)
 
     warn = warning
 
     def error(self, message: Any, *values: Any, **_options: Any) -> None:
-        """`logger.error(message, *values)`."""
+        """Print a record of level 40, ERROR."""
         self.log(40, message, *values)
 
     exception = error
 
     def critical(self, message: Any, *values: Any, **_options: Any) -> None:
-        """`logger.critical(message, *values)`."""
+        """Print a record of level 50, CRITICAL."""
         self.log(50, message, *values)
 
     fatal = critical
@@ -167,7 +167,7 @@ _name, _set_name = hide(Logger, "named")
 
 
 class Handler(Facade):
-    """A handler or formatter, which changes nothing: what is logged is printed."""
+    """A handler or formatter that does nothing: the loggers print their records themselves."""
 
     __slots__ = ()
 
@@ -178,7 +178,7 @@ class Handler(Facade):
 
 
 def logging_members(guard: Guard) -> dict[str, object]:
-    """`logging`."""
+    """Return the members of `logging`, for one run."""
     log = _Log(guard)
     root = log.logger()
     handler = Handler()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""mathutils for scripts: which members of its types may be used, and the functions that could run long."""
+"""mathutils for scripts: which members of its types a script may use, and limits for functions that could run long."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _LARGE_WORK: Final = frozenset(
 )
 _SQUARE_WORK: Final = frozenset({"tessellate_polygon", "delaunay_2d_cdt"})
 _LEAST: Final[dict[str, int]] = {"normal": 3, "points_in_planes": 1}
-"""Points that Blender takes for granted: with fewer it frees memory that it has not got."""
+"""The fewest points that Blender's function needs: with fewer it frees memory that it never reserved."""
 _LARGEST: Final[dict[str, int]] = {"points_in_planes": 64, "box_pack_2d": 1_000}
 _FLAT: Final = frozenset({int, float})
 
 
 def allow_mathutils(guard: Guard) -> None:
-    """Values of mathutils come from Blender, too: what may be done with them does not wait for an import."""
+    """Let the guards use mathutils' types without an import: Blender's own properties return such values, too."""
     try:
         module = importlib.import_module("mathutils")
     except ImportError:
@@ -66,7 +66,7 @@ def allow_mathutils(guard: Guard) -> None:
 
 
 def mathutils_members(guard: Guard) -> dict[str, object]:
-    """The views `mathutils` and `mathutils.*`; none in a Python without Blender."""
+    """Return the views `mathutils` and `mathutils.*`; none in a Python without Blender."""
     try:
         module = importlib.import_module("mathutils")
     except ImportError:
@@ -81,7 +81,7 @@ def mathutils_members(guard: Guard) -> dict[str, object]:
 
 
 def _part(guard: Guard, name: str, listed: str) -> View:
-    """The view of a module in `mathutils`."""
+    """Return the view of a module in `mathutils`."""
     part = importlib.import_module(name)
     members = {member: getattr(part, member) for member in listed.split() if hasattr(part, member)}
     guarded = {
@@ -108,11 +108,11 @@ def _components(kind: type) -> frozenset[str]:
 
 
 _OVERFLOWING: Final = frozenset({"resize_4x4"})
-"""Methods that leave a row or column of a matrix with too little room, into which Blender then writes."""
+"""Methods that make a row or column of a matrix too short; Blender then writes beyond its memory."""
 
 
 def _allow(guard: Guard, kind: type) -> None:
-    """A type of vectors: small values, whose components may be read and set natively."""
+    """Allow a type of vectors: a script may use its public methods and read and set its components."""
     guard.allowed[kind] = _public(kind) - _OVERFLOWING
     guard.writable[kind] = _components(kind)
     guard.methods[kind] = {name: _sized(guard, kind, name) for name in _constructors(kind)}
@@ -121,7 +121,7 @@ def _allow(guard: Guard, kind: type) -> None:
 
 
 def _sized(guard: Guard, kind: type, name: str) -> Callable[..., Any]:
-    """`Vector.Fill(size, …)` and its like."""
+    """Return `Vector.Fill(size, …)` or a similar function, with a limit on the size."""
 
     def make(*arguments: Any) -> Any:
         if arguments and isinstance(arguments[0], kind) and name != "resized":
@@ -140,7 +140,7 @@ def _sized(guard: Guard, kind: type, name: str) -> Callable[..., Any]:
 
 
 def _check_points(guard: Guard, name: str, arguments: tuple[Any, ...]) -> None:
-    """Functions whose work grows with the square of what they are given."""
+    """Refuse too many points for functions whose work grows with the square of their number."""
     if name == "tessellate_polygon":
         count, limit = sum(len(part) for part in arguments[0] if hasattr(type(part), "__len__")), 5_000
     else:
@@ -152,7 +152,7 @@ def _check_points(guard: Guard, name: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _vectors(polygons: Any) -> list[list[Any]]:
-    """The points as vectors in lists: Blender goes on after a wrong one, with Python's error set, and crashes."""
+    """Return the points as vectors: for a wrong point, Blender would go on with Python's error set, and crash."""
     vector = importlib.import_module("mathutils").Vector
     return [[vector(point) for point in polygon] for polygon in polygons]
 
@@ -171,7 +171,9 @@ def _bounded(guard: Guard, name: str, function: Any) -> Any:
         guard.meter.exceed(f"mathutils {name}() with {what} above {limit:,} is over the limit", limit="work")
 
     def call(*arguments: Any, **named: Any) -> Any:
-        if quick and not named and settled.issuperset(map(type, arguments)):  # noise of each vertex
+        if (
+            quick and not named and settled.issuperset(map(type, arguments))
+        ):  # `noise` is often called once for each vertex
             for argument in arguments:
                 if type(argument) in numbers and abs(argument) > limit:
                     exceed()
@@ -197,7 +199,7 @@ def _bounded(guard: Guard, name: str, function: Any) -> Any:
 
 
 def _at_least(name: str, count: int, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function(points, …)` of so many points; `normal` takes them one by one, too."""
+    """Wrap `function(points, …)` to require `count` points; `normal` also takes points as separate arguments."""
 
     def call(points: Any, *more: Any) -> Any:
         if name == "normal" and more:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`os`, `os.path`, `shutil` and `tempfile` as functions of text: a script sees paths, and no files behind them.
+"""`os`, `os.path`, `shutil` and `tempfile` for scripts: they compute with paths as text and see no files.
 
-What would ask about a file answers that there is none, and making a folder does nothing; both say so in the result.
-What would read, write or start something is refused when it is called (`reasons`).
+A function that asks about a file answers that there is none, and a function that makes a folder does nothing; both say
+so in the result. Functions that read, write or start something are refused when a script calls them (`reasons`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .pathlib import text_of
 __all__ = ("FOLDER", "os_members", "path_members", "shutil_members", "tempfile_members")
 
 FOLDER: Final = "/"
-"""What a script is told is the folder it runs in."""
+"""The current folder that a script sees."""
 _TEMPORARY: Final = "/tmp"  # noqa: S108 - a text, no folder
 _OF_ONE: Final = ("basename", "dirname", "isabs", "normcase", "normpath", "split", "splitdrive", "splitext")
 _ASKING: Final = ("exists", "isdir", "isfile", "islink", "ismount", "lexists")
@@ -34,7 +34,7 @@ _CONSTANTS: Final = {
 
 
 def os_members(guard: Guard) -> dict[str, object]:
-    """`os`."""
+    """Return the members of `os`, for one run."""
     disk = Disk(guard)
     environment: dict[str, str] = {}
 
@@ -57,7 +57,7 @@ def os_members(guard: Guard) -> dict[str, object]:
 
 
 def path_members(guard: Guard) -> dict[str, object]:
-    """`os.path`."""
+    """Return the members of `os.path`, for one run."""
     disk = Disk(guard)
 
     def text(path: Any) -> str:
@@ -94,7 +94,7 @@ def path_members(guard: Guard) -> dict[str, object]:
 
 
 def shutil_members(guard: Guard) -> dict[str, object]:
-    """`shutil`: there is no program to be found."""
+    """Return the members of `shutil`: its `which` finds no program."""
     disk = Disk(guard)
 
     def which(cmd: Any, *_rest: Any, **_options: Any) -> None:
@@ -104,7 +104,7 @@ def shutil_members(guard: Guard) -> dict[str, object]:
 
 
 def tempfile_members(guard: Guard) -> dict[str, object]:
-    """`tempfile`: the name of a folder, and none that is made."""
+    """Return the members of `tempfile`: they return names of folders, and make none."""
     disk = Disk(guard)
 
     def mkdtemp(suffix: Any = "", prefix: Any = "tmp", dir: Any = None) -> str:  # noqa: A002 - as Python calls it

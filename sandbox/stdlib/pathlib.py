@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`pathlib`: paths as text, by Python's own PurePosixPath and PureWindowsPath; no file is behind any."""
+"""`pathlib` for scripts: paths are text (Python's PurePosixPath and PureWindowsPath), without files behind them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .disk import Disk
 __all__ = ("LONGEST", "Path", "pathlib_members", "text_of")
 
 LONGEST: Final = 10_000
-"""Characters that a path may have."""
+"""The most characters that a path may have."""
 _TEXTS: Final = ("name", "stem", "suffix", "drive", "root", "anchor")
 _CHANGES: Final = ("with_name", "with_stem", "with_suffix", "joinpath", "relative_to")
 _SAME: Final = ("absolute", "expanduser", "resolve")
@@ -46,11 +46,11 @@ _FILES: Final = (
     ),
     *("write_bytes", "write_text"),
 )
-"""Methods that are refused when they are called."""
+"""Methods that raise an error when a script calls them."""
 
 
 def text_of(guard: Guard, path: Any) -> str:
-    """Return a path as text. Raises TypeError for what is no path."""
+    """Return a path as text. Raises TypeError for any other value."""
     if isinstance(path, Path):
         return str(path)
     if type(path) is not str:
@@ -61,7 +61,7 @@ def text_of(guard: Guard, path: Any) -> str:
 
 
 class Path(Facade):
-    """What `pathlib.Path(…)` gives."""
+    """The path that `pathlib.Path(…)` returns."""
 
     __slots__ = ("guard", "pure")
 
@@ -80,17 +80,17 @@ class Path(Facade):
         return repr(_pure(self)).removeprefix("Pure")
 
     def as_posix(self) -> str:
-        """`path.as_posix()`."""
+        """Return the path as text with forward slashes."""
         return str(_pure(self).as_posix())
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """`path.parts`."""
+        """The parts of the path: root, folders and name."""
         return tuple(_pure(self).parts)
 
     @property
     def suffixes(self) -> list[str]:
-        """`path.suffixes`."""
+        """The name's suffixes, such as `[".tar", ".gz"]`."""
         return list(_pure(self).suffixes)
 
     # Other paths
@@ -107,20 +107,20 @@ class Path(Facade):
 
     @property
     def parent(self) -> Path:
-        """`path.parent`."""
+        """The path of the folder above."""
         return Path(_guard(self), _pure(self).parent)
 
     @property
     def parents(self) -> tuple[Path, ...]:
-        """`path.parents`."""
+        """The paths of all folders above, nearest first."""
         return tuple(Path(_guard(self), each) for each in _pure(self).parents)
 
     def is_absolute(self) -> bool:
-        """`path.is_absolute()`."""
+        """Return whether the path has a root."""
         return bool(_pure(self).is_absolute())
 
     def is_relative_to(self, other: Any) -> bool:
-        """`path.is_relative_to(other)`."""
+        """Return whether the path begins with `other`."""
         return bool(_pure(self).is_relative_to(text_of(_guard(self), other)))
 
     # Comparison
@@ -140,14 +140,14 @@ class Path(Facade):
     # Files
 
     def glob(self, _pattern: Any, **_options: Any) -> Iterator[Path]:
-        """`path.glob(pattern)`: there are none."""
+        """Return an empty iterator: a script sees no files."""
         _disk(self).has(self)
         return iter(())
 
     rglob = glob
 
     def mkdir(self, *_mode: Any, **_options: Any) -> None:
-        """`path.mkdir()`, which makes nothing."""
+        """Make no folder, and note the attempt."""
         _disk(self).make_folder()
 
 
@@ -205,7 +205,7 @@ for _name in _ASKING:
 
 
 def pathlib_members(guard: Guard) -> dict[str, object]:
-    """`pathlib`."""
+    """Return the members of `pathlib`, for one run."""
 
     def maker(kind: type[pathlib.PurePath]) -> Callable[..., Path]:
         def make(*texts: Any) -> Path:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`random`: the numbers that Python gives for the same seed, from generators that a script can only call.
+"""`random` for scripts: gives Python's own numbers for the same seed; a script can only call the generators.
 
-A generator draws positions, and the guards take the items there: so a script's own sequences are asked as the script
-itself would ask them. Numbers are looked at before Python computes with them.
+A generator draws positions, and the guards take the items at these positions; so the guards see each access to a
+script's own sequence. Numbers are checked before Python computes with them.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _DISTRIBUTIONS: Final = (
     *("uniform", "triangular", "gauss", "normalvariate", "betavariate", "expovariate", "gammavariate"),
     *("lognormvariate", "vonmisesvariate", "paretovariate", "weibullvariate", "binomialvariate"),
 )
-"""Functions of numbers that give a number."""
+"""Functions that take numbers and return a number."""
 _WHOLE: Final = ("randint", "randrange")
 _SEEDS: Final = frozenset({type(None), int, float, bool, str, bytes, bytearray})
 _NUMBERS: Final = frozenset({int, float, bool})
 _VERSION: Final = 3
-"""Of the state that `getstate()` gives."""
+"""The version of the state that `getstate()` returns."""
 Functions = dict[str, Callable[..., Any]]
 
 
 def random_members(guard: Guard) -> dict[str, object]:
-    """`random` for one run; its generator is the run's own, so that seeding it changes nothing for Blender."""
+    """Return the members of `random`. Each run has its own generator: a seed changes nothing for Blender."""
     generator = random.Random()  # noqa: S311 - as the script's author expects of `random`
     made: dict[str, object] = {name: seal(each) for name, each in _functions(guard, generator).items()}
 
@@ -47,7 +47,7 @@ def random_members(guard: Guard) -> dict[str, object]:
 
 
 class Generator(Facade):
-    """What `random.Random(seed)` gives."""
+    """The generator that `random.Random(seed)` returns."""
 
     __slots__ = ("functions",)
 
@@ -70,7 +70,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 def _functions(guard: Guard, generator: random.Random) -> Functions:
-    """The functions of `random`, on one generator."""
+    """Return the functions of `random`, which draw from this generator."""
     simple = {
         name: _of_numbers(guard, getattr(generator, name))
         for name in _DISTRIBUTIONS

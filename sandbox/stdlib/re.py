@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Regular expressions that cannot run away.
+"""`re` for scripts: refuses regular expressions that could take too long.
 
-Python's matcher cannot be interrupted, and a pattern such as `(a+)+b` takes a lifetime on forty letters. So a pattern
-is read before it is used: repeats inside repeats are refused, and what ambiguity is left (repeats next to each other
-that take the same characters) bounds the length of the text that may be matched.
+Python's matcher cannot be interrupted, and a pattern such as `(a+)+b` takes a lifetime on forty letters. So this
+module reads a pattern before it is used. It refuses repeats inside repeats. Other ambiguity (repeats next to each
+other that take the same characters) limits the length of the text that the pattern may match.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ("pattern_members",)
 
 PATTERN_LIMIT: Final = 1000
 STEPS: Final = 100_000_000
-"""Most steps that the matcher may need for one call, by the estimate."""
+"""The most steps that the matcher may need for one call, by the estimate."""
 _ASCII: Final = frozenset(range(128))
 _OTHER: Final = 128
-"""Stands for every character beyond ASCII."""
+"""The number that stands for every character beyond ASCII."""
 _EVERYTHING: Final = _ASCII | {_OTHER}
 _FLAGS: Final = "A ASCII I IGNORECASE M MULTILINE S DOTALL X VERBOSE U UNICODE NOFLAG".split()
 _MATCH: Final = frozenset(
@@ -36,23 +36,23 @@ _MATCH: Final = frozenset(
 
 
 class PatternRefused(Exception):
-    """The pattern could take forever."""
+    """Tells that a pattern could take forever."""
 
 
 @dataclass
 class _Cost:
-    """Steps are about `factor * n ** degree` for a text of `n` characters."""
+    """The estimated steps of a pattern: about `factor * n ** degree` for a text of `n` characters."""
 
     degree: int = 1
     repeats: int = 0
     factor: int = 1
     active: list[frozenset[int]] | None = None
     looks: bool = False
-    """Whether it looks ahead or behind: groups may then overlap."""
+    """Whether the pattern looks ahead or behind: groups may then overlap."""
 
 
 class Pattern(Facade):
-    """What `re.compile` gives a script."""
+    """The pattern that `re.compile` returns to a script."""
 
     __slots__ = ("state",)
 
@@ -66,49 +66,49 @@ class Pattern(Facade):
 
     @property
     def pattern(self) -> str:
-        """The source."""
+        """The pattern's source."""
         return _state(self).real.pattern
 
     @property
     def flags(self) -> int:
-        """The flags, those in the source among them."""
+        """The pattern's flags, with those that its source sets."""
         return _state(self).real.flags
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups in the pattern."""
         return _state(self).real.groups
 
     def match(self, text: Any, *bounds: Any) -> Any:
-        """As `re.Pattern.match`."""
+        """Match at the start of the text, as `re.Pattern.match` does."""
         return _state(self).real.match(_checked(self, text), *bounds)
 
     def search(self, text: Any, *bounds: Any) -> Any:
-        """As `re.Pattern.search`."""
+        """Find the first match, as `re.Pattern.search` does."""
         return _state(self).real.search(_checked(self, text), *bounds)
 
     def fullmatch(self, text: Any, *bounds: Any) -> Any:
-        """As `re.Pattern.fullmatch`."""
+        """Match the whole text, as `re.Pattern.fullmatch` does."""
         return _state(self).real.fullmatch(_checked(self, text), *bounds)
 
     def findall(self, text: Any, *bounds: Any) -> list[Any]:
-        """As `re.Pattern.findall`."""
+        """Return all matches as texts or tuples, as `re.Pattern.findall` does."""
         return _state(self).real.findall(_checked(self, text), *bounds)
 
     def finditer(self, text: Any, *bounds: Any) -> Iterator[Any]:
-        """As `re.Pattern.finditer`."""
+        """Return an iterator over all matches, as `re.Pattern.finditer` does."""
         return _state(self).guard.builtins.ticked(_state(self).real.finditer(_checked(self, text), *bounds))
 
     def split(self, text: Any, maxsplit: Any = 0) -> list[Any]:
-        """As `re.Pattern.split`."""
+        """Split the text at the matches, as `re.Pattern.split` does."""
         return _state(self).real.split(_checked(self, text), maxsplit)
 
     def sub(self, new: Any, text: Any, count: Any = 0) -> str:
-        """As `re.Pattern.sub`."""
+        """Replace the matches, as `re.Pattern.sub` does."""
         return self.subn(new, text, count)[0]
 
     def subn(self, new: Any, text: Any, count: Any = 0) -> tuple[str, int]:
-        """As `re.Pattern.subn`."""
+        """Replace the matches and count them, as `re.Pattern.subn` does."""
         _checked(self, text)
         if isinstance(new, str):
             each = len(text) + 1 if _state(self).cost.looks else 1
@@ -134,7 +134,7 @@ _state, _set_state = hide(Pattern, "state")
 
 
 def _checked(pattern: Pattern, text: Any) -> Any:
-    """Return the text, once the matcher is known to need few steps for it."""
+    """Return the text; stop the run if the matcher could need too many steps for it."""
     if isinstance(text, str):
         guard, real, cost = _state(pattern)
         length = len(str.__str__(text)) + 1
@@ -151,7 +151,7 @@ _METHODS: Final = ("match", "search", "fullmatch", "findall", "finditer", "split
 
 
 def pattern_members(guard: Guard) -> dict[str, object]:
-    """The members of the view of `re`, for one run."""
+    """Return the members of `re`, for one run."""
     guard.allowed[re.Match] = _MATCH
 
     def make(source: Any, flags: Any = 0) -> Pattern:
@@ -180,7 +180,7 @@ def pattern_members(guard: Guard) -> dict[str, object]:
     }
 
 
-@lru_cache(maxsize=256)  # as many scripts ask for a pattern anew for each text
+@lru_cache(maxsize=256)  # many scripts compile the same pattern again for each text
 def _estimate(source: str, flags: int) -> _Cost:
     cost = _Cost()
     _walk(parser.parse(source, flags & ~re.DEBUG), flags, cost, inside=False)
@@ -188,7 +188,7 @@ def _estimate(source: str, flags: int) -> _Cost:
 
 
 def _walk(tree: Any, flags: int, cost: _Cost, *, inside: bool) -> None:
-    """Add what the items of a sequence cost; `inside` a repeat everything has to be unambiguous."""
+    """Add the cost of a sequence's items; inside a repeat (`inside`), refuse all ambiguity."""
     for op, argument in tree:
         if op in (c.MAX_REPEAT, c.MIN_REPEAT, c.POSSESSIVE_REPEAT):
             _repeat(argument, flags, cost, inside=inside)
@@ -215,13 +215,13 @@ def _walk(tree: Any, flags: int, cost: _Cost, *, inside: bool) -> None:
 
 
 def _scoped(group: Any, flags: int) -> int:
-    """The flags inside a group: `(?i:…)`, `(?-i:…)`."""
+    """Return the flags inside a group such as `(?i:…)` or `(?-i:…)`."""
     _, added, removed, _ = group
     return int((flags | added) & ~removed)
 
 
 def _branches(branches: Any, flags: int, cost: _Cost) -> None:
-    """Alternatives: what one of them leaves within reach is within reach after all of them."""
+    """Add the cost of alternatives: a repeat that can reach the end of one can reach the end of all."""
     cost.factor *= len(branches)
     before = cost.active or []
     after: list[frozenset[int]] = []
@@ -249,14 +249,12 @@ def _repeat(argument: Any, flags: int, cost: _Cost, *, inside: bool) -> None:
     cost.degree += inner.degree - 1
     cost.repeats += inner.repeats
     cost.looks = cost.looks or inner.looks
-    counted = (
-        low == high or body.getwidth()[0] == 0
-    )  # what takes nothing is repeated however short the text is
+    counted = low == high or body.getwidth()[0] == 0  # a body that may be empty repeats even on a short text
     cost.factor *= inner.factor * max(int(low) if counted else 1, 1)
 
 
 def _separate(characters: frozenset[int], cost: _Cost) -> None:
-    """A character that has to be there ends the reach of the repeats before it that cannot take it."""
+    """Keep only the active repeats that can take one of these characters: the others end here."""
     cost.active = [taken for taken in cost.active or () if taken & characters]
 
 
@@ -270,7 +268,7 @@ def _taken(op: Any, argument: Any, flags: int) -> frozenset[int]:
 
 
 def _characters(op: Any, argument: Any, flags: int) -> frozenset[int]:
-    """What one item takes, among ASCII and all the rest."""
+    """Return the characters that one item can take: ASCII, and `_OTHER` for all others."""
     if op is c.LITERAL:
         found = {min(argument, _OTHER)}
     elif op is c.NOT_LITERAL:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`mathutils.kdtree` and `mathutils.bvhtree` for scripts: Blender's search trees, whose C code trusts what it is given.
+"""`mathutils.kdtree` and `mathutils.bvhtree` for scripts: checks what Blender's C code does not check.
 
-A KDTree that was not balanced after its last point, a BVHTree without faces and a face with a corner that no vertex
-has make Blender read memory that is not the tree's. So what a tree holds is noted here as it is made, and each
-function looks at the state and the indices first.
+Blender reads memory outside the tree if a KDTree was not balanced after its last point, if a BVHTree has no faces, or
+if a face has a corner without a vertex. So this module notes what each tree contains, and each function checks the
+tree's state and the indices first.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ..guard.values.plain import drawn
 __all__ = ("BVHTrees", "KDTrees")
 
 MOST_PAIRS: Final = 400_000_000
-"""Most pairs of faces that two trees may be compared in."""
+"""The most pairs of faces that `overlap()` may compare."""
 _EVERYWHERE: Final = 1e18
 _TAKES_NO_PART: Final = "this tree is not one that the script has made"
 
 
 @dataclass(slots=True)
 class _Points:
-    """What a KDTree holds. `tree` keeps it alive, so that its address stays its own."""
+    """The state of a KDTree. `tree` keeps it alive, so that no other object gets its address."""
 
     tree: Any
     filled: int = 0
@@ -37,7 +37,7 @@ class _Points:
 
 
 class KDTrees:
-    """The trees of points that one run has made."""
+    """The KDTrees that one run has made."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -45,7 +45,7 @@ class KDTrees:
         self.kind: Any = importlib.import_module("mathutils.kdtree").KDTree
 
     def maker(self) -> Callable[[Any], Any]:
-        """`KDTree` as a function."""
+        """Return the function `KDTree(size)` for scripts."""
 
         def KDTree(size: Any) -> Any:  # noqa: N802 - Blender's own name
             size = operator.index(size)
@@ -57,27 +57,27 @@ class KDTrees:
         return KDTree
 
     def methods(self) -> dict[str, Callable[..., Any]]:
-        """All that a script may do with a tree, as functions of the tree and the arguments."""
+        """Return the methods of a tree, as functions of the tree and the arguments."""
         return {
             each.__name__: each
             for each in (self.insert, self.balance, self.find, self.find_n, self.find_range)
         }
 
     def insert(self, tree: Any, co: Any, index: Any) -> None:
-        """`tree.insert(co, index)`."""
+        """Add a point to the tree, as `tree.insert(co, index)` does."""
         points = self._changing(tree)
         tree.insert(drawn(co), operator.index(index))
         points.filled += 1
         points.balanced = False
 
     def balance(self, tree: Any) -> None:
-        """`tree.balance()`."""
+        """Balance the tree, as `tree.balance()` does."""
         points = self._changing(tree)
         tree.balance()
         points.balanced = True
 
     def find(self, tree: Any, co: Any, filter: Any = None) -> Any:  # noqa: A002 - Blender's own name
-        """`tree.find(co, filter)`."""
+        """Find the nearest point, as `tree.find(co, filter)` does."""
         points = self._searched(tree)
         if filter is None:
             return tree.find(drawn(co))
@@ -88,12 +88,12 @@ class KDTrees:
             points.searches -= 1
 
     def find_n(self, tree: Any, co: Any, n: Any) -> Any:
-        """`tree.find_n(co, n)`: Blender makes room for as many as are asked for."""
+        """Find the nearest `n` points; Blender reserves memory for `n`, so `n` is at most the number of points."""
         points = self._searched(tree)
         return tree.find_n(drawn(co), min(operator.index(n), points.filled))
 
     def find_range(self, tree: Any, co: Any, radius: Any) -> Any:
-        """`tree.find_range(co, radius)`."""
+        """Find the points within `radius`, as `tree.find_range(co, radius)` does."""
         self._searched(tree)
         return tree.find_range(drawn(co), float(radius))
 
@@ -123,7 +123,7 @@ class _Faces:
 
 
 class BVHTrees:
-    """The trees of faces that one run has made."""
+    """The BVHTrees that one run has made."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -131,13 +131,13 @@ class BVHTrees:
         self.kind: Any = importlib.import_module("mathutils.bvhtree").BVHTree
 
     def methods(self) -> dict[str, Callable[..., Any]]:
-        """All that a script may do with the class and with a tree, as functions of the arguments."""
+        """Return the functions of the class and of a tree, as functions of the arguments."""
         makers = (self.FromPolygons, self.FromBMesh, self.FromObject)
         searching = {name: self._search(name, nothing) for name, nothing in _NOTHING.items()}
         return {each.__name__: each for each in (*makers, self.overlap)} | searching
 
     def FromPolygons(self, vertices: Any, polygons: Any, **options: Any) -> Any:  # noqa: N802 - Blender's own name
-        """`BVHTree.FromPolygons(vertices, polygons, all_triangles=False, epsilon=0.0)`."""
+        """Make a tree, as `BVHTree.FromPolygons(vertices, polygons, all_triangles=False, epsilon=0.0)` does."""
         vertices = drawn(vertices if isinstance(vertices, list | tuple) else list(vertices))
         polygons = [tuple(drawn(polygon)) for polygon in polygons]
         if not {int}.issuperset(map(type, chain.from_iterable(polygons))):
@@ -146,21 +146,21 @@ class BVHTrees:
         return self._counted(self.kind.FromPolygons(vertices, polygons, **options), len(polygons))
 
     def FromBMesh(self, bm: Any, **options: Any) -> Any:  # noqa: N802 - Blender's own name
-        """`BVHTree.FromBMesh(bmesh, epsilon=0.0)`."""
-        count = len(bm.faces)  # of a BMesh that was freed this says so, which FromBMesh does not look at
+        """Make a tree, as `BVHTree.FromBMesh(bmesh, epsilon=0.0)` does."""
+        count = len(bm.faces)  # raises an error for a freed BMesh, which FromBMesh itself does not check
         return self._counted(self.kind.FromBMesh(bm, **options), count)
 
     def FromObject(self, thing: Any, depsgraph: Any, **options: Any) -> Any:  # noqa: N802 - Blender's own name
-        """`BVHTree.FromObject(object, depsgraph, deform=True, cage=False, epsilon=0.0)`."""
+        """Make a tree, as `BVHTree.FromObject(object, depsgraph, deform=True, cage=False, epsilon=0.0)` does."""
         tree = self.kind.FromObject(thing, depsgraph, **options)
         count = len(getattr(thing.evaluated_get(depsgraph).data, "polygons", ()))
         if not count or options.keys() - {"epsilon"}:
-            # Blender took the mesh of edit mode, or one of before some modifiers: the tree itself is asked
+            # Blender took the mesh of edit mode, or one from before some modifiers: ask the tree itself
             count = len(tree.find_nearest_range((0.0, 0.0, 0.0), _EVERYWHERE))
         return self._counted(tree, count)
 
     def overlap(self, tree: Any, other: Any) -> Any:
-        """`tree.overlap(other)`: where all faces meet, that is each with each other."""
+        """Find the pairs of faces that intersect; Blender compares each face with each face of the other tree."""
         pairs = self._count(tree) * self._count(other)
         if pairs > MOST_PAIRS:
             self._guard.meter.exceed(
@@ -195,11 +195,11 @@ _NOTHING: Final[dict[str, Callable[[], Any]]] = {
     "ray_cast": lambda: (None,) * 4,
     "find_nearest_range": list,
 }
-"""What searching a tree finds that has no faces."""
+"""The results of a search in a tree without faces, by method."""
 
 
 def _check_corners(polygons: Sequence[Sequence[Any]], vertices: int) -> None:
-    """Refuse faces that Blender would read other memory for."""
+    """Raise IndexError if a face has a corner without a vertex: Blender would read other memory."""
     corners = list(chain.from_iterable(polygons))
     if corners and not 0 <= min(corners) <= max(corners) < vertices:
         raise IndexError(f"FromPolygons(): a corner is not below {vertices:,}, the number of vertices")

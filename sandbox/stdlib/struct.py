@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`struct`: numbers to bytes and back, of bounded length."""
+"""`struct` for scripts: converts numbers to bytes and back, with a limit on the length."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .errors import StructError, raising
 __all__ = ("struct_members",)
 
 _FORMAT: Final = 10_000
-"""Characters that a format may have."""
+"""The most characters that a format may have."""
 _METHODS: Final = ("pack", "pack_into", "unpack", "unpack_from", "iter_unpack")
 Functions = dict[str, Callable[..., Any]]
 
 
 class Struct(Facade):
-    """What `struct.Struct(format)` gives."""
+    """The object that `struct.Struct(format)` returns."""
 
     __slots__ = ("about",)
 
@@ -31,12 +31,12 @@ class Struct(Facade):
 
     @property
     def format(self) -> Any:
-        """The format, a text."""
+        """The format, as text."""
         return _about(self)[0]
 
     @property
     def size(self) -> Any:
-        """The number of bytes."""
+        """The number of bytes that the format describes."""
         return _about(self)[1]
 
 
@@ -57,10 +57,10 @@ for _name in _METHODS:
 
 
 def struct_members(guard: Guard) -> dict[str, object]:
-    """`struct`."""
+    """Return the members of `struct`, for one run."""
 
     def sized(pattern: Any) -> tuple[str, int]:
-        """The format as a text, and how many bytes it stands for."""
+        """Return the format as text, and the number of bytes that it describes."""
         if type(pattern) is bytes:
             pattern = pattern.decode("ascii", "replace")
         if type(pattern) is not str:

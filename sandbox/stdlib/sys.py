@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`sys` and `platform`: what a Blender that was started without arguments tells of itself, and a way to end."""
+"""`sys` and `platform` for scripts: they describe a Blender without command-line arguments, and can end the script."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RECURSION: Final = 1000
 
 
 def sys_members(guard: Guard) -> dict[str, object]:
-    """`sys`."""
+    """Return the members of `sys`, for one run."""
     guard.allowed[type(sys.version_info)] = frozenset({"major", "minor", "micro", "releaselevel", "serial"})
     guard.allowed[type(sys.float_info)] = frozenset(name for name in dir(sys.float_info) if name[0] != "_")
     guard.items |= {type(sys.version_info), type(sys.float_info)}
@@ -27,7 +27,7 @@ def sys_members(guard: Guard) -> dict[str, object]:
         "argv": ["blender"],
         "path": path,
         "byteorder": sys.byteorder,
-        "executable": "",  # as Python says where it does not know it
+        "executable": "",  # Python's own value where it does not know its program
         "exit": EXIT,
         "float_info": sys.float_info,
         "getrecursionlimit": lambda: _RECURSION,
@@ -43,7 +43,7 @@ def sys_members(guard: Guard) -> dict[str, object]:
 
 
 def platform_members(_guard: Guard) -> dict[str, object]:
-    """`platform`: the kind of system, as `sys.platform` says it, and the version of Python."""
+    """Return the members of `platform`: the kind of system, as `sys.platform` says it, and Python's version."""
     return {
         "system": platform.system,
         "python_version": platform.python_version,
@@ -52,4 +52,4 @@ def platform_members(_guard: Guard) -> dict[str, object]:
 
 
 def _ignore(_limit: Any) -> None:
-    """A script's recursion has the limit that it has."""
+    """Do nothing: a script cannot change its limit of recursion."""

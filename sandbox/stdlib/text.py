@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`base64` and `unicodedata`: C functions of text and bytes, of bounded length."""
+"""`base64` and `unicodedata` for scripts: C functions of text and bytes, with a limit on the length."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _OF_CHARACTERS: Final = (
     *("mirrored", "name", "numeric", "lookup"),
 )
 _WIDEST: Final = 18
-"""Characters that normalisation may make of one."""
+"""The most characters into which normalisation may turn one character."""
 
 
 def base64_members(guard: Guard) -> dict[str, object]:
-    """`base64`."""
+    """Return the members of `base64`, for one run."""
 
     def coding(function: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
         def code(data: Any) -> bytes:
@@ -47,7 +47,7 @@ def base64_members(guard: Guard) -> dict[str, object]:
 
 
 def unicodedata_members(guard: Guard) -> dict[str, object]:
-    """`unicodedata`."""
+    """Return the members of `unicodedata`, for one run."""
 
     def normalize(form: Any, text: Any) -> str:
         if type(text) is str:

@@ -17,9 +17,9 @@ def types_members(guard: Guard) -> dict[str, object]:
 
 
 def simple_namespace(guard: Guard, name: str, shown_as: str) -> type:
-    """Return a class of the script's own whose instances take any attributes: each is set as the script would set it.
+    """Return a class of the script's own whose instances take any attribute that the script may set.
 
-    Python's own takes names that C code asks for, such as `__reduce_ex__`.
+    Python's own SimpleNamespace also takes names that C code asks for, such as `__reduce_ex__`.
     """
 
     class Namespace:

@@ -13,7 +13,7 @@ __all__ = ("uuid_members",)
 
 
 class UUID(Facade):
-    """`uuid.UUID` of a text."""
+    """The script's view of `uuid.UUID`, made from a text."""
 
     __slots__ = ("real",)
 
@@ -24,27 +24,27 @@ class UUID(Facade):
 
     @property
     def hex(self) -> str:
-        """32 hexadecimal digits."""
+        """The UUID as 32 hexadecimal digits."""
         return _real(self).hex  # type: ignore[no-any-return]
 
     @property
     def int(self) -> int:
-        """The number, of 128 bits."""
+        """The UUID as a number of 128 bits."""
         return _real(self).int  # type: ignore[no-any-return]
 
     @property
     def bytes(self) -> bytes:
-        """The 16 bytes."""
+        """The UUID as 16 bytes."""
         return _real(self).bytes  # type: ignore[no-any-return]
 
     @property
     def urn(self) -> str:
-        """The text as a URN."""
+        """The UUID as a URN."""
         return _real(self).urn  # type: ignore[no-any-return]
 
     @property
     def version(self) -> Any:
-        """The version, 1 to 5, or None."""
+        """The UUID's version, 1 to 5, or None."""
         return _real(self).version
 
     def __eq__(self, other: object) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Guarded members of the curated modules that work on values of any kind: copy, datetime, operator, heapq."""
+"""The script's view of `bisect`, `datetime`, `heapq` and `operator`, which work on values of any kind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Members = dict[str, object]
 
 
 def datetime_members(guard: Guard) -> Members:
-    """`datetime`, whose texts are short."""
+    """Return the members of `datetime`, which limit the length of a time zone's name."""
 
     def timezone(offset: Any, *name: Any) -> datetime.timezone:
         if any(isinstance(each, str) and len(each) > 100 for each in name):
@@ -38,7 +38,7 @@ def datetime_members(guard: Guard) -> Members:
 
 
 def operator_members(guard: Guard) -> Members:
-    """`operator`, whose functions and getters ask the guards."""
+    """Return the members of `operator`, which call the guards."""
     table = guard.operators.table()
     signs = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
     signs |= {"lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|", "xor": "^", "matmul": "@"}
@@ -84,7 +84,7 @@ def operator_members(guard: Guard) -> Members:
 
 
 def bisect_members(guard: Guard) -> Members:
-    """`bisect` on lists."""
+    """Return the members of `bisect`, which take lists."""
 
     def of_list(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(items: Any, value: Any, *bounds: Any, key: Any = None) -> Any:
@@ -100,7 +100,7 @@ def bisect_members(guard: Guard) -> Members:
 
 
 def heapq_members(guard: Guard) -> Members:
-    """`heapq`."""
+    """Return the members of `heapq`, for one run."""
 
     def with_item(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(heap: Any, item: Any) -> Any:
@@ -155,7 +155,7 @@ def _list(heap: Any) -> Any:
 
 
 def _sift_up(heap: list[Any], less: Callable[[Any, Any], Any]) -> None:
-    """Put the first item where it belongs, comparing as Python's heapq does: equal items keep its order."""
+    """Move the first item to its place, with the comparisons of Python's heapq: equal items keep its order."""
     end, place, item = len(heap), 0, heap[0]
     while (child := 2 * place + 1) < end:
         if child + 1 < end and not less(heap[child], heap[child + 1]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The views of the standard library's modules that a script may import."""
+"""Makes the views of the standard library's modules that a script may import."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PLAIN_MEMBERS: Final[Mapping[str, str]] = {
         time time_ns""",
     "array": "array",
 }
-"""Members that are given out as they are, by module."""
+"""Members that a script gets unchanged, by module."""
 
 
 def library_views(guard: Guard, wanted: Collection[str]) -> dict[str, object]:
@@ -38,7 +38,7 @@ def library_views(guard: Guard, wanted: Collection[str]) -> dict[str, object]:
     guarded = guarded_members(guard, wanted)
     names = {name for name in PLAIN_MEMBERS if name.partition(".")[0] in wanted} | set(guarded)
     made: dict[str, object] = {}
-    for name in sorted(names, reverse=True):  # the parts of a module before the module
+    for name in sorted(names, reverse=True):  # makes the parts of a module before the module
         parts = {
             part.rpartition(".")[2]: view for part, view in made.items() if part.rpartition(".")[0] == name
         }
@@ -52,7 +52,7 @@ def _view(guard: Guard, name: str, guarded: Mapping[str, object]) -> View:
 
 @functools.cache
 def _listed(name: str) -> dict[str, object]:
-    """The members of a module that are given out as they are."""
+    """Return the members of a module that a script gets unchanged."""
     if name not in PLAIN_MEMBERS:
         return {}
     module = importlib.import_module(name)
