@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which members of Blender's modules a script gets: `blender_modules.json`."""
+"""Reads `blender_modules.json`: which members of Blender's modules a script gets."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _FACTS: Final[Mapping[str, Mapping[str, str]]] = {
 AS_THEY_ARE: Final[Mapping[str, tuple[str, ...]]] = {
     module: tuple(facts["as they are"].split()) for module, facts in _FACTS.items()
 }
-"""By dotted module the members that are given out as they are: functions and classes that only compute or work on what
-they are given."""
+"""Members that scripts get unchanged, by dotted module: functions and classes that only compute, or only work on their
+arguments.
+"""
 
 
 def withheld() -> frozenset[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Facts about Blender's members and operators that RNA does not tell: `members.json`, a list for each question."""
+"""Reads `members.json`: facts about Blender's members and operators that RNA lacks, a list for each question."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ _FACTS: Final[dict[str, dict[str, Any]]] = json.loads(Path(__file__).with_suffix
 
 
 def sections() -> Mapping[str, Mapping[str, Any]]:
-    """All lists, each with `why` it matters, and its `names`, `numbers` or `rows`."""
+    """Return all lists, each with `why` it matters, and its `names`, `numbers` or `rows`."""
     return {title: section for title, section in _FACTS.items() if title}
 
 
 def names(title: str) -> frozenset[str]:
-    """The names of a list: of structs, of members as `Struct.member`, of operators or how theirs begin."""
+    """Return the names of a list: structs, members as `Struct.member`, operators or beginnings of their names."""
     return frozenset(_FACTS[title]["names"].split())
 
 
 def numbers(title: str) -> Mapping[str, float]:
-    """The numbers of a list, by name."""
+    """Return the numbers of a list, by name."""
     found: Mapping[str, float] = _FACTS[title]["numbers"]
     return found
 
 
 def rows(title: str) -> list[dict[str, frozenset[str]]]:
-    """The rows of a table: by column the names that stand there."""
+    """Return the rows of a table: the names in each column."""
     return [
         {column: frozenset(text.split()) for column, text in row.items()} for row in _FACTS[title]["rows"]
     ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is allowed, as data: the levels, their imports, and the allow-lists of Blender.
+"""The policies as data: the levels, their imports, and the allow-lists of Blender.
 
-A level is a `Policy`. Everything else in the sandbox asks a policy and never compares level names. What the
-allow-lists do not name is refused, so what a new Blender brings is refused until a person has reviewed it.
+A level is a `Policy`. Everything else in the sandbox asks a policy and never compares level names. A policy refuses
+what the allow-lists do not name, so what a new Blender brings is refused until a person has reviewed it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ("LEVELS", "Level", "Policy", "policy")
 
 Level = Literal["arithmetic", "math", "blender"]
 
-#: From what allows least to what allows most: a call may ask for less than the settings say, never for more.
+#: The levels from the strictest to the freest: a call may ask for less than the settings say, never for more.
 LEVELS: Final[tuple[Level, ...]] = ("arithmetic", "math", "blender")
 
 _LISTS = Path(__file__).parent / "allowlists"
@@ -47,13 +47,13 @@ _BLENDER_IMPORTS = _MATH_IMPORTS | frozenset(
 
 @dataclass(frozen=True)
 class Policy:
-    """What one level allows. Struct members are listed at the struct that adds them: ask with the lineage."""
+    """What one level allows. The struct that adds a member lists it: ask for each struct of the lineage."""
 
     level: Level
     imports: frozenset[str]
-    #: Vertices (or curve points, or particles) that one step may make in Blender.
+    #: The most vertices (or curve points, or particles) that one step may make in Blender.
     geometry: int = 2_000_000
-    #: Idnames of operators, `mesh.primitive_cube_add`.
+    #: Idnames of operators, such as `mesh.primitive_cube_add`.
     operators: frozenset[str] = frozenset()
     _read: Mapping[str, frozenset[str]] = field(default_factory=dict, repr=False)
     _write: Mapping[str, frozenset[str]] = field(default_factory=dict, repr=False)
@@ -65,29 +65,29 @@ class Policy:
         return "bpy" in self.imports
 
     def readable(self, struct: str) -> frozenset[str]:
-        """Names of the properties of `struct` itself, not of its bases, that may be read."""
+        """Return the readable properties of `struct` itself, without those of its bases."""
         return self._read.get(struct, frozenset())
 
     def writable(self, struct: str) -> frozenset[str]:
-        """Names of the properties of `struct` itself that may be written."""
+        """Return the writable properties of `struct` itself, without those of its bases."""
         return self._write.get(struct, frozenset())
 
     def callable(self, struct: str) -> frozenset[str]:
-        """Names of the functions of `struct` itself that may be called."""
+        """Return the callable functions of `struct` itself, without those of its bases."""
         return self._call.get(struct, frozenset())
 
     def gives_operator(self, idname: str) -> bool:
-        """Whether a script may call `bpy.ops.<idname>`: Blender's own operator, or what is done instead."""
+        """Return whether a script may call `bpy.ops.<idname>`: Blender's own operator, or our substitute."""
         return idname in self.operators or (self.has_blender and idname in instead_of())
 
     def gives_function(self, struct: str, name: str) -> bool:
-        """Whether a script may call this function of the struct itself: Blender's own, or what is done instead."""
+        """Return whether a script may call this function of the struct itself: Blender's own, or our substitute."""
         return name in self.callable(struct) or (
             self.has_blender and f"{struct}.{name}" in _REPLACED_FUNCTIONS
         )
 
     def why_operator(self, idname: str) -> str:
-        """Why an operator that is not listed is refused, and what to do instead."""
+        """Return why an operator that is not listed is refused, and what to do instead."""
         return why_operator(idname)
 
 
@@ -95,7 +95,7 @@ _REPLACED_FUNCTIONS: Final = frozenset(
     {"BlendData.batch_remove", "BlendData.orphans_purge", "Context.copy", "Context.temp_override"}
     | {"Context.preferences", "Preferences.addons"}
 )
-"""Members that a script gets from us instead of Blender's own: they do, or show, a part of what these do."""
+"""Members that we replace for scripts: the substitute does, or shows, a part of what Blender's own does."""
 
 
 def _table(file: str) -> Mapping[str, frozenset[str]]:
@@ -105,7 +105,7 @@ def _table(file: str) -> Mapping[str, frozenset[str]]:
 
 @cache
 def policy(level: Level) -> Policy:
-    """The policy of a level."""
+    """Return the policy of a level."""
     if level == "arithmetic":
         return Policy(level, frozenset())
     if level == "math":

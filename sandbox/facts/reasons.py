@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why something is refused, and what to use instead: `facts/reasons.json`, by module, builtin, operator and member.
+"""Reads `reasons.json`: why something is refused and what to use instead, by module, builtin, operator and member.
 
 Each reason names a function, a tool of the bridge or another way, or says that there is no other way.
 """
@@ -28,9 +28,9 @@ __all__ = (
 )
 
 _FILE: Final = Path(__file__).parent / "reasons.json"
-"""In a text, `@word` stands for what "texts" says of it."""
+"""The file with the reasons. In a reason, `@word` stands for the text of that name under "texts"."""
 _MIXED: Final = frozenset({"wm"})
-"""Modules of whose operators the name says more than the module's."""
+"""Operator modules whose operators' names say more than the module's name."""
 
 
 @cache
@@ -56,7 +56,7 @@ def load() -> None:
 
 
 def all_reasons() -> Iterable[tuple[str, str]]:
-    """Return every reason there is, with where it stands."""
+    """Return every reason in the file, each with its section and name."""
     for section, entries in _table().items():
         if isinstance(entries, str):
             yield section, entries
@@ -66,7 +66,7 @@ def all_reasons() -> Iterable[tuple[str, str]]:
 
 
 def why_module(name: str) -> str | None:
-    """Return why `import name` gives nothing to use, None for a module that nobody has an opinion of."""
+    """Return why `import name` is of no use to a script, None for a module without a reason."""
     of_python: str | None = _table()["modules"].get(name.partition(".")[0])
     return of_python or _table()["blender_modules"].get(name)
 
@@ -89,7 +89,7 @@ def why_builtin(name: str) -> str:
 
 
 def why_class(kind: str) -> str:
-    """Return what to derive from instead of a class: of `registered` classes, of `plain` ones, of `value`s."""
+    """Return what to derive from instead of a class: a `registered` class, a `plain` one, or a `value`."""
     return str(_table()["classes"][kind])
 
 
@@ -110,7 +110,7 @@ def why_operator(idname: str) -> str:
 
 
 def instead_of() -> Mapping[str, str]:
-    """Return what the operators do that do something else in a script, by name."""
+    """Return what substitutes for operators do in a script, by the operator's name."""
     return _table()["instead"]  # type: ignore[no-any-return]
 
 
@@ -121,7 +121,7 @@ def why_value(kind: str, name: str) -> str:
 
 
 def why_property(structs: Iterable[str], name: str) -> str:
-    """Return why a member of a struct of Blender's, given with its bases, is refused."""
+    """Return why a member of a struct of Blender's is refused; `structs` are the struct and its bases."""
     known: Mapping[str, str] = _table()["members"]
     for struct in structs:
         if reason := known.get(f"{struct}.{name}") or known.get(struct):

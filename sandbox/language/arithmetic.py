@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The arithmetic level: numbers, variables, `+ - * / // % **` and the minus sign; nothing else, so nothing to guard.
+"""The level `arithmetic`: numbers, variables, `+ - * / // % **` and the minus sign. It has nothing to guard.
 
-The program is walked, never compiled: what is not in the tables below cannot happen.
+This module walks the program's tree and never compiles it, so only what is in the tables below can happen.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ("BITS_LIMIT", "SOURCE_LIMIT", "calculate", "evaluate")
 SOURCE_LIMIT: Final = 20_000
 DEPTH_LIMIT: Final = 300
 BITS_LIMIT: Final = 4096
-"""Longest integer, about 1,233 decimal digits."""
+"""The bits of the longest integer: about 1,233 decimal digits."""
 
 Number = int | float
 _OPERATORS: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
@@ -70,17 +70,17 @@ _WHAT: Final[dict[str, str]] = {
 
 
 def calculate(code: str) -> dict[str, Number]:
-    """Run a program and return the variables' values; a bare expression's value is named `result`.
+    """Run a program and return the variables' values; a bare expression's value has the name `result`.
 
-    Raises as `evaluate`.
+    Raises what `evaluate` raises.
     """
     return _run(code).values
 
 
 def evaluate(code: str) -> Number | None:
-    """Run a program and return its value: of the variable `result` where it sets one, else the last that it computed.
+    """Run a program and return its value: the variable `result` if the program sets it, else the last value.
 
-    Gives None for a program that computes nothing.
+    Returns None for a program that computes nothing.
 
     Raises:
         PolicyError: anything but arithmetic, with its line; code 'syntax', 'size' or 'name'.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Methods of Python's builtin types and functions that a script's text alone does not show to be harmless.
+"""Methods of Python's builtin types and builtin functions that a script's text alone does not show to be harmless.
 
-The transformer asks these tables by name, and the guards by type; so both speak of the same methods.
+The transformer looks them up by name, and the guards by type; with one table both mean the same methods.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ CALLED_BY_C: Final = frozenset(
     {"__complex__", "__float__", "__getitem__", "__index__", "__iter__", "__len__", "__length_hint__"}
     | {"__next__", "__setitem__"}
 )
-"""Methods of a script's classes that C code calls: each looks where it is called from (`guard.reentry`)."""
+"""Methods of a script's classes that C code calls. Each checks from where it is called (`guard.reentry`)."""
 CALLING_BUILTINS: Final = frozenset("all any bin bool chr complex float hex len list next oct tuple".split())
-"""Python's own builtins that call such methods: where a script has some, the guards make the call."""
+"""Python's own builtins that call such methods. If a script defines such methods, the guards make the call."""
 
 TABLE_TYPES: Final[tuple[type, ...]] = (set, frozenset, dict, type({}.keys()), type({}.items()))
-"""What holds hashed items, subclasses too."""
+"""Types of tables with hashed items; their subclasses count, too."""
 HASHING: Final = frozenset({"add", "discard", "get", "move_to_end", "pop", "remove", "setdefault"})
 """Methods of tables that hash their first argument."""
 HASHING_ALL: Final = frozenset(
@@ -70,7 +70,7 @@ GUARDED_METHODS: Final[dict[type, frozenset[str]]] = {
 
 
 def plain_methods(kind: type, guarded: Mapping[type, frozenset[str]] = GUARDED_METHODS) -> frozenset[str]:
-    """Return the public methods of `kind` that need no guard, where those in `guarded` do."""
+    """Return the public methods of `kind` that need no guard: all but those in `guarded`."""
     excepted = frozenset().union(*(guarded.get(base, frozenset()) for base in kind.__mro__))
     return frozenset(name for name in dir(kind) if not name.startswith("_") and name not in excepted)
 
@@ -78,4 +78,4 @@ def plain_methods(kind: type, guarded: Mapping[type, frozenset[str]] = GUARDED_M
 PLAIN_METHODS: Final[dict[str, frozenset[str]]] = {
     kind.__name__: plain_methods(kind) for kind in (str, int, float, list, tuple)
 } | {kind.__name__: plain_methods(kind) | GUARDED_METHODS[kind] for kind in (dict, set)}
-"""The same by the names that inference gives to kinds; of tables also what the transformer looks at in a call."""
+"""Methods that need no guard, by kind; for dict and set also those whose calls the transformer checks."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A script's text becomes code that can only run under guards.
+"""Compiles a script's text to code that can only run under guards.
 
 `compile_script` refuses what no script may say, with line, column, the offending source and what to do instead, and
-rewrites the rest (see `members` for how). The code only runs in a namespace that `run.namespace` makes.
+rewrites the rest (see `members` for how). The code can only run in a namespace from `run.namespace`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .statements import Import, Statements
 __all__ = ("Compiled", "Finding", "Import", "ScriptRefused", "compile_script")
 
 SOURCE_LIMIT: Final = 1_000_000
-"""Characters; a policy's own limit is usually lower."""
-#: Findings that the message has; all of them stand in the structured result.
+"""The most characters of a script; a policy's own limit is usually lower."""
+#: The most findings in the message; the structured result has all of them.
 _MOST_SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A script that may run. `tree` is what was parsed, before the guards were written into it."""
+    """A script that may run. `tree` is the parsed text, without guards."""
 
     code: CodeType
     source: str
@@ -40,11 +40,11 @@ class Compiled:
     attributes_read: frozenset[str]
     attributes_written: frozenset[str]
     reached: Reached | None = None
-    """What its statements tell when they are come to."""
+    """The flags that the script's statements set when they run."""
 
 
 class ScriptRefused(PolicyError):
-    """The text breaks the language's rules, or is no Python. `findings` has all that is wrong, in order."""
+    """The script breaks the language's rules, or is not Python. `findings` has all problems, in order."""
 
     def __init__(self, findings: tuple[Finding, ...]) -> None:
         first, shown = findings[0], findings[:_MOST_SHOWN]
@@ -61,14 +61,14 @@ def compile_script(
     source_limit: int = SOURCE_LIMIT,
     reached: Reached | None = None,
 ) -> Compiled:
-    """Compile a script; `reached` is told of each statement that a run comes to.
+    """Compile a script; in the result, each statement sets its flag in `reached` when it runs.
 
     Raises:
         ScriptRefused: with every finding; codes are `syntax`, `name`, `attribute`, `import`, `size`.
     """
-    # trees are many objects and no garbage: each search among them would go through all of the host's, too
+    # a tree has many objects and no garbage: each collection would search the host's objects, too
     with warnings.catch_warnings(), collector.off():
-        warnings.simplefilter("ignore")  # SyntaxWarnings (`1[0]`) would go to the host's console
+        warnings.simplefilter("ignore")  # Python would print SyntaxWarnings (`1[0]`) on the host's console
         return _compile(source, filename, source_limit, reached)
 
 
@@ -115,7 +115,7 @@ def _parse(source: str, filename: str, source_limit: int) -> ast.Module:
         ) from None
     except SyntaxError as error:
         raise _from_syntax_error(error, source) from None
-    except ValueError as error:  # null characters, lone surrogates
+    except ValueError as error:  # for null characters and lone surrogates
         raise _refusal("syntax", f"not valid Python: {error}", "send plain text") from None
 
 
@@ -131,7 +131,7 @@ def _from_syntax_error(error: SyntaxError, source: str) -> ScriptRefused:
 
 
 def _located(findings: list[Finding], source: str) -> tuple[Finding, ...]:
-    """Findings in the order of the source, each with its line of it."""
+    """Return the findings in the order of the source, each with its source line."""
     lines = source.splitlines()
     ordered = sorted(findings, key=lambda finding: (finding.line, finding.column))
     return tuple(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # ruff: noqa: N802, N815 (visit_Name is how ast.NodeVisitor wants it)
-"""The transformer's part that rewrites calls, loops, comprehensions and functions as expressions."""
+"""The transformer's part for calls, loops, comprehensions, and functions as expressions."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _MAKES_HASHED: Final = frozenset({"set", "frozenset", "dict"})
 
 
 class Expressions(Members):
-    """Rewrites the other expressions."""
+    """Rewrites the other expressions: calls, comprehensions, lambdas and generators."""
 
     # Calls
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """A call needs no guard: what a script holds it may call. `value.method(…)` guards the method."""
+        """Rewrite a call. A script may call whatever it holds; in `value.method(…)` the method needs the guard."""
         if is_super_call(node):
             return self.call(hooks.SUPER_OF, node, *self.visit_all(node.args)) if node.args else node
         own = self.answers and any(isinstance(each, ast.Starred) for each in node.args)
-        if own or has_stars(node.args):  # `f(*a, *b)` as `f(*(*a, *b))`
+        if own or has_stars(node.args):  # rewrites `f(*a, *b)` as `f(*(*a, *b))`
             place = {"lineno": node.lineno, "col_offset": node.col_offset}
             node.args = [ast.Starred(ast.Tuple(node.args, LOAD, **place), LOAD, **place)]
         function = node.func
@@ -81,7 +81,9 @@ class Expressions(Members):
             node.func = self.read_by_guard(function.value, function)
             return node
         if plain:
-            if runs and kind in structs.READ:  # a function of Blender's, which the collector does not know
+            if (
+                runs and kind in structs.READ
+            ):  # a function of Blender's: the collector does not see such a reference
                 node.func = self.hold(function)
             return node
         guarded = self.read_member(function.value, function)
@@ -91,7 +93,7 @@ class Expressions(Members):
         return node
 
     def _arguments(self, node: ast.Call, made: list[ast.expr] | None) -> None:
-        """Rewrite the arguments of a call; `made` are those of them that were rewritten already."""
+        """Rewrite the arguments of a call; `made` are arguments that are already rewritten."""
         if made is not None:
             node.args, node.keywords = made, self.operands(node.keywords)
             return
@@ -103,9 +105,9 @@ class Expressions(Members):
         node.args, node.keywords = found[: len(node.args)], found[len(node.args) :]
 
     def _hashed_arguments(self, name: str, node: ast.Call) -> list[ast.expr] | None:
-        """The arguments of `table.get(key)`, `set.update(items)`, …, looked at where they will be hashed.
+        """Rewrite the arguments of `table.get(key)`, `set.update(items)`, … with a check before Python hashes them.
 
-        None where it cannot be told here which they are.
+        Returns None where the text does not show which arguments Python hashes.
         """
         if any(isinstance(part, ast.Starred) for part in node.args):
             return None
@@ -115,7 +117,7 @@ class Expressions(Members):
             loose = [self.is_loose(part) for part in node.args]
             first, mark = [self.keyed(part) for part in node.args[:1]], self.runs
             rest = self.operands(node.args[1:])
-            if self.has_classes:  # whose `__hash__` and `__eq__` run while the default lies there
+            if self.has_classes:  # whose `__hash__` and `__eq__` run while only the stack holds the default
                 return [
                     self.hold(part) if each else part for each, part in zip(loose, first + rest, strict=True)
                 ]
@@ -124,14 +126,14 @@ class Expressions(Members):
         return [self.call(hooks.CHECK_HASHES, part, part) for part in found]
 
     def _both_ways(self, node: ast.Call, guarded: ast.IfExp) -> ast.expr:
-        """`a.f(x) if … else <getattr>(a, 'f')(x)`: spares the plain way a bound method."""
+        """Return `a.f(x) if … else <getattr>(a, 'f')(x)`, so that the unguarded branch makes no bound method."""
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         plain = ast.Call(guarded.body, node.args, node.keywords, **place)
         other = ast.Call(guarded.orelse, node.args, node.keywords, **place)
         return self.choose(guarded.test, plain, other)
 
     def iterated(self, node: ast.expr) -> ast.expr:
-        """What a loop draws from. The loop ticks itself, so that its own `zip`, `enumerate`, … need not."""
+        """Rewrite what a loop draws from. The loop ticks itself, so its own `zip`, `enumerate`, … need not tick."""
         match node:
             case ast.Call(func=ast.Name(id="range")) if "range" not in self.kinds.names:
                 return self.visit(node)
@@ -140,7 +142,9 @@ class Expressions(Members):
                 and name not in self.kinds.names
                 and not self.answers
                 and not any(isinstance(part, ast.Starred) for part in args)
-                and (name != "map" or len(args) < 3)  # of several values C code holds the first alone
+                and (
+                    name != "map" or len(args) < 3
+                )  # while C code draws the second value, it alone holds the first
             ):
                 arguments = [self.iterated(part) for part in args]
                 place = {"lineno": node.lineno, "col_offset": node.col_offset}
@@ -158,12 +162,12 @@ class Expressions(Members):
         return self.choose(self.type_in(value, hooks.SAFE_TO_ITERATE), value, drawn) if steady else drawn
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
-        """`yield from values`, which does not tick by itself."""
+        """Rewrite `yield from values`, which does not tick by itself."""
         node.value = self.call(hooks.ITERATED, node, self.visit(node.value))
         return node
 
     def _isinstance(self, node: ast.Call) -> ast.expr | None:
-        """`isinstance(value, (int, str))`: with builtin types written out it is Python's own."""
+        """Return `isinstance(value, (int, str))` as Python's own call, if the text names only builtin types."""
         match node:
             case ast.Call(func=ast.Name(id="isinstance"), args=[value, kinds], keywords=[]):
                 listed = [kind.id for kind in _elements(kinds) if isinstance(kind, ast.Name)]
@@ -176,7 +180,7 @@ class Expressions(Members):
         return None
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST:
-        """`name=value` in a call."""
+        """Rewrite `name=value` in a call."""
         if node.arg is None:
             self.runs += 1
             node.value = self.spread(node.value)
@@ -184,7 +188,7 @@ class Expressions(Members):
         return self.node_contents_visit(node)
 
     def visit_TemplateStr(self, node: ast.AST) -> ast.AST:
-        """Template strings hand out the values they hold by attributes; nothing here uses them."""
+        """Refuse template strings: they hand out the values they contain by attributes."""
         self.not_allowed(node)
         return node
 
@@ -193,12 +197,12 @@ class Expressions(Members):
     # Functions and comprehensions as expressions
 
     def running(self, at: ast.AST) -> ast.expr:
-        """`<running> or <stop>()`: a tick where only an expression fits."""
+        """Return `<running> or <stop>()`: a tick for places where only an expression fits."""
         place: dict[str, Any] = {"lineno": at.lineno, "col_offset": at.col_offset}  # type: ignore[attr-defined]
         return ast.BoolOp(ast.Or(), [self.name(hooks.RUNNING, at), self.call(hooks.STOP, at)], **place)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        """A function that ticks when it is called."""
+        """Rewrite a lambda so that it ticks when it is called."""
         if self.kinds.scope_of[node].generates:
             self.refuse(node, "syntax", "a lambda may not yield", "write a function")
         self.visit_arguments(node.args)
@@ -206,7 +210,7 @@ class Expressions(Members):
         lazy, self.lazy = self.lazy, 0
         body = self.visit(
             node.body
-        )  # in what a comprehension draws from, `:=` is no more allowed than outside
+        )  # `:=` is not allowed in what a comprehension draws from, also not in ours
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         deeper = [self.call(hooks.DEPTH, node)] if uncounted(node.args) else []
         node.body = ast.BoolOp(ast.And(), [self.running(node), *deeper, body], **place)
@@ -214,7 +218,7 @@ class Expressions(Members):
         return node
 
     def visit_arguments(self, node: ast.arguments, decorators: list[ast.expr] | None = None) -> ast.AST:
-        """Parameters: checked names, rewritten defaults, no annotations. `decorators` are evaluated before."""
+        """Check parameters' names, rewrite defaults, drop annotations. Python evaluates `decorators` before."""
         for argument in (*node.posonlyargs, *node.args, *node.kwonlyargs, node.vararg, node.kwarg):
             if argument is not None:
                 self.check_binding(argument, argument.arg)
@@ -265,18 +269,18 @@ class Expressions(Members):
     visit_ListComp = visit_SetComp = visit_DictComp = _visit_comprehension_parts
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
-        """Generators are counted while they are alive."""
+        """Count a generator while it is alive."""
         self.lazy += 1
         made = self._visit_comprehension_parts(node)
         self.lazy -= 1
         return self.call(hooks.COUNT_GENERATOR, node, made)  # type: ignore[arg-type]
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
-        """`name := value`."""
+        """Rewrite `name := value`."""
         return self.node_contents_visit(node)
 
 
-#: What gives no collection of Blender's.
+#: Expressions whose value is no collection of Blender's.
 _MAKING_LISTS = (
     *(ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.JoinedStr),
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
@@ -284,7 +288,7 @@ _MAKING_LISTS = (
 
 
 def _extends(node: ast.Call, method: str) -> bool:
-    """`items.extend([…])`: by what the script has made here."""
+    """Return whether a call is `items.extend([…])` with items that the source itself writes out."""
     return method == "extend" and not node.keywords and len(node.args) == 1 and is_made_here(node.args[0])
 
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # ruff: noqa: N802, N815 (visit_Name is how ast.NodeVisitor wants it)
-"""The part of the transformer that lets nothing lie on the interpreter's stack alone while more of the script runs.
+"""The transformer's part that keeps each value findable while more of the script runs.
 
-In `use(o.modifiers, f())` the collection lies on that stack while `f` runs, and nobody can see it there. Should `f`
-remove the object, the reference has to be found and cut off (`lifetime.held`). Python's garbage collector shows most
-values wherever they are; it does not know Blender's collections, arrays and functions, nor dicts of nothing but these.
-So an expression that may give such a value, and after which something of its surroundings runs code, is put into a
-variable that no script can name: `use((<1> := o.modifiers), f())`. Where there can be no such variable, or it would be
-bound again too soon, `<keep>(value)` does the same.
+In `use(o.modifiers, f())` only the interpreter's stack holds the collection while `f` runs, and nobody can see it
+there. If `f` removes the object, the sandbox must find the reference and cut it off (`lifetime.held`). Python's
+garbage collector shows most values wherever they are; it does not know Blender's collections, arrays and functions,
+nor dicts that contain nothing else. So the transformer puts an expression that may give such a value into a variable
+that no script can name, if code runs after it: `use((<1> := o.modifiers), f())`. Where such a variable is not
+possible, or would be bound again too soon, `<keep>(value)` does the same.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _SHOWN: Final = (
     *(ast.Constant, ast.JoinedStr, ast.Lambda, ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Tuple),
     *(ast.GeneratorExp, ast.Starred, ast.Slice),
 )
-"""What gives a value that the collector shows, with all that is in it, or one that refers to nothing."""
+"""Expressions whose value the collector shows, with all its contents, or whose value refers to nothing."""
 _STILL: Final = (ast.Constant, ast.Name, ast.Lambda, type(None))
-"""What runs nothing."""
+"""Expressions that run no code."""
 _OPERATIONS: Final = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.Attribute, ast.FormattedValue)
-"""What runs nothing of a script that has no classes, if its operands do not."""
+"""Expressions that run no code of a script without classes, if their operands run none."""
 _STILL_BUILTINS: Final = frozenset(
     "abs bool chr enumerate float hash id int isinstance len ord range round zip".split()
 )
-"""Builtins that run nothing of a script that has no classes."""
+"""Builtins that run no code of a script without classes."""
 _DRAWING: Final = frozenset({"fsum", "dist"})
 """Functions of `math` that draw from iterators."""
 
 
 class Holding(Nodes):
-    """Rewrites expressions that are evaluated one after the other."""
+    """Rewrites expressions that Python evaluates one after the other."""
 
     def __init__(self, kinds: Scopes) -> None:
         super().__init__(kinds)
@@ -57,9 +57,9 @@ class Holding(Nodes):
         """Around how many statements end when a function is left, and may run code then."""
 
     def operands(self, nodes: Sequence[Any], *, run_by_use: bool = False) -> list[Any]:
-        """Rewrite what is evaluated in this order and used together; a keyword stands for its value.
+        """Rewrite expressions that are evaluated in this order and used together; a keyword stands for its value.
 
-        `run_by_use`: what uses them may run code of the script while C code alone holds them.
+        `run_by_use`: the use may run code of the script while only C code holds the values.
         """
         last = len(nodes) - (not run_by_use)
         while 0 < last < len(nodes) and isinstance(_value(nodes[last]), _STILL):
@@ -77,25 +77,25 @@ class Holding(Nodes):
     def _held(self, node: Any) -> Any:
         if not isinstance(node, ast.keyword):
             return self.hold(node)
-        if _is_unpacked(node):  # what is unpacked here may be emptied before the call
+        if _is_unpacked(node):  # the script may empty what is unpacked here before the call
             place: dict[str, Any] = {"lineno": node.value.lineno, "col_offset": node.value.col_offset}
             node.value = ast.Dict([None], [node.value], **place)
         node.value = self.hold(node.value)
         return node
 
     def hold(self, value: ast.expr) -> ast.expr:
-        """The rewritten `value`, found by whoever looks for what the script holds."""
+        """Return the rewritten `value` inside a variable or `<keep>`, where `lifetime` finds its references."""
         if self.lazy or self.is_without_temporaries():
             return self.call(hooks.KEEP, value, value)
         place: dict[str, Any] = {"lineno": value.lineno, "col_offset": value.col_offset}
         return ast.NamedExpr(ast.Name(self.temporary(), STORE, **place), value, **place)
 
     def held_where(self, loose: bool, value: ast.expr, mark: int) -> ast.expr:
-        """`hold(value)` if it is `loose` and something ran since `runs` was `mark`."""
+        """Return `hold(value)` if the value is `loose` and code may have run since `runs` was `mark`."""
         return self.hold(value) if loose and mark < self.runs else value
 
     def is_loose(self, node: ast.expr | None) -> bool:
-        """Whether an expression (not rewritten yet) may give what nothing but the stack refers to or shows."""
+        """Return whether an expression (not rewritten yet) may give a value that only the stack refers to."""
         if node is None or isinstance(node, _SHOWN):
             return False
         if isinstance(node, ast.Name) and self._lasts(node.id):
@@ -108,26 +108,26 @@ class Holding(Nodes):
         return kind == "dict" or not (kind in CONTAINERS or str(kind).startswith(MODULE))
 
     def _lasts(self, name: str) -> bool:
-        """Whether nothing that runs within an expression can bind this variable anew."""
+        """Return whether nothing that runs within an expression can bind this variable again."""
         owner = self.scope.owner(name)
         here = owner is None or owner is self.scope or owner.form == "module"
         return here and name not in self.kinds.rebound and name not in self.kinds.bound_within
 
     def visit_Starred(self, node: ast.Starred) -> ast.AST:
-        """`*values`."""
+        """Rewrite `*values`."""
         if isinstance(node.ctx, ast.Load):
             self.note_running(node)
         return self.node_contents_visit(node)  # type: ignore[no-any-return]
 
     def visit_BoolOp(self, node: ast.BoolOp | ast.IfExp) -> ast.AST:
-        """`a and b`, `a if b else c`."""
+        """Rewrite `a and b` and `a if b else c`."""
         self.note_running(node)
         return self.node_contents_visit(node)  # type: ignore[no-any-return]
 
     visit_IfExp = visit_BoolOp
 
     def note_running(self, node: ast.expr) -> None:
-        """`node` is about to be rewritten: count it if it may run code of the script."""
+        """Count `node`, which is about to be rewritten, if it may run code of the script."""
         self.runs += self._may_run(node)
 
     def _may_run(self, node: ast.expr) -> bool:
@@ -146,7 +146,7 @@ class Holding(Nodes):
         return not isinstance(node, _OPERATIONS)
 
     def draws_from_code(self, node: ast.expr) -> bool:
-        """Whether drawing from the value of an expression may run code of the script."""
+        """Return whether drawing from an expression's value may run code of the script."""
         if self.has_classes:
             return True
         match node:
@@ -161,9 +161,10 @@ class Holding(Nodes):
         return self.kind(node) not in CONTAINERS and not isinstance(node, ast.Subscript)
 
     def show_variables(self, node: Any) -> None:
-        """Let what a comprehension's variables hold be found.
+        """Make the values of a comprehension's variables findable.
 
-        From Python 3.12 on they are the frame's around it, which does not show them where that is no function's.
+        From Python 3.12 on, these variables belong to the frame around the comprehension, which shows them only if it
+        is a function's frame.
         """
         if (
             sys.version_info < (3, 12)
@@ -176,15 +177,15 @@ class Holding(Nodes):
             place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
             held = [self.hold(ast.Name(each.id, LOAD, **place)) for each in bound]
             if held:
-                clause.ifs.insert(0, ast.Tuple(held, LOAD, **place))  # which is true
+                clause.ifs.insert(0, ast.Tuple(held, LOAD, **place))  # a tuple with items is true
 
     # Targets
 
     def one_by_one(self, node: ast.Assign) -> list[ast.stmt] | None:
-        """`o.x, y = value` as `<1>, y = value; o.x = <1>`, `a = o.x = value` and `a, (b, c) = value` likewise.
+        """Rewrite `o.x, y = value` as `<1>, y = value; o.x = <1>`; `a = o.x = value` and `a, (b, c) = value` likewise.
 
-        Setting one, or unpacking another, may run code while the others lie on the stack. None where there is one
-        thing to set, or nothing but names from one thing.
+        Setting one target, or unpacking another, may run code while only the stack holds the other values. Returns
+        None where there is one target, or only names that take one value.
         """
         if _is_flat(node.targets) or (len(node.targets) == 1 and _is_one(node.targets[0])):
             return None
@@ -209,9 +210,9 @@ class Holding(Nodes):
         return steps
 
     def unpacked(self, node: ast.expr, value: ast.expr) -> ast.expr:
-        """The rewritten `value` of `node` as what several variables are bound to.
+        """Return the rewritten `value` of `node`, ready for several variables to be bound to it.
 
-        Some would lie on the stack while the others are drawn from an iterator.
+        Without this, only the stack would hold some items while Python draws the others from an iterator.
         """
         if not self.draws_from_code(node):
             return value
@@ -224,7 +225,7 @@ class Holding(Nodes):
         )
 
     def _taken(self, target: ast.expr, later: list[tuple[ast.expr, str]]) -> ast.expr:
-        """The target with variables of ours in the place of what is no name, and what these stand for."""
+        """Replace what is not a name in a target by variables of ours; add these with their meaning to `later`."""
         if isinstance(target, ast.Tuple | ast.List):
             target.elts = [self._named(part, later) for part in target.elts]
             return target
@@ -243,7 +244,8 @@ class Holding(Nodes):
     def target_first(
         self, target: ast.expr, body: list[ast.stmt], source: ast.expr | None = None
     ) -> ast.expr:
-        """What a loop or `with` binds: if that is no name, a variable of ours, from which `body` sets it first.
+        """Return the target of a loop or `with`: a name, or a variable of ours from which `body` sets the target
+        first.
 
         `source`: what a loop draws from.
         """
@@ -260,7 +262,7 @@ class Holding(Nodes):
         return ast.Name(name, STORE, **place)
 
     def _gives_tuples(self, source: ast.expr | None) -> bool:
-        """Whether what is drawn from an expression is a tuple each time."""
+        """Return whether drawing from an expression gives a tuple each time."""
         match source:
             case ast.Call(func=ast.Name(id="enumerate" | "zip" as name)):
                 return name not in self.kinds.names
@@ -271,7 +273,7 @@ class Holding(Nodes):
         return False
 
     def unpacked_clauses(self, clauses: list[ast.comprehension]) -> list[ast.comprehension]:
-        """`for a, b in x` of a comprehension as `for <1> in x for a, b in [<unpacked>(<1>)]`."""
+        """Rewrite `for a, b in x` of a comprehension as `for <1> in x for a, b in [<unpacked>(<1>)]`."""
         found: list[ast.comprehension] = []
         for clause in clauses:
             found.append(clause)
@@ -303,7 +305,7 @@ class Holding(Nodes):
 
     def _whole(self, target: ast.expr, later: list[tuple[ast.expr, str]]) -> ast.expr:
         self._temporaries += 1
-        name = f"<{self._temporaries}>"  # the comprehension's own
+        name = f"<{self._temporaries}>"  # a variable of the comprehension itself
         later.append((target, name))
         return ast.Name(name, STORE, lineno=target.lineno, col_offset=target.col_offset)
 
@@ -317,7 +319,7 @@ def _value(node: ast.expr | ast.keyword | None) -> ast.expr | None:
 
 
 def _is_unpacked(node: ast.expr | ast.keyword | None) -> bool:
-    """`**values`."""
+    """Return whether a keyword is `**values`."""
     return isinstance(node, ast.keyword) and node.arg is None
 
 
@@ -326,7 +328,7 @@ def _is_one(target: ast.expr) -> bool:
 
 
 def _is_flat(targets: list[ast.expr]) -> bool:
-    """Whether this binds names alone, from one value, or each to the whole of it."""
+    """Return whether targets bind only names, from one value, or each to the whole value."""
     if len(targets) == 1 and isinstance(targets[0], ast.Tuple | ast.List):
         parts = [part.value if isinstance(part, ast.Starred) else part for part in targets[0].elts]
         return all(isinstance(part, ast.Name) for part in parts)
@@ -334,7 +336,7 @@ def _is_flat(targets: list[ast.expr]) -> bool:
 
 
 def binds_names(target: ast.expr) -> bool:
-    """Whether this binds names alone."""
+    """Return whether a target binds only names."""
     if isinstance(target, ast.Tuple | ast.List):
         return all(binds_names(part) for part in target.elts)
     if isinstance(target, ast.Starred):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # ruff: noqa: N802 (visit_Name is how ast.NodeVisitor wants it)
-"""The part of the transformer that rewrites `match`: patterns read attributes and call classes unseen."""
+"""The transformer's part for `match`: Python's own patterns read attributes and call classes without a guard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Matching(Expressions):
     """Rewrites `match` statements."""
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
-        """Patterns that read no attributes."""
+        """Rewrite `match` with patterns that read no attributes."""
         loose = self.is_loose(node.subject)
         subject = self.visit(node.subject)
         node.subject = self.hold(subject) if loose else subject
@@ -27,7 +27,7 @@ class Matching(Expressions):
         return node
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
-        """A value pattern (`case Color.RED`) becomes a capture and a condition: Python would read it unguarded."""
+        """Rewrite `case Color.RED` as a capture and a condition: Python would read the attribute without a guard."""
         conditions: list[ast.expr] = []
         node.pattern = self._pattern(node.pattern, conditions)
         if node.guard is not None:
@@ -88,7 +88,7 @@ class Matching(Expressions):
     def _captured(
         self, pattern: ast.pattern, values: list[ast.expr], conditions: list[ast.expr]
     ) -> ast.pattern:
-        """`case A.x | A.y` as `case <1> if <1> == A.x or <1> == A.y`."""
+        """Rewrite `case A.x | A.y` as `case <1> if <1> == A.x or <1> == A.y`."""
         place: dict[str, Any] = {"lineno": pattern.lineno, "col_offset": pattern.col_offset}
         temporary = self.temporary()
         tests: list[ast.expr] = [
@@ -108,7 +108,7 @@ class Matching(Expressions):
     def _class_pattern(
         self, pattern: ast.MatchClass, conditions: list[ast.expr], *, alternative: bool
     ) -> ast.pattern:
-        """`case str()`, `case int(n)`: patterns that look into an object would read its attributes unguarded."""
+        """Rewrite `case str()`, `case int(n)`; refuse patterns that would read attributes without a guard."""
         place: dict[str, Any] = {"lineno": pattern.lineno, "col_offset": pattern.col_offset}
         end = {"end_lineno": pattern.end_lineno, "end_col_offset": pattern.end_col_offset}
         known = isinstance(pattern.cls, ast.Name) and pattern.cls.id not in self.kinds.names

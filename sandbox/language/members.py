@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # ruff: noqa: N802 (visit_Name is how ast.NodeVisitor wants it)
-"""The transformer's part that rewrites names, attributes, items and keys.
+"""The transformer's part for names, attributes, items and keys.
 
-A guard in the hot path is a question about the type of the left-hand value, written into the script:
-`v.co` becomes `v.co if type(v) in <r:co> else <getattr>(v, 'co')`, where `<r:co>` is a set of types that fills as the
-script runs. Nothing of the script can run between the question and the use of the value it was about: a value that is
-not a plain name is first put into a variable that no script can name. Where no such variable is possible (class
-bodies, what a comprehension draws from) the guard is called instead.
+A guard in the hot path is a question about the type of the left-hand value, inside the script itself: `v.co` becomes
+`v.co if type(v) in <r:co> else <getattr>(v, 'co')`, where `<r:co>` is a set of types that fills as the script runs. No
+code of the script can run between the question and the use of the value: a value that is not a plain name first goes
+into a variable that no script can name. Where no such variable is possible (class bodies, what a comprehension draws
+from) the script calls the guard instead.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ __all__ = ("CHANGING", "Members", "is_super_call")
 
 
 class Members(Operations):
-    """Rewrites what reads and sets attributes and items."""
+    """Rewrites expressions that read or set attributes and items."""
 
     # Names and constants
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        """Literals are what they are."""
+        """Leave a literal unchanged."""
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """A variable or a builtin."""
+        """Check the name of a variable, or guard a builtin."""
         name = node.id
         if not isinstance(node.ctx, ast.Load):
             self.check_binding(node, name)
@@ -74,18 +74,20 @@ class Members(Operations):
         kind = self.kind(node.value)
         self.note_running(node)
         node.value = self.visit(node.value)
-        if node.attr in HASHING or node.attr in HASHING_ALL:  # not called here: whoever does is looked at
+        if (
+            node.attr in HASHING or node.attr in HASHING_ALL
+        ):  # not called here; the guards check whoever calls it
             return self.read_by_guard(node.value, node)
         if self.needs_no_guard(kind, node.attr):
             return node
         return self.read_member(node.value, node)
 
     def read_by_guard(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
-        """`value.attr` by the guards, value being rewritten already."""
+        """Return a call of the guard for `value.attr`; `value` is already rewritten."""
         return self.call(hooks.GETATTR, node, value, self.constant(self.mangled(node.attr), node))
 
     def needs_no_guard(self, kind: Kind, attribute: str) -> bool:
-        """Whether any value of this kind may be asked for this attribute as it is."""
+        """Return whether any value of this kind gives this attribute without a guard."""
         if attribute.startswith("_"):
             return False
         if not isinstance(kind, str):
@@ -95,7 +97,7 @@ class Members(Operations):
         return attribute in PLAIN_METHODS.get(kind, ()) or attribute in structs.READ.get(kind, ())
 
     def read_member(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
-        """Guarded `value.attr`, value being rewritten already."""
+        """Return guarded `value.attr`; `value` is already rewritten."""
         attribute = self.mangled(node.attr)
         pair = self.evaluate_once(value)
         if pair is None:
@@ -112,23 +114,23 @@ class Members(Operations):
         return hooks.reads(attribute)
 
     def types_written(self, attribute: str) -> str:
-        """Name of the set of types of which this attribute (mangled already) may be written."""
+        """Return the name of the set of types whose attribute (already mangled) may be written."""
         if attribute.startswith("_"):
             return hooks.OWN
         self.attributes_written.add(attribute)
         return hooks.writes(attribute)
 
     def mangled(self, name: str) -> str:
-        """The name that Python makes of `__name` inside a class."""
+        """Return the name that Python makes of `__name` inside a class."""
         owner = self._classes[-1].lstrip("_") if self._classes else ""
         return f"_{owner}{name}" if owner and names.is_private(name) else name
 
     def _special(self, node: ast.Attribute) -> ast.expr:
-        """The few dunder attributes that may be read."""
+        """Guard one of the few dunder attributes that scripts may read."""
         return self.call(hooks.SPECIAL, node, self.visit(node.value), self.constant(node.attr, node))
 
     def _written(self, node: ast.Attribute) -> ast.expr:
-        """`value.name` as a target: of `=`, `for`, `with`, `del`, augmented assignment, anywhere."""
+        """Guard `value.name` as the target of `=`, `for`, `with`, `del` or an augmented assignment."""
         if names.is_dunder(node.attr):
             self.refuse(node, "attribute", f"attribute {node.attr!r} cannot be set", "it belongs to Python")
             return node
@@ -139,10 +141,10 @@ class Members(Operations):
         return node
 
     def may_choose(self, target: ast.Attribute, value: ast.expr) -> bool:
-        """Whether `target = value` may be written out for either answer of the guard: as a proxy for the owner costs.
+        """Return whether to write `target = value` out for both answers of the guard, instead of a slower proxy.
 
-        The owner's type is asked before the value is evaluated: that must run no code and, where the owner is more
-        than a name, depend on none.
+        The question about the owner's type comes before the value is evaluated: evaluating the value must run no code
+        and, where the owner is more than a name, depend on none.
         """
         if names.attribute_problem(target.attr) or names.is_dunder(target.attr):
             return False
@@ -153,7 +155,7 @@ class Members(Operations):
         return not self.is_without_temporaries() and _has_no_effect(value, (ast.Constant,))
 
     def _target(self, value: ast.expr, types: str) -> ast.expr:
-        """`value` if its type takes what is to be written, else a proxy that asks the guards."""
+        """Return `value` if its type allows the write, else a proxy that calls the guards."""
         pair = self.evaluate_once(value)
         if pair is None:
             return self.call(hooks.WRITE, value, value)
@@ -168,7 +170,7 @@ class Members(Operations):
         return self.item(node)
 
     def item(self, node: ast.Subscript) -> ast.AST:
-        """Guard `value[key]`; if it is set, `key` is no slice, or what it is set to is short."""
+        """Guard `value[key]`. If it is set, `key` is no slice, or the new value is short."""
         kind = self.kind(node.value)
         plain = kind in CONTAINERS
         if not isinstance(node.ctx, ast.Load):
@@ -195,18 +197,18 @@ class Members(Operations):
         return self.choose(self.type_in(first, hooks.ITEMS), native, guarded)
 
     def check_no_copy(self, changed: ast.expr) -> None:
-        """Refuse to change what `vars(…)` gives, which in a script is a copy: nothing would come of it."""
+        """Refuse to change what `vars(…)` returns: a script only gets a copy, so the change would be lost."""
         match changed:
             case ast.Call(func=ast.Name(id="vars")) if "vars" not in self.kinds.names:
                 self.refuse(changed, "attribute", "what vars() gives a script is a copy", "use setattr()")
 
     def is_item(self, key: ast.expr) -> bool:
-        """Whether what stands between brackets is no slice, by how it is written."""
+        """Return whether the text shows that a key is no slice."""
         kind = self.kind(key)
         return is_number(kind) or kind == TEXT or kind in CONTAINERS or isinstance(key, _NO_SLICE)
 
     def _set_slice(self, node: ast.Subscript, kind: Kind) -> ast.AST:
-        """`value[key] = …` where key is a slice, or may be one: a list that takes another grows without a tick."""
+        """Guard `value[key] = …` for a key that may be a slice: a list grows by another list without a tick."""
         loose = self.is_loose(node.value)
         value, mark = self.visit(node.value), self.runs
         sliced = isinstance(node.slice, ast.Slice)
@@ -221,7 +223,7 @@ class Members(Operations):
         of_key = self.call(hooks.TYPE, key, index[0])
         native: ast.expr = ast.Compare(of_key, [ast.IsNot()], [self.name(hooks.SLICE, key)], **place)
         if kind != "list" or not self.is_steady(value):
-            # not `and`: both are evaluated, the value first
+            # not `and`: Python must evaluate both, the value first
             native = ast.BinOp(self.type_in(owner[0], hooks.SET_ITEMS), ast.BitAnd(), native, **place)
         node.value = self.choose(native, owner[1], self.call(hooks.WRITE, value, owner[1]))
         node.slice = index[1]
@@ -232,7 +234,7 @@ class Members(Operations):
         return node
 
     def as_value(self, key: ast.expr) -> ast.expr:
-        """A rewritten key as an argument: `a:b` only stands between brackets."""
+        """Return a rewritten key as an argument: `a:b` is only possible between brackets."""
         if isinstance(key, ast.Slice):
             nothing = self.constant(None, key)
             return self.call(
@@ -244,7 +246,7 @@ class Members(Operations):
         return key
 
     def keyed(self, node: ast.expr) -> ast.expr:
-        """Rewrite an expression whose value will be hashed."""
+        """Rewrite an expression whose value Python will hash."""
         quick = isinstance(node, ast.Slice) or self._hashes_quickly(node)
         key: ast.expr = self.visit(node)
         if quick:
@@ -265,7 +267,7 @@ class Members(Operations):
         return isinstance(node, ast.Slice | ast.UnaryOp | ast.Compare) or self._is_scalar(node)
 
     def visit_Set(self, node: ast.Set) -> ast.AST:
-        """A set display."""
+        """Rewrite a set display, such as `{1, 2}`."""
         loose, marks = [self.is_loose(part) for part in node.elts], []
         for position, part in enumerate(node.elts):
             if isinstance(part, ast.Starred):
@@ -278,7 +280,7 @@ class Members(Operations):
         return node
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
-        """A dict display."""
+        """Rewrite a dict display, such as `{"a": 1}`."""
         noted: list[tuple[list[Any], int, bool, int]] = []
         for at, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
             loose = key is None or self.is_loose(value)
@@ -293,24 +295,24 @@ class Members(Operations):
         for parts, at, loose, mark in noted:
             if loose and mark < self.runs:
                 part = parts[at]
-                if node.keys[at] is None:  # what is unpacked may be emptied meanwhile
+                if node.keys[at] is None:  # the script may empty what is unpacked in the meantime
                     part = ast.Dict([None], [part], lineno=part.lineno, col_offset=part.col_offset)
                 parts[at] = self.hold(part)
         return node
 
     def spread(self, node: ast.expr) -> ast.expr:
-        """`**node`: the keys of a mapping of the script's own are hashed."""
+        """Rewrite `**node`: Python hashes the keys of the script's own mappings."""
         return self.call(hooks.CHECK_HASHES, node, self.visit(node))
 
     def visit_Slice(self, node: ast.Slice) -> ast.AST:
-        """`a:b:c` between brackets."""
+        """Rewrite `a:b:c` between brackets."""
         node.lower, node.upper, node.step = self.operands([node.lower, node.upper, node.step])
         return node
 
 
 #: Methods that change a dict.
 CHANGING = frozenset({"clear", "pop", "popitem", "setdefault", "update"})
-#: What gives no slice.
+#: Expressions whose value is no slice.
 _NO_SLICE = (
     *(
         ast.Constant,
@@ -328,7 +330,7 @@ _NO_SLICE = (
 
 
 def _has_no_effect(node: ast.expr, atoms: tuple[type[ast.expr], ...] = (ast.Constant, ast.Name)) -> bool:
-    """Whether evaluating this runs no code of anyone's, nor makes anything: the collector may run the script's then."""
+    """Return whether evaluating a node runs no code and makes no object: a new object may start the collector."""
     if isinstance(node, ast.Tuple):
         return all(_has_no_effect(part, (ast.Constant,)) for part in node.elts)
     if isinstance(node, ast.UnaryOp):
@@ -337,7 +339,7 @@ def _has_no_effect(node: ast.expr, atoms: tuple[type[ast.expr], ...] = (ast.Cons
 
 
 def is_super_call(node: ast.expr) -> bool:
-    """Whether this is `super()` or `super(Class, self)`."""
+    """Return whether a node is `super()` or `super(Class, self)`."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which names a script may use, and what to do instead of those it may not."""
+"""Which names a script may use, and what to do instead of a refused one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RESTRICTEDPYTHON_HOOKS: Final = frozenset(
 )
 _TEMPORARY: Final = re.compile(r"_tmp\d+")
 _MANGLED: Final = re.compile(r"_[^\W_]\w*?__\w*(?<!__)")
-"""What Python makes of a private `__name` in a class: written out, one variable would have two names."""
+"""The name that Python makes of a private `__name` in a class: written out, one variable would have two names."""
 
 MISSING: Final[dict[str, str]] = {
     "__import__": "write an import statement",
@@ -58,7 +58,7 @@ MISSING: Final[dict[str, str]] = {
     "locals": "use the variables by name, or keep values in a dict of your own",
     "memoryview": "use bytes or a list",
 }
-"""Builtins that scripts do not have (if they bind no such name themselves), and what to do instead."""
+"""Builtins that scripts lack (unless they bind such a name themselves), and what to do instead."""
 
 CONSTANTS: Final[dict[str, object]] = {
     "__name__": "__main__",
@@ -67,7 +67,7 @@ CONSTANTS: Final[dict[str, object]] = {
     "__package__": None,
     "__spec__": None,
 }
-"""Variables that Python gives a script, and what each says; they are written into the script."""
+"""Variables that Python sets in each script, with the values that the transformer writes into it."""
 
 _ABOUT: Final = frozenset(
     """
@@ -75,7 +75,7 @@ _ABOUT: Final = frozenset(
     __license__ __maintainer__ __status__ __title__ __url__ __version__
     """.split()
 )
-"""Variables by which a script speaks of itself, and which mean nothing to Python."""
+"""Variables with which a script describes itself; they mean nothing to Python."""
 
 _INSPECTION: Final = re.compile(
     r"(tb_(frame|next|lasti|lineno)|f_(back|builtins|code|generator|globals|lasti|lineno|locals|trace\w*)"
@@ -85,7 +85,7 @@ _INSPECTION: Final = re.compile(
     r"|func_(globals|code|closure|defaults|dict|name)|im_(func|self|class)|with_traceback|mro)"
 )
 _INSPECTED: Final = ("tb_", "f_", "co_", "gi_", "cr_", "ag_", "func_", "im_", "with_traceback", "mro")
-"""How these begin."""
+"""The beginnings of these names."""
 
 ENUM_INTERNALS: Final = frozenset(
     name
@@ -94,12 +94,12 @@ ENUM_INTERNALS: Final = frozenset(
     for name in vars(base)
     if name.startswith("_") and name.endswith("_") and not name.startswith("__")
 ) - {"_generate_next_value_", "_ignore_", "_missing_", "_name_", "_order_", "_value_"}
-"""What Python's enums keep in their classes: the plain types behind them, unguarded, among it."""
+"""Attributes that Python's enums keep in their classes, among them the plain types behind them, unguarded."""
 
 READABLE_DUNDERS: Final = frozenset(
     {"__class__", "__doc__", "__name__", "__qualname__", "__members__", "__init__"}
 )
-"""Dunder attributes that may be read; what each gives is decided by the value's type (`guards.special`)."""
+"""Dunder attributes that scripts may read; the value's type decides what each returns (`guards.special`)."""
 
 CLASS_DUNDERS: Final = frozenset(
     """
@@ -127,21 +127,21 @@ SUPER_DUNDERS: Final = frozenset(
     __iter__ __next__ __contains__ __getitem__ __setitem__ __delitem__ __enter__ __exit__
     """.split()
 )
-"""What `super()` may be asked for besides ordinary names."""
+"""Dunder methods that `super()` may return, besides ordinary names."""
 
 
 def is_dunder(name: str) -> bool:
-    """`__name__`-like."""
+    """Return whether a name has the form `__name__`."""
     return name.startswith("__") and name.endswith("__") and len(name) > 4
 
 
 def is_private(name: str) -> bool:
-    """`__name`: in a class Python writes the class's name into it."""
+    """Return whether a name has the form `__name`, into which Python writes the class's name inside a class."""
     return name.startswith("__") and not name.endswith("__")
 
 
 def name_problem(name: str) -> str | None:
-    """What is wrong with binding or reading a variable `name`, None if nothing."""
+    """Return what is wrong with binding or reading a variable `name`, None if nothing."""
     if name in RESTRICTEDPYTHON_HOOKS or _TEMPORARY.fullmatch(name):
         return "the name belongs to the sandbox: use another"
     if is_dunder(name) and name not in _ABOUT:
@@ -152,7 +152,7 @@ def name_problem(name: str) -> str | None:
 
 
 def attribute_problem(name: str) -> str | None:
-    """What is wrong with an attribute `name`, whatever it belongs to; None if nothing."""
+    """Return what is wrong with an attribute `name`, whatever it belongs to; None if nothing."""
     if name.startswith(_INSPECTED) and _INSPECTION.fullmatch(name):
         return "frames, code objects and tracebacks are out of a script's reach"
     if name in RESTRICTEDPYTHON_HOOKS:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the transformer's parts share: findings, and the nodes that guards are made of."""
+"""What the transformer's parts share: findings, and functions that make the nodes of guards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOAD: Final = ast.Load()
 STORE: Final = ast.Store()
 _SKIPPED_FIELDS: Final = frozenset({"ctx", "op", "ops", "kind", "type_comment"})
 _SMALL_CODE: Final = 40
-"""Code of at most so many nodes is written out twice, once for each answer to the question about a type."""
+"""The most nodes of code that the transformer writes twice, once for each answer to the question about a type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Finding:
 
 
 class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
-    """Makes nodes; `kinds` is what is known of the script's values."""
+    """Makes nodes; `kinds` has what is known about the script's values."""
 
     def __init__(self, kinds: Scopes) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
     # Findings
 
     def refuse(self, node: ast.AST, code: str, message: str, advice: str = "") -> None:
-        """Note that the script cannot run."""
+        """Note a finding: the script cannot run."""
         self.findings.append(
             Finding(
                 code, message, getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1, advice=advice
@@ -74,17 +74,17 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         )
 
     def error(self, node: ast.AST, info: str) -> None:
-        """RestrictedPython's way to refuse."""
+        """Note a finding of RestrictedPython's."""
         self.refuse(node, "syntax", info)
 
     def not_allowed(self, node: ast.AST) -> None:
-        """Refuse a form of the language that no method here lets through."""
+        """Refuse a form of the language that no method here allows."""
         what = type(node).__name__
         message, advice = _REFUSED_FORMS.get(what, (f"{what} is not supported", "write it in simpler Python"))
         self.refuse(node, "syntax", message, advice)
 
     def check_binding(self, node: ast.AST, name: str | None) -> None:
-        """Refuse to bind a name of Python's or the sandbox's."""
+        """Refuse to bind a name that belongs to Python or the sandbox."""
         problem = names.name_problem(name) if name else None
         if problem:
             self.refuse(node, "name", f"{name!r} cannot be bound", problem)
@@ -92,32 +92,32 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
     # Making nodes
 
     def name(self, hook: str, at: ast.AST) -> ast.Name:
-        """A load of one of the guards' names."""
+        """Return a node that loads one of the guards' names."""
         self.hooks_used.add(hook)
         return ast.Name(hook, LOAD, lineno=at.lineno, col_offset=at.col_offset)  # type: ignore[attr-defined]
 
     def call(self, hook: str, at: ast.AST, *args: ast.expr) -> ast.Call:
-        """A call of one of the guards."""
+        """Return a node that calls one of the guards."""
         place: dict[str, Any] = {"lineno": at.lineno, "col_offset": at.col_offset}  # type: ignore[attr-defined]
         return ast.Call(self.name(hook, at), list(args), [], **place)
 
     def constant(self, value: Any, at: ast.AST) -> ast.Constant:
-        """A literal."""
+        """Return a literal."""
         return ast.Constant(value, lineno=at.lineno, col_offset=at.col_offset)  # type: ignore[attr-defined]
 
     def choose(self, test: ast.expr, then: ast.expr, otherwise: ast.expr) -> ast.IfExp:
-        """`then if test else otherwise`."""
+        """Return `then if test else otherwise`."""
         return ast.IfExp(test, then, otherwise, lineno=then.lineno, col_offset=then.col_offset)
 
     def type_in(self, value: ast.expr, types: str) -> ast.Compare:
-        """`type(value) in <types>`."""
+        """Return `type(value) in <types>`."""
         place: dict[str, Any] = {"lineno": value.lineno, "col_offset": value.col_offset}
         return ast.Compare(
             self.call(hooks.TYPE, value, value), [ast.In()], [self.name(types, value)], **place
         )
 
     def temporary(self) -> str:
-        """A variable of the current scope that no script can name."""
+        """Return the name of a new variable in the current scope that no script can name."""
         self._temporaries += 1
         name = f"<{self._temporaries}>"
         if self._home().form == "module":
@@ -125,30 +125,30 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         return name
 
     def _home(self) -> Scope:
-        """The scope whose variables are: for a comprehension the one around it, where `:=` puts them."""
+        """Return the scope that owns variables here: for a comprehension the one around it, where `:=` puts them."""
         scope = self.scope
         while scope.form == "comprehension" and scope.parent is not None:
             scope = scope.parent
         return scope
 
     def is_without_temporaries(self) -> bool:
-        """Whether there can be no variable here that only the guards know."""
+        """Return whether no variable is possible here that only the guards know."""
         return bool(self._no_temporaries) or self._home().form == "class"
 
     def is_steady(self, value: ast.expr) -> TypeGuard[ast.Name]:
-        """Whether this is a variable that nothing else binds between two looks at it."""
+        """Return whether an expression is a variable that nothing else binds between two reads."""
         return isinstance(value, ast.Name) and value.id not in self.kinds.rebound
 
     def evaluate_once(self, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-        """Two expressions for one evaluated value: the first evaluates it, the second (evaluated later) reads it.
+        """Return two expressions for one value: the first evaluates it, the second (evaluated later) reads it.
 
-        None where that is not possible: then a guard has to be called.
+        Returns None where that is not possible: then the script has to call a guard.
         """
         if self.is_steady(value):
             return value, ast.Name(value.id, LOAD, lineno=value.lineno, col_offset=value.col_offset)
         if isinstance(value, ast.Constant):
             return value, value
-        if isinstance(value, ast.NamedExpr) and value.target.id.startswith("<"):  # one of ours already
+        if isinstance(value, ast.NamedExpr) and value.target.id.startswith("<"):  # already a variable of ours
             return value, ast.Name(value.target.id, LOAD, lineno=value.lineno, col_offset=value.col_offset)
         if self.is_without_temporaries():
             return None
@@ -158,11 +158,11 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         return ast.NamedExpr(store, value, **place), ast.Name(temporary, LOAD, **place)
 
     def kind(self, node: ast.expr) -> Kind:
-        """What is known of an expression that has not been rewritten yet."""
+        """Return the known kind of an expression that has not been rewritten yet."""
         return self.kinds.kind(node, self.scope)
 
     def node_contents_visit(self, node: Any) -> Any:
-        """Rewrite what a node is made of, in the order Python evaluates it."""
+        """Rewrite a node's parts, in the order in which Python evaluates them."""
         for field in node._fields:
             if field in _SKIPPED_FIELDS:
                 continue
@@ -186,12 +186,12 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
 
 
 def is_small(node: ast.expr) -> bool:
-    """Whether an expression is small: see `are_small`."""
+    """Return whether an expression is small: see `are_small`."""
     return are_small([node], [])
 
 
 def are_small(args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> bool:
-    """Whether there is little enough of it to be written out twice."""
+    """Return whether the arguments are small enough to be written twice."""
     count = 0
     stack: list[ast.AST] = [*args, *keywords]
     while stack:
@@ -228,18 +228,18 @@ _REFUSED_FORMS: Final[dict[str, tuple[str, str]]] = {
 
 
 def uncounted(args: ast.arguments) -> bool:
-    """Whether calls of a function with these parameters escape Python's limit of recursion: such a function that calls
-    itself takes all memory, and Blender with it.
+    """Return whether Python's limit of recursion misses calls of a function with these parameters.
 
-    From 3.13 on the interpreter's quick way to call a function that is not given exactly its positional parameters
-    leaves the check out (seen in 3.13.5: `CALL_PY_GENERAL`).
+    Such a function that calls itself takes all memory, and Blender with it. From 3.13 on, the interpreter's quick way
+    to call a function with other arguments than exactly its positional parameters leaves the check out (seen in
+    3.13.5: `CALL_PY_GENERAL`).
     """
     inexact = args.defaults or args.kwonlyargs or args.vararg or args.kwarg
     return sys.version_info >= (3, 13) and bool(inexact)
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes right below, but those that say "load" or "+": several times as fast as the standard library."""
+    """Return the nodes right below, without contexts and operators; several times as fast as the standard library."""
     found: list[ast.AST] = []
     for inside in vars(node).values():
         if type(inside) is list:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # ruff: noqa: N802 (visit_Name is how ast.NodeVisitor wants it)
-"""The part of the transformer that guards what can make big values out of small ones, or walk them for ever.
+"""The transformer's part that guards what can make big values out of small ones, or iterate over them forever.
 
-Operators, comparisons and formatted text stay as they are where the kinds of their operands, or one question about a
-type, say that nothing big can come of them.
+Operators, comparisons and formatted text stay unchanged where the kinds of their operands, or one question about a
+type, show that the result cannot be big.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ _COMPARISONS: Final[dict[type[ast.AST], str]] = {
     ast.IsNot: "is not",
 }
 SAFE_BITS: Final = 4096
-"""Integers of this many bits are small whatever is done to them once."""
+"""The most bits of a small integer: any single operation on it is cheap."""
 _WIDTH_LIMIT: Final = 1000
 _PARTS: Final = 32
-"""Most parts of an f-string that are put together at once."""
+"""The most parts of an f-string that one sum combines."""
 
 
 class Operations(Holding):
@@ -60,7 +60,7 @@ class Operations(Holding):
     # Operators
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        """Guard the operators that can make huge values out of small ones."""
+        """Guard an operator that can make a huge value out of small ones."""
         safe = self.is_bounded(node.op, node.left, node.right)
         left_kind, right_kind = self.kind(node.left), self.kind(node.right)
         self.note_running(node)
@@ -83,7 +83,7 @@ class Operations(Holding):
         return self.choose(self.type_in(first, types), native, self.call(hook, node, again, right))
 
     def _number_times(self, node: ast.BinOp, hook: str, left: Kind) -> ast.expr:
-        """`number * unknown`: it is the right-hand type that decides."""
+        """Guard `number * unknown` by the type of the right-hand value."""
         guarded = self.call(hook, node, node.left, node.right)
         if not self.is_steady(node.right) or not isinstance(node.left, ast.Name | ast.Constant):
             return guarded
@@ -91,9 +91,9 @@ class Operations(Holding):
         return self.choose(self.type_in(node.right, types), node, guarded)
 
     def is_bounded(self, op: ast.operator, left_node: ast.expr | None, right_node: ast.expr) -> bool:
-        """Whether the operation makes no big value, or only one a little bigger than an operand, from what is known.
+        """Return whether an operation certainly makes no big value, or one only a little bigger than an operand.
 
-        `left_node` None is a value of which nothing is known.
+        `left_node` None is a value of unknown kind.
         """
         left = UNKNOWN if left_node is None else self.kind(left_node)
         right = self.kind(right_node)
@@ -133,7 +133,7 @@ class Operations(Holding):
         return False
 
     def types_of_left(self, op: ast.operator, right: Kind) -> str | None:
-        """The set of left-hand types for which the operator needs no guard whatever the right-hand value is."""
+        """Return the set of left-hand types for which the operator needs no guard with any right-hand value."""
         if isinstance(op, ast.Pow | ast.LShift):
             return None
         if isinstance(op, ast.Mult):
@@ -141,7 +141,7 @@ class Operations(Holding):
         return hooks.SIMPLE
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """`-x`, `+x`, `~x`, `not x`. What is no number may be an array, for which numpy asks for memory."""
+        """Rewrite `-x`, `+x`, `~x`, `not x`. Unless x is a number, it may be an array: numpy allocates memory."""
         is_known = isinstance(node.op, ast.Not) or is_number(self.kind(node.operand))
         self.note_running(node)
         node.operand = self.visit(node.operand)
@@ -157,7 +157,7 @@ class Operations(Holding):
         return self.choose(self.type_in(first, hooks.SIMPLE), native, self.call(hook, node, again))
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """Comparing two unknown values may walk structures of any size; one scalar makes it cheap."""
+        """Guard a comparison of two unknown values: it may walk structures of any size. One scalar makes it cheap."""
         operands = [node.left, *node.comparators]
         cheap = all(
             isinstance(op, ast.Is | ast.IsNot) or self._is_scalar(left) or self._is_scalar(right)
@@ -170,7 +170,7 @@ class Operations(Holding):
         return self._compare(node)
 
     def _compare_chain(self, node: ast.Compare) -> ast.expr:
-        """`a < b < c` becomes `a < b and b < c`, each operand evaluated once."""
+        """Rewrite `a < b < c` as `a < b and b < c`, with each operand evaluated once."""
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         left, parts = node.left, []
         for op, operand in zip(node.ops, node.comparators, strict=True):
@@ -203,7 +203,7 @@ class Operations(Holding):
     def _is_scalar(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Constant):
             return True
-        if isinstance(node, ast.Tuple | ast.List | ast.Set):  # `kind in ('A', 'B')`
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):  # for example `kind in ('A', 'B')`
             return all(isinstance(part, ast.Constant) for part in node.elts)
         kind = self.kind(node)
         return is_number(kind) or kind == TEXT
@@ -211,7 +211,7 @@ class Operations(Holding):
     # Text
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        """An f-string of several texts is looked at as their sum: written twice each time, a text soon fills memory."""
+        """Guard an f-string of several texts as their sum: a text that doubles each time soon fills memory."""
         texts = [
             part
             for part in node.values
@@ -232,11 +232,11 @@ class Operations(Holding):
     # Displays
 
     def visit_List(self, node: ast.List) -> ast.AST:
-        """`[*a, *b]` is looked at as `[*a] + [*b]`."""
+        """Guard `[*a, *b]` as `[*a] + [*b]`."""
         return self._display(node)
 
     def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
-        """`(*a, *b)` likewise."""
+        """Guard `(*a, *b)` as `(*a,) + (*b,)`."""
         return self._display(node)
 
     def _display(self, node: ast.List | ast.Tuple) -> ast.AST:
@@ -259,7 +259,7 @@ class Operations(Holding):
         return made
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
-        """`{value!r:spec}` of an f-string: bounded widths, bounded text of nested containers."""
+        """Rewrite `{value!r:spec}` of an f-string: limit its width, and the text of nested containers."""
         kind, loose = self.kind(node.value), self.is_loose(node.value)
         self.note_running(node)
         node.value = self.visit(node.value)
@@ -288,7 +288,7 @@ class Operations(Holding):
 
 
 def has_stars(nodes: list[ast.expr]) -> bool:
-    """Whether more than one of them is unpacked."""
+    """Return whether more than one of the nodes is unpacked."""
     return sum(isinstance(node, ast.Starred) for node in nodes) > 1
 
 
@@ -297,7 +297,7 @@ def _is_few_bits(kind: Kind) -> bool:
 
 
 def is_made_here(node: ast.expr | None) -> bool:
-    """A text or list that the source writes out, or makes item by item.
+    """Return whether an expression is a text or list that the source writes out, or makes item by item.
 
     Adding it makes a value longer by what the script itself has made, never twice as long.
     """
@@ -309,7 +309,7 @@ def is_made_here(node: ast.expr | None) -> bool:
 
 
 def _is_short_spec(spec: ast.expr) -> bool:
-    """A format spec written out in the source, with small numbers in it."""
+    """Return whether a format spec is a constant in the source with small numbers."""
     if not isinstance(spec, ast.JoinedStr):
         return False
     text = ""

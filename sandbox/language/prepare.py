@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a script's tree gets before anything looks at it: the names of its star imports, and `bpy`.
+"""Prepares a script's tree: writes out star imports, and adds `import bpy`.
 
-`from math import *` becomes an import of those public names of the module that the script uses, so that all that a
-script binds can be read in it. A script that names `bpy` without binding it gets `import bpy` in front.
+`from math import *` becomes an import of those public names of the module that the script uses, so that the text shows
+all names that the script binds. A script that uses `bpy` without binding it gets `import bpy` in front.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PLACE: Final = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset"
 
 
 def prepare(tree: ast.Module) -> ast.Module:
-    """Return `tree`, changed in place."""
+    """Write out star imports and add `import bpy` if needed; return `tree`, changed in place."""
     used = functools.cache(lambda: _used(tree))
     imports = [node for node in tree.body if isinstance(node, ast.Import)]
     bound = {alias.asname or alias.name for node in imports for alias in node.names}
@@ -35,7 +35,7 @@ def prepare(tree: ast.Module) -> ast.Module:
 
 
 def _used(tree: ast.Module) -> set[str]:
-    """The names in a script."""
+    """Return the names in a script."""
     found: set[str] = set()
     waiting: list[ast.AST] = [*tree.body]
     while waiting:
@@ -48,7 +48,7 @@ def _used(tree: ast.Module) -> set[str]:
 
 
 def _binds(tree: ast.Module, name: str) -> bool:
-    """Whether a statement of the module itself, or a `global` anywhere, may bind `name`."""
+    """Return whether a statement of the module itself, or a `global` anywhere, may bind `name`."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
@@ -70,7 +70,7 @@ def _binds(tree: ast.Module, name: str) -> bool:
 
 
 def _expanded(body: list[ast.stmt], used: Callable[[], set[str]]) -> list[ast.stmt]:
-    """The statements with their star imports written out; in functions and classes Python allows none."""
+    """Return the statements with their star imports written out; Python allows none in functions and classes."""
     result: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.ImportFrom) and node.names[0].name == "*" and node.module and not node.level:
@@ -89,13 +89,13 @@ def _expanded(body: list[ast.stmt], used: Callable[[], set[str]]) -> list[ast.st
 def _written_out(node: ast.ImportFrom, module: str, used: set[str]) -> ast.stmt:
     place = {name: getattr(node, name) for name in _PLACE}
     names = sorted(_public(module) & used)
-    if not names:  # nothing of it is used: whether it may be imported is asked all the same
+    if not names:  # the script uses none of the names; the import itself must still be checked
         return ast.Import([ast.alias(module, "_", **place)], **place)
     return ast.ImportFrom(module, [ast.alias(name, None, **place) for name in names], 0, **place)
 
 
 def _public(module: str) -> set[str]:
-    """What `from module import *` binds. Only modules of Python's own and of Blender's are looked at."""
+    """Return the names that `from module import *` binds; imports only modules of Python and of Blender."""
     found: ModuleType | None = sys.modules.get(module)
     if found is None and module.partition(".")[0] in sys.stdlib_module_names & _PLAIN:
         found = importlib.import_module(module)
@@ -108,4 +108,4 @@ def _public(module: str) -> set[str]:
 _PLAIN: Final = frozenset(
     "math cmath random itertools functools collections statistics string datetime time colorsys enum".split()
 )
-"""Modules that may be imported to see what they have: they do nothing when they are."""
+"""Modules that are safe to import for their names: importing them does nothing else."""

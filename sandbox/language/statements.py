@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # ruff: noqa: N802 (visit_Name is how ast.NodeVisitor wants it)
-"""The transformer: RestrictedPython's, made for scripts. This part rewrites statements, `Expressions` the rest."""
+"""The transformer: RestrictedPython's, adapted to scripts. This part rewrites statements, `Expressions` the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ("Import", "Statements")
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """`import module` (member None) or `from module import member`."""
+    """An import: `import module` (member None) or `from module import member`."""
 
     module: str
     member: str | None
@@ -36,7 +36,7 @@ class Statements(Matching):
         self._annotations_are_text = False
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        """The guards' names, and the script's own, are globals: looking them up is then as quick as in a function."""
+        """Declare the guards' and the script's names global: Python then finds them as quickly as in a function."""
         node.body = self.visit_all(node.body)
         known = sorted(
             self.hooks_used | {name for name in self.kinds.module.bound if not names.is_dunder(name)}
@@ -46,7 +46,7 @@ class Statements(Matching):
         return node
 
     def tick(self, at: ast.AST) -> ast.If:
-        """`if not <running>: <stop>()`."""
+        """Return the statement `if not <running>: <stop>()`."""
         place: dict[str, Any] = {"lineno": at.lineno, "col_offset": at.col_offset}  # type: ignore[attr-defined]
         test: ast.expr = self.name(hooks.RUNNING, at)
         if isinstance(at, ast.FunctionDef) and uncounted(at.args):
@@ -57,7 +57,7 @@ class Statements(Matching):
     # Assignments
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.AST]:
-        """Annotations mean something to a class; elsewhere they are left out."""
+        """Keep an annotation in a class, where it means something; leave it out elsewhere."""
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         if self.scope.form == "class" and isinstance(node.target, ast.Name):
             node.annotation = self._annotation(node.annotation)
@@ -66,12 +66,14 @@ class Statements(Matching):
             return self.visit(ast.Assign([node.target], node.value, **place))
         self.visit(node.target)
         if self.scope.form == "function" and isinstance(node.target, ast.Name):
-            node.annotation = self.constant(None, node)  # never evaluated; the statement makes the name local
+            node.annotation = self.constant(
+                None, node
+            )  # Python never evaluates it; the statement makes the name local
             return node
         return []
 
     def _annotation(self, node: ast.expr) -> ast.expr:
-        """What a class needs of an annotation. Of one that is a text only what dataclasses would find in it."""
+        """Return what a class needs of an annotation; from a text, only what dataclasses would find in it."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
                 found: ast.expr = ast.parse(node.value.strip(), mode="eval").body
@@ -89,7 +91,7 @@ class Statements(Matching):
         return self.constant(None, node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
-        """Targets ask their guards by themselves; iterating what is unpacked needs none."""
+        """Rewrite an assignment: each target calls its own guard."""
         match node.targets:
             case [ast.Attribute() as target] if self.may_choose(target, node.value):
                 return self._chosen(node, target)
@@ -107,7 +109,7 @@ class Statements(Matching):
         return node
 
     def _chosen(self, node: ast.Assign, target: ast.Attribute) -> ast.AST:
-        """`o.x = y` as `if type(o) in <w:x>: o.x = y`, `else: <setattr>(o, 'x', y)`."""
+        """Rewrite `o.x = y` as `if type(o) in <w:x>: o.x = y`, `else: <setattr>(o, 'x', y)`."""
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         attribute = self.mangled(target.attr)
         pair = self.evaluate_once(self.visit(target.value))
@@ -120,7 +122,7 @@ class Statements(Matching):
         return ast.If(test, [native], [ast.Expr(guarded, **place)], **place)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        """`target op= value` with one evaluation of the target, and a guard where the result may be huge."""
+        """Rewrite `target op= value`: evaluate the target once, and guard a result that may be huge."""
         target = node.target
         safe = self.is_bounded(node.op, target if isinstance(target, ast.Name) else None, node.value)
         if isinstance(target, ast.Name):
@@ -133,7 +135,7 @@ class Statements(Matching):
         return self._augmented_place(node, target)  # type: ignore[return-value]
 
     def _augmented_name(self, node: ast.AugAssign, safe: bool) -> ast.AST:
-        """`x += y` as it is if the type of x allows, else `x = <+=>(x, y)`."""
+        """Keep `x += y` if the type of x allows it, else write `x = <+=>(x, y)`."""
         assert isinstance(node.target, ast.Name)
         read = ast.Name(node.target.id, LOAD, lineno=node.lineno, col_offset=node.col_offset)
         types = None if safe else self.types_of_left(node.op, self.kind(node.value))
@@ -153,7 +155,7 @@ class Statements(Matching):
         return ast.If(self.type_in(read, types), [node], [other], **place)
 
     def _augmented_place(self, node: ast.AugAssign, target: ast.Attribute | ast.Subscript) -> list[ast.stmt]:
-        """`o.x += y` as `<1> = o; <2> = <1>.x; <2> += y; <1>.x = <2>`, each step guarded; likewise `o[k] += y`."""
+        """Rewrite `o.x += y` as `<1> = o; <2> = <1>.x; <2> += y; <1>.x = <2>`, all guarded; likewise `o[k] += y`."""
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         steps: list[ast.stmt] = []
 
@@ -177,13 +179,13 @@ class Statements(Matching):
         return steps
 
     def visit_Delete(self, node: ast.Delete) -> ast.AST:
-        """`del` of names, attributes and items."""
+        """Rewrite `del` of names, attributes and items."""
         return self.node_contents_visit(node)
 
     # Control flow
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        """Each turn ticks."""
+        """Rewrite a `for` loop: each turn ticks."""
         target = self.target_first(node.target, node.body, node.iter)
         node.iter = self.iterated(node.iter)
         node.target = self.visit(target)
@@ -194,14 +196,14 @@ class Statements(Matching):
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:
-        """Each turn ticks."""
+        """Rewrite a `while` loop: each turn ticks."""
         node.test = self.visit(node.test)
         node.body = [self.tick(node), *self.visit_all(node.body)]
         node.orelse = self.visit_all(node.orelse)
         return node
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
-        """`finally` ticks: it also runs when a generator is thrown away, perhaps after the run."""
+        """Rewrite `try`. `finally` ticks: it also runs when a generator is closed early, perhaps after the run."""
         self.leaving += bool(node.finalbody)
         node.body, node.handlers = self.visit_all(node.body), self.visit_all(node.handlers)
         node.orelse = self.visit_all(node.orelse)
@@ -212,7 +214,7 @@ class Statements(Matching):
         return node
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        """A bare `except` catches Exception: a stop passes through. Types are asked for by generators that end, too."""
+        """Rewrite `except`: a bare one catches Exception, so a stop passes. Generators that end evaluate types, too."""
         self.check_binding(node, node.name)
         if node.type is None:
             node.type = self.name(hooks.EXCEPTION, node)
@@ -225,7 +227,7 @@ class Statements(Matching):
         return node
 
     def visit_With(self, node: ast.With) -> ast.AST:
-        """Context managers are values the script holds; targets ask their guards."""
+        """Rewrite `with`: the targets call their guards."""
         first = node.items[0]
         if first.optional_vars is not None and not isinstance(first.optional_vars, ast.Name):
             if rest := node.items[1:]:
@@ -240,7 +242,7 @@ class Statements(Matching):
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        """What is returned lies on the stack while `finally` and `__exit__` run."""
+        """Rewrite `return`: only the stack holds the result while `finally` and `__exit__` run."""
         loose = self.leaving and self.is_loose(node.value)
         if node.value is not None:
             value = self.visit(node.value)
@@ -248,19 +250,19 @@ class Statements(Matching):
         return node
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        """`raise error from cause`."""
+        """Rewrite `raise error from cause`."""
         found = self.operands([each for each in (node.exc, node.cause) if each is not None])
         node.exc, node.cause = (*found, None, None)[:2]
         return node
 
     def visit_Global(self, node: ast.Global) -> ast.AST:
-        """Checked names."""
+        """Check the names of a `global` statement."""
         for name in node.names:
             self.check_binding(node, name)
         return node
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
-        """Checked names."""
+        """Check the names of a `nonlocal` statement."""
         for name in node.names:
             self.check_binding(node, name)
         return node
@@ -268,7 +270,7 @@ class Statements(Matching):
     # Functions and classes
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """A function that ticks when it is entered; annotations are left out."""
+        """Rewrite a function: it ticks when it is called, and has no annotations."""
         method = self.scope.form == "class" and names.is_dunder(node.name)
         if not method:
             self.check_binding(node, node.name)
@@ -299,7 +301,7 @@ class Statements(Matching):
         return node
 
     def _generator(self, node: ast.FunctionDef, body: list[ast.stmt], born: str) -> list[ast.stmt]:
-        """`def f(x): …yield…` as `def f(x): def <body>(x): …; return <count_generator>(<body>(x))`."""
+        """Rewrite `def f(x): …yield…` as `def f(x): def <body>(x): …; return <count_generator>(<body>(x))`."""
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         given = node.args
         documentation = body[:1] if ast.get_docstring(node, clean=False) is not None else []
@@ -324,7 +326,7 @@ class Statements(Matching):
         return [*documentation, inner, ast.Return(self.call(born, node, made), **place)]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """A class made by the guards' hook."""
+        """Rewrite a class: the guards' hook makes it."""
         self.check_binding(node, node.name)
         for keyword in node.keywords:
             advice = "inherit from abc.ABC" if keyword.arg == "metaclass" else "leave it out"
@@ -332,7 +334,9 @@ class Statements(Matching):
         if getattr(node, "type_params", None):
             self.refuse(node, "syntax", *_TYPE_PARAMETERS)
             node.type_params = []  # type: ignore[attr-defined] # from Python 3.12 on
-        found = self.operands([*node.decorator_list, *node.bases], run_by_use=True)  # the body runs meanwhile
+        found = self.operands(
+            [*node.decorator_list, *node.bases], run_by_use=True
+        )  # the class body runs after the bases are evaluated
         node.decorator_list, node.bases = found[: len(node.decorator_list)], found[len(node.decorator_list) :]
         outer, self.scope = self.scope, self.kinds.scope_of[node]
         self._classes.append(node.name)
@@ -349,7 +353,7 @@ class Statements(Matching):
     # Imports
 
     def visit_Import(self, node: ast.Import) -> list[ast.AST]:
-        """`import a.b as c` becomes `c = <modules>['a.b']`; without `as` it is `a = <import>('a.b')`."""
+        """Rewrite `import a.b as c` as `c = <modules>['a.b']`, and without `as` as `a = <import>('a.b')`."""
         result: list[ast.AST] = []
         for alias in node.names:
             self._note_import(node, alias.name, None)
@@ -364,7 +368,7 @@ class Statements(Matching):
         return result
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.AST]:
-        """`from a import b as c` becomes `c = <import from>('a', 'b')`."""
+        """Rewrite `from a import b as c` as `c = <import from>('a', 'b')`."""
         if node.module == "__future__":
             self._annotations_are_text |= any(alias.name == "annotations" for alias in node.names)
             return []

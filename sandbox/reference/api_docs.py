@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The reference of the running Blender's Python as text: from RNA, and from docstrings where there is no RNA.
+"""Writes the reference of the running Blender's Python as text: from RNA, and from docstrings where RNA has nothing.
 
-`rna` says what there is, `api_search` finds it; this writes it down for a reader. What needs Blender
-is imported in the call; call it on the main thread.
+`rna` has the data, `api_search` finds names in it; this module formats it for a reader. Functions that need Blender
+import it in the call; call them on the main thread.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MODULES = (
     "bpy_extras.mesh_utils bpy_extras.view3d_utils bpy_extras.anim_utils bpy_extras.node_utils "
     "bpy_extras.node_shader_utils bpy_extras.bmesh_utils"
 ).split()
-#: A type's members beyond this many lines are cut; the rest is asked for by prefix or by member.
+#: The most lines of a type's members; a reader asks for the rest by prefix or by member.
 _MOST_LINES = 400
 
 _lock = threading.Lock()
@@ -39,7 +39,7 @@ _made: tuple[RnaIndex, SearchIndex] | None = None
 
 
 def search_index(index: RnaIndex, texts: dict[str, str]) -> SearchIndex:
-    """The search index for this RNA, made at the first call; takes half a second, so call it in a thread."""
+    """Return the search index for this RNA. The first call takes half a second, so call it in a thread."""
     global _made
     with _lock:
         if _made is None or _made[0] is not index:
@@ -52,12 +52,12 @@ def _module(name: str) -> ModuleType | None:
     try:
         return pkgutil.resolve_name(name)  # type: ignore[no-any-return]
     except (ImportError, AttributeError):
-        return None  # not in this Blender
+        return None  # this Blender does not have it
 
 
 @cache
 def docstrings() -> dict[str, str]:
-    """Docstrings of the functions and classes of Blender's modules, by dotted name."""
+    """Return the docstrings of the functions and classes of Blender's modules, by dotted name."""
     return {name: text for module in _MODULES for name, text in _public(module)}
 
 
@@ -77,15 +77,15 @@ def _public(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_own(value: Any, module: str) -> bool:
-    """Whether a module has this itself and did not import it; what is written in C names no home, or any."""
+    """Return whether a module defines a value itself; for C code, the value's own module name may be missing."""
     home = getattr(value, "__module__", None)
     return home == module or (not module.startswith("bpy_extras") and home in (None, "builtins"))
 
 
 def operators(index: RnaIndex, prefix: str, policy: Policy) -> list[dict[str, Any]]:
-    """Operators whose idname begins with `prefix`, sorted, each with whether a script may call it.
+    """Return the operators whose idname begins with `prefix`, sorted, each with whether a script may call it.
 
-    Raises InvalidParamsError where there is none.
+    Raises InvalidParamsError if there are none.
     """
     start = rna.normalize_operator(prefix)
     found = sorted(idname for idname in index.operators if idname.startswith(start))
@@ -109,9 +109,9 @@ def operators(index: RnaIndex, prefix: str, policy: Policy) -> list[dict[str, An
 
 
 def docs(name: str, index: RnaIndex, policy: Policy) -> str:
-    """The reference of an operator, a type, a member, or a function or class of a module.
+    """Return the reference of an operator, a type, a member, or a function or class of a module.
 
-    Raises InvalidParamsError that offers names that look alike.
+    Raises InvalidParamsError that offers similar names.
     """
     plain = name.strip().split("(")[0].strip()
     for prefix in ("bpy.ops.", "bpy.types."):
@@ -210,7 +210,7 @@ def _member(head: str, member: str, index: RnaIndex, policy: Policy) -> str:
 
 
 def _lines(prop: Property, live: Any) -> list[str]:
-    """A property with its enum items, each with what it means where Blender says so."""
+    """Return the lines of a property with its enum items, each with Blender's description if it has one."""
     lines = [f"  {_signature(prop)}  {prop.description}".rstrip()]
     described = {i.identifier: i.description for i in live.enum_items} if prop.type == "ENUM" and live else {}
     lines += [f"      {item}: {text}" for item in prop.items if (text := described.get(item, ""))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Search in what this Blender's Python offers: operators, types, members, enum values, functions of modules.
+"""Searches what this Blender's Python offers: operators, types, members, enum values, functions of modules.
 
 Pure: it works on an `RnaIndex` and on docstrings that were read before. Building the index takes about half a second
 and belongs in a thread; a search takes a few milliseconds.
@@ -23,9 +23,10 @@ __all__ = ("Entry", "Kind", "SearchIndex")
 
 Kind = Literal["operator", "type", "property", "function", "module"]
 
-#: How much a word counts by where it stands.
+#: The score of a word by its place: in the name, the owner, the label, the enum items or the text.
 _IN_NAME, _IN_OWNER, _IN_LABEL, _IN_ITEMS, _IN_TEXT = 6.0, 2.0, 4.0, 1.5, 1.0
-#: What is looked for is more often an operator or a type than one of the many members.
+#: The score by the kind of entry: a user more often searches for an operator or a type than for one of the many
+#: members.
 _WEIGHT: Mapping[Kind, float] = {
     "operator": 1.3,
     "type": 1.2,
@@ -33,18 +34,18 @@ _WEIGHT: Mapping[Kind, float] = {
     "function": 1.0,
     "property": 1.0,
 }
-#: What a script does first: other modules work on the same words in their own editors.
+#: The operator modules that scripts use most: other modules have the same words for their own editors.
 _FIRST = ("bpy.ops.object.", "bpy.ops.mesh.", "bpy.types.Object.")
 _FIRST_WEIGHT = 1.15
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-#: Words of a query that say nothing.
+#: Words of a query that carry no meaning.
 _EMPTY = frozenset("a an and as by for from how in is of on or the to with bpy ops types".split())
 _MOST_WORDS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something that can be found. `name` as it is written in Python, `bpy.types.Object.location`."""
+    """An entry that the search can find. `name` is as in Python, such as `bpy.types.Object.location`."""
 
     name: str
     kind: Kind
@@ -52,10 +53,10 @@ class Entry:
 
 
 class SearchIndex:
-    """An inverted index: for each word the entries that have it, with what it counts there."""
+    """An inverted index: for each word the entries that contain it, with the word's score there."""
 
     def __init__(self, index: RnaIndex, docstrings: Mapping[str, str]) -> None:
-        """`docstrings` are those of functions and classes of modules, by dotted name."""
+        """Build the index; `docstrings` are those of functions and classes of modules, by dotted name."""
         self._entries: list[Entry] = []
         self._words: dict[str, dict[int, float]] = defaultdict(dict)
         for entry, parts in _entries(index, docstrings):
@@ -63,7 +64,7 @@ class SearchIndex:
         self._sorted = sorted(self._words)
 
     def search(self, query: str, *, kinds: Iterable[Kind] = (), limit: int = 10) -> list[Entry]:
-        """The entries that fit the words of the query best, best first."""
+        """Return the entries that fit the words of the query best, best first."""
         wanted = frozenset(kinds)
         words = [w for w in dict.fromkeys(_split(query)) if w not in _EMPTY][:_MOST_WORDS]
         scores: dict[int, float] = defaultdict(float)
@@ -75,7 +76,7 @@ class SearchIndex:
                 for number, weight in found.items():
                     best[number] = max(best.get(number, 0.0), weight * rarity)
             for number, score in best.items():
-                # Each further word that fits counts more than one word that fits well.
+                # Each further word that fits scores more than one word that fits well.
                 scores[number] += score + 8.0
         plain = query.strip().lower()
 
@@ -98,7 +99,7 @@ class SearchIndex:
                 held[number] = max(held.get(number, 0.0), share)
 
     def _alike(self, word: str) -> Iterator[tuple[str, float]]:
-        """Known words that are this one, begin with it, or (where there is none) look like it."""
+        """Iterate over known words that equal this one, begin with it or, if there are none, look like it."""
         found = False
         if word in self._words:
             found = True
@@ -120,7 +121,7 @@ class SearchIndex:
 
 
 def _exact(name: str, query: str) -> float:
-    """A name that was asked for as it is written comes first."""
+    """Return an extra score for a name that the query spells exactly."""
     lowered = name.lower()
     if lowered == query or lowered.removeprefix("bpy.ops.").removeprefix("bpy.types.") == query:
         return 1000.0
@@ -128,7 +129,7 @@ def _exact(name: str, query: str) -> float:
 
 
 def _split(text: str) -> list[str]:
-    """The words of a text or name, in lower case and without the plural's s."""
+    """Return the words of a text or name, in lower case and without the plural's s."""
     return [_singular(word.lower()) for word in _WORD.findall(text)]
 
 
@@ -199,7 +200,7 @@ def _function(struct: str, function: Function) -> Found:
 
 
 def first_sentence(docstring: str) -> str:
-    """What a docstring says first, without the directive or call that it may begin with."""
+    """Return a docstring's first sentence, without the directive or call before it."""
     lines = [line.strip() for line in docstring.splitlines()]
     told = [line for line in lines if line and not line.startswith(("..", ":")) and "(" not in line[:60]]
     return told[0][:200] if told else (lines[0][:200] if lines else "")

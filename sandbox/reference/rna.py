@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this Blender has: operators, RNA structs and their members, as plain data.
+"""Reads what this Blender has: operators, RNA structs and their members, as plain data.
 
-`build()` walks RNA once (about 0.3 s) and is the only function here that touches Blender; everything else works
-on the `RnaIndex` it returns, which pickles and knows nothing of `bpy`. Validation, `inspect_tool` and the
-comparison of two Blender versions read the same index.
+`build()` walks RNA once (about 0.3 s) and is the only function here that touches Blender; everything else works on the
+`RnaIndex` that it returns, which pickles and knows nothing of `bpy`. Validation, `inspect_tool` and the comparison of
+two Blender versions read the same index.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """A struct with the members it adds to its base."""
+    """A struct with the members that it adds to its base."""
 
     name: str
     base: str
@@ -97,7 +97,7 @@ class Struct:
 
 @dataclass(frozen=True)
 class RnaIndex:
-    """All of one Blender's RNA. `version` as in `bpy.app.version`."""
+    """All of one Blender's RNA. `version` has the form of `bpy.app.version`."""
 
     version: tuple[int, ...]
     operators: Mapping[str, Operator]
@@ -109,31 +109,31 @@ class RnaIndex:
     _below: dict[str, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
 
     def lineage(self, struct: str) -> Iterator[Struct]:
-        """The struct and its bases, nearest first."""
+        """Iterate over the struct and its bases, nearest first."""
         while struct and (found := self.structs.get(struct)):
             yield found
             struct = found.base
 
     def property(self, struct: str, name: str) -> Property | None:
-        """The property `name` of `struct` or of one of its bases."""
+        """Return the property `name` of `struct` or of one of its bases."""
         return next((s.properties[name] for s in self.lineage(struct) if name in s.properties), None)
 
     def function(self, struct: str, name: str) -> Function | None:
-        """The function `name` of `struct` or of one of its bases."""
+        """Return the function `name` of `struct` or of one of its bases."""
         return next((s.functions[name] for s in self.lineage(struct) if name in s.functions), None)
 
     def has_member(self, struct: str, name: str) -> bool:
-        """Whether `struct` or one of its bases has a property, function or Python member `name`."""
+        """Return whether `struct` or one of its bases has a property, function or Python member `name`."""
         return any(
             name in s.properties or name in s.functions or name in s.python for s in self.lineage(struct)
         )
 
     def members(self, struct: str) -> list[str]:
-        """Names of all members of `struct`, its bases' too, sorted."""
+        """Return the names of all members of `struct` and its bases, sorted."""
         return sorted({n for s in self.lineage(struct) for n in (*s.properties, *s.functions, *s.python)})
 
     def members_below(self, struct: str) -> frozenset[str]:
-        """Members of a struct, its bases and whatever derives from it: a reference may hold any of these."""
+        """Return the members of a struct, its bases and its derived structs: a reference may hold any of these."""
         if not self._below:
             below: dict[str, set[str]] = {}
             for name, found in self.structs.items():
@@ -144,14 +144,14 @@ class RnaIndex:
         return self._below.get(struct, frozenset()) | frozenset(self.members(struct))
 
     def operator_module(self, module: str) -> list[str]:
-        """The idnames of one operator module; empty when there is no such module."""
+        """Return the idnames of one operator module; an empty list for an unknown module."""
         if not self._modules:
             for idname in self.operators:
                 self._modules.setdefault(idname.partition(".")[0], []).append(idname)
         return self._modules.get(module, [])
 
     def suggest(self, idname: str, *, limit: int = 5) -> list[str]:
-        """Operators whose idname is near to `idname`."""
+        """Return operators whose idname is similar to `idname`."""
         module, _, name = idname.partition(".")
         known = self.operator_module(module)
         if known:
@@ -162,7 +162,7 @@ class RnaIndex:
 
 
 def normalize_operator(name: str) -> str:
-    """`bpy.ops.Mesh.primitive_cube_add()`, `MESH_OT_primitive_cube_add` -> `mesh.primitive_cube_add`."""
+    """Convert `bpy.ops.Mesh.primitive_cube_add()` or `MESH_OT_primitive_cube_add` to `mesh.primitive_cube_add`."""
     name = name.strip().split("(")[0].strip()
     name = name.removeprefix("bpy.ops.")
     if "_OT_" in name:
@@ -176,7 +176,7 @@ def normalize_operator(name: str) -> str:
 
 
 def build() -> RnaIndex:
-    """The index of the running Blender. Call it on the main thread; raises ImportError without Blender."""
+    """Return the index of the running Blender. Call it on the main thread; raises ImportError without Blender."""
     import bpy
 
     operators: dict[str, Operator] = {}
@@ -198,7 +198,7 @@ _built: tuple[int, RnaIndex] | None = None
 
 
 def current() -> RnaIndex:
-    """The index of the running Blender, built at the first call and anew when add-ons have come or gone.
+    """Return the index of the running Blender; build it at the first call, and again after add-ons have changed.
 
     Call it on the main thread; raises ImportError without Blender.
     """
@@ -212,7 +212,7 @@ def current() -> RnaIndex:
 
 
 def _add_groups(structs: dict[str, Struct]) -> None:
-    """Property groups (Cycles' settings) are registered classes that `dir(bpy.types)` does not list."""
+    """Add property groups (Cycles' settings): registered classes that `dir(bpy.types)` does not list."""
     import bpy
 
     for kind in bpy.types.PropertyGroup.__subclasses__():
@@ -278,7 +278,7 @@ def _property(prop: Any) -> Property:
     return Property(
         prop.identifier,
         kind,
-        # Blender warns on the console about subtypes that RNA has no name for: read where they matter.
+        # Blender warns on the console about subtypes that RNA has no name for: read them only where they matter.
         (prop.subtype or "NONE") if kind == "STRING" else "NONE",
         prop.unit if kind == "FLOAT" else "NONE",
         prop.description,
@@ -304,7 +304,7 @@ def _limit(value: float) -> float | None:
 
 
 class UnknownName(InvalidParamsError):
-    """This Blender has nothing of that name; `facts` has what is called alike."""
+    """Tells that this Blender has nothing of that name; `facts` has similar names."""
 
     def __init__(self, message: str, near: list[str]) -> None:
         super().__init__(message)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Find what a script left behind by comparing with a snapshot; undo and report it.
 
-The guard refuses all of this while a script runs; the comparison finds what the guard missed. `bpy` is
-imported in the call, because the sandbox's pure rooms import this module's neighbours without Blender.
+The guard refuses all of this while a script runs; the comparison finds what the guard missed. `bpy` is imported in the
+call, because the sandbox's pure rooms import this module's neighbours without Blender.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REGISTERED = (
 _EXTENDED = (
     "Scene Object Material Mesh WindowManager Collection ViewLayer Light Camera World Bone PoseBone".split()
 )
-#: Data-blocks with a path in a file of its own: collection and property.
+#: Data-blocks that have a path to a file: collection and property.
 _PATHS = (
     ("images", "filepath_raw"),
     ("sounds", "filepath"),
@@ -71,7 +71,7 @@ class Snapshot:
         self._pixels = KeptPixels()
 
     def keep_pixels(self, image: Any) -> None:
-        """Keep the pixels of an image that the script is about to change, for `restore_session`."""
+        """Keep an image's pixels for `restore_session`, before the script changes them."""
         self._pixels.keep(image)
 
     def called_by_blender(self) -> list[object]:
@@ -133,7 +133,7 @@ class Snapshot:
 
         for name, before in self._classes.items():
             for kind in before.registered_since(name):
-                if kind.__module__ in _BLENDERS:  # made when a type of Blender's own is first used
+                if kind.__module__ in _BLENDERS:  # Blender makes it at the first use of one of its own types
                     continue
                 bpy.utils.unregister_class(kind)
                 yield f"the {name} {kind.__name__} was registered and is unregistered again"
@@ -211,7 +211,8 @@ class Snapshot:
 
 
 def _driver_namespace() -> dict[str, Any]:
-    """The names that drivers can use. Reading it makes Blender fill it, also with the module `bpy`.
+    """Return the names that drivers can use. Reading them makes Blender fill the namespace, also with the module
+    `bpy`.
 
     If Blender is itself a module, it crashes at the end of Python when this namespace still has `bpy`.
     """
@@ -239,19 +240,19 @@ def _handler_lists() -> Iterator[tuple[str, list[Any]]]:
 
 
 class _Classes(NamedTuple):
-    """The classes that derive from a type of Blender's. There are thousands, so no line of Python runs for each."""
+    """The classes that derive from a type of Blender's: thousands, so no line of Python runs for each class."""
 
     known: list[type]
     unregistered: list[type]
 
     @classmethod
     def of(cls, name: str) -> _Classes:
-        """Return those of `bpy.types.name` now."""
+        """Return the classes that derive from `bpy.types.name` now."""
         kinds = _subclasses(name)
         return cls(kinds, [*compress(kinds, map(not_, _are_registered(kinds)))])
 
     def registered_since(self, name: str) -> list[type]:
-        """Return those of `bpy.types.name` that are registered now, and were not or did not exist."""
+        """Return the registered classes of `bpy.types.name` that were not registered, or did not exist, before."""
         now = _subclasses(name)
         new = [*self.unregistered, *(() if now == self.known else {*now}.difference(self.known))]
         return [*compress(new, _are_registered(new))]
@@ -312,7 +313,7 @@ def _key_configurations() -> list[Any]:
 
 
 def _key_counts() -> dict[str, list[tuple[str, str, int]]]:
-    """How many shortcuts each keymap has, by name and space, of each configuration."""
+    """Return how many shortcuts each keymap has, by name and space, for each configuration."""
     return {
         config.name: [(each.name, each.space_type, len(each.keymap_items)) for each in config.keymaps]
         for config in _key_configurations()
@@ -320,7 +321,7 @@ def _key_counts() -> dict[str, list[tuple[str, str, int]]]:
 
 
 def _view_structs() -> Iterator[Any]:
-    """The settings of the 3D viewports. They belong to the window, which undo does not change."""
+    """Iterate over the settings of the 3D viewports. They belong to the window, which undo does not change."""
     import bpy
 
     for window in bpy.context.window_manager.windows:
@@ -333,7 +334,7 @@ def _view_structs() -> Iterator[Any]:
 
 
 def _scene_structs() -> Iterator[tuple[tuple[str, str], Any]]:
-    """The parts of a scene that undo does not restore, by scene and part: undo makes references invalid."""
+    """Iterate over the scenes' parts that undo does not restore, by name: undo makes references invalid."""
     import bpy
 
     for scene in bpy.data.scenes:
@@ -347,7 +348,7 @@ def _scene_structs() -> Iterator[tuple[tuple[str, str], Any]]:
 
 
 class _Plain(NamedTuple):
-    """The plain properties of a struct that can be written: single values, read at once, and arrays."""
+    """The writable plain properties of a struct: single values, read all at once, and arrays."""
 
     names: tuple[str, ...]
     read: Callable[[Any], Any]
@@ -363,7 +364,7 @@ def _plain_of(kind: Any) -> _Plain:
     ]
     arrays = tuple(p.identifier for p in found if getattr(p, "is_array", False))
     names = tuple(p.identifier for p in found if p.identifier not in arrays)
-    # what is read of one name alone is no tuple
+    # `attrgetter` with one name returns no tuple
     return _Plain(names, attrgetter(*names) if len(names) > 1 else _each(names), arrays)
 
 
@@ -381,7 +382,7 @@ def _plain_values(owner: Any) -> dict[str, Any]:
 
 
 def _differing(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, Any]]:
-    """What a value was, by name, where it is another one now."""
+    """Return the earlier values, by name, of those that have changed."""
     return [] if before == now else [(name, each) for name, each in before.items() if now.get(name) != each]
 
 

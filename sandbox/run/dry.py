@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be said of a script without running it: the answer of a dry run."""
+"""Makes the answer of a dry run: what can be said about a script without running it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ __all__ = ("report",)
 
 
 def report(script: str, compiled: Compiled | None, rules: Policy) -> dict[str, Any]:
-    """`{"status": "success", "dry_run": True, "message": …}`, with `warnings` where validation has any.
+    """Return `{"status": "success", "dry_run": True, "message": …}`, with `warnings` if validation has any.
 
-    `compiled` is None at the level `arithmetic`. Main thread, at any other level: this Blender is asked what it has.
-
-    Raises ScriptRefused with all that the language, the policy and this Blender refuse, as a request that is shown to
-    the user is refused before; PolicyError or LimitExceeded for what is no arithmetic.
+    `compiled` is None at the level `arithmetic`. At any other level this looks up what this Blender has, so call it on
+    the main thread. Raises ScriptRefused with all that the language, the policy and this Blender refuse, as a request
+    does before the user sees it; PolicyError or LimitExceeded for what is no arithmetic.
     """
     if compiled is None:
         _check_arithmetic(script)
@@ -34,11 +33,11 @@ def report(script: str, compiled: Compiled | None, rules: Policy) -> dict[str, A
 
 
 def _check_arithmetic(script: str) -> None:
-    """Arithmetic reads and changes nothing, so that working it out is the way to check it."""
+    """Calculate the arithmetic to check it: it reads and changes nothing."""
     try:
         calculate(script)
     except HandlerError:
-        return  # a division by zero, which is the script's own affair
+        return  # a division by zero is an error of the script, not a refusal
 
 
 def _said(imports: list[str], warnings: list[str]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ __all__ = (
 )
 
 COMMAND = "execute_blender_code"
-#: The file name of the script's own frames in a traceback.
+#: The file name of the script's frames in a traceback.
 FILENAME = "<script>"
 
 
@@ -97,7 +97,7 @@ def execute_blender_code(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def text_of(name: str, value: object) -> str:
-    """The script in the parameter `name`. Raises InvalidParamsError if it is missing, empty or not a text."""
+    """Return the script in the parameter `name`. Raises InvalidParamsError if it is missing, empty or not a text."""
     if isinstance(value, str) and value.strip():
         return value
     wrong = "is empty" if isinstance(value, str) else "is missing" if value is None else "is no text"
@@ -126,12 +126,13 @@ def run(
     growth: Measured | None = None,
     reached: Reached | None = None,
 ) -> dict[str, Any]:
-    """Run a script of a request that the user agreed to. Results and errors as `execute_blender_code`.
+    """Run a script of a request that the user agreed to. Results and errors are those of `execute_blender_code`.
 
     `level` may ask for less than the settings allow, never for more. Another thread calls `cancelled`. `requester` is
     the client's name, `client_id` the id of its token. `rehearsed`: the script ran to its end on a copy of the scene,
     so its time is known. `growth` has what a rehearsal measured for estimates above the limit; in a rehearsal it
-    collects them. Any other estimate above the limit raises NeedsRehearsal. `reached` records each statement that runs.
+    collects them. Any other estimate above the limit raises NeedsRehearsal. `reached` records each statement that
+    runs.
     """
     now = settings.current()
     record = Record(script, requester=requester, client_id=client_id, request_id=request_id, title=title)
@@ -168,7 +169,7 @@ def run(
 
 
 def check(script: str, level: str | None = None) -> Level:
-    """The level of such a script. Raises, as `run` does, if the settings refuse it, whatever its text says."""
+    """Return the level of a script. Raises, as `run` does, if the settings refuse it, whatever its text says."""
     now = settings.current()
     chosen = _choose_level(level, now)
     _check_gates(script, now)
@@ -346,7 +347,7 @@ def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog, before: Sna
                 raise safe_error(hinted(error, rules.imports), namespace[hooks.SHOW]) from None
             if meter.error is not None:  # C code may have dropped the stop
                 meter.stop()
-            # Converted before the run ends: a script's own classes work only until then.
+            # Convert before the run ends: a script's own classes work only until then.
             return to_json(namespace.get("result")), meter.output()
 
 
@@ -356,11 +357,11 @@ def prepare(
     meter: Watchdog,
     keep_pixels: Callable[[Any], None] = lambda _image: None,
 ) -> tuple[dict[str, Any], contextlib.AbstractContextManager[None]]:
-    """The globals of `compiled.code`, and the context in which it has to run."""
+    """Return the globals of `compiled.code`, and the context in which it has to run."""
     from ..facts import reasons
     from .namespace import build_namespace
 
-    reasons.load()  # now, since no file can be opened while a script runs
+    reasons.load()  # load now: no file can be opened while a script runs
     if not rules.has_blender:
         return build_namespace(compiled, rules, None, meter), contextlib.nullcontext()
     from ..blender.host import BlenderHost
@@ -400,7 +401,7 @@ def _as_bridge_error(error: BaseException) -> BridgeError:
 
 
 def _line(error: BaseException) -> int | None:
-    """The line of the script that was running: that of its innermost frame. No source is read for it."""
+    """Return the line of the script's innermost frame in a traceback; read no source for it."""
     frames = traceback.walk_tb(error.__traceback__)
     lines = [line for frame, line in frames if frame.f_code.co_filename == FILENAME]
     return lines[-1] if lines else None

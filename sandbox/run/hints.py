@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a script's own errors say besides: which import is missing."""
+"""Adds hints to a script's own errors: which import is missing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OTHER_NAMES: Final = {
 
 
 def hinted(error: Exception, imports: Collection[str]) -> Exception:
-    """Return `error`; where it misses a name that one of the modules `imports` has, its text says how to import it."""
+    """Return the error. If it misses a name of one of the modules `imports`, its text says how to import the name."""
     name = error.name if type(error) is NameError else None
     if type(name) is not str or len(error.args) != 1:
         return error

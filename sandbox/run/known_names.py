@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which names of the curated modules a script may use, read from what the sandbox would hand out."""
+"""Finds which names of the curated modules a script may use, from what the sandbox would hand out."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ("why_refused",)
 
 
 _BLENDERS: Final = frozenset(name.partition(".")[0] for name in AS_THEY_ARE)
-"""Modules of Blender's: `facts.blender_modules.withheld` says what scripts do not get of them."""
+"""Blender's modules, which `facts.blender_modules.withheld` covers instead."""
 
 
 @cache
 def _members(level: Level) -> Mapping[str, frozenset[str]]:
-    """Names by dotted module; those of Blender's modules are not among them."""
+    """Return the names that scripts may use by dotted module, without those of Blender's modules."""
     rules = policy(level)
     wanted = sorted(
         name for name in rules.imports if name != "__future__" and name.partition(".")[0] not in _BLENDERS
@@ -39,9 +39,9 @@ def _members(level: Level) -> Mapping[str, frozenset[str]]:
 
 
 def why_refused(path: str, level: Level) -> str | None:
-    """Return why `os.remove`, given with its module in full, is refused; None where it is not, or nobody knows.
+    """Return why a full name such as `os.remove` is refused; None if it is allowed or the sandbox does not know it.
 
-    A name that the module does not have either is not refused: it raises AttributeError.
+    A name that the module itself lacks is not refused: it raises AttributeError.
     """
     module, _, name = path.rpartition(".")
     if name.startswith("_") or not module or module.partition(".")[0] in _BLENDERS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The globals that a script runs in: its guards, and the views of what it imports."""
+"""Makes the globals that a script runs in: its guards, and the views of the modules that it imports."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ("build_guard", "build_namespace")
 
 
 def build_namespace(compiled: Compiled, policy: Policy, host: Host | None, meter: Meter) -> dict[str, Any]:
-    """The globals that `compiled.code` runs in: `exec(compiled.code, namespace)`.
+    """Return the globals that `compiled.code` runs in: `exec(compiled.code, namespace)`.
 
-    What the script binds appears in it beside the hooks, whose names all begin with '<'. `host` is None at the levels
-    without Blender. What the script prints is in `meter.printed`.
+    The script's own names appear in it beside the hooks, whose names all begin with '<'. `host` is None at the levels
+    without Blender. `meter.printed` has what the script prints.
     """
     namespace = build_guard(compiled, policy, host, meter).namespace
     if compiled.reached is not None:
@@ -34,7 +34,7 @@ def build_namespace(compiled: Compiled, policy: Policy, host: Host | None, meter
 
 
 def build_guard(compiled: Compiled, policy: Policy, host: Host | None, meter: Meter) -> Guard:
-    """The guards of one run of `compiled`, with the namespace that they guard."""
+    """Return the guards of one run of `compiled`, with the namespace that they guard."""
     guard = Guard(meter, host)
     wanted = {each.module.partition(".")[0] for each in compiled.imports}
     imports = Imports(guard, _views(guard, policy.imports, wanted), policy.imports)
@@ -43,9 +43,9 @@ def build_guard(compiled: Compiled, policy: Policy, host: Host | None, meter: Me
 
 
 def _views(guard: Guard, imports: Collection[str], wanted: Collection[str]) -> dict[str, object]:
-    """What a script may import, by dotted name: our views and the host's, as far as policy allows.
+    """Return the views of the modules that a script may import, by dotted name: ours and the host's.
 
-    `wanted` are the roots that the script does import: the rest is not made.
+    `wanted` are the root modules that the script imports; the other views are not made.
     """
     made = library_views(guard, wanted)
     if guard.host is not None:

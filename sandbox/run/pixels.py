@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pixels of images, which Blender's undo leaves as a failed script made them: kept before, put back after.
+"""Keeps the pixels of images before a script changes them, and restores them: Blender's undo does not.
 
 `bpy` is imported in the call, as in `cleanup`.
 """
@@ -21,17 +21,17 @@ class _Image:
 
 
 class KeptPixels:
-    """What images held when a run first touched them."""
+    """The pixels that images had when a run first touched them."""
 
     def __init__(self) -> None:
         import bpy
 
-        #: Images of the user's, by name; what the script makes itself goes with the roll-back.
+        #: The user's images, by name; the roll-back removes the script's own images.
         self._before = set(bpy.data.images.keys())
         self._kept: dict[str, _Image] = {}
 
     def keep(self, image: Any) -> None:
-        """Note an image's pixels, once, before anything may change them."""
+        """Keep an image's pixels, once, before anything may change them."""
         name = image.name
         if name not in self._before or name in self._kept or image.library is not None:
             return
@@ -41,7 +41,7 @@ class KeptPixels:
         self._kept[name] = _Image(tuple(image.size), image.is_dirty, floats)
 
     def restore(self) -> list[str]:
-        """Put back what differs; returns a sentence for each image that is not as before."""
+        """Restore changed pixels; return a sentence for each image that could not be restored."""
         import bpy
 
         failed: list[str] = []
@@ -50,7 +50,7 @@ class KeptPixels:
             if image is None:
                 continue
             if not kept.dirty and (image.source == "FILE"):
-                image.reload()  # as it was read: what is in the file, or packed
+                image.reload()  # unedited before: the file, or the packed data, has the pixels
             elif kept.floats:
                 if tuple(image.size) != kept.size:
                     image.scale(*kept.size)

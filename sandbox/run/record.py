@@ -87,15 +87,15 @@ class Record:
 
 
 def refuse(error: BridgeError, script: object, **about: str) -> None:
-    """Record that a script was refused before it ran; `script` is the value that was sent, of any type.
+    """Record that a script was refused before it ran; `script` is the value that the client sent, of any type.
 
-    `about` as in `Record`.
+    `about` has the keyword arguments of `Record`.
     """
     Record(script if isinstance(script, str) else "", **about).failed(error)
 
 
 def _keeps_code() -> bool:
-    """Whether the records have the script's text; False while the settings cannot be read."""
+    """Return whether the records have the script's text; False while the settings cannot be read."""
     try:
         return settings.current().journal_code
     except SettingsError:

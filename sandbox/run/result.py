@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A script's `result` as JSON: faithful, bounded, and never an error."""
+"""Converts a script's `result` to JSON: faithful, of limited size, and never an error."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _DEPTH = 32
 _TEXT = 1_000_000
 _TEXTS = 8_000_000
 _PARTS = 2_000_000
-"""What may be unfolded to make texts of values that have no other form in JSON."""
+"""The most parts of values that may be converted to texts because JSON has no other form for them."""
 
 
 def to_json(value: Any, *, max_items: int = MAX_ITEMS) -> Any:
-    """`value` as JSON values (None, bool, int, float, str, list, dict with text keys).
+    """Return `value` as JSON values (None, bool, int, float, str, list, dict with text keys).
 
-    Vectors, matrices, arrays, tuples and sets become lists (sets sorted where they can be), references to
-    data-blocks `{"type": "Object", "name": "Cube"}`, other parts of Blender `{"type", "path"}`, dates ISO 8601,
-    numbers that JSON lacks the texts `"NaN"`, `"Infinity"`, `"-Infinity"`. What is too large ends in a note of how
-    much was left out.
+    Vectors, matrices, arrays, tuples and sets become lists (sets sorted if possible), references to data-blocks
+    `{"type": "Object", "name": "Cube"}`, other parts of Blender `{"type", "path"}`, dates ISO 8601, numbers that JSON
+    lacks the texts `"NaN"`, `"Infinity"`, `"-Infinity"`. A value that is too large ends in a note of how much was left
+    out.
     """
     return _Converter(max_items).convert(value, 0)
 
@@ -49,7 +49,7 @@ class _Converter:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, int) and not isinstance(value, enum.Enum):
-            # longer ones cannot be written in JSON by every Python
+            # not every Python can write longer integers in JSON
             return value if value.bit_length() < 10_000 else hex(value)
         if isinstance(value, float):
             return value if math.isfinite(value) else _special(value)
@@ -68,13 +68,13 @@ class _Converter:
             self._open.discard(id(value))
 
     def _text(self, value: str) -> str:
-        """A text, as long as all texts together may be: one that is met twice is sent twice."""
+        """Return a text, cut so that all texts together keep the limit; the same text counts each time."""
         room = min(_TEXT, self._characters)
         self._characters -= min(len(value), room)
         return value if len(value) <= room else f"{value[:room]}… ({len(value):,} characters)"
 
     def _shown(self, value: Any) -> str:
-        """`str(value)`, once that is known to be little work, all such texts together."""
+        """Return `str(value)` if that is little work, counted over all such texts together."""
         if type(value) in SCALAR_TYPES:
             return str(value)
         try:
@@ -119,7 +119,7 @@ class _Converter:
             if size > self._left:
                 return f"… (array of {size:,} values)"
             return self.convert(value.tolist(), depth)
-        # Vectors and matrices have no __iter__: Python goes by their items.
+        # Vectors and matrices have no __iter__: Python iterates by their items.
         if hasattr(kind, "__len__") and (hasattr(kind, "__iter__") or hasattr(kind, "__getitem__")):
             return self._list(value, depth)
         if isinstance(value, range):
@@ -165,7 +165,7 @@ def _special(value: float) -> str:
 
 
 def _reference(value: Any) -> dict[str, str] | str:
-    """A data-block by type and name, anything else of Blender by its Python path."""
+    """Return a data-block by type and name, any other part of Blender by its Python path."""
     try:
         kind = value.rna_type.identifier
         if hasattr(value, "session_uid"):

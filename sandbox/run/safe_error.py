@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A script's exception as the host may show it.
+"""Makes a script's exception safe for the host to show.
 
-What an exception says is made of its arguments, which may unfold to more text than there is memory, or be instances
-whose methods answer no more once the run is over. So the text is made while the run and its limits are alive, and an
-exception that holds anything but short plain values is replaced by one of the same name that holds this text.
+An exception's text is made of its arguments. These may unfold to more text than there is memory, or be instances whose
+methods no longer answer after the run. So the text is made while the run and its limits are alive, and an exception
+that holds anything but short plain values is replaced by one of the same name that holds this text.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..guard.values.plain import SCALAR_TYPES
 __all__ = ("TEXT_LIMIT", "safe_error")
 
 TEXT_LIMIT: Final = 4_000
-"""Characters that are kept of what an exception says."""
+"""The most characters that are kept of an exception's text."""
 
 
 def safe_error(error: Exception, show: Callable[[object], str]) -> Exception:
-    """`error`, if showing it is harmless whenever it is done, else a stand-in. `show` is the guards' `str`."""
+    """Return `error` if showing it is always harmless, else a stand-in. `show` is the guards' `str`."""
     line_of = error.__traceback__
     if _is_plain(error):
         _drop_others(error)
@@ -38,7 +38,7 @@ def safe_error(error: Exception, show: Callable[[object], str]) -> Exception:
 
 
 def _is_plain(error: BaseException) -> bool:
-    if type(error).__module__ == "<script>":  # its own methods answer only while the run is alive
+    if type(error).__module__ == "<script>":  # its own methods answer only during the run
         return False
     held = [*_arguments(error), *vars(error).values(), *_fields(error)]
     if not all(type(each) in SCALAR_TYPES for each in held):
@@ -49,7 +49,7 @@ def _is_plain(error: BaseException) -> bool:
 
 
 def _fields(error: BaseException) -> list[object]:
-    """What Python's own exceptions keep beside `args`: `OSError.strerror`, `UnicodeError.object`, …"""
+    """Return what Python's own exceptions keep besides `args`: `OSError.strerror`, `UnicodeError.object`, …"""
     found = []
     for kind in type(error).__mro__:
         if kind.__module__ == "builtins":
@@ -59,7 +59,7 @@ def _fields(error: BaseException) -> list[object]:
 
 
 def _drop_others(error: BaseException) -> None:
-    """Let go of the exceptions that led to this one, unless showing them is harmless too."""
+    """Remove the exceptions that led to this one, unless showing them is harmless, too."""
     seen = {id(error)}
     while error is not None:
         for name in ("__cause__", "__context__"):
@@ -74,4 +74,4 @@ def _drop_others(error: BaseException) -> None:
 
 
 _arguments: Final[Callable[[BaseException], tuple[Any, ...]]] = BaseException.args.__get__  # type: ignore[attr-defined]
-"""`error.args`, whatever the script's class says that is."""
+"""Reads `error.args` from Python's own class, whatever the script's class says."""

@@ -31,19 +31,20 @@ __all__ = (
     "take_back",
 )
 
-#: In bytes. Blender cuts names of steps at 63 bytes, and this module could not recognise a cut name.
+#: The most bytes of a step's name. Blender cuts longer names at 63 bytes, and this module could not recognise them.
 _NAME_LENGTH = 60
 _WITNESS, _BEFORE = "mcp_bridge_undo", "before "
-"""Custom property of a scene. A new data-block would do, too, but its removal makes Blender rebuild the relations of
-all objects: a second for ten thousand of them."""
+"""The custom property of a scene. A new data-block would do, too, but its removal makes Blender rebuild the relations
+of all objects: a second for ten thousand of them.
+"""
 
 
 class UndoFailed(ExternalServiceError):
-    """The scene could not be brought back to what it was; the message says what differs."""
+    """Tells that the scene could not be restored; the message says what differs."""
 
 
 def require_undo() -> None:
-    """Raise PolicyError unless Blender's undo records: without it a roll-back would take the user's edits away."""
+    """Raise PolicyError unless Blender's undo records: without it a roll-back would undo the user's own edits."""
     import bpy
 
     edit = bpy.context.preferences.edit
@@ -83,7 +84,7 @@ class Modes:
         return cls(mode, active.name if active is not None else None, members)
 
     def enter(self) -> None:
-        """Go to the noted mode again, with the noted objects; what no longer exists stays out."""
+        """Enter the noted mode again, with the noted objects; objects that no longer exist stay out."""
         import bpy
 
         if self.mode == "OBJECT" or self.active is None:
@@ -177,7 +178,7 @@ _recorded = -1
 
 
 def _last_step_holds_the_scene() -> bool:
-    """Whether an undo would lose nothing if no step were made now.
+    """Return whether an undo would lose nothing if no step were made now.
 
     With a window, Blender makes a step of each of the user's actions; without one, of none. Outside object mode its
     steps hold only the edited mesh.
@@ -229,6 +230,7 @@ def one_step(title: str) -> Iterator[None]:
 
     Inside another such context it is part of the outer step: a batch of calls is one step, and is rolled back as a
     whole.
+
     Raises PolicyError while undo does not record.
     """
     global _inside
@@ -251,7 +253,7 @@ def one_step(title: str) -> Iterator[None]:
 
 @contextmanager
 def _witnessed(value: str) -> Iterator[None]:
-    """Inside this context the scene has the custom property, by which a step that is made here can be recognised."""
+    """Give the scene the custom property inside this context, to recognise a step that is made here."""
     witness = _witness()
     witness[_WITNESS] = value
     try:
@@ -261,8 +263,9 @@ def _witnessed(value: str) -> Iterator[None]:
 
 
 def _witness() -> Any:
-    """The scene with the custom property: a local one, of which a file has at least one. Undo does not record linked
-    scenes.
+    """Return the scene for the custom property: a local one, of which a file has at least one.
+
+    Undo does not record linked scenes.
     """
     import bpy
 
@@ -274,7 +277,7 @@ _is_looking = False
 
 @contextmanager
 def _looking() -> Iterator[None]:
-    """Inside this context `forget_witness` does nothing: undo handlers run before the caller can read the property."""
+    """Stop `forget_witness` inside this context: undo handlers run before the caller can read the property."""
     global _is_looking
     _is_looking = True
     try:
@@ -284,12 +287,12 @@ def _looking() -> Iterator[None]:
 
 
 def is_looking() -> bool:
-    """Whether an undo is this module's own: a roll-back, or a search for a request's step."""
+    """Return whether an undo is this module's own: a roll-back, or a search for a request's step."""
     return _is_looking
 
 
 def landed() -> str:
-    """The id of the request whose step an undo or redo reached, "" for any other step. Call before `forget_witness`."""
+    """Return the id of the request whose step an undo or redo reached, else "". Call before `forget_witness`."""
     found = _witness().get(_WITNESS, "")
     return found if isinstance(found, str) and not found.startswith(_BEFORE) else ""
 
@@ -339,7 +342,7 @@ _COLLECTIONS = (
 
 
 def digest() -> dict[str, Any]:
-    """Names of all data-blocks, the transforms and references of the objects and the sizes of the meshes."""
+    """Return the names of all data-blocks, the transforms and references of objects, and the sizes of meshes."""
     import bpy
 
     found: dict[str, Any] = {}
@@ -361,7 +364,7 @@ def digest() -> dict[str, Any]:
 
 
 def compare(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """What differs between two digests, a sentence each."""
+    """Return a sentence for each difference between two digests."""
     said: list[str] = []
     for key, value in before.items():
         now = after.get(key)

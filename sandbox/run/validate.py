@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A script's text against the language, the policy and this Blender, without running it.
+"""Checks a script's text against the language, the policy and this Blender, without running it.
 
-Pure: what Blender has comes as an `RnaIndex`. What cannot be known statically is left to the guard; what can be
-known is said with line, column, source and what to do instead, so that an assistant mends it in one go.
+Pure: an `RnaIndex` has the facts about Blender. What the text cannot show is left to the guard. For what it shows, a
+finding has line, column, source and what to do instead, so that an assistant can correct everything at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .known_names import why_refused
 
 __all__ = ("ValidationResult", "validate")
 
-#: `bpy.context` members without RNA property, and the type of what they give.
+#: `bpy.context` members without RNA property, and the type of their value.
 _CONTEXT_TYPES = {
     "object": "Object",
     "active_object": "Object",
@@ -40,7 +40,7 @@ _CONTEXTS = frozenset(
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """What was found. `errors` stop the script, `warnings` are worth a look; `operator_list` has each idname once."""
+    """The findings: `errors` stop the script, `warnings` may matter; `operator_list` has each idname once."""
 
     is_valid: bool
     errors: tuple[Finding, ...] = ()
@@ -50,7 +50,7 @@ class ValidationResult:
     statistics: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as JSON values."""
+        """Return the result as JSON values."""
         return {
             "is_valid": self.is_valid,
             "errors": [asdict(f) for f in self.errors],
@@ -104,7 +104,7 @@ class _Checker:
         self._own_operators = _own_operators(tree)
 
     def run(self, compiled: Compiled) -> tuple[list[Finding], list[Finding]]:
-        """Errors and warnings in the order of the source."""
+        """Return errors and warnings in the order of the source."""
         for found in compiled.imports:
             self._import(found)
         self.bound = bound_names(self.tree)
@@ -116,7 +116,7 @@ class _Checker:
     # --- the walk -------------------------------------------------------------------------------------------
 
     def _walk(self, node: ast.AST, *, tentative: bool) -> None:
-        """`tentative` code may fail on purpose (try, version checks): what is missing there is only a warning."""
+        """Check a node and those below. `tentative` code (try, version checks) may fail on purpose: only warn."""
         match node:
             case ast.FunctionDef() | ast.Lambda():
                 self.counts["functions"] += 1
@@ -130,7 +130,7 @@ class _Checker:
                 self._builtin(node, tentative)
             case ast.Attribute():
                 self._attribute(node, tentative)
-                while isinstance(node, ast.Attribute):  # the chain below it was looked at as a whole
+                while isinstance(node, ast.Attribute):  # the whole chain was checked at its top
                     node = node.value
                 self._walk(node, tentative=tentative)
                 return
@@ -220,7 +220,7 @@ class _Checker:
         if isinstance(value.value, str) and value.value not in prop.items:
             near = difflib.get_close_matches(value.value, prop.items, 3, 0.4) or list(prop.items[:12])
             message = f"bpy.ops.{idname}({prop.name}={value.value!r}): there is no such choice"
-            # Items may depend on the scene: RNA lists what there is without one.
+            # Items may depend on the scene: RNA lists those without a scene.
             self._say("value", message, value, f"use one of {', '.join(near)}", True)
 
     # --- attribute paths --------------------------------------------------------------------------------------
@@ -253,24 +253,24 @@ class _Checker:
             self._follow("Context", "bpy.context", names, node, tentative)
 
     def _withheld(self, path: str) -> str | None:
-        """Of `bpy.app.handlers.load_post` the part that Blender has and scripts do not get."""
+        """Return the part of a path such as `bpy.app.handlers.load_post` that Blender has and scripts do not get."""
         parts = path.split(".")
         heads = (".".join(parts[:end]) for end in range(2, len(parts) + 1))
         return next((head for head in heads if head in self.rna.withheld), None)
 
     def _builtin(self, node: ast.Call, tentative: bool) -> None:
-        """A call of a builtin that is refused when it is called."""
+        """Report a call of a builtin that a script may not call."""
         if isinstance(node.func, ast.Name) and node.func.id == "open" and node.func.id not in self.bound:
             self._say("policy", "open() may not be used", node, why_builtin("open"), self._perhaps(tentative))
 
     def _refused(self, path: str, node: ast.AST, tentative: bool) -> None:
-        """A member of a module of Python's, or of numpy, that a script may not use."""
+        """Report a member of a module of Python's, or of numpy, that a script may not use."""
         reason = why_refused(path, self.rules.level)
         if reason is not None:
             self._say("policy", f"{path} may not be used", node, reason, self._perhaps(tentative))
 
     def _perhaps(self, tentative: bool) -> bool:
-        """Whether it is open that this code runs at all."""
+        """Return whether this code may never run: it is tentative, or inside a function."""
         return tentative or self._functions > 0
 
     def _follow(self, struct: str, path: str, names: list[str], node: ast.Attribute, tentative: bool) -> None:
@@ -298,7 +298,7 @@ class _Checker:
     def _member(
         self, struct: str, path: str, name: str, node: ast.Attribute, tentative: bool, *, store: bool
     ) -> str | None:
-        """The struct that `name` gives, an empty text when that is not known, None when it is refused or missing."""
+        """Return the struct of the member `name`; "" if it is not known, None if the member is refused or missing."""
         if name in _STRUCT_METHODS:
             return None
         if name not in self.rna.members_below(struct):
@@ -310,7 +310,9 @@ class _Checker:
             self._function(struct, path, name, node, tentative)
             return None
         owner = next(s.name for s in self.rna.lineage(struct) if name in s.properties)
-        if self.rules.gives_function(owner, name):  # something else in its place: of the preferences a part
+        if self.rules.gives_function(
+            owner, name
+        ):  # a script gets something else instead: a part of the preferences
             return prop.struct if owner == "Context" else None
         if name not in self.rules.readable(owner):
             self._say(
@@ -328,7 +330,7 @@ class _Checker:
         return prop.collection if prop.type == "COLLECTION" else prop.struct if prop.type == "POINTER" else ""
 
     def _function(self, struct: str, path: str, name: str, node: ast.Attribute, tentative: bool) -> None:
-        """A function of a struct, or another member that RNA has no property for."""
+        """Check a function of a struct, or another member that RNA has no property for."""
         structs = [found.name for found in self.rna.lineage(struct)]
         known = any(
             self.rules.gives_function(each, name) or name in self.rules.readable(each) for each in structs
@@ -344,7 +346,7 @@ class _Checker:
         self._say("path", f"{path} has no member {name!r} in Blender {version}", node, advice, tentative)
 
     def _path(self, node: ast.AST) -> str | None:
-        """`bpy.ops.mesh` for whatever leads there, through aliases; None for anything else."""
+        """Return a path such as `bpy.ops.mesh`, with aliases replaced; None for anything else."""
         names: list[str] = []
         while isinstance(node, ast.Attribute):
             names.append(node.attr)
@@ -391,7 +393,7 @@ class _Checker:
 
 
 def _own_operators(tree: ast.Module) -> set[str]:
-    """What the classes of the script name as their `bl_idname`."""
+    """Return the idnames of operators that the script's classes define by `bl_idname`."""
     return {
         statement.value.value
         for each in ast.walk(tree)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit wall (PEP 578): what a script may not reach is stopped where Python itself reaches it.
+"""The audit wall (PEP 578): stops a script where Python itself would open a file, start a process or import.
 
-Python tells a hook of each file, process, socket, import and frame that is asked for, whichever way led there. While a
-script runs, the hook allows an event that is harmless, and one that is raised by code of ours that holds a grant
-(`guard/audit.py`); anything else is an attempt to break out, which ends the run.
+Python calls a hook before each file, process, socket, import and frame that code asks for, in whatever way. While a
+script runs, the hook allows an event that is harmless, or that code of ours with a grant raises (`guard/audit.py`);
+anything else is an attempt to break out, which ends the run.
 
-It counts on nothing that the walls before it promise. So no name leads to the hook, to the grants that it keeps or to
-the switch: a script that has found all modules finds functions that raise an event (`audit.CONTROL`), and the hook
-looks at who does.
+The hook relies on nothing that the walls before it promise. So no name leads to the hook, to the grants that it keeps
+or to the switch: a script that has found all modules finds functions that raise an event (`audit.CONTROL`), and the
+hook checks which code raises it.
 
-A script cannot make code while it runs (`compile`, `exec`, `code.__new__` and `function.__new__` are events), so a
-frame whose code has the file name of a script or driver is a script's or driver's, and no other one is.
+A script cannot make code while it runs (`compile`, `exec`, `code.__new__` and `function.__new__` are events). So a
+frame belongs to a script or driver exactly if its code has a script's or driver's file name.
 
-Blender's own C code raises no events: it reads and writes files unseen.
+Blender's own C code raises no events: the hook does not see it read and write files.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ __all__ = ("Armed", "Broken")
 _SCRIPT: Final = "<script>"
 _DRIVER: Final = "<bpy driver>"
 _FOREIGN: Final = frozenset({_SCRIPT, _DRIVER})
-"""File names of code that gets nothing from what called it: `execute.FILENAME`, and what Blender gives drivers."""
+"""File names of code that gets no grant from its callers: `execute.FILENAME`, and Blender's name for drivers."""
 _SHOWING: Final = frozenset({"sys.excepthook", "sys.unraisablehook"})
 _SHOWN: Final = frozenset({"open", "compile", "object.__getattr__", "sys._getframe", "import"})
-"""What Python does to show an error that Blender's C code has caught: it reads the lines of the source."""
+"""Events that Python raises to show an error that Blender's C code has caught: it reads the lines of the source."""
 
 
 class Broken(ScriptStopped):
@@ -46,11 +46,11 @@ class Broken(ScriptStopped):
 
 
 class Armed:
-    """`with Armed(trip): exec(…)`: the wall is up for what this thread runs within.
+    """A context that keeps the wall up for what this thread runs inside: `with Armed(trip): exec(…)`.
 
-    `trip` is told the error of the first attempt, which is raised there as `Broken` and, where that was swallowed, at
-    the end. `trusted` are callables that Blender may call meanwhile and that were there before: handlers of other
-    extensions, which may raise any event.
+    It calls `trip` with the error of the first attempt. It raises this error there as `Broken` and, if the script
+    swallowed it, again at the end. `trusted` are callables that were there before and that Blender may call meanwhile:
+    handlers of other extensions, which may raise any event.
     """
 
     __slots__ = ("_trip", "_trusted")
@@ -69,7 +69,7 @@ class Armed:
 
 
 def _showers() -> frozenset[str]:
-    """File names of the code that shows an error: Python's own, and Blender's that calls operators."""
+    """Return the file names of the code that shows an error: Python's own, and Blender's that calls operators."""
     functions: tuple[Any, ...] = (traceback.print_exception, linecache.getline, tokenize.open)
     operators = getattr(sys.modules.get("bpy.ops"), "__file__", None)
     return frozenset(
@@ -88,21 +88,22 @@ def _install() -> None:
 
 
 def _hook() -> Callable[[str, tuple[Any, ...]], None]:
-    """Make the hook.
+    """Return the hook.
 
-    While it looks at an event it calls nothing that a script could have changed: what it needs is bound here, builtins
-    too, and no value of the script's is compared or shown. What makes the error runs once the hook is up again.
+    While it checks an event it calls nothing that a script could have changed: its names, builtins too, are bound
+    here, and it neither compares nor shows a value of the script's. The code that makes the error runs after the hook
+    is up again.
     """
 
     class Run:
-        """A run under way: the frame that armed it, its thread, whom to tell, what ends it, the run around it."""
+        """A run in progress: the frame that armed it, its thread, whom to tell, what ends it, the run around it."""
 
         frame: types.FrameType | None
         thread: int
         trip: Callable[[BridgeError], None]
         trusted: Mapping[int, types.CodeType]
         shown: tuple[types.FrameType, int] | None
-        """Where Python shows an error: the frame, and the instruction that it is at."""
+        """The frame in which Python shows an error, and the current instruction there."""
         broken: Broken | None
         outer: Run | None
         __slots__ = ("broken", "frame", "outer", "shown", "thread", "trip", "trusted")
@@ -126,7 +127,7 @@ def _hook() -> Callable[[str, tuple[Any, ...]], None]:
         broken, line = None, None
         looks = run is not None and thread_id() == run.thread
         if looks:
-            busy = True  # what is looked at below raises events, too
+            busy = True  # the code below raises events, too
         try:
             place = frame_at(1)
             if run is None or event == control:
@@ -148,18 +149,18 @@ def _hook() -> Callable[[str, tuple[Any, ...]], None]:
             run.shown = (place, place.f_lasti)
             return True
         if event == "compile" and size(details) > 1 and type_of(details[1]) is text and details[1] == driver:
-            return True  # Blender's: to run what came of it otherwise is an event of its own
+            return True  # Blender compiles a driver; running that code in any other way is an event, too
         frame: types.FrameType | None = place
         shows = True
         while frame is not None:
             if run.shown is not None and run.shown == (frame, frame.f_lasti) and event in shown:
                 return True
             if frame is run.frame:
-                return frame is place  # where the script is run
+                return frame is place  # the frame that runs the script
             code = frame.f_code
             if code.co_filename in foreign:
                 return False
-            key = id_of(code)  # itself an event: asked once
+            key = id_of(code)  # `id` raises an event: call it once
             if key in run.trusted:
                 return True
             if key in grants:
@@ -171,7 +172,7 @@ def _hook() -> Callable[[str, tuple[Any, ...]], None]:
         return False
 
     def switched(place: types.FrameType, details: tuple[Any, ...]) -> tuple[bool, Broken | None]:
-        """Do what `audit.CONTROL` asks for: whether that may be asked for here, and what ends the run."""
+        """Do what `audit.CONTROL` asks for; return whether that is allowed here, and what ends the run."""
         nonlocal current
         asked = details[0] if details and type_of(details[0]) is text else ""
         if asked == "disarm":
@@ -203,7 +204,7 @@ def _hook() -> Callable[[str, tuple[Any, ...]], None]:
         return False
 
     def line_of(frame: types.FrameType | None) -> int | None:
-        """The line of the script, from 1."""
+        """Return the line of the script, from 1."""
         while frame is not None:
             if frame.f_code.co_filename == script:
                 return frame.f_lineno

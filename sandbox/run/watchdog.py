@@ -28,7 +28,7 @@ __all__ = ("Interrupted", "Limits", "Refused", "ScriptStopped", "Watchdog", "res
 POLL_S = 0.02
 _IDLE_S = 5.0
 ASYNC_GRACE_S = 0.3
-"""Seconds until a run that passed a limit gets the exception asynchronously (ticks are usually far quicker)."""
+"""The seconds before a run over a limit gets the exception asynchronously (ticks are usually far quicker)."""
 
 
 class Watchdog(Meter):
@@ -67,7 +67,7 @@ class Watchdog(Meter):
     def _finish(self) -> None:
         self._over = True
         if self.error is not None:  # otherwise nothing was raised, and nothing will be
-            with self._lock:  # waits for a running check
+            with self._lock:  # waits for a check in progress
                 fired = self._fired
             if fired:
                 _receive_late_stop()
@@ -204,7 +204,7 @@ def _receive_late_stop() -> None:
     """Catch the asynchronous exception if it has not arrived yet: it must not reach the host.
 
     It cannot be withdrawn: `PyThreadState_SetAsyncExc` without an exception sets Python 3.11's flag "look for an
-    exception", and nothing takes the flag back. Under a profiler or a debugger, the next call would never return.
+    exception", and nothing clears the flag. Under a profiler or a debugger, the next call would never return.
     """
     try:
         for _ in range(2):  # Python raises it where a loop jumps back
@@ -214,7 +214,7 @@ def _receive_late_stop() -> None:
 
 
 def _interrupted_type(error: BridgeError) -> type[Interrupted]:
-    """An `Interrupted` that Python can make without arguments, as asynchronous exceptions are."""
+    """Return an `Interrupted` class that needs no arguments: Python passes none to asynchronous exceptions."""
 
     class InterruptedHere(Interrupted):
         def __init__(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a script's names stand for, as far as that can be read in it: `C = bpy.context` makes C a way to bpy.context."""
+"""Finds what a script's names stand for: after `C = bpy.context`, C stands for bpy.context."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ("aliases", "bound_names")
 
 
 def bound_names(tree: ast.Module) -> dict[str, set[str]]:
-    """Return the names that a script binds, each with the paths it stands for, "" for anything else."""
+    """Return the names that a script binds, each with the paths that it stands for, "" for any other value."""
     bound: dict[str, set[str]] = {}
     waiting: list[ast.AST] = [tree]
     while waiting:
@@ -25,7 +25,7 @@ def bound_names(tree: ast.Module) -> dict[str, set[str]]:
 
 
 def aliases(bound: dict[str, set[str]]) -> dict[str, str]:
-    """Return the names that stand for a module or a part of one wherever they are bound, each with its path."""
+    """Return the names that always stand for the same module or part of a module, each with its path."""
     known = {name: next(iter(paths)) for name, paths in bound.items() if len(paths) == 1 and "" not in paths}
     for _ in range(4):  # aliases of aliases
         changed = {
@@ -99,7 +99,7 @@ def _stored(target: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _written_path(node: ast.AST) -> str:
-    """`$name.attribute…` for a chain of attributes, an empty text for anything else."""
+    """Return `$name.attribute…` for a chain of attributes, an empty text for anything else."""
     names: list[str] = []
     while isinstance(node, ast.Attribute):
         names.append(node.attr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which functions a script calls in any case: what stands in them is as certain as what stands outside of functions."""
+"""Finds the functions that a script certainly calls: their statements certainly run, too."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 __all__ = ("called_in_any_case", "is_main")
 
-#: What is inside may not be done at all.
+#: Nodes whose contents may never run.
 _OPEN = (ast.If, ast.IfExp, ast.Try, ast.BoolOp, ast.FunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def called_in_any_case(tree: ast.Module) -> frozenset[str]:
-    """Names of functions of the module itself that it calls, or that such a function calls, without a condition."""
+    """Return the module's own functions that it calls without a condition, directly or from another such function."""
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     found: set[str] = set()
     waiting: list[ast.AST] = [node for node in tree.body if not isinstance(node, ast.FunctionDef)]
@@ -26,7 +26,7 @@ def called_in_any_case(tree: ast.Module) -> frozenset[str]:
 
 
 def is_main(node: ast.AST) -> bool:
-    """Whether this is `if __name__ == "__main__":`, which always holds for a script."""
+    """Return whether a node is `if __name__ == "__main__":`, whose condition is always true in a script."""
     match node:
         case ast.If(
             test=ast.Compare(

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is known of a script's values before it runs, so that the transformer can leave guards out.
+"""Infers the kinds of a script's values before it runs, so that the transformer can leave guards out.
 
-Only syntax can bind a name in a script (there is no `exec`, `globals()` or star import), so every value that a
-variable can ever have is the value of one of the expressions bound to it in its scope. A least fixed point over those
-gives each variable a kind; whoever reads a kind may rely on it.
+Only syntax can bind a name in a script (there is no `exec`, `globals()` or star import). So every value of a variable
+is the value of one of the expressions that its scope binds to it. The least fixed point over these expressions gives
+each variable a kind, which holds for every value that the variable can have.
 
-Kinds: an int `n` stands for an integer of at most `n` bits (`UNBOUNDED` for any); the rest are the names below, and
-those of Blender's structs, whose values may be None besides.
+Kinds: an int `n` stands for an integer of at most `n` bits (`UNBOUNDED` for any); the other kinds are the names below,
+and the names of Blender's structs, whose values may also be None.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ _BUILTIN_RESULTS: Final[dict[str, Kind]] = {
 
 
 def is_integer(kind: Kind) -> bool:
-    """Whether a value of this kind is an int."""
+    """Return whether a value of this kind is an int."""
     return isinstance(kind, int)
 
 
 def is_number(kind: Kind) -> bool:
-    """Whether a value of this kind is a plain int, float or complex."""
+    """Return whether a value of this kind is a plain int, float or complex."""
     return isinstance(kind, int) or kind in (FLOAT, NUMBER)
 
 
 def join(first: Kind, second: Kind) -> Kind:
-    """The kind of a value that is one or the other."""
+    """Return the kind that covers the values of both kinds."""
     if first == second or second == NOTHING:
         return first
     if first == NOTHING:
@@ -75,7 +75,7 @@ def join(first: Kind, second: Kind) -> Kind:
 
 
 class Scopes(Bindings):
-    """Scopes and kinds of a parsed script. `scope_of[node]` is the scope a function, class, … opens."""
+    """The scopes and kinds of a parsed script. `scope_of[node]` is the scope that a function, class, … opens."""
 
     def __init__(self, tree: ast.Module) -> None:
         super().__init__(tree)
@@ -108,7 +108,7 @@ class Scopes(Bindings):
         return value
 
     def variable(self, name: str, scope: Scope) -> Kind:
-        """The kind of the variable that `name` means in `scope`."""
+        """Return the kind of the variable that `name` means in `scope`."""
         owner = scope.owner(name)
         if owner is None:
             known = name not in self.names and name in _BUILTIN_RESULTS and hasattr(builtins, name)
@@ -118,7 +118,7 @@ class Scopes(Bindings):
     # The kinds of expressions
 
     def kind(self, node: ast.expr, scope: Scope) -> Kind:
-        """The kind of every value that the (untransformed) expression can have in `scope`."""
+        """Return the kind that covers every value of the (untransformed) expression in `scope`."""
         if self._cache is None:
             return self._kind(node, scope)
         known = self._cache.get(node)
@@ -182,7 +182,7 @@ class Scopes(Bindings):
         return UNKNOWN
 
     def _numeric_call(self, name: str, node: ast.Call, scope: Scope) -> Kind:
-        """`int(float)`, `round(float)`, `abs(number)`, `min(number, number, …)`."""
+        """Return the kind of `int(float)`, `round(float)`, `abs(number)`, `min(number, number, …)`."""
         kinds = [self.kind(argument, scope) for argument in node.args]
         if node.keywords or not kinds or not all(is_number(kind) or kind == NOTHING for kind in kinds):
             return UNKNOWN

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which statements of a script a run has come to, so that the others can be shown: nobody has seen what they do."""
+"""Notes which statements of a script have run. A rehearsal shows the others: nobody has seen what they do."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Final
 __all__ = ("REACHED", "Reached")
 
 REACHED: Final = "<reached>"
-"""bytearray: a byte for each statement, 1 once the run has come to it."""
-#: Where a statement has others in it.
+"""The name of a bytearray with a byte for each statement: 1 after the statement has run."""
+#: Fields of a statement that contain other statements.
 _BLOCKS = ("body", "orelse", "finalbody")
 
 
 class Reached:
-    """The statements of one script, noted while it runs. Costs a store of one byte a statement."""
+    """The flags of one script's statements, set while it runs. Each statement costs one store of a byte."""
 
     def __init__(self) -> None:
         self.flags = bytearray()
         self._lines: list[int] = []
 
     def mark(self, tree: ast.Module) -> ast.Module:
-        """Have each statement of a transformed script note that it was come to."""
+        """Insert before each statement of a transformed script a store that sets its flag."""
         for node in ast.walk(tree):
             for name in _BLOCKS:
                 block = getattr(node, name, None)
@@ -33,9 +33,7 @@ class Reached:
         return tree
 
     def _marked(self, statement: ast.stmt, parent: ast.AST) -> tuple[ast.stmt, ...]:
-        if _stays_first(statement) or _place(statement) == _place(
-            parent
-        ):  # a guard stands where its parent does
+        if _stays_first(statement) or _place(statement) == _place(parent):  # a guard has no line of its own
             return (statement,)
         place = ast.Subscript(ast.Name(REACHED, ast.Load()), ast.Constant(len(self._lines)), ast.Store())
         self._lines.append(statement.lineno)
@@ -45,12 +43,12 @@ class Reached:
         return (note, statement)
 
     def never(self) -> list[int]:
-        """The lines with a statement that the run never came to, counted from 1."""
+        """Return the lines, counted from 1, with a statement that never ran."""
         return sorted({line for line, flag in zip(self._lines, self.flags, strict=True) if not flag})
 
 
 def _stays_first(statement: ast.stmt) -> bool:
-    """Whether Python wants it before all others, and does nothing when it comes to it."""
+    """Return whether a statement must stay first and does nothing: a docstring, or an import from `__future__`."""
     text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return text or (isinstance(statement, ast.ImportFrom) and statement.module == "__future__")
 

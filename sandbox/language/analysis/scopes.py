@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which names a script binds, in which scope, and to what: the value of an expression, or of a known kind.
+"""Finds which names a script binds, in which scope, and to what: an expression's value, or a value of a known kind.
 
-Only syntax can bind a name in a script (there is no `exec`, `globals()` or star import), so every value that a variable
-can ever have is the value of one of the expressions bound to it in its scope.
+Only syntax can bind a name in a script (there is no `exec`, `globals()` or star import). So every value of a variable
+is the value of one of the expressions that its scope binds to it.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ __all__ = (
 Kind: TypeAlias = int | str
 
 NOTHING: Final = "nothing"
-"""No value yet: the bottom of the lattice."""
+"""The kind of a variable without values so far: the bottom of the lattice."""
 FLOAT: Final = "float"
 NUMBER: Final = "number"
-"""int, float or complex."""
+"""The kind of an int, float or complex."""
 TEXT: Final = "str"
 UNKNOWN: Final = "unknown"
 CONTAINERS: Final = frozenset({"list", "dict", "tuple", "set", TEXT})
 UNBOUNDED: Final = 1 << 40
 SMALL: Final = 64
-"""Bits of lengths, indices and loop counters."""
+"""The bits of lengths, indices and loop counters."""
 
 MODULE: Final = "module "
-"""Prefix of the kind of a curated module's view."""
+"""The prefix of the kind of a curated module's view."""
 COUNTER: Final = "counter of "
-"""Prefix of what a loop variable is bound to until it is known whether the script binds `range`."""
+"""The prefix of a loop variable's kind while it is unknown whether the script binds `range`."""
 
 PURE_MODULES: Final = frozenset(
     {"math", "cmath", "random", "colorsys", "itertools", "functools", "collections", "json", "statistics"}
     | {"string", "textwrap", "datetime", "time", "bisect", "heapq", "operator", "fractions", "copy"}
     | {"bpy", "bmesh", "mathutils", "numpy"}
 )
-"""Modules that are views, whose members are given out as they are: `module.member` needs no guard."""
+"""Modules whose views hand out their members unchanged: `module.member` needs no guard."""
 
 _BLENDERS: Final = {"context": CONTEXT, "data": DATA, "ops": f"{MODULE}bpy.ops"}
-"""Kinds of the members of `bpy`; operators and their modules guard themselves, as views do."""
+"""The kinds of the members of `bpy`. Operators and their modules guard themselves, as views do."""
 
 _FLOAT_MATH: Final = frozenset(
     """
@@ -73,7 +73,7 @@ _CONSTANTS: Final = frozenset({"e", "inf", "nan", "pi", "tau"})
 
 @dataclass(eq=False)
 class Scope:
-    """A module, function, class or comprehension: which names it binds, and to what (None: not known)."""
+    """A module, function, class or comprehension: the names that it binds, and their values (None: not known)."""
 
     form: str
     parent: Scope | None = None
@@ -81,12 +81,12 @@ class Scope:
     elsewhere: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, Kind] = field(default_factory=dict)
     generates: bool = False
-    """Whether it has a `yield`."""
+    """Whether the function has a `yield`."""
     lasts: bool = False
-    """Whether its generator, thrown away at a `yield`, does something then: it stands in a `try` or `with`."""
+    """Whether the generator can run code when it is closed early: a `yield` is inside a `try` or `with`."""
 
     def owner(self, name: str) -> Scope | None:
-        """The scope whose variable `name` means here, None for a builtin."""
+        """Return the scope whose variable `name` means here, None for a builtin."""
         scope: Scope = self
         while scope.parent is not None:
             where = scope.elsewhere.get(name)
@@ -99,7 +99,7 @@ class Scope:
         return scope if name in scope.bound else None
 
     def module(self) -> Scope:
-        """The outermost scope."""
+        """Return the outermost scope."""
         scope = self
         while scope.parent is not None:
             scope = scope.parent
@@ -107,7 +107,7 @@ class Scope:
 
 
 class Bindings:
-    """Scopes of a parsed script. `scope_of[node]` is the scope a function, class, … opens."""
+    """The scopes of a parsed script. `scope_of[node]` is the scope that a function, class, … opens."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.module = Scope("module")
@@ -152,12 +152,14 @@ class Bindings:
                 for child in inside:
                     if isinstance(child, ast.AST):
                         self._collect(child, scope)
-            elif isinstance(inside, ast.AST) and inside._fields:  # not what says "load" or "+"
+            elif (
+                isinstance(inside, ast.AST) and inside._fields
+            ):  # fields such as `ctx` and `op` contain nothing
                 self._collect(inside, scope)
         self._leaving -= leaves
 
     def _collect_scope(self, node: ast.AST, scope: Scope) -> None:
-        """What opens a scope of its own."""
+        """Collect the names of a node that opens a scope of its own."""
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 self._collect_function(node, scope)
@@ -170,7 +172,7 @@ class Bindings:
                 self._collect_comprehension(node, scope)
 
     def _collect_binding(self, node: ast.AST, scope: Scope) -> None:
-        """What binds a name in the scope it stands in, or makes a generator of it."""
+        """Collect the names that a node binds in its scope; note a `yield`."""
         match node:
             case ast.Assign():
                 for target in node.targets:
@@ -268,7 +270,7 @@ class Bindings:
                 self._bind_target(scope, part, part_value)
 
     def _bind_loop(self, scope: Scope, target: ast.expr, iterable: ast.expr) -> None:
-        """Loop variables: counters of `range` and `enumerate` are small integers (if those names are the builtins')."""
+        """Bind loop variables: `range` and `enumerate` (if they are the builtins) give small integers."""
         match iterable, target:
             case ast.Call(func=ast.Name(id="range")), ast.Name():
                 self._note(scope, target, COUNTER + "range")
@@ -279,7 +281,7 @@ class Bindings:
                 self._note(scope, counter, COUNTER + "enumerate")
 
     def _hand_over(self) -> None:
-        """Give what is bound under `global` and `nonlocal` to the scope that owns the name."""
+        """Move what `global` and `nonlocal` bind to the scope that owns the name."""
         for scope in self._scopes:
             for name, where in scope.elsewhere.items():
                 if name not in scope.bound:
@@ -309,7 +311,7 @@ def _bind(scope: Scope, name: str, value: ast.expr | Kind) -> None:
 
 
 def member_kind(module: str, name: str) -> Kind:
-    """The kind of a member of one of `PURE_MODULES`."""
+    """Return the kind of a member of one of `PURE_MODULES`."""
     if module == "bpy" and name in _BLENDERS:
         return _BLENDERS[name]
     if module.startswith("bpy.ops"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is known of Blender's structs before a script runs: members that no guard looks at, and what they give.
+"""Facts about Blender's structs for the time before a script runs: members that need no guard, and their results.
 
-The names of structs are RNA's. This repeats, for what scripts use most, what `blender.access` decides from the
-allow-lists and RNA while a script runs; the tests compare the two in each Blender.
+The names of structs are RNA's. For the members that scripts use most, this repeats what `blender.access` decides at
+run time from the allow-lists and RNA; the tests compare the two in each Blender.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Final
 __all__ = ("CONTEXT", "DATA", "READ", "RETURNS", "SHOWN", "WRITTEN")
 
 RETURNS: Final = "returns "
-"""Prefix of the kind of a function whose result is known."""
+"""The prefix of the kind of a function whose result is known."""
 CONTEXT: Final = "Context"
 """The struct of `bpy.context`."""
 DATA: Final = "BlendData"
 """The struct of `bpy.data`."""
 
-#: By collection of `bpy.data`: its struct, and that of its items, where `new` needs no look at its arguments.
+#: Collections of `bpy.data`: the collection's struct, and its items' struct, where `new` need not check its arguments.
 _MADE: Final = {
     "actions": ("BlendDataActions", "Action"),
     "armatures": ("BlendDataArmatures", "Armature"),
@@ -38,7 +38,7 @@ _MADE: Final = {
     "textures": ("BlendDataTextures", "Texture"),
     "worlds": ("BlendDataWorlds", "World"),
 }
-#: `name:Struct` gives such a struct, or None; `name():Struct` is a function that returns one.
+#: `name:Struct` returns such a struct, or None; `name():Struct` is a function that returns one.
 _READ: Final = {
     CONTEXT: """active_object:Object collection:Collection edit_object:Object mode object:Object scene:Scene
         selected_objects view_layer:ViewLayer""",
@@ -80,10 +80,10 @@ def _parsed(listed: str) -> dict[str, str]:
 
 
 READ: Final[dict[object, dict[str, str]]] = {struct: _parsed(listed) for struct, listed in _READ.items()}
-"""By struct and member what reading it gives: a struct, `RETURNS` and a struct, or "" for what is not known."""
+"""The result of reading a member, by struct and member: a struct, `RETURNS` and a struct, or "" for an unknown kind."""
 SHOWN: Final = frozenset(READ) - {"CollectionObjects", "IDMaterials", "LayerObjects"}
-"""Structs of which Python's garbage collector shows the references, and collections that last as long as Blender."""
+"""Structs whose references Python's garbage collector shows, and collections that last as long as Blender."""
 WRITTEN: Final[dict[object, frozenset[str]]] = {
     struct: frozenset(listed.split()) for struct, listed in _WRITTEN.items()
 }
-"""By struct the members that may be set to anything."""
+"""Members that may be set to any value, by struct."""
