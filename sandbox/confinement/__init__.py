@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one way to start a process: confined, limited, watched, and never left behind.
+"""Starts processes: confined, limited, watched, and never left behind.
 
-The functions here use this Blender's one supervisor; `Supervisor` is for those that want another.
+The functions here use this Blender's one supervisor; code that needs another makes a `Supervisor`.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ _lock = threading.Lock()
 
 
 def configure(config: Config) -> None:
-    """Use this configuration from now on; running processes are ended first."""
+    """Use this configuration from now on; end running processes first."""
     global _config
     shutdown()
     _config = config
 
 
 def read_configuration(path: Path) -> None:
-    """Use the configuration in a TOML file, if there is one. Raises SettingsError for what is wrong in it."""
+    """Read the configuration from a TOML file, if there is one. Raises SettingsError for an error in it."""
     if path.exists():
         configure(load(path))
 
 
 def current() -> Supervisor:
-    """This Blender's supervisor, made when it is first asked for."""
+    """Return this Blender's supervisor; the first call makes it."""
     global _current
     with _lock:
         if _current is None:
@@ -71,7 +71,7 @@ def shutdown() -> None:
 
 
 def counts() -> Counts:
-    """Figures for /health and /metrics; does not start a supervisor."""
+    """Return figures for /health and /metrics; start no supervisor."""
     return Counts() if _current is None else _current.counts()
 
 
@@ -83,14 +83,14 @@ def start_server_process(
     net_policy: str | None = None,
     workdir: str | os.PathLike[str] | None = None,
 ) -> ProcessHandle:
-    """Start a confined process. What is left out has the configuration's default.
+    """Start a confined process. The configuration gives the defaults.
 
-    cmd: program and arguments. timeout_sec: seconds until it is killed. mem_limit_mb: resident memory in MB at
-    which it is killed. net_policy: `deny`, or `allow-list` for the configured hosts by way of the egress proxy
-    (`http_proxy` and `https_proxy` name it). workdir: the one folder that it may write to; it must exist, and
-    is given to the user `nobody` where this process is root's.
+    cmd: program and arguments. timeout_sec: seconds until it is killed. mem_limit_mb: resident memory in MB at which
+    it is killed. net_policy: `deny`, or `allow-list` for the configured hosts by way of the egress proxy (`http_proxy`
+    and `https_proxy` name it). workdir: the one folder that it may write to; it must exist, and becomes the property
+    of the user `nobody` if this process is root's.
 
-    Raises Unconfined where nothing confines it, ValueError for a policy that does not exist.
+    Raises Unconfined if nothing confines it, ValueError for a policy that does not exist.
     """
     sandbox = current().config.sandbox
     policy = net_policy or sandbox.network_default
@@ -112,17 +112,17 @@ def start_server_process(
 
 
 def stop_server_process(handle: ProcessHandle) -> None:
-    """Ask it to end, end it 2 s later, and wait until it has."""
+    """Ask a process to end, kill it 2 s later, and wait until it has ended."""
     current().stop(handle)
 
 
 def get_process_status(handle: ProcessHandle) -> ProcessStatus:
-    """How it is doing. Raises InvalidParamsError for a handle that nobody knows."""
+    """Return the process's status. Raises InvalidParamsError for an unknown handle."""
     return current().status(handle)
 
 
 def _forget() -> None:
-    """A forked copy of this process has neither the supervisor's thread nor any right to its processes."""
+    """Forget the supervisor in a forked copy of this process: it has neither its thread nor rights to its processes."""
     global _current, _lock
     _current, _lock = None, threading.Lock()
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a confined process answers: one JSON object a line, through a pipe that nothing else is written to.
+"""How a confined process answers: one JSON object a line, through a pipe that nothing else writes to.
 
-Everybody in a process prints to standard output and standard error: Blender's log, add-ons, libraries. So these two
-hold no answers. The pipe for answers is a file that the command inherits, whose number the environment names:
+Everything in a process prints to standard output and standard error: Blender's log, add-ons, libraries. So these two
+carry no answers. The pipe for answers is a file that the command inherits; an environment variable has its number:
 
-1. The supervisor hands the pipe's writing end to the launcher over their control socket (`hand_over`, `take`), since
-   no engine hands files on to a container. On Windows, where there is no launcher, the command inherits a handle.
+1. The supervisor sends the pipe's writing end to the launcher over their control socket (`hand_over`, `take`), since
+   no engine passes files on to a container. On Windows, where there is no launcher, the command inherits a handle.
 2. The launcher becomes the command, which calls `opened`.
 
 Standard library only: half of this runs in the confined process.
@@ -24,19 +24,19 @@ __all__ = ("VARIABLE", "Say", "hand_over", "opened", "take")
 #: The environment variable with the number of the inherited file; on Windows of the inherited handle.
 VARIABLE = "MCP_BRIDGE_ANSWERS"
 
-#: Writes one answer. Raises ValueError for what JSON cannot hold, OSError when nobody reads any more.
+#: Writes one answer. Raises ValueError for a value that JSON cannot hold, OSError if nobody reads any more.
 Say = Callable[[Mapping[str, object]], None]
 
 _WORD = b"answers\n"
 
 
 def hand_over(connection: socket.socket, pipe: int) -> None:
-    """Give the launcher at the other end of a Unix socket the writing end of its pipe. Raises OSError."""
+    """Send the pipe's writing end to the launcher at the other end of a Unix socket. Raises OSError."""
     socket.send_fds(connection, [_WORD], [pipe])
 
 
 def take(connection: socket.socket) -> int:
-    """Receive what `hand_over` sent, as a file that the command will inherit. Raises OSError where nothing came."""
+    """Receive the pipe that `hand_over` sent, as a file that the command will inherit. Raises OSError if none came."""
     word, pipes, _, _ = socket.recv_fds(connection, len(_WORD), 1)
     if word != _WORD or len(pipes) != 1:
         raise OSError("the supervisor handed over no pipe for answers")
@@ -45,9 +45,9 @@ def take(connection: socket.socket) -> int:
 
 
 def opened() -> Say:
-    """Open the pipe that this process inherited. Call it once, first of all: others must not find the variable.
+    """Open the pipe that this process inherited. Call it once, before all else: others must not find the variable.
 
-    Raises KeyError where this process was started without a pipe.
+    Raises KeyError if this process was started without a pipe.
     """
     number = int(os.environ.pop(VARIABLE))
     if sys.platform == "win32":

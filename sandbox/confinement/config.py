@@ -37,21 +37,21 @@ RestartPolicy = Literal["never", "on-failure", "always"]
 
 
 def _default_base() -> Path:
-    # A name of the user's own: a folder in /tmp belongs to whoever made it first.
+    # The user's own name is in it: a folder in /tmp belongs to whoever made it first.
     return Path(tempfile.gettempdir()) / f"mcp-runs-{getattr(os, 'getuid', getpass.getuser)()}"
 
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """What a process may use, unless whoever starts it says otherwise."""
+    """What a process may use by default."""
 
-    #: None: what this system has, the kernel's own means before a container.
+    #: None: what this system offers, the kernel's own means before a container.
     mode: Mode | None = None
     default_timeout_sec: float = 30.0
     default_mem_mb: int = 256
-    #: Blender with an open scene; a scene that is itself large gets more.
+    #: Enough for Blender with an open scene; a large scene gets more.
     blender_mem_mb: int = 4096
-    #: What a process may leave in its work folder, and the size of one file in it.
+    #: The most bytes that a process may leave in its work folder, and of one file in it.
     disk_mb: int = 512
     network_default: NetPolicy = "deny"
     #: `host` (ports 80 and 443) or `host:port`; `*.host` for every name below it.
@@ -67,7 +67,7 @@ class Sandbox:
 
 @dataclass(frozen=True, slots=True)
 class Supervision:
-    """What happens to a process that has ended. The wait doubles with each restart in a row."""
+    """When the supervisor restarts a process that has ended. The wait doubles with each restart in a row."""
 
     restart_policy: RestartPolicy = "never"
     backoff_seconds: float = 5.0
@@ -75,14 +75,14 @@ class Supervision:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Both halves, as in the TOML file."""
+    """Both tables of the TOML file."""
 
     sandbox: Sandbox = field(default_factory=Sandbox)
     supervisor: Supervision = field(default_factory=Supervision)
 
 
 def load(path: Path) -> Config:
-    """The configuration in a TOML file; what it leaves out keeps its default.
+    """Return the configuration from a TOML file; missing keys keep their defaults.
 
     Raises SettingsError naming the key, the value and what to use instead.
     """

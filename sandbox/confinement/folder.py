@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The folder of one supervisor: what its processes work in, gone when it is, or when the next one starts."""
+"""The folder in which one supervisor's processes work: removed with the supervisor, or when the next one starts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ("RunFolder", "remove_tree")
 #: Nothing else in the base folder, which may be any folder of the user's, is ever removed.
 _PREFIX = "mcp-run-"
 _LOCK = "lock"
-#: A folder without a lock is one that is just being made, or, when it is older than this, one that was being removed.
+#: The age in seconds from which a folder without a lock was left half-removed; a younger one is just being made.
 _BEING_MADE_S = 60.0
 
 
 class RunFolder:
-    """`make` one, `close` it. A crash leaves it to the next `make` in the same base folder."""
+    """The folder of one supervisor, from `make` to `close`. After a crash, the next `make` in its base removes it."""
 
     def __init__(self, path: Path, lock: IO[bytes]) -> None:
         self.path = path
@@ -36,15 +36,15 @@ class RunFolder:
         for folder in (self.root, self.control, self.shared):
             folder.mkdir(mode=0o711)
         self._listener: socket.socket | None = None
-        #: Two that remove one tree get into each other's way, and something of it would stay.
+        #: If two threads removed one tree, they would get into each other's way, and something of it would stay.
         self._changing = threading.Lock()
         self._closed = False
 
     @classmethod
     def make(cls, base: Path) -> RunFolder:
-        """A new folder in `base`, which is made where it is missing; what dead supervisors left there is removed.
+        """Return a new folder in `base`; make `base` if it is missing, and remove what dead supervisors left there.
 
-        Raises ExternalServiceError when the folder cannot be used, or belongs to another user.
+        Raises ExternalServiceError if the folder cannot be used, or belongs to another user.
         """
         try:
             base.mkdir(parents=True, exist_ok=True, mode=0o711)
@@ -52,7 +52,7 @@ class RunFolder:
                 raise PermissionError("it belongs to another user")
             for old in base.glob(f"{_PREFIX}*"):
                 _remove_if_dead(old)
-            # Traversable, because a process that is not root any more must get to its own folder in here.
+            # Traversable, because a process that is no longer root must get to its own folder in here.
             path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
             path.chmod(0o711)
             return cls(path, _lock(path))
@@ -63,7 +63,7 @@ class RunFolder:
             ) from None
 
     def new(self) -> Path:
-        """A new empty folder for one process. Raises ExternalServiceError where none can be made any more."""
+        """Return a new empty folder for one process. Raises ExternalServiceError if none can be made any more."""
         folder = self.path / secrets.token_hex(8)
         try:
             with self._changing:
@@ -73,15 +73,15 @@ class RunFolder:
         return folder
 
     def remove(self, folder: Path) -> None:
-        """Remove such a folder, whatever a process left in it.
+        """Remove a process's folder, whatever the process left in it.
 
-        After `close`, everything: whoever was still at work in the folder may have made it anew.
+        After `close`, remove everything: a process that was still at work in the folder may have made it again.
         """
         with self._changing:
             remove_tree(self.path if self._closed else folder)
 
     def canary(self) -> Canary:
-        """The canary file, which everybody may read, in a folder everybody may write to, and a port that accepts."""
+        """Return the canary: a file that all may read, in a folder that all may write to, and a port that accepts."""
         file = self.path / "canary" / "canary"
         if self._listener is None:
             file.parent.mkdir()
@@ -92,7 +92,7 @@ class RunFolder:
         return {"file": str(file), "port": int(self._listener.getsockname()[1])}
 
     def close(self) -> None:
-        """Remove everything."""
+        """Remove the whole folder."""
         if self._listener is not None:
             self._listener.close()
         with self._changing:
@@ -102,10 +102,10 @@ class RunFolder:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder that a process nobody trusts has written to, once that process has ended.
+    """Remove a folder that an untrusted process has written to, after that process has ended.
 
-    Never through a symbolic link, however deep it goes (what is inside comes up step by step, so that no path gets
-    too long), and also where the process took its own rights away. What cannot be removed is left.
+    Never follow a symbolic link, however deep the tree (subfolders move up step by step, so that no path gets too
+    long), and also remove folders whose rights the process took away. What cannot be removed stays.
     """
     with contextlib.suppress(OSError):
         progress = True
@@ -115,7 +115,7 @@ def remove_tree(folder: Path) -> None:
 
 
 def _bring_up(subfolder: Path, folder: Path) -> bool:
-    """Remove a subfolder, whose own subfolders take its place in `folder`. Whether that could be done."""
+    """Move the contents of a subfolder up into `folder` and remove it; return whether that worked."""
     try:
         for inner in _remove_files(subfolder):
             os.rename(inner, folder / secrets.token_hex(16))
@@ -126,7 +126,7 @@ def _bring_up(subfolder: Path, folder: Path) -> bool:
 
 
 def _remove_files(folder: Path) -> list[Path]:
-    """Remove what is no folder, where that can be done, and give the folders."""
+    """Remove all removable entries that are no folders; return the folders."""
     folders = []
     with os.scandir(folder) as entries:
         found = [(Path(entry.path), entry.is_dir(follow_symlinks=False)) for entry in entries]
@@ -141,7 +141,7 @@ def _remove_files(folder: Path) -> list[Path]:
 
 
 def _lock(folder: Path) -> IO[bytes]:
-    """The lock of a new folder. It has its name only once it is locked: till then it would look like a dead one's."""
+    """Return the lock of a new folder. The file gets its name after it is locked: an unlocked one would look dead."""
     if sys.platform == "win32":
         return (folder / _LOCK).open("wb")
     lock = (folder / f"{_LOCK}.new").open("wb")
@@ -151,9 +151,9 @@ def _lock(folder: Path) -> IO[bytes]:
 
 
 def _try_lock(lock: IO[bytes]) -> bool:
-    """Whether the file could be locked: its supervisor is this one, or dead."""
+    """Return whether the file could be locked: its supervisor is this one, or dead."""
     if sys.platform == "win32":
-        return True  # an open file cannot be removed there, which does the same
+        return True  # Windows cannot remove an open file, which has the same effect
     import fcntl
 
     try:
@@ -164,13 +164,13 @@ def _try_lock(lock: IO[bytes]) -> bool:
 
 
 def _remove_if_dead(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # in use, or gone
+    with contextlib.suppress(OSError):  # in use, or already removed
         try:
             with (folder / _LOCK).open("rb") as lock:
                 if not _try_lock(lock):
                     return
                 if sys.platform != "win32":
-                    remove_tree(folder)  # locked meanwhile, so that nobody else does the same
+                    remove_tree(folder)  # locked meanwhile, so that nobody else removes it, too
                     return
             (folder / _LOCK).unlink()
             remove_tree(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a way to confine a process is, and what all of them start a process with."""
+"""The interface of a way to confine a process, and what all of them start a process with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .process import Spec
 
 __all__ = ("BOOT", "Means", "Place", "Process", "Started", "ZygoteMeans", "program_files")
 
-#: Runs a launcher as part of a package of its own name: the extension itself is not imported in the child.
+#: Runs a launcher as part of a package with its own name: the child does not import the extension itself.
 BOOT = (
     "import importlib, sys, types; package = types.ModuleType('supervisor'); package.__path__ = [sys.argv[1]]; "
     "sys.modules['supervisor'] = package; importlib.import_module(sys.argv[2]).main(*sys.argv[3:])"
@@ -28,9 +28,9 @@ BOOT = (
 class Place:
     """Folders and ports of one supervisor that its means use."""
 
-    #: An empty folder, for a new root to be mounted on.
+    #: An empty folder on which to mount a new root.
     root: Path
-    #: For control sockets of containers.
+    #: The folder for control sockets of containers.
     control: Path
     canary: Canary
     #: Called with each host that an egress proxy turned away.
@@ -38,25 +38,25 @@ class Place:
 
 
 class Process(Protocol):
-    """As much of `subprocess.Popen` as is used."""
+    """The part of `subprocess.Popen` that the supervisor uses."""
 
     @property
     def pid(self) -> int:
-        """The process, by its id on this machine."""
+        """The process's id on this machine."""
 
     @property
     def stdin(self) -> IO[bytes] | None:
-        """Where it reads."""
+        """The pipe to the process's standard input."""
 
     @property
     def stdout(self) -> IO[bytes] | None:
-        """What it prints."""
+        """The pipe with the process's output."""
 
     def poll(self) -> int | None:
-        """The exit code, or None while it runs."""
+        """Return the exit code, or None while the process runs."""
 
     def kill(self) -> None:
-        """End it."""
+        """End the process."""
 
 
 @dataclass(slots=True)
@@ -64,15 +64,15 @@ class Started:
     """A process that has just been started."""
 
     popen: Process
-    #: What the launcher tells; ends when the command begins. None: there is no launcher.
+    #: The launcher's reports; ends when the command begins. None: there is no launcher.
     control: Callable[[], socket.socket] | None
-    #: The reading end of its pipe for answers, where no launcher can be handed the other end.
+    #: The reading end of the pipe for answers, if there is no launcher to receive the other end.
     answers: IO[bytes] | None = None
-    #: Ends what belongs to it and does not end with it.
+    #: Ends the parts of the process that do not end with it.
     kill_rest: Callable[[], None] = field(default=lambda: None)
-    #: Whether the kernel has ended it for want of memory; to be asked before `kill_rest`.
+    #: Returns whether the kernel ended the process because its memory ran out; call it before `kill_rest`.
     ran_out: Callable[[], bool] = field(default=lambda: False)
-    #: Whether what it starts is watched by itself, and does not count for it.
+    #: Whether the processes that it starts are watched separately, and do not count for it.
     alone: bool = False
 
 
@@ -81,18 +81,18 @@ class Means(Protocol):
 
     @property
     def name(self) -> str:
-        """What holds a process, in words."""
+        """The means that confine a process, in words."""
 
     @property
     def wraps(self) -> bool:
-        """Whether another program stands between, which tells of a signal by an exit code above 128."""
+        """Whether another program runs the command, which reports a signal as an exit code above 128."""
 
     @property
     def needs_namespaces(self) -> bool:
-        """Whether it only counts where namespaces could be had."""
+        """Whether these means only count if they could make namespaces."""
 
     def start(self, spec: Spec, place: Place) -> Started:
-        """Start it. Raises OSError when that fails."""
+        """Start a process. Raises OSError on failure."""
 
 
 class ZygoteMeans(Means, Protocol):
@@ -100,31 +100,31 @@ class ZygoteMeans(Means, Protocol):
 
     @property
     def copies(self) -> Means:
-        """Means to start a copy of it, confined."""
+        """Means to start a confined copy of the program."""
 
     def retire(self) -> None:
-        """Let it make no more copies, and end when the last one has."""
+        """Stop making copies; the program ends when its last copy has ended."""
 
 
 def program_files() -> list[str]:
-    """The launcher and the Python that runs it: files that every confined process must be able to read."""
+    """Return the files that every confined process must be able to read: the launcher and the Python that runs it."""
     return [str(Path(__file__).parent), *_prefixes()]
 
 
 def _prefixes() -> list[str]:
     folders = {Path(folder) for folder in (sys.prefix, sys.base_prefix, os.path.dirname(sys.executable))}
-    # A Python that claims the whole disk, or a whole home folder, would open it up.
+    # A Python whose prefix is the whole disk, or a whole home folder, would make all of it readable.
     return [str(folder) for folder in folders if len(folder.parts) > 1 and folder != Path.home()]
 
 
 def environment(spec: Spec) -> dict[str, str]:
-    """The whole environment of the command: none of this process's variables are in it."""
+    """Return the whole environment of the command, without any variable of this process."""
     home = str(spec.workdir)
     return {"PATH": "/usr/bin:/bin", "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", **dict(spec.env)}
 
 
 def popen(argv: list[str], spec: Spec, **more: Any) -> subprocess.Popen[bytes]:
-    """Start `argv` in a session of its own, without this process's environment; all that it prints is one stream."""
+    """Start `argv` in a new session, without this process's environment; standard error goes to standard output."""
     return subprocess.Popen(
         argv,
         stdin=subprocess.PIPE if spec.answers else subprocess.DEVNULL,

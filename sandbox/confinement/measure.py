@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much memory a process and what it started use, how many threads, and how much it has on disk."""
+"""Measures a process and its descendants: memory, threads, and bytes on disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 __all__ = ("Usage", "deleted_bytes", "disk_bytes", "usage")
 
-#: What an empty file or folder counts for, so that a limit on bytes is one on their number too.
+#: The bytes that an empty file or folder counts for, so that a limit on bytes also limits their number.
 _LEAST = 16 * 1024
 _FIGURES = re.compile(rb"^(VmRSS|VmPTE|Threads):\s+(\d+)", re.M)
 _MAPPED_AND_DELETED = re.compile(
@@ -25,16 +25,16 @@ _MAPPED_AND_DELETED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Of processes: resident memory in bytes with what the kernel needs to map it, and threads."""
+    """The use of processes: resident memory in bytes, with the kernel's memory to map it, and threads."""
 
     memory: int = 0
     threads: int = 0
 
 
 def usage(pid: int, *, alone: bool = False) -> Usage:
-    """What a process uses now, `alone` or with its descendants; nothing once it is gone.
+    """Return what a process uses now, `alone` or with its descendants; nothing once it has ended.
 
-    On Windows the job object holds the limits, so nothing is measured there; on macOS no threads are.
+    On Windows the job object enforces the limits, so this measures nothing; on macOS it counts no threads.
     """
     if sys.platform == "linux":
         return _linux([Path("/proc") / str(pid)] if alone else _family(pid))
@@ -46,7 +46,7 @@ def usage(pid: int, *, alone: bool = False) -> Usage:
 def _linux(processes: Iterable[Path]) -> Usage:
     memory = threads = 0
     for process in processes:
-        with contextlib.suppress(OSError):  # it ended meanwhile
+        with contextlib.suppress(OSError):  # it has ended meanwhile
             figures = {
                 name: int(number) for name, number in _FIGURES.findall((process / "status").read_bytes())
             }
@@ -56,7 +56,7 @@ def _linux(processes: Iterable[Path]) -> Usage:
 
 
 def _family(pid: int) -> Iterator[Path]:
-    """The folders in /proc of a process and its descendants."""
+    """Yield the folders in /proc of a process and its descendants."""
     waiting = [pid]
     while waiting:
         process = Path("/proc") / str(waiting.pop())
@@ -67,7 +67,7 @@ def _family(pid: int) -> Iterator[Path]:
 
 
 def _macos(pid: int) -> int:
-    """By proc_pid_rusage of libproc, whose first version (0) has 16 bytes and then 64-bit numbers."""
+    """Return the resident bytes by proc_pid_rusage of libproc: version 0 has 16 bytes and then 64-bit numbers."""
     usage = (ctypes.c_uint64 * 32)()
     if ctypes.CDLL("libproc.dylib").proc_pid_rusage(pid, 0, usage) != 0:
         return 0
@@ -75,10 +75,10 @@ def _macos(pid: int) -> int:
 
 
 def disk_bytes(folder: Path, most: float = float("inf")) -> float:
-    """Bytes on disk of everything in a folder, every entry for 16 KB at least; symbolic links are not followed.
+    """Return the bytes on disk of everything in a folder, at least 16 KB for each entry; follow no symbolic links.
 
-    Stops counting beyond `most`. Infinite where a part cannot be looked into: hidden from whoever counts, by its
-    rights or by its depth, is what a process that nobody trusts may wish to be.
+    Stops counting beyond `most`. Returns infinity if a part cannot be read: an untrusted process may try to hide files
+    by their rights or by their depth.
     """
     total, waiting = 0, [str(folder)]
     while waiting and total <= most:
@@ -99,14 +99,14 @@ def disk_bytes(folder: Path, most: float = float("inf")) -> float:
 
 
 def deleted_bytes(pid: int, folder: Path) -> int:
-    """Bytes of files that a process and its descendants have removed from a folder and still hold open or mapped.
+    """Return the bytes of files that a process tree has removed from a folder and still holds open or mapped.
 
-    0 where that is not known: elsewhere than on Linux.
+    Returns 0 where that is not known: elsewhere than on Linux.
     """
     if sys.platform != "linux":
         return 0
     within = os.fsencode(folder) + b"/"
-    held: dict[int, int] = {}  # by the number of the file, as some file systems have two for their device
+    held: dict[int, int] = {}  # by the file's number, as some file systems have two for their device
     for process in _family(pid):
         with contextlib.suppress(OSError):
             for descriptor in os.scandir(process / "fd"):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs that a person has named in the preferences or the policy file, such as the command of a render engine.
+"""Starts programs that a person has named in the preferences or the policy file, such as a render engine's command.
 
-They are not confined, since they need the network, or processes of their own. What they are given is bounded all the
-same: no shell, and none of this process's environment but what finds programs and the user's own folder. What `run`
-starts has a time limit, too, and may print no more than is asked for; what `start` starts has neither, and may outlast
-this process. Each start is in the journal. Nothing that an assistant chose may name the program.
+They are not confined, since they need the network, or processes of their own. Still, they get no shell, and of this
+process's environment only what finds programs and the user's own folder. A program of `run` has a time limit, too, and
+a limit on its output; a program of `start` has neither, and may outlast this process. Each start is in the journal. No
+value that an assistant chose may name the program.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _PASSED_ON = (
 _NONE: Mapping[str, str] = MappingProxyType({})
 _END_S = 10.0
 
-#: Those that this process has started, which it has to ask for before the system forgets them.
+#: The programs that this process started and must still wait for, so that the system forgets them.
 _children: dict[int, subprocess.Popen[bytes]] = {}
-#: Those that `run` waits for now.
+#: The programs that `run` waits for now.
 _running: set[subprocess.Popen[bytes]] = set()
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How a program ended, and what it printed."""
+    """A program's exit code and output."""
 
     code: int
     output: str
@@ -58,7 +58,7 @@ class Done:
 
 
 def run(cmd: Sequence[str], *, seconds: float, most: int = 1 << 20, env: Mapping[str, str] = _NONE) -> Done:
-    """Run it to its end. Raises ExternalServiceError where it cannot be started, takes longer, or prints more."""
+    """Run a program to its end. Raises ExternalServiceError if it cannot start, takes longer, or prints more."""
     _note(cmd)
     name = Path(cmd[0]).name
     try:
@@ -92,9 +92,9 @@ def run(cmd: Sequence[str], *, seconds: float, most: int = 1 << 20, env: Mapping
 
 
 def start(cmd: Sequence[str], *, log: Path, lock: Path, env: Mapping[str, str] = _NONE) -> int:
-    """Start one that may outlast this process; gives its id. What it prints goes to `log`, and it holds `lock`.
+    """Start a program that may outlast this process; return its id. `log` gets its output, and it holds `lock`.
 
-    Raises ExternalServiceError where it cannot be started.
+    Raises ExternalServiceError if it cannot start.
     """
     _note(cmd)
     try:
@@ -116,13 +116,13 @@ def start(cmd: Sequence[str], *, log: Path, lock: Path, env: Mapping[str, str] =
 
 
 def interrupt() -> None:
-    """End those that `run` waits for, as at the end of Blender."""
+    """End the programs that `run` waits for, as at the end of Blender."""
     for process in tuple(_running):
         _kill(process)
 
 
 def lives(pid: int, lock: Path) -> bool:
-    """Whether a program that `start` began, in this process or one before, still runs: it holds its lock."""
+    """Return whether a program that `start` began, in this or an earlier process, still runs: it holds its lock."""
     child = _children.get(pid)
     if child is not None and child.poll() is not None:
         del _children[pid]
@@ -142,7 +142,7 @@ def lives(pid: int, lock: Path) -> bool:
 
 
 def end(pid: int, lock: Path) -> None:
-    """Ask it to end, and wait until it has; make it end where it does not."""
+    """Ask a program to end, kill it if it does not, and wait until it has ended."""
     for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
         if not lives(pid, lock):
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ways to confine a process that this system may have, the strongest first."""
+"""Lists the ways to confine a process that this system may have, the strongest first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .means import Means, ZygoteMeans
 __all__ = ("NONE", "candidates", "zygote")
 
 _UNSUPPORTED = "This platform is not supported."
-#: What to say where there is no candidate, by the mode that is asked for.
+#: The message if there is no candidate, by the requested mode.
 NONE: Final[dict[Mode | None, str]] = {
     None: _UNSUPPORTED,
     "unprivileged": _UNSUPPORTED,
@@ -22,7 +22,7 @@ NONE: Final[dict[Mode | None, str]] = {
 
 
 def candidates(mode: Mode | None) -> list[Means]:
-    """The means of this platform, of one mode or of every mode; whether they work is found out by trying them."""
+    """Return this platform's means for one mode or every mode; only a trial shows whether they work."""
     found: list[Means] = []
     if sys.platform == "linux":
         from .linux.container import Container
@@ -44,7 +44,7 @@ def candidates(mode: Mode | None) -> list[Means]:
 
 
 def zygote(chosen: Means) -> ZygoteMeans | None:
-    """Means to start a program once and copy it, confined as `chosen` confines; None where that cannot be had."""
+    """Return means to start a program once and copy it, confined as `chosen` confines; None if there are none."""
     if sys.platform != "linux":
         return None
     from .linux import kernel

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What confinement is in force, found out by trying what it should forbid. Standard library only.
+"""Finds out which confinement is in force, by trying what it should forbid. Standard library only.
 
-Runs in the confined process. The parent sees to it that each attempt would succeed without confinement: the
-canary file is readable, its folder writable and its port accepts, for the very user that tries.
+Runs in the confined process. The parent makes sure that each attempt would succeed without confinement: the canary
+file is readable, its folder writable and its port accepts, for the same user that tries.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ EVERYTHING = ("read", "write", "network", "process")
 
 
 class Canary(TypedDict):
-    """Where the attempts go: a file to read, its folder to write to, a port of 127.0.0.1 that accepts."""
+    """The targets of the attempts: a file to read, its folder to write to, a port of 127.0.0.1 that accepts."""
 
     file: str
     port: int
 
 
 def in_force(canary: Canary) -> list[str]:
-    """Those of EVERYTHING that have just been tried and have failed."""
+    """Try each attempt of EVERYTHING; return those that failed."""
     attempts: dict[str, Callable[[], None]] = {
         "read": lambda: _read(Path(canary["file"])),
         "write": lambda: _write(Path(canary["file"]).parent),
@@ -51,7 +51,7 @@ def in_force(canary: Canary) -> list[str]:
 
 
 def main(canary_json: str) -> None:
-    """Answer what is in force, as a program of its own."""
+    """Answer which confinement is in force, as a program of its own."""
     answering.opened()({"in_force": in_force(json.loads(canary_json))})
 
 
@@ -77,7 +77,7 @@ def _start() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", DeprecationWarning
-        )  # forking with threads about: the copy only leaves
+        )  # forking a process with threads: the copy only exits
         pid = os.fork()
     if pid == 0:
         os._exit(0)

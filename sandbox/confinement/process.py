@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is asked of a process, and what is known of it."""
+"""The data about a process: what to start, and what is known about it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ("LIMITS", "Confinement", "Counts", "ProcessHandle", "ProcessStatus", 
 
 State = Literal["running", "exited", "failed"]
 
-#: Why a process failed, or, of one that exited, that it was asked to.
+#: Why a process failed; `stopped` also for one that exited after it was asked to.
 Reason = Literal[
     "timed out",
     "out of memory",
@@ -27,7 +27,7 @@ Reason = Literal[
 ]
 
 
-#: Those of them that are limits of the process.
+#: The reasons that are limits of the process.
 LIMITS: frozenset[Reason] = frozenset(
     {"timed out", "out of memory", "disk full", "too many threads", "flooded"}
 )
@@ -44,14 +44,14 @@ class Spec:
     timeout_sec: float | None
     mem_limit_mb: int
     disk_mb: int
-    #: Processor time, all threads together; the kernel's own stop, should the supervisor be gone.
+    #: Processor time of all threads together; the kernel enforces it even if the supervisor has ended.
     cpu_sec: int
     net_policy: NetPolicy
     allowed_hosts: tuple[str, ...]
     restart_policy: RestartPolicy = "never"
     #: More files and folders that it may read, besides the system's programs and libraries and its own.
     readable: tuple[Path, ...] = ()
-    #: The whole environment, added to PATH, HOME, TMPDIR and LANG.
+    #: Variables in addition to PATH, HOME, TMPDIR and LANG; the process gets no others.
     env: tuple[tuple[str, str], ...] = ()
     #: Its standard input is a pipe for requests (`Supervisor.send`), and it has a pipe for answers
     #: (`answering.opened`, `Supervisor.receive`).
@@ -60,14 +60,14 @@ class Spec:
 
 @dataclass(frozen=True, slots=True)
 class ProcessHandle:
-    """Stands for a started process, restarts included. Opaque but for its stable id."""
+    """The identity of a started process, restarts included. Opaque but for its stable id."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What holds a process: by which means, and which attempts have just failed inside it (`probe.EVERYTHING`)."""
+    """How a process is confined: the means, and the attempts that have just failed inside it (`probe.EVERYTHING`)."""
 
     means: str = ""
     in_force: tuple[str, ...] = ()
@@ -75,11 +75,11 @@ class Confinement:
 
 @dataclass(frozen=True, slots=True)
 class ProcessStatus:
-    """A process as it is at one moment. Times in seconds since the epoch."""
+    """A process's state at one moment. Times in seconds since the epoch."""
 
     pid: int
     state: State
-    #: As given to exit(), or None while it runs and when a signal ended it.
+    #: The argument of exit(), or None while it runs and after a signal.
     exit_code: int | None
     start_time: float
     end_time: float | None = None
@@ -95,7 +95,7 @@ class ProcessStatus:
 
 @dataclass(slots=True)
 class Counts:
-    """What a supervisor has seen since it began."""
+    """A supervisor's counts since its start."""
 
     running: int = 0
     started: int = 0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The egress proxy: a confined process's only way to the network, open to listed hosts alone.
 
-It listens inside the process's network namespace, on a socket that the launcher made there and handed over,
-and connects from outside. CONNECT for TLS, and plain requests with an absolute URL, as HTTP clients send to
-a proxy; a plain request gets one answer per connection.
+It listens inside the process's network namespace, on a socket that the launcher made there and sent over, and connects
+from outside. It takes CONNECT for TLS, and plain requests with an absolute URL, as HTTP clients send to a proxy; a
+plain request gets one answer per connection.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _HOST_AND_PORT = re.compile(r"(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<host>[^:\[\]]+))(?:
 
 
 class Refusal(Exception):
-    """The proxy does not do this; the message is for the process and the journal."""
+    """Tells that the proxy refuses a request; the message is for the process and the journal."""
 
 
 def allows(allowed_hosts: Iterable[str], host: str, port: int) -> bool:
-    """Whether a list such as ("polyhaven.org", "*.sketchfab.com", "127.0.0.1:8080") names this host and port."""
+    """Return whether a list such as ("polyhaven.org", "*.sketchfab.com", "127.0.0.1:8080") allows a host and port."""
     host = host.lower().rstrip(".")
     for entry in allowed_hosts:
         name, ports = _split(entry)
@@ -57,7 +57,7 @@ def _split(text: str) -> tuple[str, int | None]:
 
 @dataclass(slots=True)
 class EgressProxy:
-    """Serves one listener until it is closed. `refused(host)` is called for each host that was turned away."""
+    """Serves one listener until it is closed. Calls `refused(host)` for each host that it turns away."""
 
     listener: socket.socket
     allowed_hosts: tuple[str, ...]
@@ -68,7 +68,7 @@ class EgressProxy:
         threads.start(self._serve, name="egress proxy")
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Accept no more connections."""
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
@@ -101,7 +101,7 @@ class EgressProxy:
                     _relay(client, server)
 
     def _connect(self, head: bytes) -> tuple[socket.socket, bytes]:
-        """The connection that was asked for, and what to send over it first."""
+        """Return the connection that the request asks for, and what to send over it first."""
         line, _, rest = head.partition(b"\r\n")
         try:
             method, target, version = line.decode("ascii").split(" ")
@@ -146,7 +146,7 @@ class EgressProxy:
 
 
 def _is_public(address: str) -> bool:
-    """Whether an address lies in the internet; one of IPv4 in the clothes of IPv6 is looked at as what it is."""
+    """Return whether an address is on the internet; an IPv4 address inside an IPv6 one counts as IPv4."""
     found = ipaddress.ip_address(address)
     if isinstance(found, ipaddress.IPv6Address):
         found = found.ipv4_mapped or found.sixtofour or found
@@ -170,7 +170,7 @@ def _is_literal(host: str) -> bool:
 
 
 def _head(client: socket.socket) -> bytes:
-    """A request's line and fields, with what has come after them."""
+    """Return a request's line and fields, with the bytes that came after them."""
     data = bytearray()
     while b"\r\n\r\n" not in data:
         chunk = client.recv(_CHUNK)

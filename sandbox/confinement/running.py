@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One process under watch: what it is doing, whether it keeps its limits, and how it ended."""
+"""Watches one process: its state, its limits, and how it ended."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _MB = 1024 * 1024
 _DISK_EVERY_S = 0.1
 #: More than Blender starts on the largest machines; each takes kernel memory that no other limit counts.
 _MOST_THREADS = 1024
-#: How long the threads that read a dead process's pipes may take to come to the end.
+#: The seconds that the threads may need to read a dead process's pipes to the end.
 _JOIN_S = 1.0
 _MOST_CONTROL = 64 * 1024
 
 
 class Running:
-    """Only the supervisor's thread calls `start`, `look`, `restart_in` and `finish`."""
+    """One watched process. Only the supervisor's thread calls `start`, `look`, `restart_in` and `finish`."""
 
     def __init__(
         self,
@@ -50,11 +50,11 @@ class Running:
         changed: Callable[[], None],
         restarting: Callable[[int], None],
     ) -> None:
-        """`restarting` is called with the number of the restart before it; what it raises keeps it from happening."""
+        """Prepare. Each restart first calls `restarting` with its number; an error from it prevents the restart."""
         self.spec = spec
-        #: When it has to be over, by time.monotonic.
+        #: The deadline, by time.monotonic.
         self.deadline: float | None = None
-        #: Set when it has ended and will not be restarted.
+        #: Set when the process has ended and will not be restarted.
         self.ended = threading.Event()
         self.has_namespaces = False
         self._means, self._place, self._changed, self._restarting = means, place, changed, restarting
@@ -64,7 +64,7 @@ class Running:
         self._restart_at: float | None = None
         self._restarts = 0
         self._stopping = False
-        #: Both the supervisor's thread and the one that hears the launcher add to the status.
+        #: The supervisor's thread and the thread that reads the launcher's reports both update the status.
         self._adding = threading.Lock()
         self._reset()
 
@@ -77,11 +77,11 @@ class Running:
         self._peak = 0
         self._ran_out = False
         self._next_disk = 0.0
-        #: The process in a container, which is no child of the engine's program.
+        #: The process in a container, which is not a child of the engine's program.
         self._inside = 0
 
     def start(self) -> None:
-        """Start the process; a failure to is a status like any other."""
+        """Start the process; a failed start becomes a status, not an error."""
         self._reset()
         if self.spec.timeout_sec is not None:
             self.deadline = time.monotonic() + self.spec.timeout_sec
@@ -103,7 +103,7 @@ class Running:
             self._threads.append(self._thread(self._follow_control, started.control, theirs))
 
     def look(self) -> bool:
-        """Enforce the limits. Tells, once, that the process has ended."""
+        """Enforce the limits. Returns True, once, when the process has ended."""
         if self._restart_at is not None:
             if time.monotonic() < self._restart_at and not self._stopping:
                 return False
@@ -132,22 +132,22 @@ class Running:
         return True
 
     def stop(self, *, gently: bool = True) -> None:
-        """Ask it to end, or end it. It is not restarted."""
+        """Ask the process to end, or kill it. It is not restarted."""
         self._stopping = True
         self._reason = self._reason or "stopped"
         self._signal(signal.SIGTERM if gently else _KILL)
 
     def restart_in(self, seconds: float) -> None:
-        """Start it once more after a while."""
+        """Restart the process after `seconds`."""
         self._restart_at = time.monotonic() + seconds
 
     def finish(self) -> None:
-        """It has ended for good."""
+        """Mark the process as ended, without a restart."""
         self.deadline = None
         self.ended.set()
 
     def send(self, line: bytes) -> None:
-        """Write a line to its standard input. Raises OSError when it has ended."""
+        """Write a line to the process's standard input. Raises OSError if it has ended."""
         pipe = self._started.popen.stdin if self._started else None
         if pipe is None or pipe.closed:
             raise BrokenPipeError("Broken pipe: the process has ended, or takes no input")
@@ -187,7 +187,7 @@ class Running:
         started = self._started
         if started is None or started.popen.poll() is not None:
             return
-        with contextlib.suppress(OSError):  # it ended just now
+        with contextlib.suppress(OSError):  # it has just ended
             if sys.platform == "win32":
                 started.popen.kill()
             else:
@@ -196,7 +196,7 @@ class Running:
     def _clean_up(self) -> None:
         assert self._started is not None
         if sys.platform != "win32":
-            with contextlib.suppress(OSError):  # whatever it started and left behind, where it could
+            with contextlib.suppress(OSError):  # ends what the process started and left behind
                 os.killpg(self.status.pid, signal.SIGKILL)
         for thread in self._threads:
             thread.join(_JOIN_S)
@@ -213,7 +213,7 @@ class Running:
             self._proxy = None
 
     def _ending(self, code: int | None) -> ProcessStatus:
-        """The last status, from what the kernel, the launcher and this object know."""
+        """Return the last status, from what the kernel, the launcher and this object know."""
         number = -code if code is not None and code < 0 else None
         if code is not None and code > 128 and self._means.wraps:
             number, code = code - 128, None
@@ -241,12 +241,12 @@ class Running:
         if number == getattr(signal, "SIGXFSZ", 0):
             return "disk full"
         near_limit = self._ran_out or self._peak > 0.8 * self.spec.mem_limit_mb * _MB
-        # A container's memory limit is the kernel's affair, and kills.
+        # In a container the kernel enforces the memory limit, and kills.
         by_the_container = self._means.wraps and number == _KILL
         return "out of memory" if near_limit or by_the_container else "killed by signal"
 
     def _follow_control(self, control: Callable[[], socket.socket], answers: IO[bytes] | None) -> None:
-        """Hand the launcher its end of the pipe for answers, and take what it tells.
+        """Send the launcher its end of the pipe for answers, and read its reports.
 
         It hangs up when the command begins, or in a container when it ends.
         """
@@ -254,7 +254,7 @@ class Running:
             with answers or nullcontext(), control() as connection:
                 if answers is not None:
                     answering.hand_over(connection, answers.fileno())
-                    answers.close()  # the answers end when the last writer is gone
+                    answers.close()  # so that the answers end with the last writer
                 self._inside = _process_behind(connection)
                 data = b""
                 while len(data) < _MOST_CONTROL:
@@ -270,7 +270,7 @@ class Running:
             self._told.setdefault("error", f"the launcher could not be heard: {error}")
 
     def _take(self, line: bytes) -> None:
-        """One line of the launcher, in JSON; the word that comes with a listener says nothing more."""
+        """Read one line of the launcher, in JSON; the word that comes with a listener is no JSON."""
         if not line.startswith(b"{"):
             return
         self._told |= json.loads(line)
@@ -301,7 +301,7 @@ def _pipe() -> tuple[IO[bytes], IO[bytes]]:
 
 
 def _process_behind(connection: socket.socket) -> int:
-    """The id of the process that has connected; 0 where that is this one, which made both ends."""
+    """Return the id of the process that has connected; 0 if it is this one, which made both ends."""
     if not hasattr(socket, "SO_PEERCRED"):
         return 0
     pid, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))

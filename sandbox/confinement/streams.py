@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a process writes, kept within bounds: the last of its chatter, and its answers line by line."""
+"""Limits what is kept of a process's output: the end of its chatter, and its answers line by line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CHUNK = 64 * 1024
 
 
 class Tail:
-    """The last `keep` bytes of what was fed. Safe to use from two threads."""
+    """The last `keep` bytes of a stream. Safe to use from two threads."""
 
     def __init__(self, keep: int = 64 * 1024) -> None:
         self._keep = keep
@@ -22,32 +22,32 @@ class Tail:
         self._lock = threading.Lock()
 
     def feed(self, chunk: bytes) -> None:
-        """Take bytes that the process has printed."""
+        """Add bytes that the process has printed."""
         with self._lock:
             self._data += chunk
             del self._data[: -self._keep]
 
     def text(self) -> str:
-        """What is kept, without control characters: it comes from a program that nobody trusts."""
+        """Return the kept text without control characters: it comes from an untrusted program."""
         with self._lock:
             text = self._data.decode("utf-8", "replace")
         return "".join(character for character in text if character.isprintable() or character == "\n")
 
     def last_words(self, most: int = 300) -> str:
-        """The last `most` characters on one line, for an error message."""
+        """Return the last `most` characters on one line, for an error message."""
         return " ".join(self.text().split())[-most:]
 
     def follow(self, pipe: BinaryIO) -> None:
-        """Feed on a pipe until it ends."""
+        """Read a pipe until it ends, and keep its last bytes."""
         with pipe:
             while chunk := pipe.read1(_CHUNK):  # type: ignore[attr-defined]
                 self.feed(chunk)
 
 
 class Answers:
-    """Lines of at most `longest` bytes, and not more than `most`, nor more bytes, that nobody has fetched.
+    """The answers that nobody has fetched yet: lines of at most `longest` bytes, at most `most` of them.
 
-    `flooded` is called, once, when a process writes more; the rest of its output is not read.
+    Together they are limited in bytes, too. `flooded` is called, once, if a process writes more; the rest is not read.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Answers:
         self._lock = threading.Lock()
 
     def follow(self, pipe: BinaryIO) -> None:
-        """Read a pipe until it ends, or floods."""
+        """Read a pipe until it ends, or until the process writes too much."""
         with pipe:
             while line := pipe.readline(self._longest):
                 cut = len(line) == self._longest and not line.endswith(b"\n")
@@ -74,7 +74,7 @@ class Answers:
         self._lines.put(None)
 
     def next(self, timeout: float) -> bytes | None:
-        """The next answer; None when there is none to come. Raises TimeoutError after `timeout` seconds."""
+        """Return the next answer, None if no more will come. Raises TimeoutError after `timeout` seconds."""
         try:
             line = self._lines.get(timeout=timeout)
         except queue.Empty:

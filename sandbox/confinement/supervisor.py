@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Starts confined processes, watches their limits, restarts them, and sees to it that none outlives it.
+"""Starts confined processes, watches their limits, restarts them, and makes sure that none outlives it.
 
-One thread starts and watches everything: on Linux a process is told of its parent's death when the *thread*
-that started it is gone, and this one lives as long as the supervisor.
+One thread starts and watches everything: on Linux the kernel reports a parent's death to a process when the *thread*
+that started it ends, and this thread lives as long as the supervisor.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two looks at the processes: while one has a time limit, and while all only wait.
+#: The seconds between two looks at the processes: while one has a time limit, and while all only wait.
 _WATCH_S, _IDLE_S = 0.02, 0.25
 _STOP_GRACE_S = 2.0
-#: What the kernel and a busy machine may take to end a process that has no say in it.
+#: The seconds that the kernel and a busy machine may need to kill a process.
 _KILL_S = 8.0
 _KEEP_ENDED = 200
 _MOST_REFUSED = 100
@@ -50,11 +50,11 @@ _CLOSED = "The supervisor is closed: no process can be started."
 
 
 class Unconfined(ExternalServiceError):
-    """There is no way to confine a process here; the message says what was tried and what would help."""
+    """Tells that nothing can confine a process here; the message says what was tried and what would help."""
 
 
 class Supervisor:
-    """`journal(event, **fields)` keeps records; what it raises keeps a process from being started."""
+    """Starts and watches processes. `journal(event, **fields)` keeps records; an error from it prevents a start."""
 
     def __init__(self, config: Config, journal: Callable[..., Any]) -> None:
         self.config = config
@@ -71,21 +71,22 @@ class Supervisor:
         self._closed = False
 
     def start(self, spec: Spec, by: Means | None = None) -> ProcessHandle:
-        """Start a process; it runs, or has failed, when this returns.
+        """Start a process; when this returns, the process runs, or has failed.
 
-        by: what starts it instead of what this system was found to have (`zygote`).
-        Raises Unconfined where nothing confines it, and JournalError where its start cannot be recorded.
+        by: the means to start it, instead of those that this system was found to have (`zygote`).
+
+        Raises Unconfined if nothing confines it, and JournalError if its start cannot be recorded.
         """
         handle = ProcessHandle(secrets.token_hex(8))
         self._on_thread(lambda: self._begin(handle, spec, by))
         return handle
 
     def zygote(self) -> ZygoteMeans | None:
-        """Means to start a program once and copy it; None where that cannot be had. Raises Unconfined."""
+        """Return means to start a program once and copy it; None if there are none. Raises Unconfined."""
         return zygote(self._on_thread(self._chosen))
 
     def stop(self, handle: ProcessHandle) -> None:
-        """Ask a process to end, make it end 2 s later, and wait until it has. It is not restarted."""
+        """Ask a process to end, kill it 2 s later, and wait until it has ended. It is not restarted."""
         running = self._find(handle)
         running.stop()
         self._wake()
@@ -100,81 +101,81 @@ class Supervisor:
         running.ended.wait(_KILL_S)
 
     def status(self, handle: ProcessHandle) -> ProcessStatus:
-        """What is known of a process now."""
+        """Return the status of a process now."""
         return self._find(handle).status
 
     def wait(self, handle: ProcessHandle, timeout: float) -> ProcessStatus:
-        """The status once the process has ended for good, or after `timeout` seconds as it then is."""
+        """Return the status when the process has ended for good, or its status after `timeout` seconds."""
         running = self._find(handle)
         running.ended.wait(timeout)
         return running.status
 
     def limit_time(self, handle: ProcessHandle, seconds: float) -> None:
-        """The process has `seconds` from now."""
+        """Give a process `seconds` from now."""
         self._find(handle).deadline = time.monotonic() + seconds
         self._wake()
 
     def send(self, handle: ProcessHandle, line: bytes) -> None:
-        """Write a line to a process that answers. Raises OSError when it has ended."""
+        """Write a line to a process that answers. Raises OSError if it has ended."""
         self._find(handle).send(line)
 
     def receive(self, handle: ProcessHandle, timeout: float) -> bytes | None:
-        """The next line of a process that answers, None when it has ended. Raises TimeoutError."""
+        """Return the next line of a process that answers, None if it has ended. Raises TimeoutError."""
         return self._find(handle).answers.next(timeout)
 
     def chatter(self, handle: ProcessHandle) -> str:
-        """The last 64 KB of what a process printed; for diagnosis, never for the journal."""
+        """Return the last 64 KB that a process printed; for diagnosis, never for the journal."""
         return self._find(handle).chatter.text()
 
     def last_words(self, handle: ProcessHandle) -> str:
-        """The end of an error message about a process: "; it printed last: “…”", or "" where it printed nothing."""
+        """Return the end of an error message about a process: "; it printed last: “…”", or "" if it printed nothing."""
         words = self._find(handle).chatter.last_words()
         return f"; it printed last: “{words}”" if words else ""
 
     def counts(self) -> Counts:
-        """Figures for /health and /metrics."""
+        """Return figures for /health and /metrics."""
         return replace(self._counts, running=sum(not p.ended.is_set() for p in self._all()))
 
     def means(self) -> str:
-        """The name of what confines processes here; tried once. Raises Unconfined."""
+        """Return the name of the means that confine processes here; the first call tries them. Raises Unconfined."""
         return self._on_thread(self._chosen).name
 
     def confinement(self) -> Confinement | None:
-        """What holds processes here and was just seen to; None where it does not, or as long as nobody has tried.
+        """Return how processes are confined here, as a trial just showed; None if they are not, or without a trial.
 
         Never waits, so that a panel can ask.
         """
         return self._proved
 
     def unconfined(self) -> str:
-        """Why no process can be confined here; empty where it can, or as long as nobody has tried. Never waits."""
+        """Return why no process can be confined here; "" if it can, or without a trial. Never waits."""
         return self._unconfined
 
     def find_out(self) -> None:
-        """Try what confines processes here, if that was not done yet; does not wait for it."""
+        """Try the means that confine processes here, unless that was done; do not wait for the result."""
 
         if self._means is None and not self._unconfined:
-            with contextlib.suppress(ExternalServiceError):  # it is closed
-                self._order(self._chosen)  # what comes of it is kept, for whoever needs a process
+            with contextlib.suppress(ExternalServiceError):  # the supervisor is closed
+                self._order(self._chosen)  # the result is kept for the next process
 
     def new_folder(self) -> Path:
-        """A new folder for one process to work in; whoever asks removes it, or `close` does."""
+        """Return a new folder for one process to work in; the caller removes it, or `close` does."""
         return self._on_thread(self._own_folder).new()
 
     def remove_folder(self, folder: Path) -> None:
-        """Remove such a folder, whatever a process left in it.
+        """Remove a process's folder, whatever the process left in it.
 
-        Not on the supervisor's thread: it may take long, and limits are kept there.
+        Not on the supervisor's thread: it may take long, and that thread enforces limits.
         """
         if self._folder is not None:
             self._folder.remove(folder)
 
     def canary(self) -> Canary:
-        """What a process tries to reach to find out whether it is confined."""
+        """Return what a process tries to reach to find out whether it is confined."""
         return self._on_thread(lambda: self._own_folder().canary())
 
     def shared_folder(self) -> Path:
-        """A folder for what several processes may read; removed by `close`."""
+        """Return a folder for files that several processes may read; `close` removes it."""
         return self._on_thread(self._own_folder).shared
 
     def close(self) -> None:
@@ -211,7 +212,7 @@ class Supervisor:
         running.start()
 
     def _note(self, event: str, **fields: Any) -> None:
-        """Record what has happened already: where the journal fails, the log has to do."""
+        """Record an event that has already happened: if the journal fails, log it."""
         try:
             self._journal(event, **fields)
         except BridgeError:
@@ -228,7 +229,7 @@ class Supervisor:
         told: set[str] = set()
 
         def refused(host: str) -> None:
-            """Once for each host, and no more than a journal should hold of one process."""
+            """Record a refused host, once for each host, and only a limited number for one process."""
             if host not in told and len(told) < _MOST_REFUSED:
                 told.add(host)
                 self._note("host_refused", process=process, host=host)
@@ -236,7 +237,7 @@ class Supervisor:
         return Place(folder.root, folder.control, folder.canary(), refused)
 
     def _chosen(self) -> Means:
-        """The first means that a process was held by. Tried once, as systems do not change; so is finding none."""
+        """Return the first means that confined a process in a trial. Remembers the result, as systems do not change."""
         if self._unconfined:
             raise Unconfined(self._unconfined)
         if self._means is None:
@@ -256,7 +257,7 @@ class Supervisor:
         return self._means
 
     def _try(self, means: Means) -> str | None:
-        """Why these means do not hold a process; None when they do."""
+        """Return why these means do not confine a process; None if they do."""
         folder, place = self._own_folder().new(), self._place("trial")
         python = (sys.executable, "-I", "-S", "-B", "-c", BOOT, str(Path(__file__).parent))
         spec = Spec(
@@ -311,7 +312,7 @@ class Supervisor:
         return _WATCH_S if any(running.deadline is not None for running in live) else _IDLE_S
 
     def _watch(self, handle_id: str, running: Running) -> None:
-        """Look at one process, count and record its end, restart it where that is wanted."""
+        """Look at one process, count and record its end, and restart it if that is configured."""
         if not running.look():
             return
         status = running.status
@@ -370,9 +371,9 @@ class Supervisor:
         return self._order(work).result()
 
     def _order(self, work: Callable[[], T]) -> Future[T]:
-        """Have it done on the supervisor's thread. Raises ExternalServiceError once it is closed."""
+        """Have the work done on the supervisor's thread. Raises ExternalServiceError if the supervisor is closed."""
         answer: Future[T] = Future()
-        context = copy_context()  # the trace of whoever asks goes along into the journal
+        context = copy_context()  # the caller's trace goes into the journal
 
         def order() -> None:
             try:

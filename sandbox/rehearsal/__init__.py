@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A script runs first where it can do no harm: on a copy of the scene, in a confined Blender, and is reported on.
+"""Runs a script first on a copy of the scene, in a confined Blender, where it can do no harm, and reports on it.
 
-`prepare` takes the copy, on Blender's main thread; `rehearse` does the rest, on any other one.
+`prepare` makes the copy, on Blender's main thread; `rehearse` does the rest, on another thread.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The confined Blender of a rehearsal: gets warm, waits for one script, runs it, answers, and is gone.
+"""The confined Blender of a rehearsal: it warms up, waits for one script, runs it, answers, and ends.
 
-It runs the very code that runs a script live, in a copy of the scene, and compares. Started by `pool.py` with the
+It runs the same code that runs a script live, in a copy of the scene, and compares. `pool.py` starts it with the
 command line of `program.py`; the supervisor has confined it before its first instruction. Or it is a copy of a zygote,
-which has started in the same way and is warm: then it was confined just after it was forked.
+which started in the same way and is warm: then the copy was confined just after the fork.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from .protocol import MOST_UNREACHED, PICTURE_SIZE, Request, Save
 
 __all__ = ("main",)
 
-#: Larger scenes (objects, vertices) take too long for a picture that nobody has asked for.
+#: The most objects and vertices for a picture that nobody asked for: larger scenes take too long.
 _PICTURE_LIMITS = (20_000, 10_000_000)
 _WARM_UP = "import bpy\nbpy.context.scene.frame_end = 10\n"
 _MOST_RESULT = 200_000
 
 
 def main(facts: dict[str, Any], say: answering.Say) -> None:
-    """Never returns."""
+    """Run the child; never returns."""
     _no_more_programs()
     _settle()
     if facts["warm_up"]:
@@ -55,14 +55,14 @@ def main(facts: dict[str, Any], say: answering.Say) -> None:
     say({"ready": True, "blender": _version(), "in_force": in_force(canary)})
     line = sys.stdin.buffer.readline()
     if not line:
-        os._exit(0)  # the parent has no use for it, or is gone
+        os._exit(0)  # the parent does not need the result, or has ended
     held = in_force(canary)
     if set(held) != set(EVERYTHING):
         os._exit(4)
     try:
         with Armed(_keep_on, trusted=(rehearse,)):
             answer = rehearse(json.loads(line))
-    except watchdog.ScriptStopped as stop:  # by what a script has left behind
+    except watchdog.ScriptStopped as stop:  # code that a script left behind raised this
         answer = _failed(stop.error, [], 0.0) | {"peak_memory_mb": _peak_memory_mb()}
         answer["seconds"] |= {"open": 0.0, "total": 0.0}
     say({**answer, "in_force": held})
@@ -70,7 +70,7 @@ def main(facts: dict[str, Any], say: answering.Say) -> None:
 
 
 def rehearse(request: Request) -> dict[str, Any]:
-    """Open the scene, run the script in it, and tell what came of it."""
+    """Open the scene, run the script in it, and return the answer."""
     begin = time.perf_counter()
     try:
         warnings = _open(request)
@@ -86,7 +86,7 @@ def rehearse(request: Request) -> dict[str, Any]:
 
 
 def run(request: Request, warnings: list[str]) -> dict[str, Any]:
-    """Run the script in what is open now, between two marks and two pictures."""
+    """Run the script in the open scene, between two marks and two pictures; return the answer."""
     from ...scene.changes import difference
     from ..run import execute
 
@@ -128,11 +128,11 @@ def run(request: Request, warnings: list[str]) -> dict[str, Any]:
 
 
 def _check_memory(request: Request, growth: Measured, resident_before: int) -> None:
-    """Refuse what takes more memory than a script may use in the open scene, of what estimates would not let through.
+    """Refuse a script that an estimate would not allow, if it takes more memory than scripts may in the open scene.
 
     Raises LimitExceeded.
     """
-    if growth.estimates and sys.platform != "win32":  # there the parent's limit decides
+    if growth.estimates and sys.platform != "win32":  # on Windows the parent's limit decides
         used, limit = _peak_memory_mb() - resident_before / 2**20, request["live_memory_limit_mb"]
         if used > limit:
             raise LimitExceeded(
@@ -155,7 +155,7 @@ def _failed(error: BridgeError, warnings: list[str], seconds: float) -> dict[str
 
 
 def _keep_on(_error: BridgeError) -> None:
-    """What was not swallowed ends the rehearsal by itself, and what was is raised when the wall comes down."""
+    """Do nothing: an attempt ends the rehearsal anyway, and the wall raises one that the script swallowed."""
 
 
 def _error(error: BridgeError) -> dict[str, Any]:
@@ -176,14 +176,14 @@ def _no_more_programs() -> None:
 
 
 def _settle() -> None:
-    """Settings and journal of its own, which die with it."""
+    """Set up the child's own settings and journal, which end with it."""
     from ...base import journal
 
     journal.configure(Path(tempfile.gettempdir()) / "journal")
 
 
 def _move() -> None:
-    """From the zygote's work folder into this copy's own."""
+    """Move from the zygote's work folder into this copy's own."""
     import bpy
 
     _settle()
@@ -198,7 +198,7 @@ def _set_limits(request: Request) -> None:
 
 
 def _warm_up() -> None:
-    """Rehearse something small, so that everything is loaded when it counts."""
+    """Rehearse something small, so that everything is loaded before the real script."""
     request = Request(
         scene="",
         pixels={},
@@ -216,11 +216,11 @@ def _warm_up() -> None:
 
 
 def _open(request: Request) -> list[str]:
-    """Open the copy of the user's scene, and tell what of it is missing."""
+    """Open the copy of the user's scene; return a warning for each missing part."""
     import bpy
 
     _set_limits(request)
-    # What is saved as a copy keeps its windows.
+    # A copy that will be saved keeps its windows.
     bpy.ops.wm.open_mainfile(filepath=request["scene"], load_ui="save" in request, use_scripts=False)
     warnings = []
     for name, file in request["pixels"].items():
@@ -258,12 +258,12 @@ def _small(totals: dict[str, int]) -> bool:
 
 
 def _picture() -> dict[str, Any] | None:
-    """The scene as pixels, or None where it cannot be rendered."""
+    """Return the scene as pixels, or None if it cannot be rendered."""
 
     from ...scene.look import picture
 
     try:
-        # A copy of a zygote has no workers, and Cycles starts some where it is told how many.
+        # A copy of a zygote has no worker threads; Cycles starts its own if it knows how many.
         shot = picture.render(max_size=PICTURE_SIZE, picture_format="bmp", threads=_processors())
     except ExternalServiceError:
         return None
@@ -275,9 +275,9 @@ def _processors() -> int:
 
 
 def _pixels(bitmap: bytes) -> bytes:
-    """Red, green and blue of each pixel, from the top left on, of a bitmap file with 24 bits a pixel.
+    """Return red, green and blue of each pixel, from the top left on, of a bitmap file with 24 bits a pixel.
 
-    There, rows of blue, green and red go upwards, and are filled up to four bytes.
+    The file has rows of blue, green and red from the bottom up, padded to four bytes.
     """
     start, width, height, bits = (
         struct.unpack_from(kind, bitmap, offset)[0]
@@ -294,7 +294,7 @@ def _pixels(bitmap: bytes) -> bytes:
 
 
 def _go_back() -> None:
-    """To before the script, whose run is one undo step."""
+    """Undo the script, whose run is one undo step."""
     import bpy
 
     from ..run.undo import Modes, forget_witness
@@ -313,7 +313,7 @@ def _bounded(result: Any) -> Any:
 
 def _peak_memory_mb() -> float:
     if sys.platform == "win32":
-        return 0.0  # the parent knows it from the job object
+        return 0.0  # the parent reads it from the job object
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copies that a confined Blender saved, which nobody believes to be what they should be: only bytes are taken."""
+"""Takes over a copy that a confined Blender saved. It trusts nothing in it: it only copies bytes."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from ...base.errors import ExternalServiceError
 
 __all__ = ("MOST_MB", "is_blend", "is_compressed", "take")
 
-#: Of the largest copy that is taken.
+#: The most bytes of such a copy.
 MOST_MB = 16_384
 _PLAIN, _PACKED = b"BLENDER", (b"\x28\xb5\x2f\xfd", b"\x1f\x8b")
 
 
 def is_blend(head: bytes) -> bool:
-    """Whether a file that begins so may be a .blend: plain, or compressed by zstd or gzip."""
+    """Return whether a file with these first bytes may be a .blend: plain, or compressed by zstd or gzip."""
     return head.startswith((_PLAIN, *_PACKED))
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether a .blend is compressed. Raises OSError."""
+    """Return whether a .blend is compressed. Raises OSError."""
     with path.open("rb") as file:
         return file.read(4).startswith(_PACKED)
 
 
 def take(source: Path, to: Path) -> None:
-    """Copy a .blend that somebody else wrote to `to`, which must not exist; no link is followed.
+    """Copy a .blend that a confined process wrote to `to`, which must not exist; follow no link.
 
-    Raises ExternalServiceError where it is no .blend, is too large, or cannot be read or written.
+    Raises ExternalServiceError if it is no .blend, is too large, or cannot be read or written.
     """
     try:
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Children for rehearsals: each rehearses one script and dies, and a warm one waits for the next.
+"""The children of rehearsals: each rehearses one script and ends, while a warm one waits for the next.
 
-The first one is started by itself. Where a Blender can be copied, one gets warm meanwhile and is forked for each
-further child; where not, every child is started by itself, and two wait.
+The pool starts the first child alone. If the system can copy a Blender, a zygote warms up in the meantime, and the
+pool forks it for each further child; else it starts every child alone, and two wait.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ("Child", "ChildFailed", "Needs", "Pool", "Zygote")
 _log = logging.getLogger(__name__)
 
 _READY_S = 30.0
-#: How many children wait: one that is forked is there soon, one that is started by itself is not.
+#: How many children wait: a forked one is ready soon, one that starts alone is not.
 _WAITING_COPIES, _WAITING = 1, 2
 
 
@@ -38,7 +38,7 @@ class Needs:
     """What a rehearsal needs of its child. Only a start sets these: a running process cannot get more rights."""
 
     program: Program
-    #: Files; more of them do no harm.
+    #: Readable files; more of them do no harm.
     readable: frozenset[Path]
     memory_mb: int
     disk_mb: int
@@ -48,7 +48,7 @@ class Needs:
     folders: frozenset[Path] = frozenset()
 
     def serves(self, other: Needs) -> bool:
-        """Whether a child with these rights is enough for a rehearsal with the other needs."""
+        """Return whether a child with these rights is enough for a rehearsal with the other needs."""
         return (
             self.program == other.program
             and self.readable >= other.readable
@@ -78,14 +78,17 @@ def _spec(
         env=(
             ("BLENDER_USER_RESOURCES", str(folder / "blender")),
             ("PYTHONDONTWRITEBYTECODE", "1"),
-            ("ALSOFT_DRIVERS", "null"),  # OpenAL would look for a sound server, in a thread that stays
+            (
+                "ALSOFT_DRIVERS",
+                "null",
+            ),  # otherwise OpenAL would look for a sound server, in a thread that stays
         ),
         answers=True,
     )
 
 
 class Zygote(Process):
-    """A Blender that loads everything and is then copied, by `means`."""
+    """A Blender that loads everything; then `means` copy it."""
 
     def __init__(self, supervisor: Supervisor, needs: Needs, means: ZygoteMeans) -> None:
         self.program, self._means, self._ready = needs.program, means, False
@@ -96,7 +99,7 @@ class Zygote(Process):
         )
 
     def ready(self, cancelled: Callable[[], bool]) -> Means:
-        """The means that copy it, once it is ready. Raises ChildFailed if it cannot be copied."""
+        """Wait until the zygote is ready; return the means that copy it. Raises ChildFailed if it cannot be copied."""
         if not self._ready:
             try:
                 why = check_zygote(self.receive(_READY_S, cancelled))
@@ -108,12 +111,12 @@ class Zygote(Process):
         return self._means.copies
 
     def retire(self) -> None:
-        """Let it end when its last copy ends."""
+        """Let the zygote end when its last copy ends."""
         self._means.retire()
 
 
 class Child(Process):
-    """One confined Blender, started by itself or copied from a zygote (`by`)."""
+    """One confined Blender, started alone or copied from a zygote (`by`)."""
 
     def __init__(
         self, supervisor: Supervisor, needs: Needs, *, warm_up: bool, by: Means | None = None
@@ -122,7 +125,7 @@ class Child(Process):
         super().__init__(supervisor, lambda folder: _spec(supervisor, needs, folder, warm_up=warm_up), by)
 
     def ready(self, cancelled: Callable[[], bool] = lambda: False) -> None:
-        """Wait until it is ready for its script. Raises ChildFailed when it does not get there."""
+        """Wait until the child is ready for its script. Raises ChildFailed if it does not get ready."""
         if self._ready:
             return
         try:
@@ -134,7 +137,7 @@ class Child(Process):
         self._ready = True
 
     def ask(self, request: Request, seconds: float, cancelled: Callable[[], bool]) -> bytes:
-        """Give it its script and wait for the answer. Raises ChildFailed when there is none."""
+        """Send the child its script and return the answer. Raises ChildFailed if there is none."""
         self._supervisor.limit_time(self.handle, seconds)
         try:
             self._supervisor.send(self.handle, json.dumps(request).encode())
@@ -144,7 +147,7 @@ class Child(Process):
 
 
 class Pool:
-    """Children that wait, and `at_once` rehearsals at a time."""
+    """The waiting children, and a limit of `at_once` rehearsals at a time."""
 
     def __init__(self, supervisor: Supervisor, *, at_once: int = 2) -> None:
         self.supervisor = supervisor
@@ -163,7 +166,7 @@ class Pool:
 
     @contextmanager
     def child(self, needs: Needs, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Child]:
-        """A child for one rehearsal. After the context another thread ends it and starts the next one."""
+        """Lend a child for one rehearsal. After the context another thread ends it and starts the next one."""
         self._slots.acquire()
         child = None
         try:
@@ -207,7 +210,7 @@ class Pool:
                 self._waiting.append(Child(self.supervisor, needs, warm_up=copies is None, by=copies))
 
     def renew(self) -> None:
-        """Discard the zygote and the waiting children, after a script did what it should not."""
+        """Discard the zygote and the waiting children, after a script misbehaved."""
         with self._lock:
             self._drop()
         with self._copying:
@@ -234,7 +237,7 @@ class Pool:
         return Child(self.supervisor, needs, warm_up=False, by=copies)
 
     def _copies(self, needs: Needs, cancelled: Callable[[], bool]) -> Means | None:
-        """The means that copy a Blender; None if there are none here, or they should not be used."""
+        """Return the means that copy a Blender; None if there are none here, or they should not be used."""
         if needs.large:
             return None
         with self._copying:

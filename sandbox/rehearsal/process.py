@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One Blender that the supervisor has started for rehearsals: its folder, what it answers, and its end."""
+"""A Blender that the supervisor starts for rehearsals: its folder, its answers, and its end."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _POLL_S = 0.1
 
 
 class ChildFailed(ExternalServiceError):
-    """A child did not do what it is there for; the message says what became of it."""
+    """Tells that a child failed; the message says how it ended."""
 
 
 class Process:
-    """A Blender with a work folder of its own, which `spec` is told; started `by` what the supervisor has, or these."""
+    """A Blender with its own work folder (`spec` takes the folder), started by the supervisor's means or by `by`."""
 
     def __init__(self, supervisor: Supervisor, spec: Callable[[Path], Spec], by: Means | None) -> None:
         self._supervisor = supervisor
@@ -36,20 +36,20 @@ class Process:
             raise
 
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Return whether the process runs."""
         return self.status().state == "running"
 
     def status(self) -> ProcessStatus:
-        """What the supervisor knows of it."""
+        """Return what the supervisor knows about the process."""
         return self._supervisor.status(self.handle)
 
     def end(self) -> None:
-        """End it, and remove what it wrote."""
+        """End the process, and remove its folder."""
         self._supervisor.kill(self.handle)
         self._supervisor.remove_folder(self.folder)
 
     def receive(self, seconds: float, cancelled: Callable[[], bool]) -> bytes:
-        """The next line that it answers. Raises ChildFailed where there is none in so many seconds, Cancelled."""
+        """Return the process's next answer. Raises ChildFailed if none comes within `seconds`, Cancelled."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             if cancelled():
@@ -65,7 +65,7 @@ class Process:
         raise ChildFailed(self.what_became_of_it())
 
     def what_became_of_it(self) -> str:
-        """How it has ended, in words, with what it printed last."""
+        """Return a sentence that says how the process ended, with the last text that it printed."""
         _log.warning(
             "A confined Blender failed. The end of its output:\n%s", self._supervisor.chatter(self.handle)
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Blender that a rehearsal runs in: this one's program, the `bpy` module, or one that the user named."""
+"""Finds the Blender for rehearsals: this Blender's program, the `bpy` module, or one that the user named."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Program:
     start: tuple[str, ...]
     facts: tuple[tuple[str, object], ...]
     readable: tuple[Path, ...]
-    #: What comes after the program's name where it must start no threads for its work.
+    #: Options after the program's name that make it start no threads for its work.
     one_thread: tuple[str, ...] = ()
 
     def command(self, *, one_thread: bool = False, **facts: object) -> tuple[str, ...]:
-        """The whole command line; `facts` are for the child."""
+        """Return the whole command line; the child also gets `facts`."""
         name, *options = self.start
         return (
             name,
@@ -46,10 +46,11 @@ class Program:
 
 
 def find(named: Path | None = None) -> Program:
-    """The program for rehearsals; call on Blender's main thread.
+    """Return the program for rehearsals; call on Blender's main thread.
 
     named: another Blender than this one.
-    Raises ExternalServiceError when the named one does not exist.
+
+    Raises ExternalServiceError if it does not exist.
     """
     import bpy
     import RestrictedPython

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the parent and the child of a rehearsal say to each other: one JSON object a line.
+"""The messages between the parent and the child of a rehearsal: one JSON object a line.
 
-The parent believes the child until it has been given a script, and nothing afterwards: an answer is bounded in
-length and checked against a schema, and pictures come as plain pixels, which no decoder has to read.
+The parent trusts the child until it has sent the script, and never afterwards: it limits an answer's length and checks
+it against a schema, and pictures come as plain pixels, which need no decoder.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = (
 
 #: The longer side of a picture, in pixels.
 PICTURE_SIZE = 256
-#: So many lines are told that the run never came to.
+#: The most lines that an answer lists of those that the run never reached.
 MOST_UNREACHED = 10_000
 _LONGEST_TEXT = 1_100_000
 _LONGEST_ANSWER = 16 * 1024 * 1024
@@ -46,8 +46,9 @@ _DEEPEST = 40
 
 
 class Save(TypedDict):
-    """How a copy is saved: the file's name in the child's folder, and whether paths in it stay relative to the folder
-    that the scene was opened from; otherwise they become absolute.
+    """How a copy is saved: its file name in the child's folder, and whether its paths stay relative.
+
+    Relative paths stay relative to the folder that the scene was opened from; otherwise they become absolute.
     """
 
     name: str
@@ -67,15 +68,15 @@ class Request(TypedDict):
     time_limit_s: float
     memory_limit_mb: int
     output_limit_kb: int
-    #: What the script may use of it in the open scene, where it makes more than estimates allow.
+    #: The memory that the script may use in the open scene if it makes more than estimates allow.
     live_memory_limit_mb: int
     pictures: bool
-    #: Where a copy of what the script made is saved.
+    #: How to save a copy of the script's result.
     save: NotRequired[Save]
 
 
 class Failed(TypedDict):
-    """Why the script did not end well: `type` is the name of one of `errors.CANONICAL`, `cause` a finer class."""
+    """Why the script failed: `type` is the name of one of `errors.CANONICAL`, `cause` a finer class."""
 
     type: str
     cause: str | None
@@ -84,27 +85,27 @@ class Failed(TypedDict):
 
 
 class Answer(TypedDict):
-    """The child's answer, once checked."""
+    """The child's answer, after the parent has checked it."""
 
     outcome: str
     error: NotRequired[Failed]
     result: Any
     stdout: str
     warnings: list[str]
-    #: Seconds that it took to open the scene, to run the script, and in all.
+    #: The seconds to open the scene, to run the script, and in all.
     seconds: dict[str, float]
     peak_memory_mb: float
     difference: dict[str, Any] | None
     pictures: dict[str, dict[str, Any]]
-    #: What was estimated above the limit -> its `estimate`, and how much it `made`.
+    #: Each estimate above the limit: its subject -> its `estimate`, and how much the script `made`.
     growth: NotRequired[dict[str, dict[str, float]]]
-    #: The lines of the script that the run never came to, counted from 1.
+    #: The script's lines that never ran, counted from 1.
     unreached: NotRequired[list[int]]
     in_force: list[str]
 
 
 class Garbled(Exception):
-    """The child said something that the protocol does not know."""
+    """Tells that the child sent something that the protocol does not know."""
 
 
 def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -180,18 +181,18 @@ _ZYGOTE = _object({"ready": {"type": "boolean"}}, {"why": _TEXT})
 
 
 def check_ready(line: bytes) -> list[str]:
-    """What is in force, as the child tells before it is given a script. Raises Garbled."""
+    """Return the confinement in force, from the child's message before the script. Raises Garbled."""
     found: list[str] = _checked(line, "ready")["in_force"]
     return found
 
 
 def check_zygote(line: bytes) -> str:
-    """Why a zygote cannot be copied; "" where it waits to be. Raises Garbled."""
+    """Return why a zygote cannot be copied, "" if it is ready. Raises Garbled."""
     return str(_checked(line, "zygote").get("why", ""))
 
 
 def check_answer(line: bytes) -> Answer:
-    """The child's answer. Raises Garbled for anything else, also where the canaries were not all refused."""
+    """Return the child's answer. Raises Garbled for anything else, also if not all canaries were refused."""
     answer: Answer = _checked(line, "answer")
     if set(answer["in_force"]) != set(EVERYTHING):
         raise Garbled("the confinement did not hold: " + ", ".join(answer["in_force"] or ["nothing"]))
@@ -199,7 +200,7 @@ def check_answer(line: bytes) -> Answer:
 
 
 def png(picture: dict[str, Any]) -> bytes:
-    """A checked picture's pixels as a PNG file. Raises Garbled when they do not fit its size."""
+    """Return the pixels of a checked picture as a PNG file. Raises Garbled if they do not fit its size."""
     width, height = picture["width"], picture["height"]
     try:
         rgb = base64.b64decode(picture["rgb"], validate=True)
@@ -228,7 +229,7 @@ def _checked(line: bytes, what: str) -> Any:
 
 
 def _clean(value: Any, depth: int = 0) -> Any:
-    """The same without halves of letters, which nothing can write. Raises ValueError for what is nested too deep."""
+    """Return a JSON value without lone surrogates, which nothing can write. Raises ValueError for deep nesting."""
     if depth > _DEEPEST:
         raise ValueError("it is nested too deep")
     if isinstance(value, str):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a script to a report: snapshot, warm child, answer, report. Or from a file to a copy that a script changed."""
+"""Makes a report from a script (copy of the scene, warm child, answer, report), or a changed copy from a file."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ __all__ = (
     "shutdown",
 )
 
-#: Seconds that a script has in a rehearsal by default.
+#: The seconds that a script has in a rehearsal by default.
 TIME_LIMIT_S = 30.0
-#: What opening and comparing may take besides, by size of the scene.
+#: The extra seconds to open and compare, by size of the scene.
 _OVERHEAD_S, _OVERHEAD_S_PER_MB = 30.0, 0.1
 _MB = 1024 * 1024
-#: A scene whose copy has so many MB is rehearsed by a Blender of its own, with all processors.
+#: The MB of a copy from which a Blender of its own rehearses it, with all processors.
 _LARGE_MB = 32
 
 
@@ -62,7 +62,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """The report, and pictures as PNG files: `before` and `after`, where there are any."""
+    """The report, and the pictures `before` and `after` as PNG files, if there are any."""
 
     report: Report
     pictures: dict[str, bytes]
@@ -177,7 +177,7 @@ def _was_unusual(answer: Answer | None) -> bool:
 
 
 def _why_broken_off(error: ChildFailed | Garbled | None, status: ProcessStatus) -> BridgeError:
-    """The error of a rehearsal without an answer: a limit stopped the child, or the child failed."""
+    """Return the error of a rehearsal without an answer: a limit stopped the child, or the child failed."""
     why = f"The rehearsal was broken off: {error}."
     if status.reason in LIMITS:
         return LimitExceeded(why, limit=status.reason)
@@ -187,14 +187,14 @@ def _why_broken_off(error: ChildFailed | Garbled | None, status: ProcessStatus) 
 
 
 def _level(script: str, asked: str | None) -> str:
-    """The level of the script. Raises if it may not run in the open scene: a rehearsal runs it as well."""
+    """Return the script's level. Raises if the script may not run in the open scene: a rehearsal runs it, too."""
     if settings.current().dry_run:
         raise PolicyError("a rehearsal runs the script, and the settings ask for a dry run", code="dry_run")
     return execute.check(script, asked)
 
 
 def _time_limit() -> float:
-    """Seconds for the script: the default, or the user's own time limit for scripts if that is longer."""
+    """Return the script's time limit in seconds: the default, or the user's own if that is longer."""
     now = settings.current()
     return max(TIME_LIMIT_S, now.time_limit_s if "time_limit_s" in now.origins else 0.0)
 
@@ -219,7 +219,7 @@ def _request(prepared: Prepared, script: str, title: str, level: str, pictures: 
 
 
 def shutdown() -> None:
-    """End the waiting child, and every other process of the supervisor."""
+    """End the waiting children, and every other process of the supervisor."""
     global _the_pool
     with _lock:
         pool, _the_pool = _the_pool, None
@@ -233,7 +233,7 @@ def _needs(copy: snapshot.Snapshot, sandbox: Sandbox) -> Needs:
     return Needs(
         find(settings.current().rehearsal_blender),
         frozenset(copy.files),
-        # In steps: if the scene grows a little, the waiting child still has enough.
+        # In steps: if the scene grows a little, the waiting child still has enough memory.
         memory_mb=sandbox.blender_mem_mb * (1 + 8 * size_mb // sandbox.blender_mem_mb),
         disk_mb=sandbox.disk_mb * (1 + 3 * size_mb // sandbox.disk_mb),
         large=size_mb >= _LARGE_MB,

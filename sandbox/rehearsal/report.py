@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rehearsal found, for a program and for a person."""
+"""Reports what a rehearsal found, for a program and for a person."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ Outcome = Literal["success", "error", "rejected"]
 
 
 class Confinement(TypedDict):
-    """By which means the script was held, and what had just been tried and refused when it began."""
+    """The means that confined the script, and the attempts that it had just refused when the script began."""
 
     means: str
     in_force: list[str]
 
 
 class Report(TypedDict):
-    """`outcome`: the script ended well, raised or was refused, or did not come to an end.
+    """A rehearsal's report. `outcome`: the script ended well, failed or was refused, or did not end.
 
-    `seconds`: `snapshot` (how long the copy held up the window), `open`, `script`, `total`.
+    `seconds`: `snapshot` (how long the copy blocked the window), `open`, `script`, `total`.
     """
 
     outcome: Outcome
@@ -47,16 +47,16 @@ class Report(TypedDict):
     seconds: dict[str, float]
     peak_memory_mb: float
     difference: NotRequired[dict[str, Any]]
-    #: What was estimated above the limit -> its `estimate`, and how much it `made`.
+    #: Each estimate above the limit: its subject -> its `estimate`, and how much the script `made`.
     growth: NotRequired[dict[str, dict[str, float]]]
-    #: The lines of the script that the rehearsal never came to, counted from 1: nobody has seen what they do.
+    #: The script's lines that never ran in the rehearsal, counted from 1: nobody has seen what they do.
     unreached: NotRequired[list[int]]
     confinement: Confinement
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the parent itself knows of a rehearsal."""
+    """What the parent itself knows about a rehearsal."""
 
     confinement: Confinement
     snapshot_seconds: float
@@ -66,7 +66,7 @@ class Held:
 
 
 def from_answer(answer: Answer, held: Held) -> Report:
-    """The report of a script that came to an end."""
+    """Return the report of a script that ended."""
     report = _begin(answer["outcome"], held)  # type: ignore[arg-type]
     report["result"], report["stdout"] = answer["result"], answer["stdout"]
     report["warnings"] += answer["warnings"]
@@ -87,7 +87,7 @@ def from_answer(answer: Answer, held: Held) -> Report:
 
 
 def failed(error: BridgeError, held: Held) -> Report:
-    """The report of a script that did not come to an end: it may not run live."""
+    """Return the report of a script that did not end: it may not run live."""
     report = _begin("rejected", held)
     report["message"] = str(error)
     report["error"] = Failed(type=failure_of(error)["error"], cause=None, message=str(error))
@@ -95,7 +95,7 @@ def failed(error: BridgeError, held: Held) -> Report:
 
 
 def as_result(report: Report) -> dict[str, Any]:
-    """The report as a tool's structured result, with `error`, `cause` and `line` as every error has them."""
+    """Return the report as a tool's structured result, with `error`, `cause` and `line` as in every error."""
     found: dict[str, Any] = {**report, "status": "success" if report["outcome"] == "success" else "error"}
     if "error" in report:
         error = report["error"]
@@ -118,7 +118,7 @@ def _begin(outcome: Outcome, held: Held) -> Report:
 
 
 def pictures_of(answer: Answer) -> dict[str, bytes]:
-    """The pictures as PNG files, encoded here: `before` and `after`, where there are any."""
+    """Return the pictures `before` and `after`, if any, as PNG files that this process encodes."""
     return {when: png(picture) for when, picture in answer["pictures"].items()}
 
 
@@ -126,12 +126,12 @@ _WORDS = {"read": "your files", "write": "your disk", "network": "the network", 
 _MOST_LINES = 60
 _MOST_OF_A_KIND = 12
 _LONGEST_VALUE = 80
-#: What holds up the window for longer is worth a word.
+#: The seconds of a blocked window from which the report mentions them.
 _NOTICEABLE_S = 0.1
 
 
 def as_text(report: Report) -> str:
-    """The report as a person reads it: what happened, then what would change, then at what cost."""
+    """Return the report as text for a person: what happened, what would change, and the cost."""
     lines = [report["message"]]
     difference = report.get("difference")
     if difference is not None:
@@ -148,7 +148,7 @@ def as_text(report: Report) -> str:
 
 
 def _growth(growth: dict[str, dict[str, float]]) -> list[str]:
-    """How much there was in the end of what was estimated."""
+    """Return lines with how much the script made in the end of each thing above its estimate."""
     shown = [
         f"{subject}: {told['made']:,.0f}" if "made" in told else subject
         for subject, told in list(growth.items())[:_MOST_OF_A_KIND]
@@ -157,7 +157,7 @@ def _growth(growth: dict[str, dict[str, float]]) -> list[str]:
 
 
 def _visible(line: str) -> str:
-    """One line, whatever is in it: a name that a script has made up must not look like a line of the report."""
+    """Return a text as one line of printable characters: a script's name must not look like a line of the report."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in line)
 
 
@@ -185,7 +185,7 @@ def _difference(difference: dict[str, Any]) -> list[str]:
 
 
 def _blocks(blocks: list[dict[str, Any]], sign: str) -> list[str]:
-    """A line for each, but of very many of one kind only for the first ones."""
+    """Return a line for each changed block; of very many of one kind only the first ones."""
     lines, counts = [], Counter(block["kind"] for block in blocks)
     shown: Counter[str] = Counter()
     for block in blocks:
@@ -229,7 +229,7 @@ def _indented(lines: list[str], mark: str = "") -> list[str]:
 
 
 def out_of_reach(in_force: Iterable[str]) -> str:
-    """What was tried and refused, in a user's words."""
+    """Return the attempts that the confinement refused, in a user's words."""
     found = set(in_force)
     return ", ".join(words for name, words in _WORDS.items() if name in found)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copy the open scene for a rehearsal, without a trace in the open Blender. Main thread only.
+"""Copies the open scene for a rehearsal, without a trace in the open Blender. Main thread only.
 
 The user's file, undo steps, "unsaved changes" marks and other add-ons' handlers stay as they are. Unsaved painted
 pixels are in files beside the copy, as 32-bit floats.
@@ -26,7 +26,7 @@ __all__ = ("Snapshot", "copy_into", "release", "take")
 #: Handlers that saving calls. Copying the scene must not call them: the user has not saved.
 _SILENCED = ("save_pre", "save_post", "save_post_fail", "depsgraph_update_pre", "depsgraph_update_post")
 _MOST_PIXEL_BYTES = 1 << 30
-#: A copy that takes longer (seconds) is kept for the next rehearsal, as long as nothing has changed.
+#: The seconds of copying from which a copy is kept for the next rehearsal, as long as nothing has changed.
 _WORTH_KEEPING_S = 0.05
 
 
@@ -49,7 +49,7 @@ class Snapshot:
         for path in (self.path, *self.pixels.values()):
             with contextlib.suppress(
                 OSError
-            ):  # Windows keeps what is open; the supervisor's folder goes later
+            ):  # Windows cannot remove an open file; the supervisor removes its folder later
                 path.unlink(missing_ok=True)
 
 
@@ -60,9 +60,9 @@ _lock = threading.RLock()
 
 
 def take(folder: Path) -> Snapshot:
-    """A copy of the open scene in `folder`, or the last copy if nothing has changed. The caller has to `release` it.
+    """Return a copy of the open scene in `folder`, or the last copy if nothing has changed.
 
-    Raises ExternalServiceError if Blender cannot write it.
+    The caller has to `release` it. Raises ExternalServiceError if Blender cannot write it.
     """
     from ...scene import events
 
@@ -81,7 +81,7 @@ def take(folder: Path) -> Snapshot:
 
 
 def copy_into(folder: Path) -> Snapshot:
-    """A copy in `folder` for this caller only, which has to remove it. Raises as `take`."""
+    """Return a copy in `folder` for this caller only, who has to remove it. Raises what `take` raises."""
     return _write(folder, -1)
 
 
@@ -98,7 +98,7 @@ def _write(folder: Path, revision: int) -> Snapshot:
             )
         warnings = _save_pixels(folder, pixels)
         for written in (path, *pixels.values()):
-            os.chmod(written, 0o644)  # the folder keeps others out; the child may be another user
+            os.chmod(written, 0o644)  # only this folder's owner gets in; the child may be another user
     except (RuntimeError, OSError) as error:
         for written in (path, *pixels.values()):
             written.unlink(missing_ok=True)
@@ -111,14 +111,14 @@ def _write(folder: Path, revision: int) -> Snapshot:
 
 
 def release(copy: Snapshot) -> None:
-    """End a use of the copy. Removes the copy unless it is kept or somebody else uses it. Any thread."""
+    """End one use of the copy. Remove the copy unless it is kept or another user has it. Any thread."""
     with _lock:
         _users[copy.path] -= 1
         _remove_unused(copy)
 
 
 def _keep(copy: Snapshot | None) -> None:
-    """Keep this copy for the next `take`, and no longer the one before."""
+    """Keep this copy for the next `take`, instead of the previous one."""
     global _last
     with _lock:
         before, _last = _last, copy
@@ -134,7 +134,7 @@ def _remove_unused(copy: Snapshot) -> None:
 
 @contextlib.contextmanager
 def _unnoticed() -> Iterator[None]:
-    """Inside this context, saving makes no thumbnail, packs nothing, calls no handler and marks no preferences."""
+    """Make saving quiet inside this context: no thumbnail, no packing, no handlers, no marked preferences."""
     import bpy
 
     filepaths, preferences = bpy.context.preferences.filepaths, bpy.context.preferences

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Control groups: limits of memory and of threads that the kernel keeps, for a process and all that it starts.
+"""Control groups: the kernel's limits of memory and threads, for a process and all that it starts.
 
-Of either version, and only where this process may make groups: as root on most machines, as a user below what
-systemd has handed over to that user. Nothing is switched on for anybody else: a group of ours is made where its
-parent has the controllers already. Everywhere else there is none, and the other limits have to do.
+They work with either version, and only where this process may make groups: as root on most machines, as a user below
+what systemd has delegated to that user. This switches nothing on for others: it makes a group only where the parent
+group has the controllers already. Everywhere else there is no group, and the other limits have to do.
 Source: cgroups(7); Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst and cgroup-v1/pids.rst of the kernel.
 """
 
@@ -23,14 +23,14 @@ from typing import TypedDict
 
 __all__ = ("NOWHERE", "Entrance", "Group", "Home", "enter", "homes", "make")
 
-#: So far above the supervisor's own limit of threads that it sees that passed, and tells.
+#: So far above the supervisor's own limit of threads that the supervisor notices first, and reports.
 _MOST_THREADS = 4096
 _PREFIX = "mcp-bridge-"
 _MB = 1024 * 1024
 _TRIED = 4 * _MB
 _REMOVE_S = 2.0
 
-#: Version of control groups -> what is written to limit a process to some bytes of memory, swap included.
+#: Version of control groups -> the files that limit a process to some bytes of memory, swap included.
 _MEMORY_LIMITS = {
     1: (("memory.limit_in_bytes", "{}"), ("memory.memsw.limit_in_bytes", "{}")),
     2: (("memory.max", "{}"), ("memory.swap.max", "0")),
@@ -50,9 +50,9 @@ class Home:
 class Entrance(TypedDict):
     """Open files of a group, by number, which a launcher inherits."""
 
-    #: To go into it.
+    #: For entering the group.
     join: list[int]
-    #: How much memory it uses, and how many threads it has, where that is limited.
+    #: For reading how much memory the group uses, and how many threads it has, if these are limited.
     memory: int | None
     threads: int | None
 
@@ -61,7 +61,7 @@ NOWHERE = Entrance(join=[], memory=None, threads=None)
 
 
 def homes(mounts: str, groups: str) -> dict[str, Home]:
-    """Controller (`memory`, `pids`) -> where groups with it can be made, as far as this process may.
+    """Return controller (`memory`, `pids`) -> where this process may make groups with it.
 
     mounts, groups: /proc/self/mountinfo and /proc/self/cgroup.
     """
@@ -83,7 +83,7 @@ def homes(mounts: str, groups: str) -> dict[str, Home]:
 
 
 def _own(mounts: str, version: int, controller: str, path: str) -> Iterator[tuple[Path, Path]]:
-    """The folder of the group `path`, and that of the highest one that is seen here."""
+    """Yield the folder of the group `path`, and that of the highest group that is visible here."""
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
         root, top = before.split()[3:5]
@@ -103,13 +103,13 @@ def _can_be_used(folder: Path, version: int, controller: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Where one process and all that it starts are counted; without any part, nowhere."""
+    """The control groups of one process and all that it starts; without any part, there is none."""
 
     parts: Mapping[str, Home] = field(default_factory=dict)
 
     @contextlib.contextmanager
     def entrance(self) -> Iterator[Entrance]:
-        """What a launcher is to inherit; open as long as the context. A start that fails removes the group."""
+        """Open the files that a launcher inherits, as long as the context. A start that fails removes the group."""
         opened: list[int] = []
 
         def descriptor(file: Path, flags: int) -> int:
@@ -133,7 +133,7 @@ class Group:
                 os.close(number)
 
     def ran_out(self) -> bool:
-        """Whether the kernel ended something in it for want of memory."""
+        """Return whether the kernel ended something in the group because its memory ran out."""
         memory = self.parts.get("memory")
         if memory is None:
             return False
@@ -143,17 +143,17 @@ class Group:
         return False
 
     def remove(self) -> None:
-        """End what is still in it, and remove it."""
+        """End the remaining processes of the group, and remove it."""
         until = time.monotonic() + _REMOVE_S
         for folder in self._folders():
             while folder.exists() and time.monotonic() < until:
                 with contextlib.suppress(OSError, ValueError):
                     for line in (folder / "cgroup.procs").read_text().split():
-                        if int(line) > 0:  # 0 stands for one that is not seen from here
+                        if int(line) > 0:  # 0 stands for a process that is not visible from here
                             os.kill(int(line), signal.SIGKILL)
                 try:
                     folder.rmdir()
-                except OSError:  # the kernel has not let go of the last one yet
+                except OSError:  # the kernel has not released the last process yet
                     time.sleep(0.002)
 
     def _folders(self) -> list[Path]:
@@ -161,9 +161,9 @@ class Group:
 
 
 def make(memory_mb: int, proc: Path = Path("/proc/self")) -> Group:
-    """A group with room for `memory_mb` MB and 4,096 threads; without parts where none can be made.
+    """Return a group with room for `memory_mb` MB and 4,096 threads; without parts if none can be made.
 
-    proc: what the kernel says of this process. What supervisors that are gone have left is removed.
+    proc: the kernel's folder about processes (/proc). Also removes groups that dead supervisors left.
     """
     found: dict[str, Home] = {}
     name = f"{_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
@@ -189,7 +189,7 @@ def _limit(part: Home, controller: str, memory_mb: int) -> None:
         return
     (first, value), (swap, of_swap) = _MEMORY_LIMITS[part.version]
     (part.folder / first).write_text(value.format(memory_mb * _MB))
-    with contextlib.suppress(OSError):  # kernels that do not count swap
+    with contextlib.suppress(OSError):  # some kernels do not count swap
         (part.folder / swap).write_text(of_swap.format(memory_mb * _MB))
 
 
@@ -197,18 +197,18 @@ def _remove_left(home: Path) -> None:
     for folder in home.glob(f"{_PREFIX}*"):
         pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
         if not Path("/proc", pid).exists():
-            with contextlib.suppress(OSError):  # somebody is in it, or was quicker
+            with contextlib.suppress(OSError):  # a process is in it, or another supervisor was quicker
                 folder.rmdir()
 
 
 def enter(entrance: Entrance) -> list[str]:
-    """Take this process, which has one thread, into a group: of `memory` and `threads`, what is limited there.
+    """Move this process, which has one thread, into a group; return which of `memory` and `threads` the group limits.
 
-    Only what has just been seen to be counted there is named: memory that is used here, a process that is started
-    here. (To run into the limits instead would be a line in the kernel's log each time.) Closes what was inherited.
+    A name is in the result only if the group has just counted it: memory that is used here, a process that is started
+    here. (Running into the limits instead would add a line to the kernel's log each time.) Closes the inherited files.
     """
     for number in entrance["join"]:
-        with contextlib.suppress(OSError):  # not from the group that this process is in
+        with contextlib.suppress(OSError):  # the process may not leave its current group
             os.write(number, b"0")
         os.close(number)
     return [
@@ -235,7 +235,7 @@ def _processes_are_counted(count: int) -> bool:
         pid = os.fork()
         if pid == 0:
             os._exit(0)
-        during = _read(file)  # until somebody has asked for its end, it counts
+        during = _read(file)  # the kernel counts it until its parent has asked for its end
         os.waitpid(pid, 0)
         return during == before + 1
 

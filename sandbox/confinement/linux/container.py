@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Starting a process in a container of podman or docker.
+"""Starts a process in a container of podman or docker.
 
-The image is empty: the container sees this system's programs and libraries, read-only, as every other confined
-process does, so that no image with Blender in it is needed. Inside, the launcher confines once more.
+The image is empty: the container sees this system's programs and libraries, read-only, as every other confined process
+does, so no image with Blender in it is needed. Inside, the launcher confines once more.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Container:
 
     @property
     def name(self) -> str:
-        """What holds the process, in words."""
+        """The means that confine the process, in words."""
         return f"a {Path(self.engine).name} container, Landlock and seccomp"
 
     @classmethod
     def installed(cls) -> list[Container]:
-        """One for each engine that this machine has."""
+        """Return one for each engine that this machine has."""
         return [cls(found) for engine in ("podman", "docker") if (found := shutil.which(engine))]
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
@@ -82,7 +82,7 @@ class Container:
                 )
 
     def _runtime(self) -> list[str]:
-        """Podman looks for crun first, and does not look further."""
+        """Return the option that names runc: Podman looks for crun first, and does not look further."""
         if Path(self.engine).name == "podman" and not shutil.which("crun") and shutil.which("runc"):
             return ["--runtime", "runc"]
         return []
@@ -132,7 +132,7 @@ def _listen(path: Path) -> tuple[Path, socket.socket]:
 
 
 def _accept(listener: socket.socket, path: Path) -> socket.socket:
-    """The launcher's end, once it has connected. Raises OSError when it does not."""
+    """Return the launcher's end once it has connected. Raises OSError if it does not connect."""
     with listener:
         listener.settimeout(_CONNECT_S)
         try:

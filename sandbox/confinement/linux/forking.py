@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Starting a program once and copying it for each piece of work: the supervisor's side of `zygote.py`."""
+"""Starts a program once and copies it for each piece of work: the supervisor's side of `zygote.py`."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from .start import Native, give_workdir, inherited, orders_for
 
 __all__ = ("Copies", "Zygote")
 
-#: What a busy machine may take to fork a Blender.
+#: The seconds that a busy machine may need to fork a Blender.
 _FORK_S = 5.0
-#: jemalloc, which some Blenders have, then starts no thread of its own.
+#: Some Blenders have jemalloc; with this setting it starts no thread of its own.
 _ONE_THREAD = {"MALLOC_CONF": "background_thread:false"}
 
 
 class Zygote:
     """The means that start such a program; `copies` are the means that copy it.
 
-    It can start no other program and no connection, and runs our code alone; its copies are what is confined.
+    It can start no other program and no connection, and runs only our code; its copies are confined.
     """
 
     name = "seccomp"
@@ -43,7 +43,7 @@ class Zygote:
         self.pid = 0
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
-        """Start the program that is to be copied. Raises OSError."""
+        """Start the program to be copied. Raises OSError."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ExitStack() as opened:
             opened.enter_context(theirs)
@@ -73,12 +73,12 @@ class Zygote:
         return means.Started(started, None, answers=reading, kill_rest=ours.close, alone=True)
 
     def retire(self) -> None:
-        """Let it make no more copies, and end when the last one has."""
+        """Stop making copies; the program ends when its last copy has ended."""
         if self._control is not None:
             self._control.close()
 
     def fork(self, orders: Orders, control: socket.socket, group: cgroup.Entrance) -> Forked:
-        """A copy that carries out the orders. Raises OSError where there is none."""
+        """Return a copy that carries out the orders. Raises OSError if there is none."""
         if self._control is None or self._control.fileno() < 0:
             raise OSError("the process that was to be copied has ended")
         with ExitStack() as theirs:
@@ -108,7 +108,7 @@ class Zygote:
 
 
 class Copies:
-    """Starts a copy of a zygote, confined by the launcher's own steps."""
+    """Starts a copy of a zygote and confines it by the launcher's own steps."""
 
     name = Native.name
     wraps = False
@@ -118,7 +118,7 @@ class Copies:
         self._source = source
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
-        """Have a copy made. Raises OSError where none is, and for one that shall reach hosts."""
+        """Start a copy. Raises OSError if that fails, and for a process with a list of allowed hosts."""
         if spec.net_policy != "deny":
             raise OSError("a copy of a process cannot be given a list of allowed hosts")
         give_workdir(spec)
@@ -142,7 +142,7 @@ class Copies:
 
 
 class Forked:
-    """A copy, as far as the supervisor has to do with it: the zygote is its parent, and tells how it has ended."""
+    """A copy as the supervisor sees it: the zygote is its parent, and reports how it ended."""
 
     def __init__(self, pid: int, stdin: IO[bytes], stdout: IO[bytes], told: socket.socket) -> None:
         self.pid = pid
@@ -151,23 +151,23 @@ class Forked:
         self._code: int | None = None
 
     def poll(self) -> int | None:
-        """The exit code, below zero the signal, or None while it runs. The zygote ends, and it is ended with it."""
+        """Return the exit code (below zero the signal), or None while it runs. A copy ends with its zygote."""
         if self._code is None:
             try:
                 self._code = int(self._told.recv(32) or -signal.SIGKILL)
             except BlockingIOError:
                 pass
-            except OSError:  # it has ended: meanwhile another thread heard so, and called `forget`
+            except OSError:  # it has ended: another thread has just read that, and called `forget`
                 self._code = -signal.SIGKILL if self._code is None else self._code
         return self._code
 
     def kill(self) -> None:
-        """End it."""
+        """End the copy."""
         if self.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
 
     def forget(self) -> None:
-        """Let the zygote give its number back."""
+        """Let the zygote release the copy's process id."""
         self._told.close()
 
 
@@ -178,7 +178,7 @@ def _pipe() -> tuple[IO[bytes], IO[bytes]]:
 
 @contextlib.contextmanager
 def _one_processor() -> Iterator[None]:
-    """What this thread starts meanwhile sees one processor: Blender then starts no workers, which a copy has not."""
+    """Show one processor to what this thread starts inside this context: Blender then starts no worker threads."""
     processors = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(processors)})
     try:

@@ -20,7 +20,7 @@ __all__ = (
     "number",
 )
 
-#: Call numbers that differ between the two machines that are supported; newer calls have one number everywhere.
+#: Call numbers that differ between the two supported machines; newer calls have one number everywhere.
 _NUMBERS: dict[str, tuple[int, int]] = {
     # name: (x86_64, aarch64)
     "capget": (125, 90),
@@ -35,7 +35,7 @@ _NUMBERS: dict[str, tuple[int, int]] = {
 }
 _PR_SET_PDEATHSIG, _PR_SET_KEEPCAPS, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _AMBIENT_RAISE = 1, 8, 38, 47, 2
 _CAP_VERSION_3 = 0x20080522
-#: Rights to read in spite of files' and folders' rights: the one for that, and the one that containers have.
+#: Capabilities to read in spite of files' and folders' rights: the one for that, and the one that containers have.
 _CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE = 2, 1
 
 X86_64 = platform.machine() == "x86_64"
@@ -43,41 +43,41 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def known_machine() -> bool:
-    """Whether the call numbers here fit this machine."""
+    """Return whether the call numbers here fit this machine."""
     return platform.machine() in ("x86_64", "aarch64") and ctypes.sizeof(ctypes.c_void_p) == 8
 
 
 def number(name: str) -> int:
-    """The number of a system call on this machine."""
+    """Return the number of a system call on this machine."""
     return _NUMBERS[name][0 if X86_64 else 1]
 
 
 def call(name: str, *args: object) -> int:
-    """Do a system call. Integers are passed as longs. Raises OSError naming the call."""
+    """Make a system call, with integers as longs. Raises OSError naming the call."""
     return _checked(name, _libc.syscall(ctypes.c_long(number(name)), *map(_wide, args)))
 
 
 def libc_call(name: str, *args: object) -> int:
-    """Call a function of the C library that gives -1 and errno. Raises OSError naming it."""
+    """Call a function of the C library that returns -1 and sets errno on failure. Raises OSError naming it."""
     return _checked(name, getattr(_libc, name)(*map(_wide, args)))
 
 
 def no_new_privileges() -> None:
-    """Neither this process nor what it becomes gains rights by an executable's bits. Cannot be taken back."""
+    """Stop this process and its successors from gaining rights by an executable's bits. Cannot be reversed."""
     libc_call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def end_with(parent: int) -> None:
-    """Have the kernel end this process when the thread of its parent that started it ends, or at once if it has."""
+    """Have the kernel end this process with the parent's thread that started it, or at once if that has ended."""
     libc_call("prctl", _PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     if os.getppid() != parent:
         os._exit(127)
 
 
 def become(uid: int, gid: int, *, reading: bool) -> None:
-    """Stop being root. `reading`: but go on reading, also as the next program, what the folders' rights would forbid.
+    """Stop being root. `reading`: but keep reading, also as the next program, what the folders' rights would forbid.
 
-    That is for Blenders that lie in a private folder; what may be read and written at all has to be settled before.
+    That is for Blenders in a private folder; what may be read and written at all must be settled before.
     """
     os.setgroups([])
     os.setresgid(gid, gid, gid)
@@ -89,7 +89,7 @@ def become(uid: int, gid: int, *, reading: bool) -> None:
 
 
 def _keep_reading() -> None:
-    """Give up every right of root's that is left but one to read, if there is one, and take that along."""
+    """Give up every remaining right of root's but one to read, if there is one, and pass that one on."""
     header, found = struct.pack("=Ii", _CAP_VERSION_3, 0), ctypes.create_string_buffer(24)
     call("capget", header, found)
     permitted = struct.unpack("=6I", found.raw)[1]

@@ -22,13 +22,13 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = (1 << bit for bit in range(4))
 _REMOVE_DIR, _REMOVE_FILE, _MAKE_CHAR, _MAKE_DIR, _MAKE_REG = (1 << bit for bit in range(4, 9))
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 
-#: Rights on files that each version of Landlock knows of, as a number of bits.
+#: The rights on files that each version of Landlock knows, as a number of bits.
 _FILE_BITS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 _BIND_TCP, _CONNECT_TCP = 1 << 0, 1 << 1
 _SCOPES = 0b11  # abstract Unix sockets and signals
 
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
-#: In the work folder: ordinary files and folders, no sockets, pipes, devices or symbolic links, no executables.
+#: Rights in the work folder: ordinary files and folders, no sockets, pipes, devices or symbolic links, no executables.
 _WORK = (
     _READ_FILE | _READ_DIR | _WRITE_FILE | _TRUNCATE | _REFER
     | _MAKE_REG | _MAKE_DIR | _REMOVE_FILE | _REMOVE_DIR
@@ -50,7 +50,7 @@ class _NetPort(ctypes.Structure):
 
 
 def version() -> int:
-    """The version of Landlock's interface in this kernel; 0 where there is none."""
+    """Return the version of Landlock's interface in this kernel; 0 if it has none."""
     try:
         return kernel.call("landlock_create_ruleset", None, 0, _VERSION)
     except OSError:
@@ -60,15 +60,15 @@ def version() -> int:
 def restrict(
     *, readable: Iterable[str], writable: Iterable[str], devices: Iterable[str], port: int | None = None
 ) -> None:
-    """Keep this thread, and what it becomes, to these paths; TCP connects to `port` alone, or not at all.
+    """Restrict this thread, and the programs that it becomes, to these paths; TCP connects only to `port`, if at all.
 
-    Paths that do not exist are left out. Call `kernel.no_new_privileges` first.
-    Raises OSError where the kernel has no Landlock.
+    Paths that do not exist are left out. Call `kernel.no_new_privileges` first. Raises OSError if the kernel has no
+    Landlock.
     """
     abi = version()
     known = (1 << _FILE_BITS.get(abi, 16)) - 1
     ruleset = _Ruleset(known, _BIND_TCP | _CONNECT_TCP if abi >= 4 else 0, _SCOPES if abi >= 6 else 0)
-    # An older kernel takes the structure's tail when it is zero.
+    # An older kernel accepts the structure's tail if it is zero.
     rules = kernel.call("landlock_create_ruleset", ctypes.byref(ruleset), ctypes.sizeof(ruleset), 0)
     try:
         for paths, rights in (

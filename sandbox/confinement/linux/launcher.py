@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Confines this process and then becomes the command: what is forbidden is so from the command's first instruction.
+"""Confines this process and then becomes the command, which is thus confined from its first instruction.
 
-The order matters: limits, namespaces and a new root while there are still rights for them; Landlock while
-folders can still be opened; then another user, and last the filter of system calls. Before the command
-starts, the canaries are tried; it starts only when every attempt has failed. The parent is told how it went
-over a socket that closes when the command begins.
+The order matters: limits, namespaces and a new root while there are still rights for them; Landlock while folders can
+still be opened; then another user, and last the filter of system calls. Before the command starts, the launcher tries
+the canaries; the command starts only if every attempt has failed. The launcher reports to the parent over a socket
+that closes when the command begins.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MB = 1024 * 1024
 
 
 class Orders(TypedDict):
-    """What the supervisor wants; JSON."""
+    """The supervisor's orders to a launcher; JSON."""
 
     argv: list[str]
     env: dict[str, str]
@@ -42,18 +42,18 @@ class Orders(TypedDict):
     workdir: str
     #: Whether the supervisor sends the command's pipe for answers over the control socket.
     answers: bool
-    #: An empty folder for the new root, where the launcher is to make namespaces; None: somebody has made them.
+    #: An empty folder for the new root, if the launcher must make namespaces; None: the namespaces exist.
     root: str | None
-    #: Whether sockets are wanted for the egress proxy, whose listener is then sent to the parent.
+    #: Whether to make sockets for the egress proxy; the launcher then sends the listener to the parent.
     proxy: bool
     #: (user id, group id) to become, or None.
     user: tuple[int, int] | None
-    #: The parent's process id, where it is the supervisor itself: its death ends the command.
+    #: The parent's process id, if it is the supervisor itself: its death ends the command.
     parent: int | None
     memory_mb: int
     file_mb: int
     cpu_s: int
-    #: Inherited files of a control group to go into.
+    #: Inherited files of a control group to enter.
     group: cgroup.Entrance
     canary: probe.Canary
 
@@ -73,9 +73,9 @@ def main(control: str, orders_json: str) -> None:
 
 
 def confine(orders: Orders, parent: socket.socket) -> None:
-    """Confine this process, which has one thread, and tell the parent how; what fails, ends it.
+    """Confine this process, which has one thread, and report to the parent; a failure ends the process.
 
-    It comes back only where each canary was just refused.
+    It returns only if each canary was just refused.
     """
     with _failure_told(parent):
         found = _confine(orders, parent)
@@ -107,9 +107,9 @@ def _connect(control: str) -> socket.socket:
 
 
 def _stay_behind(parent: socket.socket, answers: int | None) -> None:
-    """Go on in a copy, as the child of a container's first process, with which everything in there ends.
+    """Fork, and return only in the child; the parent is a container's first process, with which everything in it ends.
 
-    That one ends when its child has, or when the supervisor is gone: a container has nothing else to tell it by.
+    The parent ends when its child has, or when the supervisor has ended: a container has no other way to notice that.
     It closes its copy of the pipe `answers`, which would keep the answers from ending.
     """
     pid = os.fork()
@@ -124,13 +124,13 @@ def _stay_behind(parent: socket.socket, answers: int | None) -> None:
         if ended:
             code = os.waitstatus_to_exitcode(status)
             os._exit(code if code >= 0 else 128 - code)
-        if closed:  # the supervisor says nothing more, ever
+        if closed:  # the supervisor's end of the socket is closed
             os._exit(128 + signal.SIGKILL)
 
 
 @contextlib.contextmanager
 def short_path(path: Path) -> Iterator[str]:
-    """Another name for a socket, because theirs may have 108 bytes at most."""
+    """Yield a shorter path to the same socket: a socket's path may have at most 108 bytes."""
     folder = os.open(path.parent, os.O_PATH)
     try:
         yield f"/proc/self/fd/{folder}/{path.name}"
@@ -143,7 +143,7 @@ def _tell(parent: socket.socket, message: dict[str, Any]) -> None:
 
 
 def _confine(orders: Orders, parent: socket.socket) -> dict[str, Any]:
-    """Do what this system allows, and tell what was done."""
+    """Confine the process by all means of this system; return which were used."""
     found: dict[str, Any] = {"limits": cgroup.enter(orders["group"])}
     _limit(orders)
     found |= {"namespaces": _namespaces(orders), "landlock": landlock.version()}
@@ -160,13 +160,13 @@ def _confine(orders: Orders, parent: socket.socket) -> dict[str, Any]:
             port=port,
         )
     if orders["user"] is not None:
-        # Landlock has settled what may be read; of the folders above, a new root has made open ones.
+        # Landlock decides what may be read; a new root has replaced the folders above with open ones.
         closed = (
             found["namespaces"] == "none" and bool(found["landlock"]) and not _all_open(orders["readable"])
         )
         kernel.become(*orders["user"], reading=closed)
     if orders["parent"] is not None:
-        # After the change of user, which would take it back.
+        # After the change of user, which would reset it.
         kernel.end_with(orders["parent"])
     found["seccomp"] = kernel.known_machine()
     if kernel.known_machine():
@@ -178,7 +178,7 @@ def _confine(orders: Orders, parent: socket.socket) -> dict[str, Any]:
 
 
 def _all_open(paths: list[str]) -> bool:
-    """Whether everybody may get to these paths."""
+    """Return whether everybody may reach these paths."""
     above = {folder for path in paths for folder in Path(path).parents}
     return all(folder.stat().st_mode & 0o001 for folder in above)
 
@@ -188,7 +188,7 @@ def _limit(orders: Orders) -> None:
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_CPU, orders["cpu_s"]),
         (resource.RLIMIT_FSIZE, orders["file_mb"] * _MB),
-        # Writable private memory, so that what is only reserved or mapped from a file does not count.
+        # Counts writable private memory, not memory that is only reserved or mapped from a file.
         (resource.RLIMIT_DATA, orders["memory_mb"] * _MB),
         (resource.RLIMIT_NOFILE, 1024),
     ):
@@ -214,14 +214,14 @@ def _namespaces(orders: Orders) -> Literal["own", "given", "none"]:
 
 
 def _send_listener(parent: socket.socket, canary: int) -> int:
-    """Listen where the command will look for its proxy, and let the parent answer there.
+    """Listen where the command will look for its proxy, and send the listener to the parent.
 
-    Not at the canary's port, which is free in here: the canary would seem to be within reach.
+    Not on the canary's port, which is free in here: the canary would seem to be within reach.
     """
     namespaces.loopback_up()
     listener = socket.create_server(("127.0.0.1", 0))
     if listener.getsockname()[1] == canary:
-        with listener:  # kept until there is another
+        with listener:  # keep this port in use until another is found
             listener = socket.create_server(("127.0.0.1", 0))
     port = int(listener.getsockname()[1])
     socket.send_fds(parent, [b"listener\n"], [listener.fileno()])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Namespaces: a root folder that holds nothing but what is allowed, and a network without a way out.
+"""Namespaces: a root folder with only the allowed paths, and a network without a way out.
 
 Source: namespaces(7), user_namespaces(7), mount_namespaces(7), pivot_root(2), mount_setattr(2).
 """
@@ -27,9 +27,9 @@ _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
 
 def enter() -> None:
-    """Go into new mount, network and IPC namespaces; an ordinary user by way of a user namespace.
+    """Enter new mount, network and IPC namespaces; an ordinary user by way of a user namespace.
 
-    Raises OSError where this process may not: in many containers, or where the system forbids it.
+    Raises OSError if this process may not: in many containers, or if the system forbids it.
     """
     wanted = _NEWNS | _NEWNET | _NEWIPC
     if os.geteuid() == 0:
@@ -45,8 +45,8 @@ def enter() -> None:
 def new_root(root: Path, *, readable: Iterable[str], writable: Iterable[str], devices: Iterable[str]) -> None:
     """Make the empty folder `root` this process's root: these paths, at their places, and nothing else.
 
-    Folders above them are made anew, so that none of them needs to be open to an unprivileged user.
-    `/proc` holds this process alone. Every path must exist, and no readable one be inside another.
+    It makes new folders above them, so that none of these needs to be open to an unprivileged user. `/proc` shows only
+    this process. Every path must exist, and no readable one may be inside another.
     """
     _mount("none", "/", _MS_REC | _MS_PRIVATE)
     _mount("tmpfs", str(root), _MS_NOSUID | _MS_NODEV, "tmpfs", "mode=0755,size=1m")
@@ -68,7 +68,7 @@ def new_root(root: Path, *, readable: Iterable[str], writable: Iterable[str], de
 
 
 def loopback_up() -> None:
-    """Bring up `lo`, which a network namespace of our own has, but down."""
+    """Bring up `lo`: a new network namespace has it, but down."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         request = struct.pack("16sH14x", b"lo", 0)
         flags = struct.unpack("16sH14x", fcntl.ioctl(control, _SIOCGIFFLAGS, request))[1]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Seccomp: the system calls that a confined process may not make.
 
-Threads stay allowed, processes do not. What only reads or computes is allowed; calls that are newer than this
-list do not exist for the process, so a new kernel brings nothing that nobody has looked at.
+Threads stay allowed, processes do not. Calls that only read or compute are allowed. Calls that are newer than this
+list do not exist for the process, so a new kernel brings nothing that nobody has reviewed.
 Source: linux/seccomp.h, linux/filter.h and the kernel's tables of system calls.
 """
 
@@ -24,7 +24,7 @@ _AT_NUMBER, _AT_ARCH, _AT_ARGS = 0, 4, 16
 _X32 = 0x40000000
 _CLONE_THREAD = 0x00010000
 _AF_INET, _SOCK_STREAM, _SOCK_TYPE_MASK = 2, 1, 0xF
-#: The first number that the list below was not made for.
+#: The first call number that is newer than the list below.
 _UNKNOWN_FROM = 451
 
 _ARCH, _COLUMN = (0xC000003E, 1) if kernel.X86_64 else (0xC00000B7, 2)
@@ -146,7 +146,7 @@ _EXECVEAT = ("execveat", "322", "281")
 _CLONE = ("clone", "56", "220")
 _CLONE3 = ("clone3", "435", "435")
 _TGKILL = ("tgkill", "234", "131")
-#: Whose first argument names a process: 0 is the caller, the only one whose limits and turns it may set.
+#: Calls whose first argument is a process: 0 is the caller, the only one whose limits and scheduling it may set.
 _OF_A_PROCESS = (
     ("prlimit64", "302", "261"),
     ("sched_setaffinity", "203", "122"),
@@ -155,8 +155,8 @@ _OF_A_PROCESS = (
     ("sched_setattr", "314", "274"),
 )
 _SETPRIORITY = ("setpriority", "141", "140")
-#: Call, which argument, values that are refused: to be told by a signal is to have the kernel send one to any
-#: process of the same user; to outlive the parent; to hide from it; to type into a terminal.
+#: Call, argument, refused values. They would: have the kernel send signals (F_SETOWN, …), which may go to any
+#: process of the same user; outlive the parent; hide from it; type into a terminal.
 _FORBIDDEN_VALUES = (
     (("fcntl", "72", "25"), 1, (8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
     (("ioctl", "16", "29"), 1, (0x8901, 0x8902, 0x5412, 0x541C)),  # FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX
@@ -164,16 +164,16 @@ _FORBIDDEN_VALUES = (
 )
 
 _EPERM = _ERRNO | errno.EPERM
-#: Where a script steps over the rest to refuse: filled in when the program's length is known.
+#: The target of a jump to the refusal: set when the program's length is known.
 _Program = list[tuple[int, int, int, int]]
 
 
 def deny(*, tcp_client: bool) -> None:
-    """Refuse, for good: processes, other processes, sockets, mounts, memory that nobody counts, and files'
-    owners, modes and times.
+    """Refuse, for good: processes, other processes, sockets, mounts, uncounted memory, and files' owners, modes and
+    times.
 
-    `tcp_client`: IPv4 stream sockets stay allowed (what they reach is up to the network namespace).
-    Call `kernel.no_new_privileges` first. Raises OSError where the kernel refuses the filter.
+    `tcp_client`: IPv4 stream sockets stay allowed (the network namespace limits what they reach). Call
+    `kernel.no_new_privileges` first. Raises OSError if the kernel refuses the filter.
     """
     program = _preamble()
     program += _only_if(_CLONE, 0, _CLONE_THREAD, _CLONE_THREAD)
@@ -186,7 +186,7 @@ def deny(*, tcp_client: bool) -> None:
             program += _refuse_value(call, argument, value)
     program += _refuse(
         _CLONE3, errno.ENOSYS
-    )  # its flags cannot be looked at; the C library falls back to clone
+    )  # a filter cannot see its flags; the C library falls back to clone
     if tcp_client:
         program += _only_if(_SOCKET, 0, 0xFFFFFFFF, _AF_INET) + _only_if(
             _SOCKET, 1, _SOCK_TYPE_MASK, _SOCK_STREAM
@@ -203,7 +203,7 @@ def deny_exec() -> None:
     _install([*_preamble(), *_refuse(_EXECVE), *_refuse(_EXECVEAT), (_RETURN, 0, 0, _ALLOW)])
 
 
-#: What a zygote has no use for: a look into other processes, a signal to them, the keys and modules of the kernel.
+#: Calls that a zygote never needs: looks into other processes, signals to them, the kernel's keys and modules.
 _NOT_FOR_ZYGOTES = frozenset(
     "kill tkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal pidfd_getfd ptrace process_vm_readv "
     "process_vm_writev process_madvise bpf perf_event_open userfaultfd io_uring_setup keyctl add_key request_key "
@@ -212,7 +212,7 @@ _NOT_FOR_ZYGOTES = frozenset(
 
 
 def keep_to_forking() -> None:
-    """Refuse, for good: other programs, sockets, and other processes than copies. Call `no_new_privileges` first."""
+    """Refuse, for good: other programs, sockets, and processes other than copies. Call `no_new_privileges` first."""
     rows = [
         row for line in _DENIED.split("\n") if (row := tuple(line.split())) and row[0] in _NOT_FOR_ZYGOTES
     ]
@@ -233,14 +233,14 @@ def _preamble() -> _Program:
 
 
 def _refuse(row: tuple[str, ...], error: int = errno.EPERM) -> _Program:
-    """Instructions for "this call fails with `error`"; the call's number is loaded before and after."""
+    """Return the instructions for "this call fails with `error`"; the call's number is loaded before and after."""
     if row[_COLUMN] == "-":
         return []
     return [(_JUMP_EQUAL, 0, 1, int(row[_COLUMN])), (_RETURN, 0, 0, _ERRNO | error)]
 
 
 def _only_if(row: tuple[str, ...], argument: int, mask: int, value: int) -> _Program:
-    """Instructions for "this call fails with EPERM unless `args[argument] & mask == value`"."""
+    """Return the instructions for "this call fails with EPERM unless `args[argument] & mask == value`"."""
     return [
         (_JUMP_EQUAL, 0, 5, int(row[_COLUMN])),
         (_LOAD, 0, 0, _AT_ARGS + 8 * argument),  # the low half: both machines are little-endian
@@ -252,7 +252,7 @@ def _only_if(row: tuple[str, ...], argument: int, mask: int, value: int) -> _Pro
 
 
 def _refuse_value(row: tuple[str, ...], argument: int, value: int) -> _Program:
-    """Instructions for "this call fails with EPERM if the low half of `args[argument]` is `value`"."""
+    """Return the instructions for "this call fails with EPERM if the low half of `args[argument]` is `value`"."""
     return [
         (_JUMP_EQUAL, 0, 4, int(row[_COLUMN])),
         (_LOAD, 0, 0, _AT_ARGS + 8 * argument),

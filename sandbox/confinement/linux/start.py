@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Starting a process by way of the launcher: with namespaces that it makes itself, or inside bubblewrap's."""
+"""Starts a process by way of the launcher: with namespaces that the launcher makes, or inside bubblewrap's."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store"),
     *("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/ssl/certs", "/etc/localtime"),
 )
-#: nobody and nogroup, whom every Linux has: what root becomes.
+#: nobody and nogroup, which every Linux has: root becomes these.
 _NOBODY = (65534, 65534)
 
 
 def readable(spec: Spec) -> list[str]:
-    """Every path that the command may read, the shortest first; none that is missing or inside another one."""
+    """Return every path that the command may read, the shortest first, without missing or nested ones."""
     command = shutil.which(spec.cmd[0]) or spec.cmd[0]
     wanted = {*SYSTEM, *means.program_files(), command, os.path.realpath(command), *map(str, spec.readable)}
     kept: list[Path] = []
@@ -56,7 +56,7 @@ def orders_for(
     drop: bool,
     group: cgroup.Entrance = cgroup.NOWHERE,
 ) -> Orders:
-    """What a launcher has to do before it becomes `spec.cmd`. `drop`: stop being root."""
+    """Return the launcher's orders before it becomes `spec.cmd`. `drop`: stop being root."""
     return {
         "argv": [shutil.which(spec.cmd[0]) or spec.cmd[0], *spec.cmd[1:]],
         "env": means.environment(spec),
@@ -67,7 +67,7 @@ def orders_for(
         "proxy": spec.net_policy == "allow-list",
         "user": _NOBODY if drop and os.geteuid() == 0 else None,
         "parent": parent,
-        # The supervisor ends a process at its limit; this holds where one step would go far beyond.
+        # The supervisor ends a process at its limit; this one stops a single step that would go far beyond.
         "memory_mb": spec.mem_limit_mb + 1024,
         "file_mb": spec.disk_mb,
         "cpu_s": spec.cpu_sec,
@@ -77,34 +77,34 @@ def orders_for(
 
 
 def launcher_command(orders: Orders, control: str) -> list[str]:
-    """The command line that carries out the orders. `control`: as `launcher.main` has it."""
+    """Return the command line that carries out the orders. `control`: the parameter of `launcher.main`."""
     supervisor = str(Path(__file__).parent.parent)
     python = [sys.executable, "-I", "-S", "-B", "-c", means.BOOT]
     return [*python, supervisor, "supervisor.linux.launcher", control, json.dumps(orders)]
 
 
 def give_workdir(spec: Spec) -> None:
-    """Let the command write to its work folder, also where it stops being root."""
+    """Let the command write to its work folder, even if it stops being root."""
     if os.geteuid() == 0:
         os.chown(spec.workdir, *_NOBODY)
 
 
 def inherited(control: socket.socket, group: cgroup.Entrance) -> list[int]:
-    """The files that a launcher inherits, by number."""
+    """Return the files that a launcher inherits, by number."""
     numbers = (control.fileno(), *group["join"], group["memory"], group["threads"])
     return [number for number in numbers if number is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """The launcher with the kernel's means alone; with `needs_namespaces`, only where they can be had."""
+    """The launcher with only the kernel's means; `needs_namespaces` requires that they include namespaces."""
 
     needs_namespaces: bool = False
     name = "Landlock and seccomp"
     wraps = False
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
-        """Start a process that is held so. Raises OSError."""
+        """Start a process confined by the launcher. Raises OSError."""
         give_workdir(spec)
         group = cgroup.make(spec.mem_limit_mb)
         ours, theirs = socket.socketpair()
@@ -117,7 +117,7 @@ class Native:
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
-    """The launcher in namespaces that bubblewrap makes: some systems let only that program make them."""
+    """The launcher in namespaces that bubblewrap makes: some systems allow only that program to make them."""
 
     path: str
     name = "bubblewrap, Landlock and seccomp"
@@ -126,12 +126,12 @@ class Bubblewrap:
 
     @classmethod
     def installed(cls) -> list[Bubblewrap]:
-        """One, where this machine has bubblewrap."""
+        """Return one, if this machine has bubblewrap."""
         found = shutil.which("bwrap")
         return [cls(found)] if found else []
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
-        """Start a process that is held so. Raises OSError."""
+        """Start a process confined in bubblewrap's namespaces. Raises OSError."""
         give_workdir(spec)
         group = cgroup.make(spec.mem_limit_mb)
         ours, theirs = socket.socketpair()
@@ -151,7 +151,7 @@ class Bubblewrap:
 
 
 def _namespaces() -> list[str]:
-    """What root needs to become nobody inside is a namespace that knows nobody, and the right to change users."""
+    """Return bubblewrap's options: as root, a namespace that knows nobody, and the right to change users."""
     if os.geteuid() != 0:
         return ["--unshare-all"]
     return [

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A process that has loaded a program once, and forks a copy of itself for each piece of work: its own side.
+"""A process that loads a program once, and forks a copy of itself for each piece of work: the zygote's side.
 
-The process runs our code alone, and on nothing that anybody else has written. A copy does what the launcher does, and
-only then begins: confinement is in force from the first of its own work on. What a copy has of the zygote is memory
-that was never written to by others; each open file but its own pipes is closed.
+The zygote runs only our code, and never on data that others have written. A copy takes the launcher's steps before it
+begins its own work, so it is confined from the start. A copy shares with the zygote only memory that nobody else has
+written to; it closes each open file but its own pipes.
 
-Standard library only. `forking.py` is the other side.
+Standard library only. `forking.py` is the supervisor's side.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ __all__ = ("VARIABLE", "Facts", "asked_for", "serve", "unfit")
 
 #: The environment variable with the facts, as JSON.
 VARIABLE = "MCP_BRIDGE_ZYGOTE"
-#: What is sent for each copy, with the files that belong to it; and the most files.
+#: The message for each copy, with the files that belong to it; and the most files.
 _WORD, _MOST_FILES = b"fork", 16
-#: What the kernel may take to end threads that have done their work.
+#: The seconds that the kernel may need to end threads that have finished.
 _ENDING_S = 1.0
-#: Libraries that keep threads in wait even on one processor: their file, the function that ends those threads (its name
-#: as C++ writes it, whatever the library's version), and its arguments. Both make threads again when they are told to.
+#: Libraries whose threads wait even on one processor: their file, the function that ends those threads (its name
+#: as C++ writes it, whatever the library's version), and its arguments. A later call can start threads again.
 _KEEP_THREADS: tuple[tuple[re.Pattern[str], re.Pattern[bytes], tuple[int, ...]], ...] = (
     # OpenEXR: setGlobalThreadCount(int)
     (re.compile(r"/libOpenEXR[-.]"), re.compile(rb"_ZN\d+Imf_\w+?20setGlobalThreadCountEi\b"), (0,)),
@@ -51,7 +51,7 @@ _KEEP_THREADS: tuple[tuple[re.Pattern[str], re.Pattern[bytes], tuple[int, ...]],
 
 
 class Facts(TypedDict):
-    """What the supervisor says of itself: the number of the control socket, its process, and its processors."""
+    """The supervisor's facts for a zygote: the number of the control socket, its process, and its processors."""
 
     control: int
     parent: int
@@ -59,15 +59,16 @@ class Facts(TypedDict):
 
 
 def asked_for() -> bool:
-    """Whether this process was started to be copied."""
+    """Return whether this process was started to be copied."""
     return VARIABLE in os.environ
 
 
 def serve(say: answering.Say) -> None:
-    """Fork copies for as long as the supervisor asks for them. Comes back in each copy, which is confined by then.
+    """Fork copies as long as the supervisor asks for them. Returns in each copy, which is confined by then.
 
     A copy has its own environment, working folder, input and output, and pipe for answers (`answering.opened`).
-    say: answers of the zygote: `{"ready": true}`, or `{"ready": false, "why": …}` where it cannot be copied.
+
+    say: sends the zygote's answers: `{"ready": true}`, or `{"ready": false, "why": …}` if it cannot be copied.
     """
     facts: Facts = json.loads(os.environ.pop(VARIABLE))
     kernel.end_with(facts["parent"])
@@ -81,19 +82,19 @@ def serve(say: answering.Say) -> None:
     kernel.no_new_privileges()
     seccomp.keep_to_forking()
     gc.collect()
-    gc.freeze()  # what is not looked at by the collector stays shared with the copies
+    gc.freeze()  # memory that the collector does not touch stays shared with the copies
     say({"ready": True})
     try:
         files = _Nursery(control).fork()
         os.sched_setaffinity(0, facts["processors"])
         _begin(files)
-    except BaseException:  # whatever it was, neither the zygote nor a copy that is not confined goes on
+    except BaseException:  # after any error, neither the zygote nor an unconfined copy may go on
         traceback.print_exc()
         os._exit(launcher.NOT_STARTED)
 
 
 def unfit() -> str:
-    """Why this process cannot be copied safely: a copy has one thread, and must share no memory. Empty where it can."""
+    """Return why this process cannot be copied safely, else "": a copy has one thread, and must share no memory."""
     until = time.monotonic() + _ENDING_S
     while len(threads := [_name(thread) for thread in Path("/proc/self/task").iterdir()]) > 1:
         if time.monotonic() < until:
@@ -119,7 +120,7 @@ def _name(thread: Path) -> str:
 
 
 def _end_threads() -> None:
-    """End the threads that wait for pictures to be read or written: without them that is done by whoever asks."""
+    """End the threads that read and write pictures: without them the calling thread does that."""
     loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/" in line}
     for file, function, arguments in _KEEP_THREADS:
         for path in filter(file.search, loaded):
@@ -128,14 +129,14 @@ def _end_threads() -> None:
 
 
 class _Copy:
-    """A copy, as the zygote sees it; `told` is where the supervisor hears of its end."""
+    """A copy, as the zygote sees it; the supervisor reads from `told` how the copy ended."""
 
     def __init__(self, pid: int, told: socket.socket) -> None:
         self.pid, self.told = pid, told
         self.watched = os.pidfd_open(pid)
 
     def has_ended(self) -> bool:
-        """Tell how it has ended. It stays a zombie, so that nobody else gets its number. False: nobody listens."""
+        """Report how the copy ended; return whether the supervisor listens. The zombie keeps the process id in use."""
         found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         assert found is not None
         code = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
@@ -147,13 +148,13 @@ class _Copy:
         return True
 
     def forget(self) -> None:
-        """The supervisor is done with it."""
+        """Remove the zombie: the supervisor needs the copy no more."""
         os.waitpid(self.pid, 0)
         self.told.close()
 
 
 class _Nursery:
-    """All copies of this process, which ends once the supervisor asks for no more and the last one has ended."""
+    """All copies of this process, which ends after the supervisor's last request and the last copy."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -161,7 +162,7 @@ class _Nursery:
         self._ended: dict[int, _Copy] = {}
 
     def fork(self) -> list[int]:
-        """Fork whenever asked. Comes back in the copy, with its files; in the zygote never."""
+        """Fork at each request. Returns in the copy, with its files; in the zygote never."""
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         wanted = True
@@ -193,7 +194,7 @@ class _Nursery:
         os._exit(0)
 
     def _let_go(self) -> None:
-        """In a copy: the numbers of these files are about to be others'."""
+        """Detach these sockets in a copy: other files will get their numbers."""
         for connection in (
             self._control,
             *(one.told for one in (*self._running.values(), *self._ended.values())),
@@ -201,7 +202,7 @@ class _Nursery:
             connection.detach()
 
     def _copy(self, files: list[int]) -> _Copy | None:
-        """Fork once. None in the copy."""
+        """Fork once. Returns None in the copy."""
         sys.stdout.flush()
         sys.stderr.flush()
         ctypes.CDLL(None).fflush(None)
@@ -217,7 +218,7 @@ class _Nursery:
 
 
 def _begin(files: list[int]) -> None:
-    """Become what the orders say: in a session of its own, with its own files alone, confined."""
+    """Carry out the orders in a copy: a session of its own, only its own files, confined."""
     orders_file, stdin, output, _told, control, *group = files
     with os.fdopen(orders_file, "rb") as file:
         file.seek(0)
@@ -233,11 +234,11 @@ def _begin(files: list[int]) -> None:
             orders["env"][answering.VARIABLE] = str(answering.take(parent))
         launcher.confine(orders, parent)
     os.environ.update(orders["env"])
-    tempfile.tempdir = None  # found anew, in the work folder
+    tempfile.tempdir = None  # so that Python finds the work folder's again
 
 
 def _renumbered(group: cgroup.Entrance, files: list[int]) -> cgroup.Entrance:
-    """The same files of a control group by the numbers that they have here."""
+    """Return the files of a control group by the numbers that they have in this process."""
     left = iter(files)
     return cgroup.Entrance(
         join=[next(left) for _ in group["join"]],
@@ -247,7 +248,7 @@ def _renumbered(group: cgroup.Entrance, files: list[int]) -> cgroup.Entrance:
 
 
 def _close_all_but(kept: set[int]) -> None:
-    """`kept` has 0. (Of an empty range that ends at 0, Python's `closerange` closes every file.)"""
+    """Close all files but `kept`, which has 0. (Python's `closerange` closes every file for an empty range up to 0.)"""
     ends = [*sorted(kept), os.sysconf("SC_OPEN_MAX")]
     for number, following in itertools.pairwise(ends):
         os.closerange(number + 1, following)

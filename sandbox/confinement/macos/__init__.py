@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Confinement on macOS by its sandbox, `sandbox-exec`. Written by the documentation; not tried on a Mac yet."""
+"""Confines processes on macOS by `sandbox-exec`. Written from the documentation; not tried on a Mac yet."""

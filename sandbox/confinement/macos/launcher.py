@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs inside the sandbox that `sandbox-exec` has made: sets limits, tries the canaries, becomes the command."""
+"""Runs inside the sandbox of `sandbox-exec`: sets limits, tries the canaries, and becomes the command."""
 
 from __future__ import annotations
 

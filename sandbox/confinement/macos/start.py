@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Starting a process in macOS's sandbox, with a profile that denies by default.
+"""Starts a process in macOS's sandbox, with a profile that denies by default.
 
-Source: sandbox-exec(1) and the profiles in /System/Library/Sandbox/Profiles. Memory is polled, as macOS enforces
-no limit on it; a process notices its parent's death by the end of its input.
+Source: sandbox-exec(1) and the profiles in /System/Library/Sandbox/Profiles. Memory is polled, as macOS enforces no
+limit on it; a process notices its parent's death by the end of its input.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ _PROFILE = """(version 1)
 
 
 def profile(spec: Spec, proxy_port: int | None) -> str:
-    """The rules for one process, in the sandbox's own language."""
+    """Return the rules for one process, in the sandbox's own language."""
     command = shutil.which(spec.cmd[0]) or spec.cmd[0]
     own = [*_SYSTEM, *means.program_files(), command, *map(str, spec.readable)]
-    # Rules see real paths: /tmp is /private/tmp there.
+    # Rules see real paths: on macOS /tmp is /private/tmp.
     readable = sorted({os.path.realpath(path) for path in own if os.path.exists(path)})
     programs = sorted({os.path.realpath(path) for path in (sys.executable, command)})
     rule = f'(allow network-outbound (remote tcp "localhost:{proxy_port}"))' if proxy_port else ""
@@ -78,7 +78,7 @@ class Seatbelt:
     needs_namespaces = False
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
-        """Start a process that is held so. Raises OSError."""
+        """Start a process confined by `sandbox-exec`. Raises OSError."""
         env = means.environment(spec)
         proxy = None
         if spec.net_policy == "allow-list":

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The few functions and structures of Windows that starting a confined process takes, through `ctypes`.
+"""The few functions and structures of Windows that a start of a confined process needs, through `ctypes`.
 
-Source: Microsoft's documentation of CreateProcessW, job objects, AppContainer isolation and
-UpdateProcThreadAttribute.
+Source: Microsoft's documentation of CreateProcessW, job objects, AppContainer isolation and UpdateProcThreadAttribute.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ ALREADY_EXISTS = 0x800700B7
 
 
 class StartupInfo(ctypes.Structure):
-    """STARTUPINFOEXW."""
+    """Windows' STARTUPINFOEXW."""
 
     _fields_ = (
         ("cb", wintypes.DWORD),
@@ -63,7 +62,7 @@ class StartupInfo(ctypes.Structure):
 
 
 class ProcessInformation(ctypes.Structure):
-    """PROCESS_INFORMATION."""
+    """Windows' PROCESS_INFORMATION."""
 
     _fields_ = (
         ("process", wintypes.HANDLE),
@@ -74,7 +73,7 @@ class ProcessInformation(ctypes.Structure):
 
 
 class SecurityCapabilities(ctypes.Structure):
-    """SECURITY_CAPABILITIES: the container, and no capability at all."""
+    """Windows' SECURITY_CAPABILITIES: the container, and no capability at all."""
 
     _fields_ = (
         ("container", ctypes.c_void_p),
@@ -85,7 +84,7 @@ class SecurityCapabilities(ctypes.Structure):
 
 
 class JobLimits(ctypes.Structure):
-    """JOBOBJECT_EXTENDED_LIMIT_INFORMATION; times in units of 100 ns."""
+    """Windows' JOBOBJECT_EXTENDED_LIMIT_INFORMATION; times in units of 100 ns."""
 
     _fields_ = (
         ("process_time", ctypes.c_int64),

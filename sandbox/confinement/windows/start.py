@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Starting a process in an AppContainer without capabilities, inside a job object that dies with this process.
+"""Starts a process in an AppContainer without capabilities, inside a job object that ends with this process.
 
-The container reaches no network and no file but those that Windows opens to every app, or that are opened to it
-here; the job bounds memory, processor time and the number of processes (one), and ends them when its last handle
-is closed, as it is when Blender ends in whatever way.
+The container reaches no network, and only files that Windows opens to every app, or that this module opens to it. The
+job limits memory, processor time and the number of processes (one), and ends them when its last handle is closed, as
+it is when Blender ends in any way.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _TICKS_PER_S = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class AppContainer:
-    """The container is one for all processes: each gets rights on its own work folder only while it has one."""
+    """One container for all processes: each gets rights on its own work folder only while it has one."""
 
     name = "an AppContainer and a job object"
     wraps = False
     needs_namespaces = False
 
     def start(self, spec: Spec, place: means.Place) -> means.Started:
-        """Start a process that is held so. Raises OSError."""
+        """Start a process in the container. Raises OSError."""
         if spec.net_policy == "allow-list":
             raise OSError("a list of allowed hosts is not possible on Windows: a container reaches no proxy")
         command = shutil.which(spec.cmd[0]) or spec.cmd[0]
@@ -54,7 +54,7 @@ class AppContainer:
 
 
 class _Process:
-    """As much of `subprocess.Popen` as the supervisor uses."""
+    """The part of `subprocess.Popen` that the supervisor uses."""
 
     def __init__(self, spec: Spec, command: str, sid: ctypes.c_void_p) -> None:
         self._job = _job(spec)
@@ -75,18 +75,18 @@ class _Process:
         api.kernel32.CloseHandle(information.thread)
 
     def poll(self) -> int | None:
-        """The exit code, or None while it runs."""
+        """Return the exit code, or None while the process runs."""
         code = wintypes.DWORD()
         api.checked(api.kernel32.GetExitCodeProcess(self._handle, ctypes.byref(code)))
         return None if code.value == api.STILL_ACTIVE else int(code.value)
 
     def kill(self) -> None:
-        """End it."""
+        """End the process."""
         api.kernel32.TerminateJobObject(self._job, 1)
 
 
 def _container() -> ctypes.c_void_p:
-    """The container's security identifier; the container is made once for each user of this computer."""
+    """Return the container's security identifier; make the container once for each user of this computer."""
     sid = ctypes.c_void_p()
     name = _CONTAINER
     result = api.userenv.CreateAppContainerProfile(name, name, name, None, 0, ctypes.byref(sid))
@@ -112,7 +112,7 @@ def _grant(sid: ctypes.c_void_p, path: Path, rights: str) -> None:
 
 
 def _open_to_apps(path: Path) -> bool:
-    """Whether Windows lets every app read it: an ordinary user may not change the rights there, and need not."""
+    """Return whether Windows lets every app read a path: there a user cannot change the rights, and need not."""
     roots = (os.environ.get(name) for name in ("PROGRAMFILES", "SYSTEMROOT", "PROGRAMFILES(X86)"))
     return any(root and path.is_relative_to(root) for root in roots)
 
@@ -138,9 +138,9 @@ def _job(spec: Spec) -> int:
 
 
 def _pipes(spec: Spec) -> tuple[list[int], IO[bytes] | None, IO[bytes], IO[bytes] | None]:
-    """The child's ends as file descriptors (standard input, output and error, answers), and this process's ends.
+    """Return the child's ends as file descriptors (standard input, output and error, answers), and our ends.
 
-    The ends for requests and for answers are there where the spec asks for answers.
+    The ends for requests and for answers exist if the spec asks for answers.
     """
     their_out, our_out = _pipe()
     printed = [their_out, os.dup(their_out)]
@@ -201,7 +201,7 @@ def _create(spec: Spec, command: str, sid: ctypes.c_void_p, ends: list[int]) -> 
 
 
 def _attributes(*pairs: tuple[int, ctypes._CData]) -> ctypes.Array[ctypes.c_char]:
-    """A list of attributes; what they point to has to live as long as it does."""
+    """Return a list of attributes; what they point to must live as long as the list."""
     size = ctypes.c_size_t()
     api.kernel32.InitializeProcThreadAttributeList(None, len(pairs), 0, ctypes.byref(size))
     attributes = ctypes.create_string_buffer(size.value)
@@ -216,7 +216,7 @@ def _attributes(*pairs: tuple[int, ctypes._CData]) -> ctypes.Array[ctypes.c_char
 
 
 def _environment(spec: Spec, answers: dict[str, str]) -> str:
-    """A block of variables: what programs need of Windows, a home of its own, what the spec adds, and `answers`."""
+    """Return the environment block: what programs need of Windows, a home, the spec's variables, and `answers`."""
     system = {
         name: os.environ[name] for name in ("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR") if name in os.environ
     }
