@@ -13,7 +13,7 @@ import urllib.request
 
 import blenders
 import debian_root
-from support.on_screen.window import FOLDER, SESSION, Screen, root
+from support.on_screen.window import FOLDER, SESSION, Screen, drawing, root
 from support.running.ports import free_port, is_open
 
 
@@ -28,7 +28,7 @@ def test_named_blender_serves_with_its_window_until_a_signal() -> None:
     own = {"BLENDER": str(blender), "BLENDER_PORT": str(port), "BLENDER_MCP_TOKEN": "a-token-of-the-test"}
     process = subprocess.Popen(
         [sys.executable, blenders.ROOT / "dev" / "run.py"],
-        env=os.environ | own | {"LIBGL_ALWAYS_SOFTWARE": "1", "HOME": "/tmp"},
+        env=os.environ | own | drawing() | {"HOME": "/tmp"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )

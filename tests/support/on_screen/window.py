@@ -37,6 +37,7 @@ __all__ = (
     "WIDTH",
     "Screen",
     "Window",
+    "drawing",
     "picture_path",
     "program",
     "root",
@@ -332,7 +333,17 @@ def _environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
     for folder in folders.values():
         folder.mkdir(mode=0o700, exist_ok=True)
     own = {name: str(folder) for name, folder in folders.items()}
-    return debian_root.ENVIRONMENT | {"LIBGL_ALWAYS_SOFTWARE": "1"} | own | dict(more)
+    return debian_root.ENVIRONMENT | drawing() | own | dict(more)
+
+
+def drawing() -> dict[str, str]:
+    """Return the variables for drawing without a graphics card.
+
+    Shaders are compiled for the processor then, which takes a minute: all Blenders of a suite share what one compiled.
+    """
+    shaders = FOLDER / "shaders"
+    shaders.mkdir(parents=True, exist_ok=True)
+    return {"LIBGL_ALWAYS_SOFTWARE": "1", "MESA_SHADER_CACHE_DIR": str(shaders)}
 
 
 def _prepare(name: str) -> tuple[Path, Path]:
