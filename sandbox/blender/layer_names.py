@@ -17,7 +17,8 @@ import bpy
 from ..facts.members import rows
 from ..guard.seam import BlenderHost
 from ..lifetime.layers import owner_of
-from .plain_values import as_plain
+from .matrix_layers import check_type
+from .plain_values import as_plain, known_to_blender
 
 __all__ = (
     "FLAGS",
@@ -62,7 +63,8 @@ _NAMING_OPERATORS: Final = {"geometry.attribute_add": "FLOAT", "geometry.color_a
 
 
 def check_new(host: BlenderHost, owner: Any, arguments: Mapping[str, Any]) -> None:
-    """Refuse to make a layer or a vertex group that Blender would take for its own."""
+    """Refuse to make a layer of matrices, or a layer or vertex group that Blender would take for its own."""
+    check_type(host, arguments.get("type"))
     _check(
         host, _kinds_in(owner.id_data), arguments.get("name"), arguments.get("type"), arguments.get("domain")
     )
@@ -77,9 +79,10 @@ def write_name(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 
 def check_operator(host: BlenderHost, idname: str, arguments: Mapping[str, Any]) -> None:
-    """Refuse operators that would make a layer, or change one into what Blender would take for its own."""
+    """Refuse operators that would make a layer of matrices, or one that Blender would take for its own."""
     if idname not in _NAMING_OPERATORS and idname != "geometry.attribute_convert":
         return
+    check_type(host, arguments.get("data_type"))
     data = getattr(bpy.context.object, "data", None)
     if idname in _NAMING_OPERATORS:
         kind = arguments.get("data_type", _NAMING_OPERATORS[idname])
@@ -90,7 +93,7 @@ def check_operator(host: BlenderHost, idname: str, arguments: Mapping[str, Any])
 
 def check_output(host: BlenderHost, name: Any) -> None:
     """Refuse to let nodes store an output under a name of Blender's own: 5.0 crashes where that has another type."""
-    if _known_to_blender(name) in _OF_MESHES:
+    if known_to_blender(name) in _OF_MESHES:
         host.refuse(
             f"Blender keeps the name {name!r} for a layer of its own: give the output another name, or store the "
             "values by the node Store Named Attribute, which checks their type"
@@ -136,17 +139,10 @@ def _kinds_in(block: Any) -> _Kinds:
 
 
 def _check(host: BlenderHost, kinds: _Kinds, name: Any, kind: Any, domain: Any) -> None:
-    name = _known_to_blender(name)
+    name = known_to_blender(name)
     fits = kinds.get(name)
     if fits is not None and (kind, domain) != fits:
         host.refuse(
             f"Blender keeps the name {name!r} for a layer of type {fits[0]!r} and domain {fits[1]!r}: "
             "use another name, or attributes.new() with that type and domain"
         )
-
-
-def _known_to_blender(name: Any) -> str:
-    """Return the part of a name that Blender, which is written in C, reads."""
-    if isinstance(name, bytes):
-        name = name.decode("utf-8", "replace")
-    return name.partition("\0")[0] if isinstance(name, str) else ""

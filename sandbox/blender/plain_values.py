@@ -10,7 +10,15 @@ import bpy
 
 from ...base.per_type import PerType
 
-__all__ = ("all_as_plain", "as_plain", "held_items", "is_integers", "numbers_to_read", "place_to_write")
+__all__ = (
+    "all_as_plain",
+    "as_plain",
+    "held_items",
+    "is_integers",
+    "known_to_blender",
+    "numbers_to_read",
+    "place_to_write",
+)
 
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 
@@ -31,6 +39,13 @@ def as_plain(value: Any) -> Any:
     if hasattr(kind, "__float__") and (own or not hasattr(kind, "__len__")):
         return float(value)
     return value
+
+
+def known_to_blender(text: Any) -> str:
+    """Return the part of a text that Blender, which is written in C, reads."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    return text.partition("\0")[0] if isinstance(text, str) else ""
 
 
 def held_items(value: Any) -> Any:

@@ -15,6 +15,7 @@ from ...guard.audit import may_raise
 from ...guard.seam import BlenderHost, Writer
 from ..added import FEWEST_LOOPS
 from ..layer_names import NAMED, check_flag, write_name, write_output
+from ..matrix_layers import TYPES, check_written
 from ..plain_values import as_plain, held_items, is_integers
 
 __all__ = (
@@ -64,6 +65,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return write_name
     if path == "NodeTreeInterfaceSocket.default_attribute_name":
         return write_output
+    if path in TYPES:
+        return _layer_type
     if path in INDICES:
         return _index
     if path in ("Image.generated_width", "Image.generated_height"):
@@ -170,6 +173,13 @@ def _regrouping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
         shaping(host, value, name, new)
     finally:
         host.stale.after_inputs()
+
+
+def _layer_type(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """Of which type a layer is that nodes make."""
+    new = as_plain(new)
+    check_written(host, value, new)
+    (_node_setting if isinstance(value, bpy.types.Node) else _rebuilding)(host, value, name, new)
 
 
 _COMPOSITING = frozenset({"CompositorStrip.node_group", "SequencerCompositorModifierData.node_group"})
@@ -292,7 +302,7 @@ def _index(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 
 #: Writers whose check nothing stands in for when an F-curve writes.
-ATTENDED = frozenset({_index, _image, _generated, _engine})
+ATTENDED = frozenset({_index, _image, _generated, _engine, _layer_type})
 #: Writers that look at no value: Blender may write many at once.
 NATIVE = frozenset({fragile_write})
 
