@@ -16,7 +16,7 @@ def register() -> None:
 
 def unregister() -> None:
     """End the server and all work, because the extension is disabled or Blender closes."""
-    bridge = sys.modules.get(f"{__name__}.bridge")  # a missing module means that the server was never started
+    bridge = sys.modules.get(f"{__name__}.bridge")  # the module is missing if the server was never started
     if bridge is not None:
         bridge.stop()
         approvals.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write journal records of refused script calls and of rehearsals, for every way that a call can come in."""
+"""Writes journal records of refused script calls and of rehearsals, for every way that a call can come in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .protocol.messages.content import Json
 
 __all__ = ("refused", "rehearsed")
 
-#: The parameters that hold a script.
+#: Names of the parameters that hold a script.
 _SCRIPTS = ("code", "script")
 
 

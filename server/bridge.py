@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Start and stop the server: this module creates all parts and connects them.
+"""Starts and stops the server: this module creates all parts and connects them.
 
 Call everything here on Blender's main thread, unless a docstring says otherwise. The server's libraries are imported
 when it starts, so that enabling the extension stays cheap.
@@ -123,12 +123,12 @@ _failure = ""
 
 
 def current() -> Bridge | None:
-    """The running server, or None."""
+    """Return the running server, or None."""
     return _bridge
 
 
 def status() -> Status:
-    """The state of the server; cheap enough for a panel's timer."""
+    """Return the state of the server; cheap enough for a panel's timer."""
     if _bridge is None:
         return Status("failed" if _failure else "stopped", error=_failure)
     if not _bridge.listener.alive:
@@ -139,7 +139,7 @@ def status() -> Status:
 
 
 def token_store() -> TokenStore:
-    """The user's store of client tokens."""
+    """Return the user's store of client tokens."""
     return TokenStore(discovery.user_folder() / "clients.json")
 
 
@@ -218,7 +218,7 @@ def _look_at_services(bridge: Bridge) -> None:
     try:
         now = out_of_use()
     except SettingsError:
-        return  # while the settings are invalid nothing is allowed, so the list does not matter
+        return  # invalid settings allow no call, so the list does not matter
     if now != bridge.features.out_of_use:
         bridge.features.out_of_use = now
         bridge.features.list_changed("tools")
@@ -228,7 +228,7 @@ def _assemble(chosen: Settings, features: Features, listening: socket.socket) ->
     from .transport.listener import Listener
 
     token, instance_id = new_token(), secrets.token_hex(8)
-    # Without a window nobody can be asked, so the token of the record admits this user's programs.
+    # Without a window there is no user to ask, so the record's token admits this user's programs.
     pairings = Pairings(token_store()) if has_window() else None
     port = listening.getsockname()[1]
     fixed = {token: LOCAL_CLIENT}
@@ -367,18 +367,18 @@ def _lists_every_tool(client_id: str) -> bool:
 
 
 def _processes() -> dict[str, int]:
-    """The number of running confined processes, and of ended ones by outcome."""
+    """Return the number of running confined processes, and of ended ones by outcome."""
     return asdict(confinement.counts())
 
 
 def _icon() -> dict[str, Any]:
-    """The icon that a client may show for this server."""
+    """Return the icon that a client may show for this server."""
     picture = base64.b64encode((Path(__file__).parent / "icon.svg").read_bytes()).decode()
     return {"src": f"data:image/svg+xml;base64,{picture}", "mimeType": "image/svg+xml", "sizes": ["any"]}
 
 
 def _version() -> str:
-    """The extension's version, from its manifest."""
+    """Return the extension's version, from its manifest."""
     manifest = Path(__file__).parent.parent / "blender_manifest.toml"
     return str(tomllib.loads(manifest.read_text(encoding="utf-8"))["version"])
 

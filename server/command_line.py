@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the server in a Blender without a window: `blender -b [FILE] -c mcp_bridge [--host H] [--port P]`.
+"""Runs the server in a Blender without a window: `blender -b [FILE] -c mcp_bridge [--host H] [--port P]`.
 
-Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 wrong arguments, 3 the server ended by itself,
-4 the journal is not whole (`--verify-journal`, which serves nothing).
+Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 wrong arguments, 3 the server ended by itself, 4 the
+journal is incomplete or altered (`--verify-journal`, which serves nothing).
 
 The server's modules are imported only when it starts, since every start of a Blender with this extension registers the
 command.
@@ -38,13 +38,13 @@ _handle: object = None
 
 
 def register() -> None:
-    """Make the command known to Blender's `--command`."""
+    """Register the command with Blender's `--command`."""
     global _handle
     _handle = bpy.utils.register_cli_command(COMMAND, run)
 
 
 def unregister() -> None:
-    """Take the command away."""
+    """Unregister the command."""
     global _handle
     bpy.utils.unregister_cli_command(_handle)
     _handle = None
@@ -58,7 +58,7 @@ def run(arguments: list[str]) -> int:
 
     try:
         options = _parser().parse_args(arguments)
-    except SystemExit as done:  # argparse has printed the help, or what is wrong
+    except SystemExit as done:  # argparse has already printed the help or the error
         return WRONG_ARGUMENTS if done.code else STOPPED
     if vars(options).pop("verify_journal"):
         return _verify_journal()
@@ -90,7 +90,9 @@ def greeting(running: Bridge) -> str:
 
     token = running.settings.token or running.token
     if running.pairings is not None and not running.settings.token:
-        _, token = bridge.token_store().mint("Command line")  # the run's own may only let a program ask
+        _, token = bridge.token_store().mint(
+            "Command line"
+        )  # this run's own token may only let a program ask for access
     here = snippets.Here(
         python=sys.executable,
         shim=str(Path(__file__).parent / "clients" / "stdio_shim.py"),
@@ -157,5 +159,5 @@ def _signals() -> Iterator[Callable[[], bool]]:
         yield lambda: bool(came)
     finally:
         for number, handler in before.items():
-            # None: Blender's own handler, set in C, which Python cannot put back. Blender is about to end.
+            # None: Blender's own handler, set in C, which Python cannot restore. Blender is about to end.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

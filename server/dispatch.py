@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the handlers of requests on the event loop, and report their results to the protocol core.
+"""Runs the handlers of requests on the event loop, and reports their results to the protocol core.
 
 Call everything here on the loop's thread, unless a docstring says otherwise.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: After a notification of further tools, seconds that a call waits for the client to request its list: several clients
 #: act on the answer at once, with the list that they have then.
 LIST_AGAIN_S = 0.7
-#: Requests of one client that may run at the same time.
+#: The most requests of one client that may run at the same time.
 MAX_IN_FLIGHT = 64
 
 _log = logging.getLogger(__name__)
@@ -115,7 +115,7 @@ class Dispatcher:
             return
         try:
             self.loop.call_soon_threadsafe(function, *arguments)
-        except RuntimeError:  # the loop is closed, so no client is connected
+        except RuntimeError:  # the loop is closed: no client is connected
             _log.debug("the server has stopped, %s is dropped", function)
 
     def _on_change(self, what: str, which: str) -> None:
@@ -170,7 +170,7 @@ class Connection:
                     self._answered(action)
 
     def close(self) -> None:
-        """End the connection of a client that is gone."""
+        """End the connection of a client that has disconnected."""
         self.dispatcher.connections.discard(self)
         self.act(self.peer.close())
 
@@ -179,7 +179,7 @@ class Connection:
         self.act(self.peer.end_listens())
 
     def ask(self, call: Call, key: str, request: Json) -> asyncio.Future[Json]:
-        """Send a request to a handshake client; the future gets its answer."""
+        """Send a request to a handshake client; return a future of its answer."""
         ask_id, send = self.peer.ask(call, key, request)
         future = self._asks[ask_id] = self.dispatcher.loop.create_future()
         future.add_done_callback(lambda _: self._asks.pop(ask_id, None))
@@ -219,7 +219,7 @@ class Connection:
             await self._perform(start, span)
 
     def _about(self, call: Call) -> tuple[str, dict[str, tracing.Attribute]]:
-        """The span name and attributes by OpenTelemetry's conventions for MCP, without any data of the scene."""
+        """Return the span name and attributes by OpenTelemetry's conventions for MCP, without any data of the scene."""
         about: dict[str, tracing.Attribute] = {
             "mcp.method.name": call.method,
             "mcp_bridge.client": call.client.id,
@@ -268,7 +268,7 @@ class Connection:
             self.act(self.peer.finish(call, result))
 
     def _cancelled(self, call: Call) -> list[Action]:
-        """Answer a client that still waits after something else, such as `cancel_job`, cancelled the work."""
+        """Answer a client that still waits for work that something else, such as `cancel_job`, has cancelled."""
         if call.method == "tools/call":
             return self.peer.finish(call, content.tool_result(content.failed(Cancelled())))
         return self.peer.fail(call, RpcError(INTERNAL_ERROR, "Cancelled"))
@@ -310,7 +310,7 @@ class Link:
         self._connection.act(self._connection.peer.log(self._call, level, data, logger))
 
     async def ask(self, requests: Mapping[str, Json]) -> dict[str, Json]:
-        """Get answers from the client: in a job through its task, otherwise in the way of the era."""
+        """Get answers from the client: in a job through its task, otherwise in the way of the request's era."""
         if self._job and self._call.answered:
             return await self._ask_by_task(self._job, requests)
         if self._call.era is Era.STATELESS:
@@ -326,7 +326,7 @@ class Link:
                 future.cancel()
 
     async def _ask_by_task(self, job: JobHandle, requests: Mapping[str, Json]) -> dict[str, Json]:
-        """The client sees the requests in `tasks/get` and answers by `tasks/update`."""
+        """Get answers through a task: the client sees the requests in `tasks/get` and answers by `tasks/update`."""
         if not tasks.declared(self._call.client_capabilities):
             raise MissingCapability({"extensions": {TASKS_EXTENSION: {}}})
         futures: dict[str, asyncio.Future[Json]] = {}

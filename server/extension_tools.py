@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Serve tools of other extensions: an enabled extension offers them in a function `register_mcp_tools(add)`.
+"""Serves tools of other extensions: an enabled extension offers them in a function `register_mcp_tools(add)`.
 
 The bridge calls this function when both extensions are enabled, and removes the tools when the other extension is
 disabled. The code of a tool is the extension's own, with all its rights: it is not sandboxed. A tool that changes
@@ -42,7 +42,7 @@ _LONGEST_SHOWN = 2000
 
 _log = logging.getLogger(__name__)
 
-#: Removes the first tools and adds the second ones.
+#: A function that removes the first tools and adds the second ones.
 Change = Callable[[Sequence[Tool], Sequence[Tool]], None]
 
 
@@ -86,8 +86,9 @@ class ExtensionTools:
         self._tools: dict[str, tuple[Tool, ...]] = {}
 
     def look(self) -> None:
-        """Call the hooks of newly enabled extensions, and remove the tools of disabled ones. Main thread; cheap if
-        nothing changed.
+        """Call the hooks of newly enabled extensions, and remove the tools of disabled ones.
+
+        Main thread; cheap if nothing changed.
         """
         now = dict(_hooks()) if _allowed() else {}
         if now == self._known:
@@ -109,7 +110,7 @@ def _allowed() -> bool:
 
 
 def _hooks() -> Iterator[tuple[str, Callable[..., object]]]:
-    """The package and the hook of each enabled extension with a hook."""
+    """Iterate over the package and the hook of each enabled extension with a hook."""
     for addon in bpy.context.preferences.addons:
         module = sys.modules.get(addon.module)
         hook = getattr(module, HOOK, None)
@@ -118,7 +119,7 @@ def _hooks() -> Iterator[tuple[str, Callable[..., object]]]:
 
 
 def _asked(package: str, hook: Callable[..., object]) -> tuple[Tool, ...]:
-    """The tools that an extension offers; none if its hook fails, and then the log has the error."""
+    """Return the tools that an extension offers; none if its hook fails, and then the log has the error."""
     made: dict[str, Tool] = {}
 
     def add(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Clients' files in the results of tools."""
+"""Makes links to clients' files for the results of tools."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ __all__ = ("link",)
 
 
 def link(file: ClientFile) -> dict[str, Any]:
-    """A link to a file, for a tool's result."""
+    """Return a link to a file, for a tool's result."""
     return content.resource_link(file.uri, file.name, mimeType=file.mime_type, size=file.size)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Do the work of a request and make its result.
+"""Does the work of a request and makes its result.
 
 Every call of a tool uses this module: calls from a client, from `use_tool` and from `batch`. So there is one check of
 arguments, and one way for an error to become a result.
@@ -22,7 +22,7 @@ from .protocol.work import CallTool, Complete, GetPrompt, ReadResource, Work
 
 __all__ = ("MAX_COMPLETIONS", "call_now", "call_tool", "perform")
 
-#: Completion values in one answer, as the schema allows.
+#: The most completion values in one answer, by the schema.
 MAX_COMPLETIONS = 100
 
 _log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ async def call_tool(
 
 
 def call_now(core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json) -> ToolResult:
-    """As `call_tool`, but directly on Blender's main thread, for a tool that has `now`."""
+    """Check the arguments and call a tool with `now` directly on Blender's main thread. Fails as `call_tool` does."""
     assert tool.now is not None
     named = _named(tool, arguments)
     with _failures(core, call, tool, named):
@@ -69,7 +69,7 @@ def call_now(core: Core, context: RequestContext, call: Call, tool: Tool, argume
 
 
 def _named(tool: Tool, arguments: Json) -> Json:
-    """The arguments with the names and forms of the schema.
+    """Return the arguments with the names and forms of the schema.
 
     If an argument comes under both of its names, the check refuses it later.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check that the loaded libraries are versions that this extension was tested with.
+"""Checks that the loaded libraries are versions that this extension was tested with.
 
 All extensions of one Blender share one folder of libraries: the newest version wins on disk, and the first one
 imported stays loaded. So another extension may have brought a version that does not fit. The server checks this at its

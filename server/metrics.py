@@ -81,7 +81,7 @@ class Metrics:
         self._refused.labels(str(status)).inc()
 
     def text(self) -> bytes:
-        """All metrics in the Prometheus text format."""
+        """Return all metrics in the Prometheus text format."""
         return generate_latest(self._registry)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Load prompts from text files, which a person can review and a user can replace or extend.
+"""Loads prompts from text files, which a person can review and a user can replace or extend.
 
 A file starts with a head between two lines `---`; the text follows:
 
@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class PromptFileError(ValueError):
-    """A prompt file is invalid; the message says where and why."""
+    """Tells that a prompt file is invalid; the message says where and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class PromptFile:
     arguments: tuple[Argument, ...] = field(default=())
 
     def fill(self, given: Mapping[str, str]) -> str:
-        """The text with these arguments filled in."""
+        """Return the text with these arguments filled in."""
         values = {one.name: given.get(one.name) or one.default for one in self.arguments}
         return _PLACE.sub(lambda found: values[found["name"]] or found["otherwise"] or "", self.text)
 
@@ -102,7 +102,7 @@ def parse(source: str, where: str) -> PromptFile:
 
 
 def load(*folders: Path) -> dict[str, PromptFile]:
-    """The prompts of all `*.md` files by name; a later folder overrides an earlier one.
+    """Return the prompts of all `*.md` files by name; a later folder overrides an earlier one.
 
     An invalid file is logged and skipped, so that a mistake in one does not remove the others.
     """
@@ -121,7 +121,7 @@ def load(*folders: Path) -> dict[str, PromptFile]:
 def prompts(
     files: Iterable[PromptFile], completers: Mapping[str, Completer], features: Features
 ) -> list[Prompt]:
-    """The prompts in the protocol's form; they read embedded resources from `features`."""
+    """Return the prompts in the protocol's form; they read embedded resources from `features`."""
     return [_prompt(file, completers, features) for file in files]
 
 
@@ -149,7 +149,7 @@ def _prompt(file: PromptFile, completers: Mapping[str, Completer], features: Fea
 
 
 def _split(line: str) -> tuple[str, str, str]:
-    """Key and value; the colon is the first one that is not inside parentheses."""
+    """Split a line into key and value at the first colon that is not inside parentheses."""
     found = re.match(r"((?:[^:(]|\([^)]*\))*)(:?)(.*)", line)
     assert found
     return found[1].strip(), found[2], found[3].strip()

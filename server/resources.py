@@ -42,7 +42,7 @@ _JSON = "application/json"
 
 #: Subscribers hear of changes together, this long (seconds) after the first one.
 DEBOUNCE_S = 0.25
-#: How many of the newest journal records are shown.
+#: The most journal records that the resource shows, the newest ones.
 _MOST_RECORDS = 200
 _MOST_EVENTS = 200
 #: A scene with more objects than this must be read with `get_scene_info`, page by page.
@@ -95,7 +95,7 @@ def _file(uri_template: str, name: str, title: str, description: str) -> Resourc
 
 
 def completers() -> dict[str, Completer]:
-    """Completers of names, by kind: object, material, collection, scene, operator."""
+    """Return completers of names, by kind: object, material, collection, scene, operator."""
     return {kind: _completer(names) for kind, names in datablocks.NAMES.items()}
 
 
@@ -133,7 +133,7 @@ def unwatch() -> None:
 
 
 class _Watcher:
-    """Waits a moment after a first change, then notifies of all changes together."""
+    """Waits a moment after a first change, then notifies subscribers of all changes together."""
 
     def __init__(self, features: Features) -> None:
         self._features = features
@@ -197,7 +197,7 @@ class _Watcher:
 
 
 def _affected(changes: events.Changes) -> list[str]:
-    """The URIs of the resources that a change affects."""
+    """Return the URIs of the resources that a change affects."""
     named = {
         "object": changes.objects,
         "material": changes.materials,
@@ -259,7 +259,7 @@ def _template(kind: str, title: str, description: str, get: Callable[[str], Any]
 
 def _completer(names: Callable[[], Sequence[str]]) -> Completer:
     async def complete(ctx: RequestContext, begun: str, _context: Mapping[str, str]) -> Sequence[str]:
-        """Names that start with the text come first, then names that contain it."""
+        """Return matching names: first those that start with the text, then those that contain it."""
         sought = begun.casefold()
         found = [
             name for name in await _on_main_thread(ctx, names, "completion") if sought in name.casefold()
@@ -275,7 +275,7 @@ async def _journal(ctx: RequestContext, uri: str) -> list[Json]:
 
 
 def _last_lines(path: Path, client_id: str) -> list[str]:
-    """The newest records of this client's own requests; it must not see those of others."""
+    """Return the newest records of this client's own requests; it must not see those of others."""
     marked = f'"client":{json.dumps(client_id)}'
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
@@ -286,7 +286,7 @@ def _last_lines(path: Path, client_id: str) -> list[str]:
 
 
 def _client_of(line: str) -> Any:
-    """The client of a record. This parses the line, since a text inside it may look like the client's mark."""
+    """Return the client of a record. Parses the line, since a text inside it may look like the client's mark."""
     try:
         return json.loads(line).get("client")
     except (ValueError, AttributeError):
@@ -322,7 +322,7 @@ def _part(number: str, size: int) -> tuple[int, int]:
 
 
 async def _request(ctx: RequestContext, uri: str, variables: Mapping[str, str]) -> list[Json]:
-    """A job, a request in the queue, or both combined: a request that a call waits for is a job with the same id."""
+    """Return a job, a request of the queue, or both combined: an awaited request is a job with the same id."""
     shown: Json = {}
     entry = _own_entry(variables["id"], ctx.client.id)
     if entry is not None:
@@ -346,7 +346,7 @@ def _about_job(job: jobs.Job) -> Json:
 
 
 def _about_request(entry: Entry) -> Json:
-    """A request as its client may see it: `state` has a state of jobs, `request` a state of the approval queue."""
+    """Return a request as its client may see it: `state` is a job's state, `request` the approval queue's state."""
     return {
         "id": entry.id,
         "kind": "request",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ("counts", "start", "stop", "traces_url")
 
-#: Seconds that one message may take.
+#: The seconds that one message may take.
 _SECONDS = 10.0
 _MOST_ANSWER = 1 << 20
 _PATH = "/v1/traces"
@@ -57,12 +57,12 @@ def stop() -> None:
 
 
 def counts() -> Counts:
-    """The counts of spans since the start of the bridge."""
+    """Return the counts of spans since the start of the bridge."""
     return Counts() if _exporter is None else _exporter.counts
 
 
 def traces_url(endpoint: str) -> str:
-    """The URL for traces: the endpoint, with the path of OTLP/HTTP added unless it is already there."""
+    """Return the URL for traces: the endpoint, with the path of OTLP/HTTP added unless it is already there."""
     base = endpoint.rstrip("/")
     return base if base.endswith(_PATH) else base + _PATH
 
@@ -91,7 +91,7 @@ def _sender(endpoint: str, headers: str | None) -> Any:
 
 
 def _site(url: str) -> Any:
-    """The collector as a `Site` for `download.request`: an address that the user has chosen, like a mirror."""
+    """Return the collector as a `Site` for `download.request`: an address that the user has chosen, like a mirror."""
     from ..importers.network.download import Site
     from ..importers.network.identity import COLLECTOR, THIS_COMPUTER
 
@@ -115,7 +115,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _rejected(answer: bytes) -> int:
-    """The number of spans that the collector rejected."""
+    """Return the number of spans that the collector rejected."""
     try:
         return int(json.loads(answer or b"{}")["partialSuccess"]["rejectedSpans"])
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Access of clients: their tokens and headers, the list of admitted clients, and how a client finds this Blender.
+"""Admits clients: their tokens and headers, the list of admitted clients, and how a client finds this Blender.
+
 No sockets and no `bpy`.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Authenticate clients by named, revocable tokens, after the check of Host and Origin (`authority`).
+"""Authenticates clients by named, revocable tokens, after the check of Host and Origin (`authority`).
 
 Only the token counts, not a client's own description of itself. Each client has its own token, so that revoking one
 client does not affect the others. The file stores only SHA-256 digests: tokens are 256 random bits, so nobody can
@@ -66,7 +66,7 @@ class Client:
 
 #: The client with the token from the environment variable `BLENDER_MCP_TOKEN`.
 ENVIRONMENT_CLIENT = Client("environment", "BLENDER_MCP_TOKEN")
-#: The stdio shim without its own token: it uses the token of this run from the discovery record.
+#: The stdio shim without a token of its own: it uses this run's token from the discovery record.
 LOCAL_CLIENT = Client("local", "Local stdio client")
 
 
@@ -84,7 +84,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One token as stored in the file. Times are ISO 8601 in UTC; `revoked` is None while the token is valid.
+    """One token as the file stores it. Times are ISO 8601 in UTC; `revoked` is None while the token is valid.
 
     `copied` has the values of the copied configuration (paths, port); `clients.config.snippets` compares them later.
     `every_tool`: this client's list has all tools, not only the common ones.
@@ -122,7 +122,7 @@ class TokenStore:
         self._clock = clock
         # One value, replaced in one step: the server's thread and the panel both read it.
         self._cached: tuple[tuple[int, int, int] | None, tuple[Entry, ...]] = (None, ())
-        #: Ids of the clients whose day of use a thread is about to store.
+        #: Ids of clients whose day of use a thread is about to store.
         self._noting: set[str] = set()
 
     def entries(self) -> tuple[Entry, ...]:
@@ -174,7 +174,7 @@ class TokenStore:
             ]
 
     def lists_every_tool(self, client_id: str) -> bool:
-        """Whether this client's list has all tools."""
+        """Return whether this client's list has all tools."""
         return any(entry.every_tool for entry in self.entries() if entry.id == client_id)
 
     def forget(self, client_id: str) -> None:
@@ -196,25 +196,25 @@ class TokenStore:
         return found
 
     def authenticate(self, token: str) -> Client | None:
-        """Return the client with this valid token, or None. Has the day of use stored, once a day."""
+        """Return the client with this valid token, or None. Once a day, have the day of use stored."""
         entry = self.find(token)
         if entry is None or entry.revoked is not None:
             return None
         return self.used(entry)
 
     def used(self, entry: Entry) -> Client:
-        """Return the client, and have the day on which it came in stored, once a day."""
+        """Return the client. Once a day, have its day of use stored."""
         if (entry.last_used or "")[:10] != self._now()[:10]:
             self._note_use(entry.id)
         return entry.client
 
     def _note_use(self, client_id: str) -> None:
-        """Have a thread store it, as this waits for the disk; once, however many requests come in meanwhile."""
+        """Store the day of use in a thread, as that waits for the disk: one thread for any number of requests."""
         if client_id not in self._noting:
             self._noting.add(client_id)
             try:
                 threads.start(self._store_use, client_id, name="a token's use")
-            except RuntimeError as error:  # no more threads must not lock a valid client out
+            except RuntimeError as error:  # a valid client gets in even if no thread can start
                 self._noting.discard(client_id)
                 _log.warning("the use of a token was not noted: %s", error)
 
@@ -225,7 +225,7 @@ class TokenStore:
                     replace(entry, last_used=self._now()) if entry.id == client_id else entry
                     for entry in entries
                 ]
-        except SettingsError as error:  # a full disk must not lock a valid client out
+        except SettingsError as error:  # a valid client gets in even if the disk is full
             _log.warning("the use of a token was not noted: %s", error)
         finally:
             self._noting.discard(client_id)
@@ -241,7 +241,7 @@ class TokenStore:
 
     @contextmanager
     def _edit(self) -> Iterator[list[Entry]]:
-        """Change the list under its lock: reads it at the start, and writes it at the end if there is no error."""
+        """Change the list under its lock: read it at the start, and write it at the end if there is no error."""
         try:
             with private_file.lock(self.path):
                 entries = list(self._load())

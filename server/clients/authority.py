@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check whether a Host or Origin header names this server.
+"""Checks whether a Host or Origin header names this server.
 
 A loopback port alone does not keep web pages out (DNS rebinding, cross-site WebSockets), so both headers are checked
 before the token. They are parsed by their grammar and compared as values; any other form is refused.
@@ -81,5 +81,5 @@ class Names:
         self._any_port = {named.host for named in self._with_port if named.port is None}
 
     def has(self, authority: Authority | None) -> bool:
-        """Whether an authority is one of these names."""
+        """Return whether an authority is one of these names."""
         return authority is not None and (authority in self._with_port or authority.host in self._any_port)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Publish which Blender listens on which port: one record for each running bridge, in the user's run-time folder.
+"""Publishes which Blender listens on which port: one record for each running bridge, in the user's run-time folder.
 
 A record has its own token, valid only for that run, so that a program of this user (the stdio shim) gets in without a
 configuration. Only the user can read the record, and the bridge removes it when it stops. The shim, a stand-alone

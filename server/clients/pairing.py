@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pair programs that have no token: each asks once for access, and the user answers in Blender's panel.
+"""Pairs programs that have no token: each asks once for access, and the user answers in Blender's panel.
 
 A bundle or a link has no token. It starts the stdio shim, which sends `POST /pair` with the name of its client and the
 token of the discovery record; this proves that it runs as this user on this computer. Until the user has decided, the
@@ -27,7 +27,7 @@ LAPSE_S = 20.0
 
 
 class NotYet(Exception):
-    """The program gets no access, or not yet; the message tells its user what to do."""
+    """Tells that a program gets no access, or not yet; the message tells its user what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +86,25 @@ class Pairings:
         )
 
     def waiting(self) -> tuple[Pairing, ...]:
-        """The programs that wait for an answer, the oldest first."""
+        """Return the programs that wait for an answer, the oldest first."""
         now = self._clock()
         return tuple(one for one in list(self._asking.values()) if now - one.asked < LAPSE_S)
 
     def answer(self, code: str, allowed: bool) -> str:
-        """Allow or refuse the program with this code; returns its name, or "" if no program waits with this code."""
+        """Allow or refuse the program with this code; return its name, or "" if no program waits with this code."""
         with self._lock:
             found = next((one for one in self.waiting() if one.code == code), None)
             if found is None:
                 return ""
             if allowed:
-                self._store.mint(found.name, copied={"paired": found.name})  # with a token that nobody gets
+                self._store.mint(found.name, copied={"paired": found.name})  # the entry's token is never used
             else:
                 self._refused.add(found.name)
             del self._asking[found.name]
             return found.name
 
     def client_of(self, token: str) -> Entry | Refusal | None:
-        """The client with this token of this run; a refusal if it was revoked; None for any other token."""
+        """Return the client with this token of this run; a refusal if it was revoked; None for any other token."""
         given = token.encode("utf-8", "surrogateescape")
         for client_id, known in list(self._tokens.items()):
             if hmac.compare_digest(known.encode(), given):
@@ -115,13 +115,13 @@ class Pairings:
         return None
 
     def _entry(self, name: str) -> Entry | None:
-        """The client that was allowed with this name; a valid one is preferred to a revoked one."""
+        """Return the allowed client of this name, a valid entry before a revoked one; None if there is none."""
         found = [entry for entry in self._store.entries() if entry.copied.get("paired") == name]
         return next((entry for entry in found if entry.revoked is None), found[-1] if found else None)
 
 
 def _code(taken: Iterable[Pairing]) -> str:
-    """A code of four digits that no waiting program has."""
+    """Return a code of four digits that no waiting program has."""
     used = {one.code for one in taken}
     while True:
         digits = f"{secrets.randbelow(10_000):04}"

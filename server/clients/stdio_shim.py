@@ -4,23 +4,23 @@
 
     python stdio_shim.py [--instance PID | PORT | PART-OF-FILE-NAME]
 
-Stand-alone: one file, the standard library, Python 3.9 or newer. It finds Blender by the record that the bridge
-leaves in the user's run-time folder, or by BLENDER_HOST and BLENDER_PORT, and sends its token (BLENDER_MCP_TOKEN,
-else the record's) only to a port that answers GET /health as that bridge. Without a token of its own it asks Blender,
-whose panel asks the user, once for each client. It never exits by itself: without a Blender it answers from
-`offline.json`, what a bridge answered when it was recorded, and connects when one appears.
+Stand-alone: one file, the standard library, Python 3.9 or newer. It finds Blender by the record that the bridge writes
+to the user's run-time folder, or by BLENDER_HOST and BLENDER_PORT, and sends its token (BLENDER_MCP_TOKEN, else the
+record's) only to a port that answers GET /health as that bridge. Without a token of its own it asks Blender, whose
+panel asks the user, once for each client. It never exits by itself: without a Blender it answers from `offline.json`,
+a bridge's recorded answers, and connects when a Blender appears.
 
 With several Blenders it has two tools of its own, `list_instances` and `use_instance`, so that an assistant can tell
 them apart and work in another one.
 
-Two threads: the main one reads the client, the other keeps the connection and reads Blender. A request that was
-under way when the connection broke is sent again only if it cannot have changed the scene.
+Two threads: the main one reads the client, the other keeps the connection and reads Blender. If the connection breaks
+during a request, the request is sent again only if it cannot have changed the scene.
 
-Time: BLENDER_SOCKET_TIMEOUT (10 s) bounds connecting and silence while nothing is under way, never a call.
-BLENDER_CONNECT_ATTEMPTS (3) says how often it is tried to connect for a request before that is answered with the
-failure, BLENDER_RETRY_BACKOFF (0.5 s) how long the first pause between two tries is; each further one is twice as
-long, up to 30 s. Where there is nothing to connect to, a request is answered at once. BLENDER_COMMAND_ATTEMPTS (3)
-says how often a request that is safe to repeat is sent.
+Time: BLENDER_SOCKET_TIMEOUT (10 s) limits connecting and silence between requests, never a call.
+BLENDER_CONNECT_ATTEMPTS (3) is how often it tries to connect for a request before it answers with the failure,
+BLENDER_RETRY_BACKOFF (0.5 s) the first pause between two tries; each further pause is twice as long, up to 30 s.
+Without anything to connect to, it answers a request at once. BLENDER_COMMAND_ATTEMPTS (3) is how often it sends a
+request that is safe to repeat.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ _ENVELOPE = "io.modelcontextprotocol/protocolVersion"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LISTS = ("tools", "resources", "prompts")
 _REPLAYED = {"logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
-#: The longest pause between two tries for a request, and how often it looks for Blender while nobody waits.
+#: The longest pause between two tries for a request, and between two looks for Blender while nobody waits.
 _LONGEST_PAUSE_S, _LOOK_EVERY_S = 30.0, 2.0
 _LAST_ANSWERS_S = 1.0
 _WHAT_TO_DO = (
     "Open Blender, go to the MCP tab in the sidebar of the 3D view (key N) and press Start; then try again."
 )
-#: The shim's own tools, listed while there are several Blenders.
+#: The shim's own tools; the list has them while there are several Blenders.
 _OWN_TOOLS: tuple[Json, ...] = (
     {
         "name": "list_instances",
@@ -96,9 +96,9 @@ _MAYBE_APPLIED = (
 
 
 class Instance(NamedTuple):
-    """A running bridge, as its record says. `token` is good for this run only; `started` is a Unix time.
+    """A running bridge, from its record. `token` is valid for this run only; `started` is a Unix time.
 
-    `pairs`: the token only lets a program ask to come in, which the user answers in Blender.
+    `pairs`: the token only lets a program ask for access; the user answers in Blender.
     """
 
     pid: int
@@ -113,7 +113,7 @@ class Instance(NamedTuple):
 
 
 def instance_folders(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> list[Path]:
-    """The folders that may hold records, the preferred one first.
+    """Return the folders that may hold records, the preferred one first.
 
     On Linux the run-time folder can be missing (a container, a bare login): the state folder is the second choice.
     """
@@ -129,10 +129,10 @@ def instance_folders(environ: Mapping[str, str] = os.environ, platform: str = sy
 
 
 def read_instances(folders: list[Path]) -> list[Instance]:
-    """Every instance on record, the last started first; one may be left of a Blender that was killed."""
+    """Return every instance on record, the newest first; a Blender that was killed may have left one."""
     found = []
     for path in (path for folder in folders for path in folder.glob("*.json")):
-        # A record may be on its way out, and a file may be no record.
+        # Another program may just remove a record, and a file may not be a record.
         with contextlib.suppress(OSError, ValueError, TypeError):
             if os.name != "posix" or path.stat().st_uid == os.getuid():
                 record = json.loads(path.read_bytes())
@@ -141,7 +141,7 @@ def read_instances(folders: list[Path]) -> list[Instance]:
 
 
 def running_instances(folders: list[Path]) -> list[Instance]:
-    """Those whose process lives, as far as that can be told without a library."""
+    """Return the instances on record whose process runs, as far as the standard library can tell."""
     return [instance for instance in read_instances(folders) if _lives(instance.pid)]
 
 
@@ -158,13 +158,13 @@ def _lives(pid: int) -> bool:
 
 
 def describe(instance: Instance) -> str:
-    """An instance in a few words."""
+    """Describe an instance in a few words."""
     file = os.path.basename(instance.blend_file.replace("\\", "/")) or "unsaved"
     return f"{file} (Blender {instance.blender_version or 'of unknown version'}, port {instance.port})"
 
 
 def matches(instance: Instance, wanted: str) -> bool:
-    """Whether `wanted` (a process id, a port, or part of the file's name in any case) means this instance."""
+    """Return whether `wanted` (a process id, a port, or part of the file's name in any case) means this instance."""
     if wanted.isdigit() and int(wanted) in (instance.pid, instance.port):
         return True
     return wanted.lower() in os.path.basename(instance.blend_file.replace("\\", "/")).lower()
@@ -174,15 +174,15 @@ def matches(instance: Instance, wanted: str) -> bool:
 
 
 class Unreachable(OSError):
-    """There is no bridge to talk to now, and trying again at once cannot help."""
+    """Tells that there is no bridge to talk to now, and that trying again at once cannot help."""
 
 
 class NotAllowed(Unreachable):
-    """The user has not let this client in, or not yet."""
+    """Tells that the user has not admitted this client, or not yet."""
 
 
 class Closed(OSError):
-    """The connection is gone."""
+    """Tells that the connection has ended."""
 
 
 class WebSocket:
@@ -198,7 +198,7 @@ class WebSocket:
         self._socket.settimeout(None)
 
     def send(self, data: bytes, opcode: int = 1) -> None:
-        """Send a text message. An `OSError` means that it did not go out whole: nobody can have acted on it."""
+        """Send a text message. An `OSError` means that it was not sent whole: nobody can have acted on it."""
         size = len(data)
         if size < 126:
             head = struct.pack("!BB", 0x80 | opcode, 0x80 | size)
@@ -213,11 +213,11 @@ class WebSocket:
             self._socket.sendall(head + key + body)
 
     def ping(self) -> None:
-        """Ask whether the other end is there."""
+        """Ask whether the other end still answers."""
         self.send(b"", opcode=9)
 
     def receive(self, timeout: float) -> bytes | None:
-        """The next whole message, or None after `timeout` seconds of silence. Raises `OSError`."""
+        """Return the next whole message, or None after `timeout` seconds of silence. Raises `OSError`."""
         while True:
             frame = self._next_frame()
             if frame is None:
@@ -233,7 +233,7 @@ class WebSocket:
             if opcode == 9:
                 self.send(data, opcode=10)
             if opcode == 10:
-                return b""  # a sign of life, not a message
+                return b""  # a ping or pong: a sign of life, not a message
             if opcode in (0, 1):
                 self._parts += data
                 if final:
@@ -271,7 +271,7 @@ class WebSocket:
 
 
 def _shake_hands(instance: Instance, timeout: float) -> socket.socket:
-    """Connect, see by /health that it is the bridge on record, and only then send the token."""
+    """Connect, check by /health that this is the bridge on record, and only then send the token."""
     key = base64.b64encode(os.urandom(16)).decode()
     accept = hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode()).digest()  # noqa: S324 - the RFC's
     headers = {
@@ -296,7 +296,7 @@ def _shake_hands(instance: Instance, timeout: float) -> socket.socket:
 
 
 def pair(instance: Instance, client: Json, timeout: float) -> str:
-    """The token by which the user lets this client (its `clientInfo`) in. Raises `NotAllowed` while there is none."""
+    """Return the token with which the user admits this client (its `clientInfo`). Raises `NotAllowed` without one."""
     headers = {"Authorization": f"Bearer {instance.token}", "Content-Type": "application/json"}
     with _bridge_at(instance, timeout) as connection:
         connection.request("POST", "/pair", _encode({"client": client}), headers)
@@ -310,8 +310,8 @@ def pair(instance: Instance, client: Json, timeout: float) -> str:
 
 @contextlib.contextmanager
 def _bridge_at(instance: Instance, timeout: float) -> Iterator[Any]:
-    """A connection to what answers as the bridge on record, which is closed if anything fails."""
-    import http.client  # takes longer to load than all the rest, and the bridge loads this file, too
+    """Yield a connection to the bridge on record, after checking that it answers; close it if anything fails."""
+    import http.client  # loads slowly, and the bridge loads this file, too
 
     connection = http.client.HTTPConnection(instance.host, instance.port, timeout=timeout)
     try:
@@ -349,7 +349,7 @@ def _refusal(answer: bytes) -> str:
 
 
 class Offline:
-    """What a bridge answers, as recorded in `offline.json`: `initialize`, `discover` and `tools`."""
+    """A bridge's recorded answers from `offline.json`: `initialize`, `discover` and `tools`."""
 
     def __init__(self, path: Path) -> None:
         recorded = json.loads(path.read_text(encoding="utf-8"))
@@ -361,7 +361,7 @@ class Offline:
         }
 
     def answer(self, message: Json, reason: str) -> Json:
-        """The response to a request, `reason` being why there is no Blender to ask."""
+        """Return the response to a request; `reason` says why there is no Blender to ask."""
         method, params = message["method"], _params(message)
         reply: Json = {"jsonrpc": "2.0", "id": message["id"]}
         if method == "initialize":
@@ -384,19 +384,19 @@ class Offline:
 
 
 def several() -> bool:
-    """Whether an assistant has a choice."""
+    """Return whether several Blenders run, so that an assistant has a choice."""
     return len(running_instances(instance_folders())) > 1
 
 
 def tool_result(message: Json, text: str, facts: Json) -> Json:
-    """The result of one of the shim's own tools, fitting the revision that the request speaks."""
+    """Return the result of one of the shim's own tools, in the form of the request's revision."""
     fields = _era_fields(message)
     era = {"resultType": fields["resultType"]} if fields else {}
     return {"content": [{"type": "text", "text": text}], "structuredContent": facts, **era}
 
 
 def tool_error(message: Json, text: str) -> Json:
-    """A tool result that tells the assistant what is wrong, fitting the revision that the request speaks."""
+    """Return a tool result that tells the assistant what is wrong, in the form of the request's revision."""
     fields = _era_fields(message)
     era = {"resultType": fields["resultType"]} if fields else {}
     failure = {"status": "error", "error": "ExternalServiceError", "message": text}
@@ -417,7 +417,7 @@ def _params(message: Json) -> Json:
 
 
 class Options(NamedTuple):
-    """What the command line and the environment ask for."""
+    """The options from the command line and the environment."""
 
     instance: str = ""
     host: str = "127.0.0.1"
@@ -430,7 +430,7 @@ class Options(NamedTuple):
 
     @classmethod
     def read(cls, arguments: list[str], environ: Mapping[str, str]) -> Options:
-        """Raises `ValueError` that names a variable, its value and what to use instead."""
+        """Read the options. Raises `ValueError` that names a variable, its value and what to use instead."""
         import argparse
 
         parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -462,7 +462,7 @@ def _seconds(environ: Mapping[str, str], name: str, default: float, low: float, 
     text = environ.get(name, "").strip()
     with contextlib.suppress(ValueError):
         number = float(text) if text else default
-        if low <= number <= high:  # which no NaN is
+        if low <= number <= high:  # false for NaN
             return number
     raise ValueError(f"{name} is {text!r}: use a number of seconds from {low:g} to {high:g}")
 
@@ -470,8 +470,8 @@ def _seconds(environ: Mapping[str, str], name: str, default: float, low: float, 
 class Request:
     """A request of the client that waits for its answer.
 
-    `link` is the connection that it was sent on, `sent` how often it was, `tries` how often it was tried in vain to
-    connect for it.
+    `link` is the connection on which it was sent, `sent` how often it was sent, `tries` how often connecting for it
+    failed.
     """
 
     def __init__(self, message: Json, line: bytes) -> None:
@@ -485,24 +485,24 @@ class Request:
 
 
 class Shim:
-    """Both directions, and what must be remembered to outlive a Blender."""
+    """Passes messages in both directions, and remembers what must outlive a Blender."""
 
     def __init__(self, options: Options, offline: Offline, output: BinaryIO) -> None:
         self._options = options
         self._offline = offline
         self._output = output
         self._output_lock = threading.Lock()
-        self._lock = threading.Lock()  # of all below
+        self._lock = threading.Lock()  # protects all attributes below
         self._wake = threading.Event()
         self._link: WebSocket | None = None
         self._instance_id = ""
-        self._wanted: Instance | None = None  # the one that the assistant chose
-        self._several = False  # whether the client was last told that there are several
+        self._wanted: Instance | None = None  # the instance that the assistant chose
+        self._several = False  # whether the client last heard that there are several
         self._links = 0
         self._said = ""
-        self._client: Json | None = None  # what the client says of itself
+        self._client: Json | None = None  # the client's own description of itself
         self._waiting: dict[str, Request] = {}
-        self._initialize: Json | None = None  # the client's parameters, once it has its answer
+        self._initialize: Json | None = None  # the client's parameters, after its answer
         self._replayed: dict[str, Json] = {}
         self._asked: dict[str, Any] = {}  # Blender's questions to the client: our id -> Blender's id
 
@@ -546,7 +546,7 @@ class Shim:
             self._to_blender(line)
 
     def _call_own(self, message: Json) -> Json:
-        """The result of one of the shim's own tools."""
+        """Return the result of one of the shim's own tools."""
         found = running_instances(instance_folders())
         if _params(message)["name"] == "list_instances":
             facts = [
@@ -588,7 +588,7 @@ class Shim:
             link, same = self._link, instance.instance_id == self._instance_id
             self._wanted = instance
         if link is not None and not same:
-            link.close()  # which the other thread notices, and connects anew
+            link.close()  # the other thread notices that, and connects again
         self._wake.set()
 
     def _pass_on(self, request: Request) -> None:
@@ -613,7 +613,7 @@ class Shim:
                 link.close()
 
     def _answer_blender(self, message: Json) -> None:
-        """Only an answer to a question of the Blender that is connected now: a yes must not reach the next one."""
+        """Pass on an answer, but only to the Blender that asked: a yes must not reach the next one."""
         own = str(message.get("id"))
         with self._lock:
             if own not in self._asked:
@@ -626,7 +626,7 @@ class Shim:
     def _connection_thread(self) -> None:
         try:
             self._keep_connected()
-        except BaseException:  # a shim that only seems to live is worse than one that ends
+        except BaseException:  # a shim must end rather than only seem to run
             sys.excepthook(*sys.exc_info())
             os._exit(70)
 
@@ -646,7 +646,7 @@ class Shim:
                 self._lost(link)
 
     def _count_try(self, waiting: list[Request], error: OSError) -> int:
-        """Answer those of the requests that have waited long enough; gives how often it was tried for the others."""
+        """Answer the requests that have waited long enough; return the number of tries for the others."""
         for request in waiting:
             request.tries += 1
         hopeless = isinstance(error, Unreachable)
@@ -655,7 +655,7 @@ class Shim:
         return max((one.tries for one in waiting if one not in given_up), default=0)
 
     def _pause(self, tries: int) -> None:
-        """Wait before the next try: the whole back-off while requests wait, else until one comes or for a while."""
+        """Wait before the next try: the whole back-off while requests wait, else for a request or some time."""
         if tries:
             time.sleep(min(self._options.backoff * 2 ** min(tries - 1, 20), _LONGEST_PAUSE_S))
         else:
@@ -668,7 +668,7 @@ class Shim:
             try:
                 link = WebSocket(self._let_in(instance), self._options.timeout)
             except NotAllowed:
-                raise  # nor is another Blender asked
+                raise  # nor does it ask another Blender
             except OSError as error:
                 failure = failure or error
                 continue
@@ -680,7 +680,7 @@ class Shim:
         raise Closed(f"Blender does not answer ({failure}). {_WHAT_TO_DO}")
 
     def _let_in(self, instance: Instance) -> Instance:
-        """The instance with the token by which it lets this client in."""
+        """Return the instance with the token that admits this client."""
         if self._options.token or not instance.pairs:
             return instance
         if self._client is None:
@@ -688,7 +688,7 @@ class Shim:
         return instance._replace(token=pair(instance, self._client, self._options.timeout))
 
     def _candidates(self) -> list[Instance]:
-        """The instances to try, in order; raises `Unreachable` when there is none."""
+        """Return the instances to try, in order. Raises `Unreachable` if there is none."""
         options = self._options
         found = read_instances(instance_folders())
         if options.port:
@@ -712,7 +712,7 @@ class Shim:
         return [item._replace(token=options.token or item.token) for item in chosen]
 
     def _chosen(self, wanted: Instance, found: list[Instance]) -> list[Instance]:
-        """The one that the assistant chose, or the one that has its file open since it was started anew."""
+        """Return the instance that the assistant chose, or the one that has opened its file after a restart."""
         same = [item for item in found if item.instance_id == wanted.instance_id]
         return same or [item for item in found if item.blend_file and item.blend_file == wanted.blend_file]
 
@@ -739,13 +739,13 @@ class Shim:
             pinged = data is None
 
     def _tell_of_several(self) -> None:
-        """The client's list of tools depends on whether there are several Blenders."""
+        """Notify the client if its list of tools has changed, because there are several Blenders now or no longer."""
         if self._initialize is not None and several() != self._several:
             self._several = not self._several
             self._to_client({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
 
     def _introduce(self, link: WebSocket) -> list[str]:
-        """Shake hands in the client's name if it did before; returns the lists that may have changed for it."""
+        """Repeat the client's handshake with a new Blender; return the lists that may have changed."""
         if self._initialize is None:
             return []
         link.send(_encode(_own_request("initialize", "", self._initialize)))
@@ -760,7 +760,9 @@ class Shim:
         ]
 
     def _from_blender(self, data: bytes) -> None:
-        line = data.replace(b"\r", b" ").replace(b"\n", b" ")  # in JSON only ever between tokens
+        line = data.replace(b"\r", b" ").replace(
+            b"\n", b" "
+        )  # in JSON these characters occur only between tokens
         message: Json = json.loads(line)
         key = message.get("id")
         if "method" in message:
@@ -780,7 +782,9 @@ class Shim:
                 if self._several:
                     message["result"]["tools"].extend(_OWN_TOOLS)
                     line = _encode(message)
-        if request or key is None:  # an answer to what was cancelled or asked by ourselves goes no further
+        if (
+            request or key is None
+        ):  # the client does not get answers to cancelled requests and to the shim's own
             self._write(line)
 
     def _ask_client(self, message: Json) -> None:
@@ -798,7 +802,7 @@ class Shim:
         self._to_client(message)
 
     def _remember(self, request: Request) -> None:
-        """Note what the next Blender must be told again."""
+        """Remember what the next Blender must hear again."""
         if request.method == "initialize":
             self._initialize = request.params
         elif request.method in _REPLAYED:
@@ -806,7 +810,7 @@ class Shim:
             self._replayed[uri] = _own_request(request.method, uri, request.params)
 
     def _lost(self, link: WebSocket) -> None:
-        """The connection broke: answer what may have changed the scene, keep the rest for the next one."""
+        """End a broken connection: answer requests that may have changed the scene, keep the others."""
         with self._lock:
             self._link = None
             broken = [request for request in self._waiting.values() if request.link is not None]
@@ -828,7 +832,7 @@ class Shim:
 
     def _answer_waiting(self, requests: list[Request], reason: str) -> None:
         for request in requests:
-            if request.method != "subscriptions/listen":  # stays open until there is something to tell
+            if request.method != "subscriptions/listen":  # such a request stays open until there is news
                 answer = self._offline.answer(request.message, reason)
                 if "result" in answer:
                     self._remember(request)
@@ -850,18 +854,18 @@ class Shim:
             try:
                 self._output.write(line + b"\n")
                 self._output.flush()
-            except (OSError, ValueError):  # the client is gone, and nobody is left to serve
+            except (OSError, ValueError):  # the client has ended, and the shim serves nobody else
                 os._exit(0)
 
     def _say(self, text: str) -> None:
-        """To the client's log; once, however often it is tried again."""
+        """Print a text to the client's log, once for any number of repeats."""
         if text != self._said:
             self._said = text
             print(f"MCP Bridge: {text}", file=sys.stderr, flush=True)
 
 
 def _client_info(message: Json) -> Json:
-    """What a request says of its client: `initialize`, or in later revisions any; empty where it says nothing."""
+    """Return the client's description in a request (`initialize`, or any in later revisions); empty without one."""
     params = _params(message)
     info = params.get("clientInfo") or (params.get("_meta") or {}).get("io.modelcontextprotocol/clientInfo")
     return info if isinstance(info, dict) else {}
@@ -898,4 +902,4 @@ def main() -> int:
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
-    os._exit(code)  # without waiting for the thread that reads Blender
+    os._exit(code)  # do not wait for the thread that reads Blender

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Watch the list of clients on disk, and end the connections of a client when its token is revoked.
+"""Watches the list of clients on disk, and ends the connections of a client when its token is revoked.
 
 The server checks a token once for each connection and request, but a WebSocket, a stream or a script lasts longer. Any
 Blender of the user may revoke a client during that time, so each server checks the list itself, on its own event loop,
@@ -33,7 +33,7 @@ class Authenticates(Protocol):
         """Ids of the clients that came in with a token of the list."""
 
     def shut_out(self) -> Collection[str]:
-        """Ids of those whose token is no longer valid, each once. Raises SettingsError if the list cannot be read."""
+        """Return the ids of clients whose token has become invalid, each once. Raises SettingsError."""
 
 
 async def watch(

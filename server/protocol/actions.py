@@ -13,7 +13,7 @@ from .work import Work
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send `message`. `call` is the request that it belongs to; `final`: the message is the answer to that request."""
+    """Tells the dispatcher to send `message` for the request `call`; `final`: the message answers that request."""
 
     message: Json
     call: Call | None = None
@@ -22,7 +22,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Do the work of `call`, then tell `finish`, `fail` or `require_input`."""
+    """Tells the dispatcher to do the work of `call`, then to call `finish`, `fail` or `require_input`."""
 
     call: Call
     work: Work
@@ -30,14 +30,14 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Stop the handler of `call`: it was cancelled."""
+    """Tells the dispatcher to stop the handler of `call`, which was cancelled."""
 
     call: Call
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The client answered our request `ask_id`."""
+    """Tells the dispatcher that the client answered our request `ask_id`."""
 
     ask_id: str
     answer: Json | RpcError

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check the client's answers to requests of the server (elicitation, sampling, roots)."""
+"""Checks the client's answers to requests of the server (elicitation, sampling, roots)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _ACTIONS = ("accept", "decline", "cancel")
 
 
 def checked(key: str, request: Json, answer: object) -> Json:
-    """The client's answer to one of our requests; missing fields of a form get the defaults that the form declares.
+    """Return the client's answer to one of our requests; missing fields of a form get the form's defaults.
 
-    Raises RpcError (invalid params) if it doesn't fit.
+    Raises RpcError (invalid params) if the answer does not fit.
     """
     if not isinstance(answer, dict):
         raise invalid_params(f"{key}: the answer must be an object")
@@ -25,13 +25,13 @@ def checked(key: str, request: Json, answer: object) -> Json:
 
 
 def refused(error: object) -> RpcError:
-    """The error for a client that answered our request with an error."""
+    """Return the error for a client that answered our request with an error."""
     message = error.get("message") if isinstance(error, dict) else None
     return RpcError(-32603, f"The client could not answer: {message or 'no reason given'}")
 
 
 def _filled(request: Json, answer: Json) -> Json:
-    """The answer to an accepted form with its defaults: clients leave out, or send null for, what was not edited."""
+    """Return the answer to an accepted form with its defaults: clients leave out unedited fields, or send null."""
     form = request.get("params", {}).get("requestedSchema")
     content = answer.get("content") or {}
     if form is None or answer.get("action") != "accept" or not isinstance(content, dict):

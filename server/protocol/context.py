@@ -100,30 +100,30 @@ class Link(Protocol):
     """Connects a context to its client; the dispatcher implements it."""
 
     def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """See `RequestContext.report_progress`. Any thread."""
+        """Report progress for `RequestContext.report_progress`. Any thread."""
 
     def log(self, level: str, data: Any, logger: str | None) -> None:
-        """See `RequestContext.log`. Any thread."""
+        """Send a log message for `RequestContext.log`. Any thread."""
 
     async def ask(self, requests: Mapping[str, Json]) -> dict[str, Json]:
-        """See `RequestContext.ask`."""
+        """Send requests to the client for `RequestContext.ask`."""
 
     async def background(
         self, kind: str, title: str, job_id: str | None, wait_seconds: float, pending: Json
     ) -> JobHandle:
-        """See `RequestContext.background`."""
+        """Make the handler a job for `RequestContext.background`."""
 
     async def release_stream(self) -> None:
-        """See `RequestContext.release_stream`."""
+        """Close the HTTP stream for `RequestContext.release_stream`."""
 
     async def list_tools(self, names: Iterable[str]) -> None:
-        """See `RequestContext.list_tools`."""
+        """Add tools to the client's list for `RequestContext.list_tools`."""
 
     async def use_tool(self, context: RequestContext, name: str, arguments: Json) -> ToolResult:
-        """See `RequestContext.use_tool`."""
+        """Call another tool for `RequestContext.use_tool`."""
 
     def use_now(self, context: RequestContext, name: str, arguments: Json) -> ToolResult:
-        """See `RequestContext.use_now`. Blender's main thread."""
+        """Call another tool at once for `RequestContext.use_now`. Blender's main thread."""
 
 
 class RequestContext:
@@ -183,7 +183,7 @@ class RequestContext:
         return self._call.cancelled
 
     def supports(self, capability: str, mode: str | None = None) -> bool:
-        """Whether the client offers `capability` ("elicitation", "sampling", "roots"), and its `mode`.
+        """Return whether the client offers `capability` ("elicitation", "sampling", "roots"), and its `mode`.
 
         Elicitation without a mode means "form": older revisions know no other.
         """
@@ -201,7 +201,7 @@ class RequestContext:
     def report_progress(
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> None:
-        """As `progress`, from any thread."""
+        """Report progress from any thread; otherwise like `progress`."""
         self._link.report_progress(progress, total, message)
 
     def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
@@ -219,12 +219,12 @@ class RequestContext:
         return (await self.ask({key: {"method": "elicitation/create", "params": params}}))[key]
 
     async def elicit_url(self, key: str, message: str, url: str) -> Json:
-        """Ask the user to open `url`; returns `{"action": …}`. Otherwise as `elicit`."""
+        """Ask the user to open `url`; returns `{"action": …}`. Otherwise like `elicit`."""
         params: Json = {"mode": "url", "message": message, "url": url}
         return (await self.ask({key: {"method": "elicitation/create", "params": params}}))[key]
 
     async def sample(self, key: str, messages: list[Json], max_tokens: int, **more: Any) -> Json:
-        """Ask the client's model; returns a CreateMessageResult. `more` as in CreateMessageRequestParams."""
+        """Ask the client's model; returns a CreateMessageResult. `more` are fields of CreateMessageRequestParams."""
         params = {"messages": messages, "maxTokens": max_tokens, **more}
         return (await self.ask({key: {"method": "sampling/createMessage", "params": params}}))[key]
 
@@ -274,13 +274,14 @@ class RequestContext:
         await self._link.list_tools(names)
 
     async def use_tool(self, name: str, arguments: Json) -> ToolResult:
-        """Call another tool as if the client had called it, with the same checks, questions and records. Raises
-        BridgeError.
+        """Call another tool as if the client had called it, with the same checks, questions and records.
+
+        Raises BridgeError.
         """
         return await self._link.use_tool(self, name, arguments)
 
     def use_now(self, name: str, arguments: Json) -> ToolResult:
-        """As `use_tool`, but directly on Blender's main thread, for a tool that finishes there (`Tool.now`)."""
+        """Call another tool that has `now`, directly on Blender's main thread. Otherwise like `use_tool`."""
         return self._link.use_now(self, name, arguments)
 
     def _require(self, request: Json) -> None:

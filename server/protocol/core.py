@@ -41,11 +41,11 @@ class Core:
 
     @property
     def introduction(self) -> Json:
-        """`info` with the icons."""
+        """The server's `info` with the icons."""
         return {**self.info, "icons": list(self.icons)} if self.icons else self.info
 
     def tools_for(self, client_id: str) -> list[Tool]:
-        """The tools in a client's list."""
+        """Return the tools in a client's list."""
         every, found = self.whole_list(client_id), self._found.get(client_id, ())
         return [
             tool
@@ -73,7 +73,7 @@ class Core:
                 await event.wait()
 
     def check(self, tool: Tool) -> Check:
-        """The compiled input schema of a tool; compiled at its first call."""
+        """Return the compiled input schema of a tool; compile it at its first call."""
         known = self._checks.get(tool.name)
         if known is None or known[0] is not tool:
             known = self._checks[tool.name] = (tool, compile_check(tool.input_schema))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ToolHandler = Callable[["RequestContext", dict[str, Any]], Awaitable[ToolResult]]
 #: Returns the contents of a resource: `text_contents` or `blob_contents` objects.
 ResourceReader = Callable[["RequestContext", str], Awaitable[list[Json]]]
-#: As above; the second argument holds the template's variables.
+#: A function like `Read`; the second argument holds the template's variables.
 TemplateReader = Callable[["RequestContext", str, dict[str, str]], Awaitable[list[Json]]]
 #: Returns the messages of a prompt for its arguments.
 PromptReader = Callable[["RequestContext", dict[str, str]], Awaitable[list[Json]]]
@@ -188,7 +188,7 @@ class Features:
         self._tell(changed)
 
     def match(self, uri: str) -> tuple[ResourceTemplate, dict[str, str]] | None:
-        """The first template that matches a URI, with its variables."""
+        """Return the first template that matches a URI, with its variables."""
         for key, matcher in self._matchers.items():
             variables = matcher.match(uri)
             if variables is not None:
@@ -196,10 +196,10 @@ class Features:
         return None
 
     def listen(self, listener: Callable[[Happening, str], object]) -> Callable[[], None]:
-        """Call `listener` at every change. Returns a function that ends this.
+        """Call `listener` at every change; return a function that ends this.
 
-        It is called on the thread of the change, as listener("list_changed", kind), listener("updated", uri), or
-        listener("updated_below", prefix).
+        The listener is called on the thread of the change, as listener("list_changed", kind), listener("updated",
+        uri), or listener("updated_below", prefix).
         """
         return self._listeners.connect(listener)
 

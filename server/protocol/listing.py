@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Features in the form that the lists of the protocol show."""
+"""Makes the entries that the lists of the protocol show for features."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .messages.content import Json
 
 
 def tool(feature: Tool) -> Json:
-    """A `Tool` of the schema, without its output schema: those are half of the list, and results explain themselves."""
+    """Return a `Tool` of the schema, without an output schema: these are half of the list and rarely needed."""
     return _set(
         name=feature.name,
         title=feature.title,
@@ -28,7 +28,7 @@ def _further(feature: Tool) -> str:
 
 
 def resource(feature: Resource) -> Json:
-    """A `Resource` of the schema."""
+    """Return a `Resource` of the schema."""
     listed = _set(uri=feature.uri, **_resource(feature))
     if feature.size is not None:
         listed["size"] = feature.size
@@ -36,12 +36,12 @@ def resource(feature: Resource) -> Json:
 
 
 def template(feature: ResourceTemplate) -> Json:
-    """A `ResourceTemplate` of the schema."""
+    """Return a `ResourceTemplate` of the schema."""
     return _set(uriTemplate=feature.uri_template, **_resource(feature))
 
 
 def prompt(feature: Prompt) -> Json:
-    """A `Prompt` of the schema."""
+    """Return a `Prompt` of the schema."""
     return _set(
         name=feature.name,
         title=feature.title,
@@ -70,5 +70,5 @@ def _resource(feature: Resource | ResourceTemplate) -> Json:
 
 
 def _set(**members: Any) -> Json:
-    """The members that are not empty: a model reads the list and pays for each word."""
+    """Return the members that are not empty: a model reads the list and pays for each word."""
     return {key: value for key, value in members.items() if value}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The requests that are the same for every client and connection: lists, calls, reads, tasks.
+"""Handles the requests that are the same for every client and connection: lists, calls, reads, tasks.
 
 A method returns its result at once, or the work that a handler has to do for it. It raises RpcError for invalid
 parameters.
@@ -26,7 +26,7 @@ Method = Callable[[Core, Call], Json | Work]
 
 
 def discover(core: Core, _call: Call) -> Json:
-    """server/discover"""
+    """Handle `server/discover`."""
     result: Json = {"supportedVersions": list(STATELESS), "capabilities": STATELESS_CAPABILITIES}
     if core.instructions:
         result["instructions"] = core.instructions
@@ -34,29 +34,29 @@ def discover(core: Core, _call: Call) -> Json:
 
 
 def tools_list(core: Core, call: Call) -> Json:
-    """tools/list"""
+    """Handle `tools/list`."""
     core.was_listed(call.client.id)
     return _listed(call, "tools", "tools", core.tools_for(call.client.id), listing.tool)
 
 
 def resources_list(core: Core, call: Call) -> Json:
-    """resources/list"""
+    """Handle `resources/list`."""
     return _listed(call, "resources", "resources", core.features.resources.values(), listing.resource)
 
 
 def templates_list(core: Core, call: Call) -> Json:
-    """resources/templates/list"""
+    """Handle `resources/templates/list`."""
     items = core.features.templates.values()
     return _listed(call, "resources/templates", "resourceTemplates", items, listing.template)
 
 
 def prompts_list(core: Core, call: Call) -> Json:
-    """prompts/list"""
+    """Handle `prompts/list`."""
     return _listed(call, "prompts", "prompts", core.features.prompts.values(), listing.prompt)
 
 
 def tools_call(core: Core, call: Call) -> CallTool:
-    """tools/call"""
+    """Handle `tools/call`."""
     name = _string(call.params, "name")
     tool = core.features.tools.get(name)
     if tool is None:
@@ -65,7 +65,7 @@ def tools_call(core: Core, call: Call) -> CallTool:
 
 
 def resources_read(core: Core, call: Call) -> ReadResource:
-    """resources/read"""
+    """Handle `resources/read`."""
     uri = _string(call.params, "uri")
     resource = core.features.resources.get(uri)
     if resource:
@@ -78,7 +78,7 @@ def resources_read(core: Core, call: Call) -> ReadResource:
 
 
 def prompts_get(core: Core, call: Call) -> GetPrompt:
-    """prompts/get"""
+    """Handle `prompts/get`."""
     name = _string(call.params, "name")
     prompt = core.features.prompts.get(name)
     if prompt is None:
@@ -94,7 +94,7 @@ def prompts_get(core: Core, call: Call) -> GetPrompt:
 
 
 def complete(core: Core, call: Call) -> Complete:
-    """completion/complete"""
+    """Handle `completion/complete`."""
     argument = _object(call.params, "argument")
     name, value = _string(argument, "name", "argument."), _string(argument, "value", "argument.")
     completer = _completer(core, _object(call.params, "ref"), name)
@@ -103,12 +103,12 @@ def complete(core: Core, call: Call) -> Complete:
 
 
 def tasks_get(core: Core, call: Call) -> Json:
-    """tasks/get"""
+    """Handle `tasks/get`."""
     return tasks.detailed(_job(core, call), core.inputs)
 
 
 def tasks_update(core: Core, call: Call) -> Json:
-    """tasks/update"""
+    """Handle `tasks/update`."""
     job = _job(core, call)
     responses = _object(call.params, "inputResponses")
     given = {
@@ -122,7 +122,7 @@ def tasks_update(core: Core, call: Call) -> Json:
 
 
 def tasks_cancel(core: Core, call: Call) -> Json:
-    """tasks/cancel"""
+    """Handle `tasks/cancel`."""
     core.jobs.cancel(_job(core, call).id, call.client.id)
     return {}
 

@@ -46,11 +46,11 @@ from .work import Work
 
 #: Requests whose stateless answer may be `input_required`.
 _ASKING = frozenset({"tools/call", "prompts/get", "resources/read"})
-#: Streams of `subscriptions/listen` on one connection.
+#: The most streams of `subscriptions/listen` on one connection.
 MAX_LISTENS = 16
-#: Resources that one handshake session may subscribe to.
+#: The most resources that one handshake session may subscribe to.
 MAX_SUBSCRIPTIONS = 1000
-#: Plain commands that wait for the one before them.
+#: The most plain commands that wait for the one before them.
 MAX_PLAIN = 64
 
 
@@ -110,7 +110,7 @@ class Peer:
     def _receive_request(self, message: Json, stateless: bool) -> list[Action]:
         request_id = message["id"]
         if request_id in self.calls or request_id in self.listens:
-            # Answered without the id: the request under way must not look answered.
+            # Answered without the id, or the running request with that id would look answered.
             return [_refusal(None, f"id {request_id!r} belongs to a request that is under way")]
         try:
             call = self._call(message, stateless)
@@ -125,7 +125,7 @@ class Peer:
         return [Start(call, outcome)]
 
     def _call(self, message: Json, stateless: bool) -> Call:
-        """Decide the era of a request and read what it says of its client."""
+        """Decide the era of a request, and read what it says about its client."""
         method, params = message["method"], message.get("params", {})
         if not isinstance(params, dict):
             raise invalid_params("params: must be an object")
@@ -183,7 +183,7 @@ class Peer:
         return call
 
     def _needs_envelope(self, method: str) -> bool:
-        """Without a session only a stateless request makes sense; its answer says what is missing."""
+        """Return whether a request needs the stateless envelope, since there is no session for it."""
         if method in _HANDSHAKE:
             return self.session is None and method not in ("initialize", "ping")
         if method in methods.SHARED:
@@ -317,9 +317,9 @@ class Peer:
         return self._end(call, self._answer(call, result))
 
     def answers(self, call: Call, requests: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
-        """For the requests of a stateless handler: the answers that have arrived, and the requests still open.
+        """Return the answers that have arrived for a stateless handler's requests, and the requests still open.
 
-        An answer counts only for the very request that it answered. Raises RpcError for one that doesn't fit.
+        An answer counts only for the same request that it answered. Raises RpcError for an answer that does not fit.
         """
         rounds = call.rounds or Rounds()
         given = {
@@ -330,7 +330,7 @@ class Peer:
         return given, {key: request for key, request in requests.items() if key not in given}
 
     def ask(self, call: Call, key: str, request: Json) -> tuple[str, Send]:
-        """Ask a handshake client; the answer comes as `Answered` with the id that is given back."""
+        """Ask a handshake client; return an id, with which the answer comes as `Answered`, and the message."""
         self._asked += 1
         ask_id = f"server-{self._asked}"
         self._asks[ask_id] = _Ask(call, key, request)
@@ -421,7 +421,7 @@ class Peer:
         ]
 
     def close(self) -> list[Action]:
-        """Stop all calls of a client that is gone."""
+        """Stop all calls of a client that has disconnected."""
         calls = [*self.calls.values(), *(start.call for start in list(self._plain)[:1])]
         for call in calls:
             call.cancelled.set()
@@ -466,7 +466,7 @@ class Peer:
         return Send({"jsonrpc": "2.0", "id": call.request_id, "result": result}, call, final=True)
 
     def _dressed(self, call: Call, result: Json) -> Json:
-        """The result with the members that 2026-07-28 requires in every result."""
+        """Return the result with the members that 2026-07-28 requires in every result."""
         info = self.core.introduction if call.method == "server/discover" else self.core.info
         meta = {**result.get("_meta", {}), SERVER_INFO: info}
         dressed: Json = {"resultType": "complete", **result, "_meta": meta}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Plain commands: `{"type": "get_scene_info", "params": {…}}` on a WebSocket, without JSON-RPC.
 
-For a ten-line script that drives Blender without an MCP library. Answers are `{"status": "success" | "pending" |
-"error", "result": …, "message": …}`, those of an error with `error`, `cause` and `line` besides. They carry no id, so
-commands of one connection run one after the other.
+They are for a ten-line script that drives Blender without an MCP library. Answers are `{"status": "success" |
+"pending" | "error", "result": …, "message": …}`; an error also has `error`, `cause` and `line`. Answers carry no id,
+so commands of one connection run one after the other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ALIASES: Mapping[str, str] = {"execute_code": "execute_blender_code"}
 
 
 def read(core: Core, client: Principal, message: Json) -> tuple[Call, CallTool]:
-    """A call of the tool that the command names. Raises RpcError."""
+    """Return a call of the tool that the command names. Raises RpcError."""
     name, params = message["type"], message.get("params")
     if not isinstance(name, str):
         raise invalid_params("type: must be the name of a command")
@@ -42,10 +42,10 @@ def read(core: Core, client: Principal, message: Json) -> tuple[Call, CallTool]:
 
 
 def success(result: Json) -> Json:
-    """The answer for a `CallToolResult`.
+    """Return the answer for a `CallToolResult`.
 
-    What the result says of itself, its `status`, `message` and all of an error, stands beside `result`, as do the
-    other members of a result that has one `result` itself, the value of a script.
+    The result's own `status` and `message`, and all members of an error, are beside `result`. So are the other members
+    of a result that itself has a member `result`, the value of a script.
     """
     structured = result.get("structuredContent")
     if result.get("isError"):
@@ -62,5 +62,5 @@ def success(result: Json) -> Json:
 
 
 def failure(error: RpcError) -> Json:
-    """The answer for a command that did not run."""
+    """Return the answer for a command that did not run."""
     return {"result": None, **failure_of(as_bridge_error(error))}

@@ -15,13 +15,13 @@ from .messages.revisions import SUBSCRIPTION_ID
 _FLAGS = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
 _LISTS = ("resourceSubscriptions", "taskIds")
 
-#: Resources or tasks that one stream may name.
+#: The most resources or tasks that one stream may name.
 MAX_NAMED = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A checked filter."""
+    """A checked filter of a `subscriptions/listen` request."""
 
     flags: frozenset[str]
     resources: frozenset[str]
@@ -48,7 +48,7 @@ class Filter:
         )
 
     def as_json(self) -> Json:
-        """The filter that is acknowledged."""
+        """Return the filter for the acknowledgement."""
         acknowledged: Json = dict.fromkeys(sorted(self.flags), True)
         if self.resources:
             acknowledged["resourceSubscriptions"] = sorted(self.resources)
@@ -65,10 +65,10 @@ class Listen:
     filter: Filter
 
     def notification(self, method: str, params: Mapping[str, Any]) -> Json:
-        """A notification of this stream."""
+        """Return a notification of this stream."""
         tagged = {**params, "_meta": {SUBSCRIPTION_ID: self.call.request_id}}
         return {"jsonrpc": "2.0", "method": method, "params": tagged}
 
     def wants_list(self, kind: str) -> bool:
-        """Whether changes of the list `kind` ("tools", …) belong here."""
+        """Return whether this stream wants changes of the list `kind` ("tools", …)."""
         return f"{kind}ListChanged" in self.filter.flags

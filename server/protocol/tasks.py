@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Jobs as tasks of the extension `io.modelcontextprotocol/tasks`.
+"""Presents jobs as tasks of the extension `io.modelcontextprotocol/tasks`.
 
 Source: the extension's specification (modelcontextprotocol/ext-tasks, `specification/draft/tasks.md`).
 """
@@ -31,18 +31,18 @@ def require(capabilities: Mapping[str, Any]) -> None:
 
 
 def declared(capabilities: Mapping[str, Any]) -> bool:
-    """Whether the client declared the extension."""
+    """Return whether the client declared the extension."""
     extensions = capabilities.get("extensions")
     return isinstance(extensions, Mapping) and TASKS_EXTENSION in extensions
 
 
 def created(job: Job) -> Json:
-    """The `CreateTaskResult` that answers the call."""
+    """Return the `CreateTaskResult` that answers the call."""
     return {"resultType": "task", **_task(job)}
 
 
 def detailed(job: Job, inputs: TaskInputs) -> Json:
-    """The `DetailedTask` that `tasks/get` answers and `notifications/tasks` carries."""
+    """Return the `DetailedTask` that `tasks/get` answers and `notifications/tasks` carries."""
     task = _task(job)
     match job.state:
         case "input_required":
@@ -75,12 +75,12 @@ class TaskInputs:
         return unique
 
     def pending(self, job_id: str) -> dict[str, Json]:
-        """The open requests of a job, by key."""
+        """Return the open requests of a job, by key."""
         with self._lock:
             return {key: request for key, (request, _) in self._open.get(job_id, {}).items()}
 
     def request(self, job_id: str, key: str) -> Json | None:
-        """One open request."""
+        """Return one open request of a job, or None."""
         return self.pending(job_id).get(key)
 
     def answer(self, job_id: str, key: str, answer: Json) -> None:
@@ -103,7 +103,7 @@ def _task(job: Job) -> Json:
         "status": job.state,
         "createdAt": _iso(job.created),
         "lastUpdatedAt": _iso(job.updated),
-        # A job at work is never dropped; an ended one is kept for KEEP_S.
+        # A working job is never dropped; an ended one is kept for KEEP_S.
         "ttlMs": int((job.updated - job.created + KEEP_S) * 1000) if job.ended else None,
         "pollIntervalMs": POLL_INTERVAL_MS,
     }
@@ -118,14 +118,14 @@ def _progress(job: Job) -> str:
 
 
 def _result(result: Any) -> Json:
-    """A job's result as a `CallToolResult`; jobs that no tool call began have plain JSON ones."""
+    """Return a job's result as a `CallToolResult`; jobs that no tool call began have plain JSON results."""
     if isinstance(result, dict) and isinstance(result.get("content"), list):
         return result
     return {"content": [content.text(wire.encode(result))], "structuredContent": result}
 
 
 def failure(job: Job) -> RpcError:
-    """Why a job has failed."""
+    """Return the error that says why a job has failed."""
     if isinstance(job.result, dict) and "code" in job.result:
         return RpcError(**job.result)
     return RpcError(INTERNAL_ERROR, job.error or "The work failed")

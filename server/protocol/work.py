@@ -13,7 +13,7 @@ from .messages.content import Json
 
 @dataclass(frozen=True, slots=True)
 class CallTool:
-    """Call `tool` with the client's arguments, which are not checked yet."""
+    """A call of `tool` with the client's arguments, which are not checked yet."""
 
     tool: Tool
     arguments: Json
@@ -21,7 +21,7 @@ class CallTool:
 
 @dataclass(frozen=True, slots=True)
 class ReadResource:
-    """Read the resource `uri`; `read` raises LookupError if it does not exist (any more)."""
+    """A read of the resource `uri`; `read` raises LookupError if it does not exist (any more)."""
 
     uri: str
     read: Callable[[RequestContext], Awaitable[list[Json]]]
@@ -29,7 +29,7 @@ class ReadResource:
 
 @dataclass(frozen=True, slots=True)
 class GetPrompt:
-    """Get a prompt for checked arguments."""
+    """A prompt to fill in with checked arguments."""
 
     prompt: Prompt
     arguments: dict[str, str]
@@ -37,7 +37,7 @@ class GetPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """Complete `value`; `context` has the arguments so far. Without a completer the result is empty."""
+    """A completion of `value`; `context` has the arguments so far. Without a completer the result is empty."""
 
     completer: Completer | None
     value: str

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tools, one module per family. A new tool is a marked function and its name in `FURTHER`.
+"""The tools, one module for each family. To add a tool, write a marked function and add its name to `FURTHER`.
 
-A model pays for every word of the list that it is given, so that has only the tools of `CORE`, and of those no tools
-of a service that cannot be used now; `find_tools` finds the others, and `use_tool` calls them.
+A model pays for every word of its list of tools. So the list has only the tools of `CORE`, without those of a service
+that cannot be used now; `find_tools` finds the others, and `use_tool` calls them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ CORE = (
     finding.find_tools,
     finding.use_tool,
 )
-#: Told of by `find_tools`, and in the list of clients that want all.
+#: Tools that `find_tools` finds; only clients that want all tools have them in their list.
 FURTHER: tuple[Callable[..., Any], ...] = (
     polyhaven.get_polyhaven_categories,
     polyhaven.set_texture,
@@ -119,7 +119,7 @@ SERVICES: Mapping[AssetService, tuple[Callable[..., Any], ...]] = {
 
 
 def out_of_use() -> frozenset[str]:
-    """Names of the tools of services that cannot be reached now, or not without a key that is missing."""
+    """Return the tools of services that cannot be reached now, or that lack a required key."""
     now = settings.current()
     keys = {"sketchfab": now.sketchfab_token, "hyper3d": now.hyper3d_key or now.fal_key}
     barred = identity.current().barred
@@ -133,5 +133,5 @@ def out_of_use() -> frozenset[str]:
 
 @cache
 def all_tools() -> tuple[Tool, ...]:
-    """Every tool, in the order in which clients see them."""
+    """Return every tool, in the order in which clients see them."""
     return (*map(make, CORE), *(make(function, listed=False) for function in FURTHER))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tools of all asset services share, and the list of credits."""
+"""The shared parts of all asset services' tools, and the list of credits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ AssetId = Annotated[str, Bounds(shortest=1, longest=50, pattern="^[A-Za-z0-9_-]+
 
 
 class CreditInfo(TypedDict):
-    """Who made an asset, and what may be done with it, as far as it is known."""
+    """An asset's author and licence, as far as they are known."""
 
     service: str
     id: str
@@ -54,7 +54,7 @@ class CreditInfo(TypedDict):
 
 
 class ImportResult(TypedDict):
-    """What an import brought into the scene, or that it is still at work."""
+    """The things that an import added to the scene, or the note that it is still at work."""
 
     status: Literal["success", "pending"]
     collection: NotRequired[str]
@@ -62,12 +62,12 @@ class ImportResult(TypedDict):
     materials: NotRequired[list[str]]
     world: NotRequired[str]
     dimensions_m: NotRequired[list[float]]
-    #: A picture that a client sent, and its width and height in pixels.
+    #: The client's picture, and its width and height in pixels.
     image: NotRequired[str]
     pixels: NotRequired[list[float]]
-    #: What was taken out of a foreign file, because it could run code or read files, and how much of it.
+    #: The parts removed from a foreign file, because they could run code or read files, with their number.
     left_out: NotRequired[dict[str, int]]
-    #: Milliseconds for which Blender was held up to take it over.
+    #: The milliseconds for which Blender was blocked while it took over the import.
     append_ms: NotRequired[float]
     credit: NotRequired[dict[str, str]]
     job_id: NotRequired[str]
@@ -87,12 +87,12 @@ def get_asset_credits(context: RequestContext) -> Credits:
 
 
 def credit_info(credit: Credit) -> CreditInfo:
-    """A credit as tools show it: only what is known."""
+    """Return a credit as tools show it: only known facts."""
     return {**credit.known(), "line": credit.line}  # type: ignore[typeddict-item]
 
 
 def _result(imported: Imported) -> ImportResult:
-    """What an import brought, as its tool answers."""
+    """Return the answer of an import's tool."""
     measure = "dimensions_m" if imported.image is None else "pixels"
     found: dict[str, Any] = {
         "collection": imported.collection,
@@ -109,16 +109,16 @@ def _result(imported: Imported) -> ImportResult:
 
 
 async def in_thread(context: RequestContext, do: Callable[[Work], T]) -> T:
-    """Do something short with the network in a worker thread."""
+    """Run a short piece of network work in a worker thread."""
     return await asyncio.to_thread(do, Work(environment.asset_cache(), context.cancelled))
 
 
 async def bring_in(
     context: RequestContext, title: str, plan: ImportPlan, *, mark: bool = False
 ) -> ImportResult:
-    """Ask the user about something large, then import it as a job of this title, which can be cancelled.
+    """Ask the user about a large download, then import it as a job of this title, which can be cancelled.
 
-    Raises PolicyError where the user does not agree, or cannot be asked.
+    Raises PolicyError if the user does not agree, or cannot be asked.
     """
     question = size_question(plan)
     if question:
@@ -141,5 +141,5 @@ async def bring_in(
 
 
 async def ask_user(context: RequestContext, key: str, question: str, *, title: str, otherwise: str) -> None:
-    """Raise PolicyError unless the user says yes; `otherwise` is what it says where the user can't be asked."""
+    """Raise PolicyError unless the user says yes; `otherwise` is its text if the user cannot be asked."""
     await consent.confirm(context, key, question, title=title, otherwise=otherwise)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Many calls in one visit to Blender's main thread.
+"""The tool that makes many calls in one visit to Blender's main thread.
 
-Only tools that are done in that one visit can be part: what asks the user, takes a rate limit, leaves the main
+A batch takes only tools that finish in that one visit. A tool that asks the user, takes a rate limit, leaves the main
 thread or outlasts a call is an `async` function, so no batch is a way round any of that.
 """
 
@@ -27,7 +27,7 @@ from .served import served_tools
 
 __all__ = ("batch",)
 
-#: Characters of all results together; what comes after is answered by a word on that.
+#: The most characters of all results together; later results only say that they were left out.
 _MOST_CHARACTERS = 8 << 20
 
 
@@ -39,7 +39,7 @@ class BatchCall(TypedDict):
 
 
 class CallResult(TypedDict):
-    """What one call gave: its structured result, or its text."""
+    """The result of one call: its structured result, or its text."""
 
     tool: str
     is_error: bool
@@ -48,16 +48,16 @@ class CallResult(TypedDict):
 
 
 class BatchResult(TypedDict):
-    """What all calls gave, in their order."""
+    """The results of all calls, in their order."""
 
     results: list[CallResult]
     failed: int
-    #: Nothing of what the calls changed remains.
+    #: Whether nothing of the calls' changes remains.
     rolled_back: bool
 
 
 class _Stopped(Exception):
-    """A call has failed, and the batch was to stop there."""
+    """Tells that a call has failed and that the batch must stop there."""
 
 
 @tool(title="Batch", destructive=True, output=BatchResult)
@@ -116,7 +116,7 @@ def _perform(
 def _outcome(
     context: RequestContext, name: str, arguments: dict[str, Any], parts: Mapping[str, Tool]
 ) -> ToolResult:
-    """What a call gave; its failure is a result like any other."""
+    """Return the result of a call; a failure is a result, too."""
     try:
         if name not in parts:
             raise _no_part(context, name, arguments, parts)
@@ -139,7 +139,7 @@ def _no_part(
 
 
 def _told(done: list[tuple[str, ToolResult]], *, rolled_back: bool, is_error: bool) -> ToolResult:
-    """Pictures follow the text, in the order of the calls."""
+    """Return the answer of a batch: the text, then the pictures in the order of the calls."""
     results: list[CallResult] = []
     pictures: list[dict[str, Any]] = []
     room = _MOST_CHARACTERS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools that run an assistant's Python, or tell it what it may write."""
+"""Tools that run an assistant's Python, or tell the assistant what it may write."""
 
 from __future__ import annotations
 
@@ -34,17 +34,18 @@ class CodeResult(TypedDict):
     error: NotRequired[str]
     cause: NotRequired[str]
     line: NotRequired[int | None]
-    #: What validation found, each with line, column and what to do.
+    #: The findings of validation, each with line, column and what to do.
     errors: NotRequired[list[dict[str, Any]]]
-    #: How many more texts may be sent with this request_id.
+    #: How many more texts the assistant may send with this request_id.
     attempts_left: NotRequired[int]
     warnings: NotRequired[list[str]]
 
 
 def runs_scripts(function: RunsScripts) -> RunsScripts:
-    """Mark a tool that runs scripts, in the open scene or in a rehearsal: where none may run it does nothing at all.
+    """Mark a tool that runs scripts, in the open scene or in a rehearsal: while no script may run, it does nothing at
+    all.
 
-    The journal has each of its calls that was refused.
+    The journal has each of its refused calls.
     """
 
     @wraps(function)
@@ -81,7 +82,7 @@ async def execute_blender_code(
 
 
 class Calculated(TypedDict):
-    """The values of a calculation's variables, or why there are none."""
+    """The values of a calculation's variables, or the reason why there are none."""
 
     status: Literal["success", "error"]
     result: NotRequired[dict[str, Any]]

@@ -41,7 +41,7 @@ __all__ = (
 
 T = TypeVar("T")
 
-#: So many files are named in a question.
+#: The most files that a question names.
 _MOST_NAMED = 10
 _BLEND = frozenset({".blend"})
 _ops: Any = bpy.ops
@@ -50,27 +50,27 @@ FilePath = Annotated[str, Bounds(shortest=1, longest=1000)]
 
 
 class Written(TypedDict):
-    """What was written, or that the user is being asked."""
+    """The files that were written, or the note that the user has to answer first."""
 
     status: Literal["success", "pending"]
     path: NotRequired[str]
-    #: Everything that was written, the file itself first.
+    #: All files that were written, the requested one first.
     files: NotRequired[list[str]]
     bytes: NotRequired[int]
     objects: NotRequired[int]
-    #: What is fetched over the wire instead.
+    #: The links for the client, instead of files in a folder.
     downloads: NotRequired[list[Sent]]
     job_id: NotRequired[str]
     message: NotRequired[str]
 
 
 class Opened(TypedDict):
-    """What is open now, or that the user is being asked."""
+    """The file that is open now, or the note that the user has to answer first."""
 
     status: Literal["success", "pending"]
     path: NotRequired[str]
     objects: NotRequired[int]
-    #: Scripts in the file that were not run.
+    #: Scripts in the file that did not run.
     blocked: NotRequired[str]
     job_id: NotRequired[str]
     message: NotRequired[str]
@@ -116,7 +116,7 @@ async def export_file(
 
 
 async def _exported_for_client(context: RequestContext, path: str, choice: dict[str, Any]) -> ToolResult:
-    """Export into a folder of ours, and what came of it into the client's files."""
+    """Export into a folder of ours, and put the results into the client's files."""
     name = file_kinds.clean_name(path)
     if Path(name).suffix.lower() not in exporting.SUFFIXES:
         raise InvalidParamsError(f"{name!r}: the name has to end in {', '.join(sorted(exporting.SUFFIXES))}.")
@@ -202,9 +202,9 @@ async def _saved(context: RequestContext, path: str, *, copy: bool) -> Written:
 
 
 async def agreed_to_overwrite(context: RequestContext, files: Collection[Path]) -> frozenset[Path]:
-    """Those of the files that are there, once the user has agreed to lose them. Raises PolicyError.
+    """Return those of the files that exist, after the user has agreed to lose them. Raises PolicyError.
 
-    Nobody is asked about those that this client wrote and that are still as it left them.
+    This asks no question about files that this client wrote and that have not changed since.
     """
     there = frozenset(file for file in files if file.exists() or file.is_symlink())
     lost = {file for file in there if not store.wrote(context.client.id, file)}
@@ -228,7 +228,7 @@ def _named(files: Collection[Path]) -> str:
 
 
 def question_key(what: str, *facts: object) -> str:
-    """Names a question by all that it is about: a yes to another one is none to this."""
+    """Return a key that names a question by all of its facts, so that a yes answers no other question."""
     return f"{what}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
 
 
@@ -237,7 +237,7 @@ def _folders() -> Sequence[Path]:
 
 
 async def target(context: RequestContext, path: str, suffixes: Collection[str]) -> Path:
-    """The file that `path` names, for writing. Raises as `places.target`."""
+    """Return the file that `path` names, for writing. Raises what `allowed_folders.target` raises."""
     to = allowed_folders.target(path, _folders(), suffixes)
     own = await on_main_thread(context, lambda: Path(bpy.utils.resource_path("USER")))
     if to.is_relative_to(own.resolve()):
@@ -248,12 +248,12 @@ async def target(context: RequestContext, path: str, suffixes: Collection[str]) 
 
 
 async def note(event: str, context: RequestContext, path: Path) -> None:
-    """Keep in the journal what is about to happen to a file: on the disk when this returns."""
+    """Record in the journal what is about to happen to a file: on the disk when this returns."""
     await asyncio.to_thread(note_here, event, context, path)
 
 
 def note_here(event: str, context: RequestContext, path: Path) -> None:
-    """As `note`, on a thread that may wait for the disk."""
+    """Record what is about to happen to a file, on a thread that may wait for the disk."""
     journal.current().write(event, requester=context.client.name, client=context.client.id, path=str(path))
 
 
@@ -261,7 +261,7 @@ def note_here(event: str, context: RequestContext, path: Path) -> None:
 
 
 async def on_main_thread(context: RequestContext, do: Callable[[], T]) -> T:
-    """Do it on Blender's main thread, once the user is not in the middle of something."""
+    """Run `do` on Blender's main thread, after the user has finished a current operation."""
     work = main_thread.run(do, cancelled=context.cancelled, label="the file")
     return await asyncio.wrap_future(work)
 
@@ -289,7 +289,7 @@ def _what_is_open() -> tuple[str, bool, int]:
 
 
 def _open(source: Path, agreed: tuple[str, bool, int]) -> Opened | None:
-    """Open the file; None where what is open is no longer what the user agreed to lose."""
+    """Open the file; return None if the open file has changed since the user agreed to lose it."""
     if _what_is_open() != agreed:
         return None
     with exporting.in_window():

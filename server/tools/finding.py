@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tool that finds tools, so that the list which every client is given stays small."""
+"""The tools that find and call other tools, so that every client's list stays small."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from .served import served_tools
 
 __all__ = ("find_tools", "parameters_of", "ranked", "use_tool")
 
-#: What a word counts by where it stands.
+#: The score of a word by its place.
 _NAME, _TITLE, _DESCRIPTION, _PARAMETERS = 6.0, 3.0, 2.0, 1.0
 _FILLERS = frozenset(
     "a all an and any as at be by can do for from get how i in into is it make me my of on or please some that the "
     "their this to tool use want what who with you".split()
 )
-#: What part of a query, its rare words counting more, a tool must have to be found.
+#: The part of a query, with rare words counting more, that a tool must match.
 _LEAST_PART = 0.5
 
 
 class FoundTool(TypedDict):
-    """A tool, as a model reads it."""
+    """A tool's description for a model."""
 
     name: str
     description: str
-    #: Each as `name: type`, with `= default` where it may be left out, and what it means.
+    #: Each as `name: type`, with `= default` if it is optional, and its meaning.
     parameters: list[str]
 
 
@@ -82,7 +82,7 @@ async def use_tool(
 
 
 def parameters_of(one: Tool) -> list[str]:
-    """A tool's parameters as a model reads them best: a line each."""
+    """Return a tool's parameters in the form that a model reads best: a line each."""
     required = one.input_schema.get("required", ())
     return [
         f"{name}: {_type_of(schema)}"
@@ -112,9 +112,9 @@ def _type_of(schema: Mapping[str, Any]) -> str:
 
 
 def ranked(query: str, tools: Sequence[Tool]) -> list[Tool]:
-    """The tools that `query` is about, best first: rare words count more, and words of a name most.
+    """Return the tools that fit `query`, best first: rare words count more, and words of a name most.
 
-    One that has only the lesser part of what is asked for is left out: nothing is better than something else.
+    A tool that matches only the lesser part of the query is left out: no tool is better than a wrong one.
     """
     weights = {one.name: _weights(one) for one in tools}
     spread = Counter(word for words in weights.values() for word in words)
@@ -130,7 +130,7 @@ def ranked(query: str, tools: Sequence[Tool]) -> list[Tool]:
 
 
 def _weights(one: Tool) -> dict[str, float]:
-    """How much each word that describes a tool counts."""
+    """Return the score of each word that describes a tool."""
     parameters: Mapping[str, Any] = one.input_schema.get("properties", {})
     texts = [(name, facts.get("description", "")) for name, facts in parameters.items()]
     weights: dict[str, float] = {}
@@ -145,13 +145,13 @@ def _weights(one: Tool) -> dict[str, float]:
 
 
 def _best(word: str, weights: Mapping[str, float]) -> float:
-    """The word itself, or half of what begins like it."""
+    """Return the score of the word itself, or half the score of a word that begins with it."""
     alike = (weight / 2 for other, weight in weights.items() if len(word) > 3 and other.startswith(word))
     return weights.get(word) or max(alike, default=0.0)
 
 
 def _words(text: str) -> Iterable[str]:
-    """Words in lower case, without a plural's s and what tells nothing."""
+    """Return the words in lower case, without a plural's s and without words that carry no meaning."""
     found = dict.fromkeys(re.findall(r"[a-z0-9]+", text.lower()))
     return [
         word[:-1] if len(word) > 3 and word.endswith("s") else word for word in found if word not in _FILLERS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools that tell what happens in Blender and by whom, and take back what the assistant did."""
+"""Tools that report what happens in Blender and by whom, and that undo what the assistant did."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .schema import Bounds
 
 __all__ = ("list_changes", "undo_request", "wait_for_event")
 
-#: What comes shortly (seconds) after the event that was waited for is told with it.
+#: Events within these seconds after the awaited event come in the same answer.
 _DEBOUNCE_S = 0.25
 
 
@@ -41,7 +41,7 @@ class EventInfo(TypedDict):
 
 
 class Events(TypedDict):
-    """Events, oldest first; `newest` is what to give as `after` the next time."""
+    """Events, oldest first; `newest` is the value for `after` in the next call."""
 
     events: list[EventInfo]
     newest: int
@@ -151,7 +151,7 @@ def _undo(request_id: str) -> None:
 
 
 async def _happens(start: int, wanted: Collection[str], seconds: float) -> None:
-    """Return shortly after an event since `start`, or after so many seconds."""
+    """Return shortly after an event since `start`, or after `seconds`."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await until(history.listen, lambda: bool(history.since(start, wanted)))

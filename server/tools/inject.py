@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tool that puts a whole script before the user, rehearsed, and runs it after an explicit yes."""
+"""The tool that shows a whole script to the user, rehearsed, and runs it after an explicit yes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _entry(
 
 
 async def _valid(context: RequestContext, entry: Entry, answer: Any) -> Entry:
-    """The request with a script that may be tried; the client's model mends it, where the client offers that."""
+    """Return the request with a valid script; the client's model corrects it, if the client offers that."""
     problem: NoScript | ScriptRefused
     for attempt in range(1, entry.attempts_left + 1):
         try:
@@ -114,7 +114,7 @@ async def _ask_model(context: RequestContext, key: str, answer: Any, problem: Ex
 
 
 async def _once_more(entry: Entry, problem: NoScript | ScriptRefused) -> pipeline.Refused:
-    """The error that an assistant can act on: what is wrong, the strict template, and how many attempts are left."""
+    """Return the error for the assistant: what is wrong, the strict template, and how many attempts are left."""
     line = getattr(problem, "line", None)
     if entry.ended:
         message = f"{problem}\n\nNo attempts are left: tell the user what is wrong."
@@ -135,7 +135,7 @@ async def _once_more(entry: Entry, problem: NoScript | ScriptRefused) -> pipelin
 
 
 async def _template() -> str:
-    """The strict template, as the prompt `format-to-bpy` has it, the user's own one if there is one."""
+    """Return the strict template of the prompt `format-to-bpy`, the user's own one if there is one."""
     folder = folders.user_folder() / "prompts"
     files = await asyncio.to_thread(prompt_files.load, _PROMPTS, folder)
     return files["format-to-bpy"].fill({"request": "What the script was meant to do before; mend it."})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools for long work: what goes on, how far it is, and an end to it. For clients without MCP's tasks."""
+"""Tools for long work: list jobs, show their progress, and stop them. For clients without MCP's tasks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ..protocol.messages.errors import as_bridge_error
 from .registry import tool
 from .schema import Bounds
 
-#: Jobs that go on whose last frame is shown in a list of all.
+#: The most running jobs whose last frame the list shows.
 _MOST_PICTURES = 4
 
 
 class FrameFailure(TypedDict):
-    """A frame that failed for good, and on which worker."""
+    """A frame that failed for good, and its worker."""
 
     frame: int
     worker: str
@@ -42,7 +42,7 @@ class TargetRender(TypedDict):
 
 
 class FileFailure(TypedDict):
-    """A file that failed for good, and on which worker."""
+    """A file that failed for good, and its worker."""
 
     file: str
     worker: str
@@ -133,7 +133,7 @@ async def _ended(job_id: str, owner: str, seconds: float) -> None:
 
 
 def about(job: jobs.Job) -> JobInfo:
-    """What a client is told of a job, but for its result."""
+    """Return what a client sees of a job, without its result."""
     info: JobInfo = {
         "job_id": job.id,
         "kind": job.kind,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools that tell what the running Blender's Python offers: offline, and exact for its version."""
+"""Tools that describe the running Blender's Python: offline, and exact for its version."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .schema import Bounds
 
 
 class FoundNames(TypedDict):
-    """What a search found, best first; each with name, kind and summary."""
+    """The results of a search, best first; each with name, kind and summary."""
 
     results: list[dict[str, Any]]
 
 
 class OperatorPage(TypedDict):
-    """Operators in the order of their names."""
+    """Operators, sorted by name."""
 
     operators: list[dict[str, Any]]
     matching: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools that look at objects from several sides, and at what has changed since."""
+"""Tools that show objects from several sides, and what has changed since."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .pictures import picture_block
 from .registry import tool
 from .schema import Bounds
 
-#: Sheets that compare_views can still go back to.
+#: The most sheets that compare_views can still compare with.
 _MOST_KEPT = 8
 _kept: OrderedDict[str, tuple[str, dict[str, Any], Sheet]] = OrderedDict()
 

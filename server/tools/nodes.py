@@ -31,7 +31,7 @@ async def get_node_tree(context: RequestContext, kind: Kind, name: Name) -> dict
     name: of the material, scene, group, …
     """
 
-    # Nodes are made to compare with, and removed: not while the user drags something or a render runs.
+    # Reading makes nodes to compare with, and removes them: not while the user drags something or a render runs.
     work = main_thread.run(
         partial(node_tree.of_owner, kind, name),
         changes=True,

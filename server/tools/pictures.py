@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pictures in results: within what a client can carry, as a preview with a link, or a link alone, above that."""
+"""Puts pictures into results: the picture itself if it is small enough, else a preview with a link, or a link."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..protocol.messages import content
 
 __all__ = ("MOST_BYTES", "picture_block")
 
-#: A larger picture goes as a link: clients paste what they get into a prompt, a third longer in base64.
+#: The most bytes of a picture in a result: clients paste it into a prompt, a third longer in base64.
 MOST_BYTES = 256 * 1024
 
 
 def picture_block(
     context: RequestContext, data: bytes, picture_format: Format, *, name: str = "picture"
 ) -> dict[str, Any]:
-    """The picture itself, or a link to the client's own copy of one that is too large.
+    """Return the picture itself, or a link to the client's own copy of a picture that is too large.
 
-    Raises LimitExceeded where it is too large and the client's place for files is full.
+    Raises LimitExceeded if it is too large and the client's space for files is full.
     """
     mime_type = f"image/{picture_format}"
     if len(data) <= MOST_BYTES:

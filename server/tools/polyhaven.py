@@ -19,7 +19,7 @@ FileFormat = Literal["hdr", "exr", "blend", "gltf", "fbx"]
 
 
 class FoundAsset(TypedDict):
-    """One result of a search. `size_m`: width and depth of a texture, of a model the height too."""
+    """One result of a search. `size_m`: width and depth of a texture; for a model, also the height."""
 
     id: str
     name: str

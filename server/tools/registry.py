@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a typed Python function to an MCP tool.
+"""Makes an MCP tool from a typed Python function.
 
-A plain function runs on Blender's main thread, an `async` one on the server's event loop. The first parameter is
-the call's context. A dict that comes back is the structured result; an error that it raises becomes a result that the
-assistant reads (`server.handlers`).
+A plain function runs on Blender's main thread, an `async` one on the server's event loop. The first parameter is the
+call's context. A dict that the function returns is the structured result; an error that it raises becomes a result
+that the assistant reads (`server.handlers`).
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def tool(
     `disturbs`: whether a read-only tool, with these arguments, changes something in Blender for a moment, and so has
     to wait while the user is in the middle of something.
 
-    `other_names`: further names of parameters, which are taken and not listed.
+    `other_names`: further names of parameters, which the tool accepts and the list does not show.
 
     `seldom`: parameters that the list only names at the end of the description; `find_tools` explains them.
 
-    `output`: the type of the structured result where the function's return type (a ToolResult) does not say it.
+    `output`: the type of the structured result if the function's return type (a ToolResult) does not say it.
     """
 
     def mark(function: Function) -> Function:
@@ -67,7 +67,7 @@ def tool(
 
 
 def hints(read_only: bool, destructive: bool, idempotent: bool, open_world: bool) -> dict[str, bool]:
-    """MCP's hints, those that differ from what a client assumes without them; the list is read by a model."""
+    """Return MCP's hints, without those that equal a client's assumptions: a model pays for the list."""
     given = {
         "readOnlyHint": (read_only, False),
         "destructiveHint": (destructive or read_only, True),
@@ -78,7 +78,7 @@ def hints(read_only: bool, destructive: bool, idempotent: bool, open_world: bool
 
 
 def make(function: Function, *, listed: bool = True) -> Tool:
-    """The tool that a function marked with `tool` stands for; `listed` as in `Tool`."""
+    """Return the tool of a function marked with `tool`; `listed` is the field of `Tool`."""
     facts = dict(function.__tool__)  # type: ignore[attr-defined]
     disturbs, seldom = facts.pop("disturbs"), facts.pop("seldom")
     output = facts.pop("output") or get_type_hints(function).get("return")
@@ -102,7 +102,7 @@ def make(function: Function, *, listed: bool = True) -> Tool:
 def _handler(
     function: Function, changes: bool, disturbs: Callable[[Mapping[str, Any]], bool] | None
 ) -> tuple[Handler, Now | None]:
-    """What the tool does, and for a plain function how it is done at once, on Blender's main thread."""
+    """Return the tool's handler and, for a plain function, one that runs at once on Blender's main thread."""
     integers = whole_numbers(function)
     if inspect.iscoroutinefunction(function):
 
@@ -127,12 +127,12 @@ def _handler(
 
 
 def result_of(value: Any) -> ToolResult:
-    """What a function gave, as the result of its tool."""
+    """Return a function's value as the result of its tool."""
     return value if isinstance(value, ToolResult) else ToolResult(structured=value)
 
 
 def tidy(arguments: dict[str, Any], integers: frozenset[str]) -> dict[str, Any]:
-    """The arguments with whole numbers as such: JSON Schema counts 3.0 as an integer."""
+    """Return the arguments with whole numbers as int: JSON Schema counts 3.0 as an integer."""
     return {
         name: int(value) if name in integers and isinstance(value, float) else value
         for name, value in arguments.items()
@@ -140,7 +140,7 @@ def tidy(arguments: dict[str, Any], integers: frozenset[str]) -> dict[str, Any]:
 
 
 def whole_numbers(function: Function, *, context: bool = True) -> frozenset[str]:
-    """The parameters of a tool that are integers; `context` as in `input_schema`."""
+    """Return the parameters of a tool that are integers; `context` is that of `input_schema`."""
     return frozenset(
         name
         for name, schema in input_schema(function, context=context)["properties"].items()

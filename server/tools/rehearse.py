@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tool that tries a script where it can do no harm."""
+"""The tool that tries a script on a copy of the scene."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .registry import tool
 
 
 class RehearsalResult(TypedDict):
-    """The report, or why there is none (yet)."""
+    """The report of a rehearsal, or why there is none (yet)."""
 
     status: Literal["success", "error", "pending"]
     outcome: NotRequired[Literal["success", "error", "rejected"]]
     message: NotRequired[str]
     job_id: NotRequired[str]
     dry_run: NotRequired[bool]
-    #: What validation found in a dry run, each with line, column and what to do.
+    #: The findings of validation in a dry run, each with line, column and what to do.
     errors: NotRequired[list[dict[str, Any]]]
     error: NotRequired[str]
     cause: NotRequired[str]
@@ -40,11 +40,11 @@ class RehearsalResult(TypedDict):
     seconds: NotRequired[dict[str, float]]
     peak_memory_mb: NotRequired[float]
     difference: NotRequired[dict[str, Any]]
-    #: What was estimated above the limit: its estimate, and how much it made.
+    #: Each estimate above the limit: its subject -> its `estimate`, and how much the script `made`.
     growth: NotRequired[dict[str, dict[str, float]]]
-    #: Lines that the rehearsal never came to.
+    #: The script's lines that never ran.
     unreached: NotRequired[list[int]]
-    #: What the pictures show that follow, in their order: before, after.
+    #: The subjects of the pictures in the result, in their order: before, after.
     pictures: NotRequired[list[str]]
     confinement: NotRequired[Confinement]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools that render."""
+"""Tools that render images and animations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Side = Annotated[int, Bounds(4, 16384)]
 
 
 class RenderResult(TypedDict):
-    """Where the picture is, or the job that makes it."""
+    """The place of the picture, or the job that makes it."""
 
     status: Literal["success", "pending"]
     uri: NotRequired[str]
@@ -93,7 +93,7 @@ async def render_image(
 
 
 def _shown(context: RequestContext, picture: bytes, kind: Format) -> dict[str, Any]:
-    """The picture, or a link to the client's own copy: another render may be the last one by the time it is read."""
+    """Return the picture, or a link to the client's own copy: another render may be the last one by then."""
     try:
         return picture_block(context, picture, kind, name="render")
     except LimitExceeded:
@@ -120,14 +120,14 @@ def _result(picture: image.Picture, shown: dict[str, Any], uri: str) -> ToolResu
 
 
 class AnimationResult(TypedDict):
-    """Where the frames are, or the job that makes them."""
+    """The place of the frames, or the job that makes them."""
 
     status: Literal["success", "pending"]
     folder: NotRequired[str]
     first: NotRequired[str]
     last: NotRequired[str]
     frames: NotRequired[int]
-    #: Frames that were there before this call.
+    #: Frames that existed before this call.
     frames_before: NotRequired[int]
     note: NotRequired[str]
     render_id: NotRequired[str]
@@ -241,12 +241,12 @@ async def _resumed(context: RequestContext, render_id: str) -> tuple[animation.O
 
 
 def _note_written(owner: str, done: animation.Order) -> None:
-    """The client may fetch its frames without a question."""
+    """Note that the client wrote its frames, so that it may fetch them without a question."""
     for frame in done.frames:
-        with contextlib.suppress(FileNotFoundError):  # somebody has removed it since
+        with contextlib.suppress(FileNotFoundError):  # another program has removed it since
             store.note_written(owner, done.place(frame))
 
 
 def _home() -> Path:
-    """Where renders that are not finished are kept."""
+    """Return the folder of unfinished renders."""
     return folders.user_folder() / "renders"

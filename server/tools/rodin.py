@@ -21,7 +21,7 @@ Proportion = Annotated[int, Bounds(1, 1000)]
 
 
 class OrderResult(TypedDict):
-    """What became of an order."""
+    """The outcome of placing an order."""
 
     status: Literal["success", "pending"]
     order_id: NotRequired[str]
@@ -30,7 +30,7 @@ class OrderResult(TypedDict):
 
 
 class OrderStatus(TypedDict):
-    """How far an order is."""
+    """The progress of an order."""
 
     status: Literal["success"]
     order_id: str
@@ -39,11 +39,11 @@ class OrderStatus(TypedDict):
 
 
 class Balance(TypedDict):
-    """What is left on the account."""
+    """The credits left on the account."""
 
     provider: ProviderName
     credits: float | None
-    #: What they are counted in: "credits", or a currency.
+    #: The unit of the balance: "credits", or a currency.
     unit: NotRequired[str]
     message: NotRequired[str]
 
@@ -108,7 +108,7 @@ async def create_rodin_job(
     order.check()
     if settings.current().confirm != "auto":
         await _ask_for_cost(context, chosen, order, agreed=confirm_cost)
-    # Shielded: whether an order that is broken off was taken, nobody knows.
+    # Shielded: after a broken-off order, nobody would know whether the provider took it.
     ticket = await asyncio.shield(asyncio.to_thread(importing.place_order, chosen, order))
     await context.list_tools((poll_rodin_job_status.__name__, import_generated_asset.__name__))
     message = "Ordered. Ask poll_rodin_job_status (by use_tool) with this order_id every 10 seconds."
@@ -176,7 +176,7 @@ async def _pictures(context: RequestContext, names: list[str], encoded: list[str
 async def _ask_for_cost(
     context: RequestContext, provider: ProviderName, order: Order, *, agreed: bool
 ) -> None:
-    """Show the cost and ask; where nobody can be asked, `agreed` counts. Raises PolicyError."""
+    """Show the cost and ask the user; if nobody can be asked, `agreed` counts. Raises PolicyError."""
     if agreed and not consent.somebody(context):
         return
     left = await in_thread(context, lambda work: importing.balance(provider, work.cancelled))

@@ -25,7 +25,7 @@ from .code import runs_scripts
 from .registry import tool
 from .schema import Bounds
 
-#: Files that a question names, and characters of the script that it shows.
+#: The most files that a question names, and the most characters of the script that it shows.
 _MOST_NAMED, _LONGEST_SCRIPT = 30, 20_000
 
 Paths = Annotated[
@@ -34,7 +34,7 @@ Paths = Annotated[
 
 
 class FilesResult(TypedDict):
-    """What became of each file, or the job that works on them."""
+    """The outcome for each file, or the job that works on the files."""
 
     status: Literal["success", "pending"]
     saved: NotRequired[int]
@@ -119,7 +119,7 @@ async def _items(context: RequestContext, paths: Sequence[str], save_as: str) ->
 async def _agreed(
     context: RequestContext, items: Sequence[Item], script: str, to: Target | None
 ) -> frozenset[Path]:
-    """Those copies that are there already, once the user has agreed to all. Raises PolicyError."""
+    """Return those copies that exist already, after the user has agreed to all. Raises PolicyError."""
     there = frozenset(item.to for item in items if item.to.exists())
     await consent.confirm(
         context,
@@ -161,7 +161,7 @@ def _question(items: Sequence[Item], there: frozenset[Path], script: str, to: Ta
 
 
 def _record(context: RequestContext, items: Sequence[Item], script: str, where: str) -> None:
-    """Keep in the journal what is about to happen."""
+    """Record in the journal what is about to happen."""
     record = Record(
         script,
         tool="run_in_files",

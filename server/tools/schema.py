@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""JSON Schema (2020-12) from a typed Python signature and its docstring.
+"""Makes JSON Schema (2020-12) from a typed Python signature and its docstring.
 
-The docstring's text up to the first blank-line-separated `parameter: …` line describes the tool; each line
-`parameter: text` (continued by indented lines) describes that parameter. `Annotated[T, Bounds(...)]` adds limits.
+The docstring's text up to the first blank-line-separated `parameter: …` line describes the tool; each line `parameter:
+text` (continued by indented lines) describes that parameter. `Annotated[T, Bounds(...)]` adds limits.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Bounds:
     pattern: str | None = None
 
     def keywords(self, kind: str) -> Schema:
-        """These limits as keywords for a schema of the type `kind`."""
+        """Return these limits as keywords for a schema of the type `kind`."""
         length = "Items" if kind == "array" else "Length"
         pairs = {
             "minimum": self.low,
@@ -67,19 +67,19 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Another type that the list of tools shows for a parameter: what models of every provider can fill in.
+    """Another type that the list of tools shows for a parameter, which models of every provider can fill in.
 
-    OpenAI's strict mode and Gemini know no alternatives, no untyped items and no objects without properties. An object
-    that is shown as a text is taken as JSON; what is not shown is taken all the same.
+    OpenAI's strict mode and Gemini know no alternatives, no untyped items and no objects without properties. The tool
+    parses a text as JSON where the list shows an object as a text; it also accepts forms that the list does not show.
     """
 
     hint: Any
 
 
 def of_type(hint: Any, *, shown: bool = False) -> Schema:
-    """The schema of one type, as it is taken or, with `shown`, as the list of tools has it.
+    """Return the schema of one type, as the tool accepts it or, with `shown`, as the list of tools shows it.
 
-    Raises TypeError for a type that has none.
+    Raises TypeError for a type without a schema.
     """
     if get_origin(hint) is Annotated and shown:
         for note in get_args(hint)[1:]:
@@ -131,12 +131,12 @@ def _of_typed_dict(hint: Any, shown: bool) -> Schema:
 
 
 def _is_required(typed_dict: Any, name: str, value: Any) -> bool:
-    """`__required_keys__` knows the totality of bases, but does not see NotRequired in postponed annotations."""
+    """Return whether a key is required: `__required_keys__` does not see NotRequired in postponed annotations."""
     return get_origin(value) is not NotRequired and name in typed_dict.__required_keys__
 
 
 def describe(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """A function's docstring as (what it does, what each parameter means)."""
+    """Return a function's docstring as (what it does, what each parameter means)."""
     names = set(inspect.signature(function).parameters)
     summary: list[str] = []
     parameters: dict[str, str] = {}
@@ -157,10 +157,10 @@ def describe(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
 def input_schema(
     function: Callable[..., Any], *, context: bool = True, shown: bool = False, but: Collection[str] = ()
 ) -> Schema:
-    """The schema of a tool's arguments; with `context` the function's first parameter is the call's, and none of them.
+    """Return the schema of a tool's arguments; with `context`, the function's first parameter is the call's context.
 
-    `shown` as in `of_type`; then it has only what helps a model, and the server checks the rest. `but` names parameters
-    that are left out. Raises TypeError for a parameter without a type, or of a type that has no schema.
+    `shown` is that of `of_type`: then the schema has only what helps a model, and the server checks the rest. `but`
+    names parameters to leave out. Raises TypeError for a parameter without a type, or of a type without a schema.
     """
     hints = get_type_hints(function, include_extras=True)
     _, texts = describe(function)
@@ -187,12 +187,12 @@ def input_schema(
     return _without(result, _NOT_SHOWN) if shown else {**result, "additionalProperties": False}
 
 
-#: What the list of tools goes without: a model hardly minds them, and not every provider knows them.
+#: Keywords that the list of tools leaves out: models rarely need them, and not every provider knows them.
 _NOT_SHOWN = frozenset({"minLength", "maxLength", "pattern", "maxItems"})
 
 
 def _without(schema: Schema, keywords: frozenset[str]) -> Schema:
-    """The schema without these keywords, also within; a vector keeps its length."""
+    """Return the schema without these keywords, at any depth; a vector keeps its length."""
     vector = "minItems" in schema and schema.get("minItems") == schema.get("maxItems")
     left: Schema = {name: value for name, value in schema.items() if name not in keywords or vector}
     if "properties" in left:
@@ -203,6 +203,6 @@ def _without(schema: Schema, keywords: frozenset[str]) -> Schema:
 
 
 def _without_null(schema: Schema) -> Schema:
-    """What a parameter may be when it is given; None only stands for its absence."""
+    """Return the schema without null: None only means that the parameter is absent."""
     parts = [part for part in schema.get("anyOf", ()) if part != {"type": "null"}]
     return schema if not parts else parts[0] if len(parts) == 1 else {"anyOf": parts}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scripts of ours through which tools change the scene: `execute_blender_code` rehearses, asks about, runs and rolls
-them back like any other.
+"""Makes scripts with which tools change the scene: they run as `execute_blender_code` runs an assistant's script.
 
-What the assistant gave is data in the script, never a part of its text.
+So they are rehearsed, shown to the user and rolled back like any other. The assistant's values are data in the script,
+never a part of its text.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ __all__ = ("with_data",)
 
 
 def with_data(source: str, name: str, data: Any, function: str) -> str:
-    """The script that calls `function` of `source` with `data`, which stands first: it is what the user reads.
+    """Return a script that calls `function` of `source` with `data`. The data comes first: the user reads it.
 
-    `data` is JSON; what is no plain JSON value is refused with a TypeError.
+    `data` is JSON. Raises TypeError for a value that is not plain JSON.
     """
     _check_plain(data)
     written = pprint.pformat(data, width=110, compact=True, sort_dicts=False)

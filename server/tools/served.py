@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tools that clients can call now, for tools that look for others or call them."""
+"""Keeps the tools that clients can call now, for tools that look for others or call them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _features = Features()
 
 
 def serve(features: Features) -> None:
-    """Make these the features whose tools can be called. The bridge calls it when it starts."""
+    """Set the features whose tools can be called. The bridge calls this when it starts."""
     global _features
     _features = features
 
 
 def served_tools() -> tuple[Tool, ...]:
-    """Every tool that clients can call now, those of other extensions too."""
+    """Return every tool that clients can call now, those of other extensions too."""
     return tuple(_features.tools.values())

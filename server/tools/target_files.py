@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A script on files for a render target: once the user has agreed, it is written as a job and handed on."""
+"""Hands a script on files to a render target: asks the user, then writes the job."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from . import files
 
 __all__ = ("hand_on", "target")
 
-#: Files that one task works on.
+#: The files that one task works on.
 _CHUNK = 10
 
 
 def target(where: str) -> targets.Target:
-    """The target. Raises InvalidParamsError where there is none, or one that takes only renders."""
+    """Return the target. Raises InvalidParamsError if there is none, or if it takes only renders."""
     found = targets.named(where)
     if not ADAPTERS[found.engine].FILES:
         raise InvalidParamsError(
@@ -46,7 +46,7 @@ async def hand_on(
     title: str,
     overwrite: bool,
 ) -> ToolResult:
-    """Hand it to the target; gives the job that follows it. Raises BridgeError."""
+    """Hand the files to the target; return the job that follows it. Raises BridgeError."""
 
     def job() -> FarmJob:
         job_id, home = secrets.token_hex(8), folders.user_folder() / "renders"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An animation for a render target: packed, measured by one frame, asked about once, and handed on."""
+"""Hands an animation to a render target: packs it, measures one frame, asks the user, and hands it on."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from . import files
 
 __all__ = ("order",)
 
-#: Scenes that were packed for a question that is not answered yet; the oldest goes.
+#: Scenes packed for a question that is not answered yet; a new one replaces the oldest.
 _MOST_WAITING = 4
 _waiting: dict[str, Prepared] = {}
 
-#: Pixels: Blender's writer of videos takes no less.
+#: The least pixels of a video's side: Blender's writer of videos takes no less.
 _LEAST_VIDEO = 16
 
 _NOT_ASKED = (
@@ -48,7 +48,7 @@ async def order(
     *,
     video: bool,
 ) -> ToolResult:
-    """Ask the user, and hand the animation to the target; gives the job that follows it. Raises BridgeError."""
+    """Ask the user, and hand the animation to the target; return the job that follows it. Raises BridgeError."""
     target = targets.named(where)
     engine = ADAPTERS[target.engine]
     if video and not engine.VIDEO:
@@ -107,7 +107,7 @@ def _places(to: Path, frames: Sequence[int], video: bool) -> list[Path]:
 async def _prepared(
     context: RequestContext, key: str, frames: tuple[int, ...], choice: dict[str, Any]
 ) -> Prepared:
-    """The packed scene: the one of the question's first round, where this is its second."""
+    """Return the packed scene; in the second round of a question, the one of its first round."""
     if key in _waiting:
         return _waiting[key]
     home = folders.user_folder() / "renders"
@@ -166,7 +166,7 @@ def _named(paths: Sequence[str]) -> str:
 
 
 def _span(seconds: float) -> str:
-    """A time for people."""
+    """Return a time in words for a person."""
     for unit, size in (("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

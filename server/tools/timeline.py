@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools for the timeline: the frame, the range and rate, and what is animated."""
+"""Tools for the timeline: the frame, its range and rate, and the animated properties."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools by which files come and go over the wire, where client and Blender share no folder."""
+"""Tools that send files between client and Blender over the connection, if they share no folder."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from .assets import Location, bring_in
 from .registry import tool
 from .schema import Bounds
 
-#: Bytes that one call takes or gives: a message may have 64 MiB, and base64 makes a third more of them.
+#: The most bytes that one call sends: a message may have 64 MiB, and base64 makes a third more of them.
 _MOST_AT_ONCE = 32 << 20
-#: Files up to this many bytes are in the answer itself; a model pays for every byte.
+#: The most bytes of a file in the answer itself; a model pays for every byte.
 _MOST_SHOWN = 256 << 10
 
 FileId = Annotated[str, Bounds(shortest=1, longest=64)]
@@ -42,12 +42,12 @@ class SentList(TypedDict):
 
 
 class Part(TypedDict):
-    """What was given of a file, or that the user is being asked."""
+    """A part of a file, or the note that the user has to answer first."""
 
     status: str
     file: NotRequired[Sent]
     offset: NotRequired[int]
-    #: Where the next part begins.
+    #: The offset of the next part.
     next_offset: NotRequired[int]
     job_id: NotRequired[str]
     message: NotRequired[str]
@@ -191,14 +191,14 @@ def _decoded(data: str) -> bytes:
 
 
 async def _from_folder(context: RequestContext, path: str) -> ClientFile:
-    """A copy of a file in the named folders; the user is asked unless this client wrote it."""
+    """Return a copy of a file in the named folders; ask the user unless this client wrote it."""
     folders = settings.current().file_folders or ()
     source = await asyncio.to_thread(allowed_folders.existing, path, folders, file_kinds.SENT)
     owner = context.client.id
     if not store.wrote(owner, source):
         try:
             facts = source.stat()
-        except OSError as error:  # somebody has removed it just now
+        except OSError as error:  # another program has just removed it
             raise ExternalServiceError(f"{source} cannot be read: {error.strerror or error}.") from None
         await consent.confirm(
             context,

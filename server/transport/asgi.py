@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 MCP, HEALTH, METRICS, PAIR = "/mcp", "/health", "/metrics", "/pair"
 
-#: A message may be this large, in bytes.
+#: The most bytes of a message.
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 #: The most bytes of waiting answers for all clients together. Partly received messages may have 1.5 of the largest
 #: message together.
 MAX_UNREAD_BYTES = 96 * 1024 * 1024
-#: WebSockets, and HTTP requests, open at once.
+#: The most WebSockets and HTTP requests that are open at once.
 MAX_CONNECTIONS = 64
 
 #: The most bytes to read of a request with a revoked token, to answer it.
@@ -51,20 +51,20 @@ class Authenticates(Protocol):
     """The part of `Authenticator` that the app uses."""
 
     def check_source(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None:
-        """The refusal of a request whose Host or Origin is not ours; None if both are allowed."""
+        """Return the refusal of a request whose Host or Origin is not ours; None if both are allowed."""
 
     def authorize(self, headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> Client | Refusal:
-        """The client with the request's token, or a refusal."""
+        """Return the client with the request's token, or a refusal."""
 
     def may_ask(self, headers: Iterable[tuple[bytes, bytes]]) -> Refusal | None:
-        """The refusal of a program that may not ask for access; None if it may."""
+        """Return the refusal of a program that may not ask for access; None if it may."""
 
     @property
     def came_in(self) -> Collection[str]:
         """Ids of the clients that came in."""
 
     def shut_out(self) -> Collection[str]:
-        """Ids, each once, of clients that came in and whose token is no longer valid."""
+        """Return the ids, each once, of clients that came in and whose token is no longer valid."""
 
 
 class App:
@@ -146,7 +146,7 @@ class App:
         self._told_of_shut_out(client_id)
 
     def clients(self) -> list[str]:
-        """The names of the connected clients, each once. Any thread."""
+        """Return the names of the connected clients, each once. Any thread."""
         if self._dispatcher is None:
             return []
         peers = [connection.peer for connection in list(self._dispatcher.connections)]
@@ -245,7 +245,7 @@ class App:
         await http_messages.respond_json(send, jsonrpc.error(request_id, failure.error))
 
     async def _id_of_revoked(self, scope: Scope, receive: Receive) -> str | int | None:
-        """The id of a request, if it can be read and a place is free: all revoked clients share the places of one."""
+        """Return a request's id, if it can be read and a place is free: all revoked clients share one's places."""
         if not self._places.take(_REVOKED):
             return None
         account = self.held.message()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read and write WebSocket frames for a server (RFC 6455, section 5), without extensions. No sockets.
+"""Reads and writes WebSocket frames for a server (RFC 6455, section 5), without extensions. No sockets.
 
 `read` works in portions with a limited number of frames, which take a limited time; the caller decides when to
 continue. Each payload is unmasked directly into its message, so that a large message is in memory only once.
@@ -27,7 +27,7 @@ _LONGEST_CONTROL = 125
 
 
 class Opcode(IntEnum):
-    """RFC 6455, 5.2."""
+    """The opcodes of RFC 6455, 5.2."""
 
     CONTINUATION = 0x0
     TEXT = 0x1
@@ -46,7 +46,7 @@ _CLOSE_CODES = frozenset({1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 
 
 
 class FrameError(Exception):
-    """A frame breaks the protocol, so the connection must be closed with `code` (RFC 6455, 7.4.1)."""
+    """Tells that a frame breaks the protocol, so that the connection must be closed with `code` (RFC 6455, 7.4.1)."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -83,20 +83,20 @@ class _Frame:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """A ping. Answer it with a pong of the same payload; of several pings, only the last one (5.5.3)."""
+    """A ping of the client. Answer it with a pong of the same payload; of several pings, only the last one (5.5.3)."""
 
     payload: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class CloseFrame:
-    """The client closes the connection; `code` is None if it sent none."""
+    """The client's close frame; `code` is None if it sent none."""
 
     code: int | None
 
 
 def frame(opcode: Opcode, payload: bytes) -> bytes:
-    """The bytes of a whole frame from a server."""
+    """Return the bytes of a whole frame from a server."""
     length = len(payload)
     if length < 126:
         head = struct.pack("!BB", 0x80 | opcode, length)
@@ -148,7 +148,7 @@ class FrameReader:
         except FrameError as error:
             if not found:
                 raise
-            self._error, self.more = error, True  # after what came before it
+            self._error, self.more = error, True  # raised after the caller has read the messages before it
         return found
 
     def _read(self, found: list[MessageEnd | Ping | CloseFrame]) -> None:
@@ -175,7 +175,7 @@ class FrameReader:
             self._message = None
 
     def _head(self) -> _Frame | None:
-        """The frame that starts here, or None if its head is not complete yet."""
+        """Return the frame that starts here, or None if its head is not complete yet."""
         chunk, at = self._chunk, self._at
         if len(chunk) - at < 2:
             return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check the headers of Streamable HTTP in 2026-07-28: they must match the body, or the request is refused.
+"""Checks the headers of Streamable HTTP in 2026-07-28: they must match the body, or the request is refused.
 
 Source: MCP 2026-07-28, "Streamable HTTP", "Request Metadata" and "Server Validation".
 """
@@ -37,20 +37,20 @@ _STATUS = {METHOD_NOT_FOUND: 404, INTERNAL_ERROR: 500, SERVER_BUSY: 503}
 
 
 def status(message: Json) -> int:
-    """The HTTP status for the answer to a stateless request."""
+    """Return the HTTP status for the answer to a stateless request."""
     error = message.get("error")
     return 200 if error is None else _STATUS.get(error["code"], 400)
 
 
 def is_stateless(headers: Mapping[str, str], message: object) -> bool:
-    """Whether a POST is of the stateless era: by its header, or by the envelope in the body."""
+    """Return whether a POST is of the stateless era: by its header, or by the envelope in the body."""
     if headers.get("mcp-protocol-version") in STATELESS:
         return True
     return _meta_version(message) is not None
 
 
 def check(headers: Mapping[str, str], message: Json, features: Features) -> RpcError | None:
-    """The error in a stateless request's headers, or None. Header names are in lower case."""
+    """Return the error in a stateless request's headers, or None. Header names are in lower case."""
     params = message.get("params")
     params = params if isinstance(params, dict) else {}
     method = message.get("method")
@@ -67,7 +67,7 @@ def check(headers: Mapping[str, str], message: Json, features: Features) -> RpcE
 
 
 def mirrored(schema: Json) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The `x-mcp-header` names of an input schema, each with the path of its argument."""
+    """Iterate over the `x-mcp-header` names of an input schema, each with the path of its argument."""
     for name, property_schema in (schema.get("properties") or {}).items():
         if not isinstance(property_schema, dict):
             continue
@@ -124,7 +124,7 @@ def _same(value: str, expected: object) -> bool:
 
 
 def _decoded(value: str) -> str | None:
-    """The decoded value of `=?base64?…?=`; any other value unchanged; None if the encoding is invalid."""
+    """Return the decoded value of `=?base64?…?=`; any other value unchanged; None if the encoding is invalid."""
     if not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
     try:

@@ -23,7 +23,7 @@ _TOO_MUCH = "Busy: too much is half received by all clients together; try again 
 
 
 class HttpError(Exception):
-    """The request gets an HTTP status and a sentence as its answer."""
+    """Tells that the request gets an HTTP status and a sentence as its answer."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class HttpError(Exception):
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """Headers by name in lower case. The values of a repeated name are joined with ", " (RFC 9110, 5.3)."""
+    """Return the headers by name in lower case. A repeated name's values are joined with ", " (RFC 9110, 5.3)."""
     found: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1").strip(" \t")
@@ -118,7 +118,7 @@ async def start(send: Send, status: int, headers: Mapping[str, str]) -> None:
 
 
 def accepts(header: str | None, media_types: Iterable[str]) -> bool:
-    """Whether an Accept header allows all of these media types; a missing header allows everything."""
+    """Return whether an Accept header allows all of these media types; a missing header allows everything."""
     if header is None:
         return True
     ranges = {part.partition(";")[0].strip().lower() for part in header.split(",")}

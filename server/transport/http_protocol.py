@@ -41,7 +41,7 @@ class Shared:
 
 
 class HttpProtocol(H11Protocol):
-    """One connection."""
+    """One HTTP connection, for uvicorn."""
 
     def __init__(self, shared: Shared, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -52,7 +52,7 @@ class HttpProtocol(H11Protocol):
         self._head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override, unused-ignore]
-        """As asyncio has it."""
+        """Begin a connection; drop it if too many are open."""
         super().connection_made(transport)
         if len(self.connections) > self._shared.most:
             transport.abort()
@@ -102,7 +102,7 @@ class HttpProtocol(H11Protocol):
         return bool(self._arrived) and not self.flow.read_paused and not answering
 
     def on_response_complete(self) -> None:
-        """As uvicorn has it: the next request may be read."""
+        """Continue reading after uvicorn has sent a whole answer."""
         super().on_response_complete()
         self.go_on()
 
@@ -139,13 +139,13 @@ class HttpProtocol(H11Protocol):
             super().timeout_keep_alive_handler()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        """As uvicorn has it: the connection becomes a WebSocket."""
-        # From here on the connection is another protocol's, which this one must not outlive.
+        """Hand the connection over to the WebSocket protocol, as uvicorn does."""
+        # From here on the connection belongs to another protocol, which this one must not outlive.
         self._leave()
         super().handle_websocket_upgrade(event)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """As asyncio has it."""
+        """Leave the queue of turns when the connection has ended."""
         self._leave()
         super().connection_lost(exc)
 
@@ -157,7 +157,7 @@ class HttpProtocol(H11Protocol):
 
 
 class _Flow(FlowControl):
-    """uvicorn's flow control, as one of two reasons to stop reading: the app has enough of a body."""
+    """uvicorn's flow control for one of two reasons to stop reading: the app has enough of a body."""
 
     def __init__(self, protocol: HttpProtocol) -> None:
         super().__init__(protocol.transport)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run uvicorn in a daemon thread, on a socket that is bound first, so that a busy port is known before the start."""
+"""Runs uvicorn in a daemon thread, on a socket that is bound first, so that a busy port is known before the start."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
     from .asgi import App
 
-#: An idle HTTP connection is kept this long for the next request, in seconds.
+#: The seconds that an idle HTTP connection stays open for the next request.
 KEEP_ALIVE_SECONDS = 75
-#: Connections that may be open for each one that may be in use: idle ones are kept for the next request.
+#: The open connections for each one in use: idle ones stay open for the next request.
 IDLE_FACTOR = 4
-#: How long open requests may take to end when the server stops, in seconds.
+#: The seconds that open requests may take to end when the server stops.
 GRACE_SECONDS = 2
 
 _log = logging.getLogger(__name__)
 
 
 class PortBusy(ExternalServiceError):
-    """Another program listens on that port."""
+    """Tells that another program listens on that port."""
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Bind and listen; port 0 takes any free one. Raises PortBusy, or ExternalServiceError for an unusable address."""
+    """Bind a socket and listen; port 0 takes any free one. Raises PortBusy, ExternalServiceError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
-        if os.name == "nt":  # there SO_REUSEADDR would let another program take the port over
+        if os.name == "nt":  # on Windows SO_REUSEADDR would let another program take the port over
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)  # type: ignore[attr-defined, unused-ignore]
         else:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -65,7 +65,7 @@ class Listener:
         self.port: int = listening.getsockname()[1]
         self._socket = listening
         self._app = app
-        #: Between all connections; there are some once it serves.
+        #: The turns of all connections; set while the server serves.
         self.turns: Turns
         self._server = _Server(
             uvicorn.Config(
@@ -74,7 +74,7 @@ class Listener:
                 ws=WebSocketProtocol,
                 lifespan="on",
                 log_config=None,
-                # Above "info", at which uvicorn logs the URL of each WebSocket, token and all.
+                # Above "info": at that level uvicorn logs the URL of each WebSocket, with its token.
                 log_level="warning",
                 access_log=False,
                 server_header=False,
@@ -122,7 +122,7 @@ class Listener:
 
     @property
     def alive(self) -> bool:
-        """Whether it serves."""
+        """Whether the server serves."""
         return self._thread.is_alive() and self._server.started
 
     def _run(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Queues of messages to clients, with limits: a client that does not read costs little memory and blocks no handler."""
+"""Queues messages to clients, with limits: a client that does not read costs little memory and blocks no handler."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable
 
 from .shares import FREE_BYTES, Unread
 
-#: Characters that may wait for one client, besides a single larger message.
+#: The most characters that may wait for one client, besides a single larger message.
 MAX_WAITING = 16 * 1024 * 1024
-#: How long a client may take to read something while more is waiting, in seconds.
+#: The seconds that a client may take to read something while more is waiting.
 STALL_SECONDS = 60.0
-#: Characters of answered requests that a session keeps for a client that reconnects.
+#: The most characters of answered requests that a session keeps for a client that reconnects.
 MAX_REPLAY = 16 * 1024 * 1024
 
 
@@ -73,7 +73,7 @@ class Outbox:
                     self.size -= len(self._waiting.popleft())
         except TimeoutError:
             self._give_up()
-        except OSError:  # the client is gone, which the reading side learns as well
+        except OSError:  # the client has disconnected, which the reading side notices, too
             self._forget()
         finally:
             self._writer = None
@@ -168,7 +168,7 @@ class Stream:
         self.released = False
 
     def take(self, position: int) -> list[tuple[int, str]]:
-        """The messages from `position` on, each with the position after it."""
+        """Return the messages from `position` on, each with the position after it."""
         start = max(position, self._first)
         found = [(start + index + 1, text) for index, text in enumerate(self._texts[start - self._first :])]
         self.read_to = max(self.read_to, self.end)

@@ -27,7 +27,7 @@ class Places:
         return self._taken.total()
 
     def share(self, client_id: str) -> int:
-        """The number of places that this client may have now."""
+        """Return the number of places that this client may have now."""
         others = len(self) - self._taken[client_id]
         return (self.most - others + 1) // 2
 
@@ -53,7 +53,7 @@ class Held:
         self.taken = 0
 
     def message(self) -> Message:
-        """The account of one message."""
+        """Return a new account of one message."""
         return Message(self)
 
 

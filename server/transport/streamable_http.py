@@ -43,7 +43,7 @@ _SSE_HEADERS = {"content-type": SSE, "cache-control": "no-store", "x-accel-buffe
 
 
 class StreamableHttp:
-    """The endpoint. `abort` arguments drop the TCP connection of a client that doesn't read.
+    """The endpoint of Streamable HTTP. `abort` arguments drop the TCP connection of a client that does not read.
 
     held: the bytes of partly received messages, unread: the waiting answers, both of all connections.
     """
@@ -63,7 +63,7 @@ class StreamableHttp:
         send: Send,
         abort: Callable[[], None],
     ) -> None:
-        """POST: one message."""
+        """Handle POST: one message."""
         if headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
             raise HttpError(415, f"Content-Type must be {JSON}")
         if not http_messages.accepts(headers.get("accept"), (JSON, SSE)):
@@ -85,7 +85,7 @@ class StreamableHttp:
         send: Send,
         abort: Callable[[], None],
     ) -> None:
-        """GET: messages that belong to no request, or the rest of a stream."""
+        """Handle GET: messages that belong to no request, or the rest of a stream."""
         if headers.get("mcp-protocol-version") in STATELESS:
             raise HttpError(405, "There is no GET stream since 2026-07-28", headers={"allow": "POST"})
         if not http_messages.accepts(headers.get("accept"), (SSE,)):
@@ -101,7 +101,7 @@ class StreamableHttp:
             session.used = time.monotonic()
 
     async def delete(self, client: Principal, headers: Mapping[str, str], send: Send) -> None:
-        """DELETE: the client ends its session."""
+        """Handle DELETE: the client ends its session."""
         if headers.get("mcp-protocol-version") in STATELESS:
             raise HttpError(405, "There are no sessions since 2026-07-28", headers={"allow": "POST"})
         self._end(self._session(client, headers))
@@ -241,7 +241,7 @@ class Session:
         return bool(session and session.version >= "2025-11-25")
 
     def feed(self, message: object, exchange: Exchange) -> Stream:
-        """Take a message; returns the stream for its answer."""
+        """Take a message; return the stream for its answer."""
         self._count += 1
         stream = Stream(str(self._count), keep=True, watched=self._watched)
         if isinstance(message, dict) and "method" in message and jsonrpc.is_id(message.get("id")):
@@ -278,7 +278,7 @@ class Session:
             stream.release()
 
     def resume(self, last_event_id: str | None) -> tuple[Stream, int]:
-        """The stream that an event id belongs to, and the position after it."""
+        """Return the stream that an event id belongs to, and the position after it."""
         name, _, position = (last_event_id or "").rpartition("-")
         stream = self._by_name.get(name, self._alone)
         if stream.name != name or not position.isdigit():
@@ -287,7 +287,7 @@ class Session:
         return stream, int(position)
 
     def only_reader(self, stream: Stream) -> Callable[[asyncio.Task[None]], None] | None:
-        """For the stream that belongs to no request: a function with which a new reader replaces the old one."""
+        """Return, for the stream without a request, a function with which a new reader replaces the old one."""
         if stream is not self._alone:
             return None
 
@@ -307,7 +307,7 @@ class Session:
 
     @property
     def unread(self) -> int:
-        """The characters of all its streams, including read messages that are kept."""
+        """The characters of all the session's streams, including read messages that are kept."""
         return sum(stream.size for stream in (*self._by_name.values(), self._alone))
 
     def _lose(self) -> None:
@@ -387,7 +387,7 @@ class Exchange:
     async def _events(self, stream: Stream, priming: bool, position: int) -> None:
         try:
             await self._write_events(stream, priming, position)
-        except TimeoutError:  # the client doesn't read
+        except TimeoutError:  # the client does not read
             self.abort()
 
     async def _write_events(self, stream: Stream, priming: bool, position: int) -> None:
@@ -431,4 +431,4 @@ class _StreamOutlet:
         self._stream.put(encoded(send.message), final=send.final)
 
     def release(self, call: Call) -> None:
-        """Streams are not resumable in the stateless era."""
+        """Do nothing: streams cannot be resumed in the stateless era."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Give connections turns, so that a connection that sends without a pause cannot block the others.
+"""Gives connections turns, so that a connection that sends without a pause cannot block the others.
 
 A connection with little data is served at once. A connection with more data than one turn waits in a queue: the queued
 connections get one turn each, in a circle. While other connections are active, the queue pauses after each turn for a
@@ -29,10 +29,10 @@ class Clock(Protocol):
     """The part of an event loop that `Turns` uses."""
 
     def time(self) -> float:
-        """Seconds of a monotonic clock."""
+        """Return the seconds of a monotonic clock."""
 
     def call_later(self, delay: float, callback: Callable[[], object]) -> object:
-        """Call it after `delay` seconds."""
+        """Call `callback` after `delay` seconds."""
 
 
 class Turns:
@@ -56,7 +56,7 @@ class Turns:
         self._newest = (connection, self._clock.time())
 
     def waits(self, connection: object) -> bool:
-        """Whether a connection is in the queue."""
+        """Return whether a connection is in the queue."""
         return connection in self._waiting
 
     def wait(self, connection: object, serve: Callable[[], bool]) -> None:

@@ -24,9 +24,9 @@ SUBPROTOCOL = "mcp"
 class Channel(Protocol):
     """Reads and writes without ASGI's queue and `send`; `transport.websocket_protocol` implements it. Loop only."""
 
-    #: Called with each message; None for a binary one. Nothing is read before it is set.
+    #: Called with each message; None for a binary one. The connection reads nothing before this is set.
     on_message: Callable[[str | None], None] | None
-    #: Whether waiting answers must be read by the client first; until then nothing is read.
+    #: Whether the client must first read waiting answers; until then the connection reads nothing.
     behind: Callable[[], bool]
 
     @property
@@ -46,7 +46,7 @@ class Channel(Protocol):
 async def serve(
     dispatcher: Dispatcher, client: Principal, scope: Scope, receive: Receive, send: Send, unread: Unread
 ) -> None:
-    """Serve one accepted connection until it ends. `unread`: the answers that wait, of all connections."""
+    """Serve one accepted connection until it ends. `unread`: the waiting answers of all connections."""
     offered = scope.get("subprotocols", ())
     await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL if SUBPROTOCOL in offered else None})
 
@@ -71,7 +71,7 @@ async def serve(
     channel.on_message, channel.behind = take, lambda: outbox.behind
     channel.go_on()
     try:
-        await receive()  # only the end of the connection comes this way
+        await receive()  # ASGI's queue only carries the end of the connection
     finally:
         channel.on_message = None
         unread.remove(outlet)
@@ -98,14 +98,14 @@ class _Outlet:
 
     @property
     def unread(self) -> int:
-        """Bytes that the client has not read."""
+        """The number of bytes that the client has not read."""
         return self._outbox.size + self._channel.unread
 
     def deliver(self, send: actions.Send) -> None:
         self._put(encoded(send.message))
 
     def release(self, call: Call) -> None:
-        """A WebSocket has no stream for one request."""
+        """Do nothing: a WebSocket has no stream for one request."""
 
     def refuse(self, error: RpcError) -> None:
         self._put(wire.encode(jsonrpc.error(None, error)))
@@ -117,7 +117,7 @@ class _Outlet:
 
 
 def encoded(message: Json, encode: Callable[[object], str] = wire.encode) -> str:
-    """The text of a message; a result that is not JSON becomes an error instead."""
+    """Return the text of a message; a result that is not JSON becomes an error instead."""
     try:
         return encode(message)
     except (TypeError, ValueError, RecursionError) as error:

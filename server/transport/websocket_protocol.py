@@ -42,13 +42,13 @@ _log = logging.getLogger(__name__)
 
 
 class Gone(OSError):
-    """The client is gone."""
+    """Tells that the client has disconnected."""
 
 
 class WebSocketProtocol(asyncio.Protocol):
-    """One connection. uvicorn makes it when a request wants to become a WebSocket, and feeds it that request.
+    """One WebSocket connection. uvicorn makes it for a request to become a WebSocket, and feeds it that request.
 
-    It calls the app as ASGI has it, for the handshake and the end; messages go past ASGI's queue, to `on_message`.
+    It calls the app by ASGI for the handshake and the end; messages go past ASGI's queue, to `on_message`.
     """
 
     def __init__(
@@ -74,21 +74,21 @@ class WebSocketProtocol(asyncio.Protocol):
         self._late_for: MessageEnd | None = None
         self._stalled: asyncio.TimerHandle | None = None
         self._ended = False
-        #: Given each message; None for a binary one. Nothing is read before it is set.
+        #: Called with each message; None for a binary one. The connection reads nothing before this is set.
         self.on_message: Callable[[str | None], None] | None = None
-        #: Whether answers wait that the client has to read first.
+        #: Whether the client must first read waiting answers.
         self.behind: Callable[[], bool] = lambda: False
 
     # What asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """As asyncio has it."""
+        """Register the connection."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._connections.add(self)  # type: ignore[arg-type, unused-ignore]
 
     def data_received(self, data: bytes) -> None:
-        """As asyncio has it: the handshake, then frames."""
+        """Take data from the socket: first the handshake, then frames."""
         if self._handshake is not None:
             self._shake_hands(self._handshake, data)
             return
@@ -107,35 +107,35 @@ class WebSocketProtocol(asyncio.Protocol):
             self.go_on()
 
     def eof_received(self) -> bool:
-        """As asyncio has it: the connection ends."""
+        """Let asyncio close the connection, because the client has ended it."""
         return False
 
     def pause_writing(self) -> None:
-        """As asyncio has it: the client does not read."""
+        """Stop writing: the client does not read."""
         self._writable.clear()
         self._stalled = self._loop.call_later(STALL_SECONDS, self._look_at_reader, self.unread)
 
     def resume_writing(self) -> None:
-        """As asyncio has it: the client reads again."""
+        """Write and read again: the client reads again."""
         self._writable.set()
         if self._stalled:
             self._stalled.cancel()
         self.go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """As asyncio has it."""
+        """Clean up after the end of the connection."""
         self._ended = True
         self._connections.discard(self)
         self._turns.leave(self)
         self._reader.discard()
-        self._writable.set()  # a waiting writer notices that the client is gone
+        self._writable.set()  # wakes a waiting writer, which notices the end
         for timer in (self._closing, self._late, self._stalled):
             if timer:
                 timer.cancel()
         self._events.put_nowait({"type": "websocket.disconnect", "code": 1006})
 
     def shutdown(self) -> None:
-        """The server stops; called by uvicorn."""
+        """End the connection, because the server stops; uvicorn calls this."""
         if self._response is None:
             self._transport.close()
         else:
@@ -144,7 +144,7 @@ class WebSocketProtocol(asyncio.Protocol):
     # Reading in turn
 
     def go_on(self) -> None:
-        """Read on, as soon as it is this connection's turn."""
+        """Continue reading at this connection's next turn."""
         if not self._ended and self._may_read():
             self._turns.wait(self, self._turn)
 
@@ -154,7 +154,7 @@ class WebSocketProtocol(asyncio.Protocol):
         )
 
     def _turn(self) -> bool:
-        """Do a part of the work; returns whether there is more."""
+        """Do a part of the work; return whether there is more."""
         if self._ended:
             return False
         if not self._closing:
@@ -221,14 +221,14 @@ class WebSocketProtocol(asyncio.Protocol):
     # Writing
 
     def write_now(self, text: str) -> bool:
-        """Send a text, unless the client is behind with reading or gone: then `write` waits or raises."""
+        """Send a text, unless the client reads too slowly or is gone: then `write` waits or raises."""
         if self._ended or self._closing or not self._writable.is_set():
             return False
         self._transport.write(frame(Opcode.TEXT, text.encode()))
         return True
 
     async def write(self, text: str) -> None:
-        """Send a text when the client has read what came before. Raises Gone."""
+        """Send a text after the client has read the earlier ones. Raises Gone."""
         await self._writable.wait()
         if not self.write_now(text):
             raise Gone("the client is gone")
@@ -242,13 +242,13 @@ class WebSocketProtocol(asyncio.Protocol):
 
     @property
     def unread(self) -> int:
-        """How many bytes wait to be taken by the system's network."""
+        """The number of bytes that the operating system has not taken yet."""
         return self._transport.get_write_buffer_size()
 
     def close(self, code: int, reason: str) -> None:
-        """Say that the connection ends, and wait a moment for the client to close it.
+        """Send a close frame, and wait a moment for the client to close the connection.
 
-        To close with something unread would reset the connection, and the client might never see why.
+        Closing with unread data would reset the connection, and the client might never see why.
         """
         if self._closing or self._ended:
             return

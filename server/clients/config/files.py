@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Put this Blender into a client's file, and take it out again: shown first, written whole, with a copy of before.
+"""Adds this Blender to a client's file, and removes it: shows the change first, keeps a copy of the old file.
 
-Whatever the editors of the formats did, the result is read again: it has to be what was there before with just this
-one entry more, other or less. If it is not, nothing is written.
+After each edit this module reads the result again: it must equal the old contents but for this one entry. If it does
+not, nothing is written.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = (
     "write",
 )
 
-#: What the copy of the file as it was before is called, after the file's own name.
+#: The ending of the copy's name, after the file's own name.
 BACKUP = ".mcp_bridge.bak"
 
 _EDITORS: Mapping[str, ModuleType] = {"json": json_text, "toml": toml_text, "yaml": yaml_text}
@@ -44,7 +44,7 @@ _LARGEST = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What would become of a file. `before` is None where it is not there yet; `lines` begin with + or -."""
+    """A planned change of a file. `before` is None if the file does not exist yet; `lines` begin with + or -."""
 
     path: Path
     before: bytes | None
@@ -52,7 +52,7 @@ class Change:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines that would come and go."""
+        """The lines to add and to remove."""
         old, new = ((text or b"").decode().splitlines() for text in (self.before, self.after))
         told = difflib.unified_diff(old, new, n=0, lineterm="")
         return tuple(line for line in told if not line.startswith(("+++", "---", "@@")))
@@ -64,7 +64,7 @@ def where(
     environ: Mapping[str, str],
     exists: Callable[[str], bool] = os.path.exists,
 ) -> Path:
-    """The client's file: the one of its names that is there, else the first."""
+    """Return the client's file: the existing one of its possible names, else the first name."""
     path = Path(_absolute(place(client, platform, environ)))
     return next((one for one in (path, *map(path.with_name, client.also)) if exists(str(one))), path)
 
@@ -76,7 +76,7 @@ def installed(
     exists: Callable[[str], bool] = os.path.exists,
     which: Callable[[str], str | None] = shutil.which,
 ) -> tuple[ClientKind, ...]:
-    """The clients that are on this computer, by the folders and programs that they bring."""
+    """Return the clients that are on this computer, by the folders and programs that they install."""
     return tuple(
         client
         for client in CLIENTS
@@ -86,18 +86,18 @@ def installed(
 
 
 def connect(client: ClientKind, path: Path, entry: dict[str, Any]) -> Change:
-    """What puts `entry` into the file; one that was there goes. Raises ExternalServiceError that says why it cannot."""
+    """Return the change that adds `entry` to the file, in place of an old one. Raises ExternalServiceError."""
     before = _contents(path)
     return _change(path, before, lambda text: put_in(client, text, entry), fresh=client.fresh)
 
 
 def disconnect(client: ClientKind, path: Path) -> Change:
-    """What takes this Blender out of the file. Raises ExternalServiceError as `connect` does."""
+    """Return the change that removes this Blender from the file. Raises ExternalServiceError as `connect` does."""
     return _change(path, _contents(path), lambda text: take_out(client, text))
 
 
 def has_entry(client: ClientKind, path: Path) -> bool:
-    """Whether the file names this Blender; not where it cannot be read."""
+    """Return whether the file has an entry for this Blender; False if it cannot be read."""
     try:
         data = _EDITORS[client.format].read((_contents(path) or b"").decode())
         return _entry_of(client, data) is not None
@@ -106,7 +106,7 @@ def has_entry(client: ClientKind, path: Path) -> bool:
 
 
 def put_in(client: ClientKind, text: str, entry: dict[str, Any]) -> str:
-    """The text of a file with the entry. Raises ValueError that says why it cannot be."""
+    """Return a file's text with the entry. Raises ValueError that says why it cannot be added."""
     editor = _EDITORS[client.format]
     after: str = editor.put(text, client.table, NAME, entry, listed=client.listed)
     wanted = _without(client, editor.read(text))
@@ -117,7 +117,7 @@ def put_in(client: ClientKind, text: str, entry: dict[str, Any]) -> str:
 
 
 def take_out(client: ClientKind, text: str) -> str:
-    """The text of a file without the entry. Raises ValueError that says why it cannot be."""
+    """Return a file's text without the entry. Raises ValueError that says why it cannot be removed."""
     editor = _EDITORS[client.format]
     after: str = editor.take(text, client.table, NAME, listed=client.listed)
     found = editor.read(after)
@@ -127,11 +127,12 @@ def take_out(client: ClientKind, text: str) -> str:
 
 
 def write(change: Change) -> Path | None:
-    """Write what was shown, and keep what was there before beside it; gives where, None for a file that is new.
+    """Write a change that the user has seen, and copy the old file beside it; return the copy's path, None for a new
+    file.
 
-    Raises ExternalServiceError where the file is no longer what it was when the change was shown, or cannot be written.
+    Raises ExternalServiceError if the file has changed since the user saw the change, or cannot be written.
     """
-    path = Path(os.path.realpath(change.path))  # the file itself, where the path is a link to it
+    path = Path(os.path.realpath(change.path))  # if the path is a link, the file itself
     if _contents(path) != change.before:
         raise ExternalServiceError(f"{change.path} has changed meanwhile: look at it again.")
     backup = path.with_name(path.name + BACKUP) if change.before is not None else None
@@ -156,7 +157,7 @@ def _change(path: Path, before: bytes | None, edit: Callable[[str], str], *, fre
 
 
 def _contents(path: Path) -> bytes | None:
-    """What is in the file, None where there is none."""
+    """Return the contents of the file, None if it does not exist."""
     try:
         if path.stat().st_size > _LARGEST:
             raise ExternalServiceError(f"{path} is left as it is: it is larger than a configuration can be.")
@@ -168,7 +169,7 @@ def _contents(path: Path) -> bytes | None:
 
 
 def _entry_of(client: ClientKind, data: Any) -> Any:
-    """What a file has for this Blender, None where it has nothing."""
+    """Return a file's entry for this Blender, None if there is none."""
     holder = data
     for part in client.table:
         holder = (holder.get(part) if isinstance(holder, dict) else None) or {}
@@ -178,7 +179,7 @@ def _entry_of(client: ClientKind, data: Any) -> Any:
 
 
 def _without(client: ClientKind, data: Any) -> Any:
-    """All else that a file has. That nothing stands where the servers are is the same as that no place is there."""
+    """Return a file's data without the entry; an empty place for servers counts as none."""
     left = copy.deepcopy(data)
     holders = [left]
     for part in client.table[:-1]:

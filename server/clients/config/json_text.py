@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One entry of a JSON file, put in and taken out as text: comments, order, spaces and trailing commas stay.
+"""Adds and removes one entry in the text of a JSON file: comments, order, spaces and trailing commas stay.
 
-Reads JSON with `//` and `/* */` comments and trailing commas, as VS Code, Zed and others write it.
+It reads JSON with `//` and `/* */` comments and trailing commas, as VS Code, Zed and others write it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ("put", "read", "take")
 
-#: What may stand between two tokens; one sign: a mark, a string, or a number or word.
+#: What may stand between two tokens; and one token: a mark, a string, or a number or word.
 _BLANK = re.compile(r"(?:[ \t\r\n\ufeff]|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _TOKEN = re.compile(r'[{}\[\]:,]|"(?:[^"\\\x00-\x1f]|\\.)*"|[^\s{}\[\]:,"/]+')
 _INDENT = "  "
@@ -22,7 +22,7 @@ _DEEPEST = 200
 
 @dataclass(slots=True)
 class _Member:
-    """A member of an object: where its name and value stand, and the comma after it, None where there is none."""
+    """A member of an object: the places of its name, its value and the comma after it (None if there is none)."""
 
     name: str
     start: int
@@ -32,7 +32,7 @@ class _Member:
 
 @dataclass(slots=True)
 class _Value:
-    """A value, from its first to after its last letter. `members` is None for what is no object."""
+    """A value, from its first to after its last letter. `members` is None unless the value is an object."""
 
     start: int
     end: int
@@ -41,15 +41,15 @@ class _Value:
 
 
 def read(text: str) -> Any:
-    """The data of a file; an empty one is an empty object. Raises ValueError that says in which line it is none."""
+    """Return the data of a file; an empty file is an empty object. Raises ValueError with the line of a mistake."""
     found = _parse(text)
     return {} if found is None else found.data
 
 
 def put(text: str, path: tuple[str, ...], name: str, entry: object, *, listed: bool = False) -> str:
-    """The text with `entry` as the member `name` of the object at `path`, in the place of one that was there.
+    """Return the text with `entry` as the member `name` of the object at `path`, in place of an old one.
 
-    Raises ValueError where the file is no such JSON, or another value stands where an object should.
+    Raises ValueError if the file is not such JSON, or if another value is in an object's place.
     """
     assert not listed, "no client keeps a list of servers in JSON"
     root = _parse(text)
@@ -69,7 +69,7 @@ def put(text: str, path: tuple[str, ...], name: str, entry: object, *, listed: b
 
 
 def take(text: str, path: tuple[str, ...], name: str, *, listed: bool = False) -> str:
-    """The text without that member; the text itself where there is none. Raises ValueError as `put` does."""
+    """Return the text without that member; unchanged if there is none. Raises ValueError as `put` does."""
     assert not listed, "no client keeps a list of servers in JSON"
     root = _parse(text)
     if root is None:
@@ -81,19 +81,19 @@ def take(text: str, path: tuple[str, ...], name: str, *, listed: bool = False) -
     members = holder.members or []
     before = members.index(there) - 1
     end = there.value.end if there.comma is None else there.comma + 1
-    # From the end of what stands before it: the line's own beginning goes along, a comment after that stays.
+    # Cut from the end of what stands before: the line's indentation goes, a comment at that line's end stays.
     start = len(text[: there.start].rstrip(" \t\r\n"))
     if before >= 0 and there.comma is None:
         comma = members[before].comma
         assert comma is not None
         return text[:comma] + text[comma + 1 : start] + text[end:]
     if start == holder.start + 1 and not text[end : holder.end - 1].strip():
-        end = holder.end - 1  # nothing is left in it
+        end = holder.end - 1  # the object is empty now
     return text[:start] + text[end:]
 
 
 def _descend(root: _Value, path: tuple[str, ...]) -> tuple[_Value, tuple[str, ...]]:
-    """The innermost object of `path` that is there, and what of the path is not."""
+    """Return the innermost existing object of `path`, and the missing rest of the path."""
     holder = root
     for number, part in enumerate(("", *path)):
         if number:
@@ -115,10 +115,10 @@ def _member(holder: _Value, name: str) -> _Member | None:
 
 
 def _added(text: str, root: _Value, holder: _Value, key: str, entry: object) -> str:
-    """The text with one more member at the end of an object."""
+    """Return the text with one more member at the end of an object."""
     members = holder.members or []
     close = holder.end - 1
-    if members and "\n" not in text[holder.start : holder.end]:  # it stands in one line, and stays there
+    if members and "\n" not in text[holder.start : holder.end]:  # an object in one line stays in one line
         last = members[-1].value.end if members[-1].comma is None else members[-1].comma
         shown = f", {json.dumps(key, ensure_ascii=False)}: {json.dumps(entry, ensure_ascii=False)}"
         return text[:last] + shown + text[last:]
@@ -139,13 +139,13 @@ def _begins_line(text: str, members: list[_Member]) -> bool:
 
 
 def _indent_at(text: str, position: int) -> str:
-    """What the line of this position begins with."""
+    """Return the indentation of the line at this position."""
     line = text[:position].rpartition("\n")[2].lstrip("\ufeff")
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _unit(text: str, root: _Value) -> str:
-    """By how much the file indents."""
+    """Return the file's unit of indentation."""
     return (_indent_at(text, root.members[0].start) if root.members else "") or _INDENT
 
 
@@ -158,7 +158,7 @@ def _shown(text: str, root: _Value, value: object, indent: str) -> str:
 
 
 def _parse(text: str) -> _Value | None:
-    """The file's value with the places of everything, None for a file without any."""
+    """Parse a file; return its value with the places of all parts, None for an empty file."""
     start = _after_blank(text, 0)
     if start == len(text):
         return None
@@ -175,7 +175,7 @@ def _after_blank(text: str, position: int) -> int:
 
 
 def _sign(text: str, position: int) -> tuple[str, int]:
-    """The next sign and where it starts."""
+    """Return the next token and its start."""
     start = _after_blank(text, position)
     found = _TOKEN.match(text, start)
     if found is None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What goes into the file of a client, and whether what went in once still holds.
+"""Makes the entry for a client's file, and checks whether an earlier entry still works.
 
-A client that can start a program is given the stdio shim: it finds Blender by itself, on whatever port, and may be
-started before it. The others, and those who ask for it, get the address.
+The entry of a client that can start a program starts the stdio shim: the shim finds Blender on any port, and may start
+before it. The other clients, and users who ask for it, get the address.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ("Here", "Notice", "copied", "entry", "link", "notices", "snippet")
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """This Blender, as a client's configuration has to name it. `port` is None while nothing listens."""
+    """This Blender's facts for a client's configuration. `port` is None while nothing listens."""
 
     python: str
     shim: str
@@ -38,7 +38,7 @@ class Here:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A configuration that a client still has and that no longer works. `text` says why, for the panel."""
+    """A client's configuration that no longer works. `text` says why, for the panel."""
 
     client_id: str
     name: str
@@ -46,10 +46,9 @@ class Notice:
 
 
 def entry(client: ClientKind, form: Form, here: Here, token: str) -> dict[str, Any]:
-    """Return what stands for this Blender in the client's file; without a token, what finds Blender by itself.
+    """Return this Blender's entry for the client's file; without a token, the entry finds Blender by itself.
 
-    Raises `ValueError` when the client cannot be reached in that form, or when an address is asked for while
-    nothing listens.
+    Raises `ValueError` if the client cannot connect in that form, or for an address while nothing listens.
     """
     if form not in client.forms:
         raise ValueError(f"{client.label} cannot connect by {form}; it can by {' or '.join(client.forms)}")
@@ -65,7 +64,7 @@ def snippet(client: ClientKind, form: Form, here: Here, token: str) -> str:
 
 
 def link(client: ClientKind, here: Here) -> str:
-    """Return the address that has the client add this Blender itself; it holds no token. "" where it knows none."""
+    """Return the link with which the client itself adds this Blender, without a token; "" if it has no such link."""
     server = json.dumps(entry(client, "stdio", here, ""), ensure_ascii=False)
     named = json.dumps({"name": NAME, **json.loads(server)}, ensure_ascii=False)
     encoded = base64.b64encode(server.encode()).decode()
@@ -73,7 +72,7 @@ def link(client: ClientKind, here: Here) -> str:
 
 
 def copied(client: ClientKind, form: Form, here: Here) -> dict[str, str]:
-    """Return what has to be remembered of a configuration, beside its token, to tell when it has gone stale."""
+    """Return the facts of a configuration to store beside its token; `notices` compares them later."""
     facts = {"client": client.id, "form": form, "blender": here.blender}
     if form == "stdio":
         return {**facts, "python": here.python, "shim": here.shim}
@@ -90,8 +89,8 @@ def notices(
 ) -> list[Notice]:
     """Return the configurations that no longer work, and why.
 
-    `turned_away` are the ids of clients that came with a revoked token, `other_ports` those of this user's other
-    Blenders: a configuration that points there is not stale. `exists` tells whether a path is there.
+    `turned_away` are the ids of clients that used a revoked token, `other_ports` those of this user's other Blenders:
+    a configuration with such a port still works. `exists` tells whether a path exists.
     """
     found = []
     for entry in entries:
@@ -142,6 +141,6 @@ def _address(client: ClientKind, form: Form, here: Here, token: str) -> dict[str
 
 
 def _with_extra(extra: Mapping[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
-    """The entry with what else the client wants in it, its type first."""
+    """Return the entry with the client's extra keys, its type first."""
     first = {"type": extra["type"]} if "type" in extra else {}
     return {**first, **entry, **{key: value for key, value in extra.items() if key != "type"}}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The clients, as data: where each keeps its servers and in which words.
+"""The table of clients: where each keeps its servers, and under which names.
 
-Formats as the clients' own documentation gives them in November 2026; those whose program can be installed without an
-account are checked by it (`make clients-check`), the others by their published schema or documentation alone.
+The formats are those of the clients' own documentation in November 2026. `make clients-check` checks them with each
+client's own program, if it can be installed without an account; the others follow only their published schema or
+documentation.
 """
 
 from __future__ import annotations
@@ -15,29 +16,29 @@ __all__ = ("CLIENTS", "NAME", "ClientKind", "Form", "Format", "find", "place", "
 
 #: How the client reaches Blender: by starting the shim, by Streamable HTTP, or by WebSocket.
 Form = Literal["stdio", "http", "ws"]
-#: Of the file. `json` admits comments and trailing commas, where the client does.
+#: The file's format. `json` allows comments and trailing commas if the client does.
 Format = Literal["json", "toml", "yaml"]
 
-#: What the server is called in every client's configuration.
+#: The server's name in every client's configuration.
 NAME = "blender"
-#: A person may take minutes to say yes; clients that give up after one minute are told to wait ten.
+#: The user may take minutes to answer; an entry tells clients that give up after one minute to wait ten.
 _PATIENCE_S = 600
 _PLATFORMS = ("linux", "darwin", "win32")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientKind:
-    """One client program. `files` has its configuration file by platform, `~` for home and `%NAME%` as it is.
+    """One client program. `files` has its configuration file by platform, with `~` for home and variables as `%NAME%`.
 
-    `how` says where the client itself offers to edit that file. `table` is the path to what holds the servers in it,
-    a list of servers with names where `listed`. `also` are other names that the file may have in its folder.
+    `how` says where the client itself offers to edit that file. `table` is the path to the servers in the file: an
+    object, or with `listed` a list of servers with names. `also` are other names that the file may have in its folder.
     """
 
     id: str
     label: str
     files: Mapping[str, str]
     how: str
-    #: Where this row's facts come from.
+    #: The source of this row's facts.
     source: str
     #: Programs whose presence means that the client is installed; so does a folder among `folders`.
     programs: tuple[str, ...] = ()
@@ -47,19 +48,19 @@ class ClientKind:
     table: tuple[str, ...] = ("mcpServers",)
     listed: bool = False
     forms: tuple[Form, ...] = ("stdio", "http")
-    #: The keys for the command, its arguments and its environment; one for both where command and arguments are a list.
+    #: The keys for the command, its arguments and its environment; one for both if command and arguments are one list.
     words: tuple[str, str, str] = ("command", "args", "env")
     #: The keys of the address and its headers.
     url: str = "url"
     headers: str = "headers"
-    #: What else the client wants in an entry, by form; `type` comes first.
+    #: Extra keys that the client needs in an entry, by form; `type` comes first.
     stdio: Mapping[str, Any] = field(default_factory=dict)
     http: Mapping[str, Any] = field(default_factory=dict)
-    #: A key that all of the above goes into.
+    #: A key that contains all of the above.
     within: str = ""
-    #: What a new file begins with.
+    #: The beginning of a new file.
     fresh: str = ""
-    #: An address that has the client itself add a server, with {name}, {json} and {base64}; "" if it has none.
+    #: A link with which the client itself adds a server, with {name}, {json} and {base64}; "" if it has none.
     link: str = ""
 
 
@@ -68,7 +69,7 @@ def _everywhere(path: str) -> dict[str, str]:
 
 
 def _application(folder: str, file: str) -> dict[str, str]:
-    """A file in the platform's folder for application settings."""
+    """Return a file in the platform's folder for application settings."""
     return {
         "linux": f"~/.config/{folder}/{file}",
         "darwin": f"~/Library/Application Support/{folder}/{file}",
@@ -295,12 +296,12 @@ def find(client_id: str) -> ClientKind:
 
 
 def place(client: ClientKind, platform: str, environ: Mapping[str, str]) -> str:
-    """Return the client's configuration file on `platform` (as `sys.platform`), as a user would write it."""
+    """Return the client's configuration file on `platform` (a value of `sys.platform`), as a user would write it."""
     return _written_out(client.files.get(platform, client.files["linux"]), environ)
 
 
 def signs(client: ClientKind, platform: str, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the folders that are there where the client is installed, as `place` writes paths."""
+    """Return the folders that exist if the client is installed, in the form of `place`."""
     paths = client.folders.get(platform, client.folders.get("linux", ()))
     return tuple(_written_out(path, environ) for path in paths)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One table of a TOML file, put in and taken out as text: everything else stays as it is, letter by letter.
+"""Adds and removes one table in the text of a TOML file: all other text stays the same.
 
-A table that is there as lines below its own header is found; one that stands within an inline table is not, which
-`files` notices by reading the result.
+It finds a table in lines below its own header; it does not find one inside an inline table, which `files` notices when
+it reads the result.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _HEADER = re.compile(r"[ \t]*\[")
 
 
 def read(text: str) -> Any:
-    """The data of a file. Raises ValueError that says in which line it is no TOML."""
+    """Return the data of a file. Raises ValueError with the line of a mistake."""
     return tomllib.loads(text.removeprefix("\ufeff"))
 
 
 def put(text: str, path: tuple[str, ...], name: str, entry: dict[str, Any], *, listed: bool = False) -> str:
-    """The text with `entry` as the table `name` below `path`, at its end; one that was there goes."""
+    """Return the text with `entry` as the table `name` below `path`, at its end, in place of an old one."""
     assert not listed, "no client keeps a list of servers in TOML"
     text = take(text, path, name)
     line = "\r\n" if "\r\n" in text else "\n"
@@ -33,7 +33,7 @@ def put(text: str, path: tuple[str, ...], name: str, entry: dict[str, Any], *, l
 
 
 def take(text: str, path: tuple[str, ...], name: str, *, listed: bool = False) -> str:
-    """The text without that table and those below it, and without the empty line before."""
+    """Return the text without that table and those below it, and without the empty line before."""
     assert not listed, "no client keeps a list of servers in TOML"
     lines = text.splitlines(keepends=True)
     own = re.compile(
@@ -53,7 +53,7 @@ def take(text: str, path: tuple[str, ...], name: str, *, listed: bool = False) -
             end += 1
         after = end
         while after > position + 1 and (not (said := lines[after - 1].strip()) or said.startswith("#")):
-            after -= 1  # what stands before the next header belongs to that
+            after -= 1  # comments and empty lines before the next header belong to that
         if kept and not kept[-1].strip():
             kept.pop()
         position = after
@@ -61,7 +61,7 @@ def take(text: str, path: tuple[str, ...], name: str, *, listed: bool = False) -
 
 
 def _shown(value: Any) -> str:
-    """A TOML value; JSON's strings, numbers and arrays are TOML's, inline tables are not."""
+    """Return a TOML value; JSON's strings, numbers and arrays are TOML's, inline tables are not."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {_shown(item)}" for key, item in value.items()) + " }"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

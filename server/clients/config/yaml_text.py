@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One entry of a YAML file, put in and taken out as text: everything else stays as it is, letter by letter.
+"""Adds and removes one entry in the text of a YAML file: all other text stays the same.
 
-The entry is one of a mapping, or of a list whose items have a `name`, that stands at the top of the file in lines of
-its own. What is written otherwise (in braces, by an anchor) is refused. `files` reads the result with a YAML library.
+The entry belongs to a mapping, or to a list whose items have a `name`, at the top level of the file and in lines of
+its own. Other forms (braces, anchors) are refused. `files` reads the result with a YAML library.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _INDENT = "  "
 
 
 def read(text: str) -> Any:
-    """The data of a file; an empty one is an empty mapping. Raises ValueError that says where it is no YAML."""
-    from ruamel.yaml import YAML  # one of the bundled libraries, needed by few
+    """Return the data of a file; an empty file is an empty mapping. Raises ValueError with the line of a mistake."""
+    from ruamel.yaml import YAML  # a bundled library that few users need
     from ruamel.yaml.error import YAMLError
 
     try:
@@ -31,7 +31,7 @@ def read(text: str) -> Any:
 
 
 def put(text: str, path: tuple[str, ...], name: str, entry: dict[str, Any], *, listed: bool = False) -> str:
-    """The text with `entry` first in the mapping or list at `path`; one that was there goes. Raises ValueError."""
+    """Return the text with `entry` first in the mapping or list at `path`, without an old one. Raises ValueError."""
     text = take(text, path, name, listed=listed)
     line = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines(keepends=True)
@@ -49,7 +49,7 @@ def put(text: str, path: tuple[str, ...], name: str, entry: dict[str, Any], *, l
 
 
 def take(text: str, path: tuple[str, ...], name: str, *, listed: bool = False) -> str:
-    """The text without that entry."""
+    """Return the text without that entry."""
     lines = text.splitlines(keepends=True)
     at = _top(lines, path)
     indent = _children(lines, at) if at is not None else None
@@ -67,7 +67,7 @@ def take(text: str, path: tuple[str, ...], name: str, *, listed: bool = False) -
 
 
 def _top(lines: list[str], path: tuple[str, ...]) -> int | None:
-    """The line with the key, which stands at the top of the file."""
+    """Return the line with the key at the top level of the file, or None."""
     (key,) = path
     found = [
         number for number, line in enumerate(lines) if re.match(rf"[\"']?{re.escape(key)}[\"']?\s*:", line)
@@ -78,7 +78,7 @@ def _top(lines: list[str], path: tuple[str, ...]) -> int | None:
 
 
 def _opened(head: str, key: str, line: str) -> str:
-    """The line with the key, ready for lines below it."""
+    """Return the line with the key, ready for lines below it."""
     rest = head.partition(":")[2].partition("#")[0].strip()
     if rest in ("{}", "[]", "null", "~"):
         return head.replace(rest, "", 1).rstrip() + line
@@ -88,7 +88,7 @@ def _opened(head: str, key: str, line: str) -> str:
 
 
 def _children(lines: list[str], at: int) -> str | None:
-    """What the entries below the line `at` begin with; None where there are none."""
+    """Return the indentation of the entries below the line `at`; None if there are none."""
     for line in lines[at + 1 :]:
         if _says_nothing(line):
             continue
@@ -102,7 +102,7 @@ def _says_nothing(line: str) -> bool:
 
 
 def _entries(lines: list[str], at: int, indent: str) -> list[tuple[int, int]]:
-    """The lines of each entry, from its first to after its last."""
+    """Return the lines of each entry: its first line, and the line after its last."""
     found: list[tuple[int, int]] = []
     start = last = None
     for number in range(at + 1, len(lines)):
@@ -130,7 +130,7 @@ def _is_named(lines: list[str], name: str, *, listed: bool) -> bool:
 
 
 def _item(name: str, entry: dict[str, Any], indent: str, *, listed: bool) -> list[str]:
-    """The lines of an entry; JSON's values are YAML's."""
+    """Return the lines of an entry; JSON's values are YAML's."""
     members = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]
     if listed:
         return [f"{indent}{'- ' if number == 0 else '  '}{member}" for number, member in enumerate(members)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MCP's content blocks, and the results of tools, prompts and resources.
+"""Makes MCP's content blocks, and the results of tools, prompts and resources.
 
-Source of the shapes: the MCP schema, `ContentBlock`, `ResourceContents`, `PromptMessage` and
-`CallToolResult` (identical in 2025-11-25 and 2026-07-28).
+Source of the shapes: the MCP schema, `ContentBlock`, `ResourceContents`, `PromptMessage` and `CallToolResult`
+(identical in 2025-11-25 and 2026-07-28).
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ Json = dict[str, Any]
 
 
 def text(value: str) -> Json:
-    """A text block."""
+    """Return a text block."""
     return {"type": "text", "text": value}
 
 
 def image(data: bytes, mime_type: str = "image/png") -> Json:
-    """An image block from the bytes of an encoded picture."""
+    """Return an image block from the bytes of an encoded picture."""
     return {"type": "image", "data": base64.b64encode(data).decode("ascii"), "mimeType": mime_type}
 
 
 def audio(data: bytes, mime_type: str = "audio/wav") -> Json:
-    """An audio block from the bytes of an encoded sound."""
+    """Return an audio block from the bytes of an encoded sound."""
     return {"type": "audio", "data": base64.b64encode(data).decode("ascii"), "mimeType": mime_type}
 
 
 def resource_link(uri: str, name: str, **more: Any) -> Json:
-    """A link to a resource that the client reads when it wants to; `more` as in `Resource` (mimeType, size, …)."""
+    """Return a link to a resource that the client may read; `more` are fields of `Resource` (mimeType, size, …)."""
     return {"type": "resource_link", "uri": uri, "name": name, **more}
 
 
 def embedded(contents: Json) -> Json:
-    """A resource inside a result; `contents` from `text_contents` or `blob_contents`."""
+    """Return a resource inside a result; `contents` from `text_contents` or `blob_contents`."""
     return {"type": "resource", "resource": contents}
 
 
 def text_contents(uri: str, value: str, mime_type: str = "text/plain") -> Json:
-    """The contents of a resource that is text."""
+    """Return the contents of a resource that is text."""
     return {"uri": uri, "mimeType": mime_type, "text": value}
 
 
 def blob_contents(uri: str, data: bytes, mime_type: str) -> Json:
-    """The contents of a resource that is binary."""
+    """Return the contents of a resource that is binary."""
     return {"uri": uri, "mimeType": mime_type, "blob": base64.b64encode(data).decode("ascii")}
 
 
 def message(role: str, content: Json) -> Json:
-    """One message of a prompt; `role` is "user" or "assistant"."""
+    """Return one message of a prompt; `role` is "user" or "assistant"."""
     return {"role": role, "content": content}
 
 
@@ -75,7 +75,7 @@ class ToolResult:
 
 
 def tool_result(result: ToolResult) -> Json:
-    """A `CallToolResult`."""
+    """Return a `CallToolResult`."""
     blocks = result.content
     found: Json = {"content": blocks, "isError": result.is_error}
     if result.structured is not None:
@@ -94,7 +94,7 @@ _STRUCTURE_ALONE = ("codex",)
 
 
 def for_client(result: Json, client_info: Mapping[str, Any] | None) -> Json:
-    """A `CallToolResult` in the form for this client, so that its model sees every picture.
+    """Return a `CallToolResult` in the form for this client, so that its model sees every picture.
 
     Some clients show a model either the structured content or the content. So a result with pictures has no structured
     content but the same facts as a text. A result for programs keeps it, except for clients known to hide pictures.
@@ -112,7 +112,7 @@ def for_client(result: Json, client_info: Mapping[str, Any] | None) -> Json:
 
 
 def failed(error: BaseException) -> ToolResult:
-    """The result for a failed call: the reason in words, and in the form of `errors.failure_of`."""
+    """Return the result for a failed call: the reason in words, and in the form of `errors.failure_of`."""
     facts = failure_of(error)
     where = f" (line {facts['line']})" if "line" in facts else ""
     words = getattr(error, "text", "") or f"{facts['error']}{where}: {facts['message']}"

@@ -38,7 +38,7 @@ class RpcError(Exception):
         self.data = data
 
     def as_json(self) -> dict[str, Any]:
-        """The `error` member of the answer."""
+        """Return the `error` member of the answer."""
         error: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.data is not None:
             error["data"] = self.data
@@ -46,7 +46,7 @@ class RpcError(Exception):
 
 
 def as_bridge_error(error: RpcError) -> BridgeError:
-    """The same error as a BridgeError, for clients that do not read JSON-RPC errors."""
+    """Return the error as a BridgeError, for clients that do not read JSON-RPC errors."""
     match error.code:
         case code if code in (PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS):
             return InvalidParamsError(error.message)
@@ -58,29 +58,29 @@ def as_bridge_error(error: RpcError) -> BridgeError:
 
 
 def invalid_params(message: str) -> RpcError:
-    """The request's parameters don't fit; the message names the parameter."""
+    """Return the error for a request whose parameters do not fit; the message names the parameter."""
     return RpcError(INVALID_PARAMS, message)
 
 
 def resource_not_found(uri: str, *, stateless: bool) -> RpcError:
-    """No such resource. The code changed with 2026-07-28."""
+    """Return the error for a missing resource. Its code changed with 2026-07-28."""
     code = INVALID_PARAMS if stateless else RESOURCE_NOT_FOUND
     return RpcError(code, f"Resource not found: {uri}", {"uri": uri})
 
 
 def method_not_found(method: str) -> RpcError:
-    """The request's revision has no such method."""
+    """Return the error for a method that the request's revision does not have."""
     return RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
 
 def unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
-    """The request names a revision that this server does not support without a session."""
+    """Return the error for a revision that this server does not support without a session."""
     message = f"Unsupported protocol version {requested!r}; supported: {', '.join(supported)}"
     return RpcError(UNSUPPORTED_VERSION, message, {"supported": list(supported), "requested": requested})
 
 
 class MissingCapability(RpcError, CannotBeAsked):
-    """The client did not declare a needed capability, such as elicitation. `required` as in ClientCapabilities."""
+    """Tells that the client did not declare a needed capability; `required` is a ClientCapabilities."""
 
     def __init__(self, required: Mapping[str, Any]) -> None:
         names = ", ".join(required)

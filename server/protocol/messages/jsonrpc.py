@@ -11,7 +11,7 @@ from .errors import RpcError
 
 
 def problem(message: Json) -> str | None:
-    """The reason why a message is no valid JSON-RPC message, or None."""
+    """Return the reason why a message is no valid JSON-RPC message, or None."""
     if message.get("jsonrpc") != "2.0":
         return 'jsonrpc must be "2.0"'
     if "method" in message:
@@ -26,18 +26,18 @@ def problem(message: Json) -> str | None:
 
 
 def usable_id(message: Json) -> str | int | None:
-    """The id for an error answer; None if it could be confused with that of another request."""
+    """Return the id for an error answer; None if it could be confused with that of another request."""
     found = message.get("id")
     return found if "method" in message and is_id(found) else None
 
 
 def is_id(value: object) -> TypeGuard[str | int]:
-    """Whether a value can be the id of a request."""
+    """Return whether a value can be the id of a request."""
     return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
 def error(request_id: str | int | None, reason: RpcError) -> Json:
-    """An error answer; without an id if it is unknown, as in MCP."""
+    """Return an error answer; without an id if it is unknown, as MCP requires."""
     answer: Json = {"jsonrpc": "2.0", "error": reason.as_json()}
     if request_id is not None:
         answer["id"] = request_id
@@ -45,7 +45,7 @@ def error(request_id: str | int | None, reason: RpcError) -> Json:
 
 
 def notification(method: str, params: Mapping[str, Any] | None = None) -> Json:
-    """A notification."""
+    """Return a notification."""
     message: Json = {"jsonrpc": "2.0", "method": method}
     if params is not None:
         message["params"] = params

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pages of a list, with opaque cursors."""
+"""Splits a list into pages, with opaque cursors."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .errors import invalid_params
 
 T = TypeVar("T")
 
-#: Items on a page. Large, because several clients never ask for a second one.
+#: Items on a page. Large, because several clients never ask for a second page.
 PAGE_SIZE = 100
 
 
 def page(
     items: Sequence[T], cursor: object, kind: str, size: int = PAGE_SIZE
 ) -> tuple[Sequence[T], str | None]:
-    """The page that `cursor` points to (the first one for None), and the cursor of the next one or None.
+    """Return the page that `cursor` points to (the first one for None), and the next page's cursor or None.
 
     A cursor belongs to the list `kind` that gave it. Raises RpcError (invalid params) for any other.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`requestState`: the answers to a stateless call so far; the client keeps them, and the server signs them.
+"""Signs `requestState`: the answers to a stateless call so far, which the client keeps between its retries.
 
-The client sends it back with the retry. An attacker could change it, so it has an HMAC over the answers, an expiry, the
-client's id and a digest of the request: nobody can alter it, use it after its expiry, use it as another client or with
-another request. Source: MCP 2026-07-28, "Multi Round-Trip Requests".
+The client sends it back with the retry. An attacker could change it, so it has an HMAC over the answers, an expiry,
+the client's id and a digest of the request: nobody can alter it, use it after its expiry, use it as another client or
+with another request. Source: MCP 2026-07-28, "Multi Round-Trip Requests".
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RequestStates:
     def seal(
         self, method: str, params: Json, client: str, answers: Mapping[str, Json], asked: Mapping[str, str]
     ) -> str:
-        """A signed state with the `answers` so far and the digests of all requests in `asked`."""
+        """Return a signed state with the `answers` so far and the digests of all requests in `asked`."""
         body = {
             "for": _digest(method, params, client),
             "until": self._clock() + LIFETIME,
@@ -54,7 +54,7 @@ class RequestStates:
         return _b64(data) + "." + _b64(self._mac(data))
 
     def open(self, method: str, params: Json, client: str) -> Rounds:
-        """The answers of all rounds of a request, with the new ones of its `inputResponses`.
+        """Return the answers of all rounds of a request, with the new ones of its `inputResponses`.
 
         A response without a state, or to a request that is not in the state, is ignored. Raises RpcError (invalid
         params) for a state that was altered, has expired or belongs to another call.
@@ -94,7 +94,7 @@ class RequestStates:
 
 
 def digest(value: object) -> str:
-    """A short digest of a JSON value, whatever the order of its keys."""
+    """Return a short digest of a JSON value, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The revisions of MCP that are spoken, and the reserved keys of `_meta`."""
+"""The revisions of MCP that this server speaks, and the reserved keys of `_meta`."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 
 
 def negotiate(requested: str) -> str:
-    """The revision that answers `initialize`: the requested one if known, else the newest with a handshake."""
+    """Return the revision that answers `initialize`: the requested one if known, else the newest with a handshake."""
     return requested if requested in HANDSHAKE else HANDSHAKE[0]

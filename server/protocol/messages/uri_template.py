@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""URI templates, RFC 6570 level 1 and `{+path}`: match a URI, get the variables; and the way back."""
+"""Matches URIs with URI templates (RFC 6570 level 1 and `{+path}`) and expands templates to URIs."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class UriTemplate:
         return tuple(self._pattern.groupindex)
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The variables of `uri`, decoded, or None when it doesn't belong to this template."""
+        """Return the variables of `uri`, decoded, or None if the URI does not fit this template."""
         found = self._pattern.fullmatch(uri)
         return {name: unquote(value) for name, value in found.groupdict().items()} if found else None
 
     def expand(self, variables: Mapping[str, str]) -> str:
-        """The URI for these variables, percent-encoded. Raises KeyError for a missing one."""
+        """Return the URI for these variables, percent-encoded. Raises KeyError for a missing one."""
         return _EXPRESSION.sub(
             lambda found: quote(variables[found[2]], safe="/" if found[1] else ""), self.template
         )

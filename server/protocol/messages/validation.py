@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check the arguments of a tool against its schema, with messages that name the field."""
+"""Checks the arguments of a tool against its schema, with messages that name the field."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from ....base.similar_names import did_you_mean, quoted
 from .content import Json
 
-#: Returns what does not fit the schema, or None. Never changes the value.
+#: A function that returns what does not fit the schema, or None. It never changes the value.
 Check = Callable[[Any], str | None]
 
 
@@ -20,7 +20,7 @@ def compile_check(schema: Json) -> Check:
     fastjsonschema writes Python for the schema and runs it: only schemas from our own sources may come here.
     Raises `fastjsonschema.JsonSchemaDefinitionException` for a broken schema.
     """
-    import fastjsonschema  # one of the server's libraries: loaded with the first call, not with the extension
+    import fastjsonschema  # one of the server's libraries: loaded at the first call, not with the extension
 
     validate = fastjsonschema.compile(schema, use_default=False)
 
@@ -38,7 +38,7 @@ def compile_check(schema: Json) -> Check:
 
 
 def without_nulls(schema: Json, arguments: Json) -> Json:
-    """The arguments without optional ones that are null: some clients fill in every parameter."""
+    """Return the arguments without optional ones that are null: some clients fill in every parameter."""
     known, required = schema.get("properties", {}), schema.get("required", ())
     return {
         name: value
@@ -48,12 +48,12 @@ def without_nulls(schema: Json, arguments: Json) -> Json:
 
 
 def from_texts(schema: Json, value: Any) -> Any:
-    """The value with JSON texts parsed wherever the schema has an object and no text."""
+    """Return the value with JSON texts parsed wherever the schema has an object and no text."""
     if isinstance(value, str) and schema.get("type") == "object":
         try:
             found = json.loads(value)
         except (ValueError, RecursionError):
-            return value  # which the check refuses
+            return value  # the check refuses it
         return from_texts(schema, found) if isinstance(found, dict) else value
     if isinstance(value, dict):
         known = schema.get("properties", {})
@@ -70,7 +70,7 @@ def _admits_null(schema: Json) -> bool:
 
 
 def _misnamed(schema: Json, value: Json) -> str | None:
-    """Missing and unknown names in one message: most often one is a misspelling of the other."""
+    """Return one message about missing and unknown names: most often one is a misspelling of the other."""
     known = schema.get("properties", {})
     unknown = (
         [name for name in value if name not in known] if schema.get("additionalProperties") is False else []
@@ -84,7 +84,7 @@ def _misnamed(schema: Json, value: Json) -> str | None:
 
 
 def _message(error: Any) -> str:
-    """`data.location[0] must be number` becomes `location[0]: must be number`."""
+    """Return the error's text, with `data.location[0] must be number` as `location[0]: must be number`."""
     error = _innermost(error)
     rest = error.message.removeprefix(error.name or "data").strip()
     field = (error.name or "data").removeprefix("data").removeprefix(".")
@@ -92,7 +92,7 @@ def _message(error: Any) -> str:
 
 
 def _innermost(error: Any) -> Any:
-    """The error inside an optional value: for a value that fits no alternative, the library gives no detail."""
+    """Return the error inside an optional value: for one that fits no alternative, the library gives no detail."""
     import fastjsonschema
 
     forms = (

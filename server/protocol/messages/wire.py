@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decode and encode JSON strictly.
+"""Decodes and encodes JSON strictly.
 
 Python's `json` takes more than JSON: NaN and Infinity, the last of several equal keys, and half a pair of UTF-16
-(`\\ud800` without its partner), which is no character and has no form in UTF-8 (RFC 8259, 8.2; RFC 7493, 2.1). A
+(`\ud800` without its partner), which is no character and has no form in UTF-8 (RFC 8259, 8.2; RFC 7493, 2.1). A
 message that two readers understand differently can bypass a check, so all of these are refused, as are numbers that
 overflow to infinity.
 """
@@ -33,7 +33,7 @@ def decode(text: str) -> Any:
         raise WireError(f"not JSON: {error}") from None
     if _deeper_than(value, MAX_DEPTH):
         raise WireError(_TOO_DEEP)
-    if "\\ud" in text or "\\uD" in text:  # only such an escape can put surrogates into a text from UTF-8
+    if "\\ud" in text or "\\uD" in text:  # in text from UTF-8, only such an escape can make a surrogate
         _require_characters(value)
     return value
 
@@ -85,7 +85,7 @@ def _constant(name: str) -> Any:
 
 
 def _deeper_than(value: Any, levels: int) -> bool:
-    """Whether containers nest more than `levels` deep; level by level, without recursion."""
+    """Return whether containers nest more than `levels` deep; level by level, without recursion."""
     layer = [value] if isinstance(value, (dict, list)) else []
     while layer:
         if levels == 0:
@@ -109,7 +109,7 @@ def _require_characters(value: Any) -> None:
 
 
 def _well_formed(text: str) -> str:
-    """The text with U+FFFD in place of each invalid character."""
+    """Return the text with U+FFFD in place of each invalid character."""
     try:
         text.encode()
     except UnicodeEncodeError:
