@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What becomes of parts of custom properties when Blender frees them.
+"""Invalidates parts of custom properties when Blender frees them.
 
-A group or an array of custom properties is a bare pointer, and has no type that could be made null. So what a script
-is given of a struct is noted, and whenever custom properties may be gone, those of it are looked up anew: a part that
-is no longer there says so from then on.
+A group or an array of custom properties is a bare pointer, and has no type that could be made null. So the sandbox
+notes the parts that a script reads of a struct. Whenever custom properties may be gone, it looks up the struct's parts
+again, and invalidates each noted part that is no longer there.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from .held import ALONE
 from .layout import IS_PART as PARTS
 from .memory import is_cut_off
 
-__all__ = ("PARTS", "Given")
+__all__ = ("PARTS", "PropertyParts")
 
 
-class Given:
-    """The parts of custom properties that the script of one run was given."""
+class PropertyParts:
+    """The parts of custom properties that the script of one run has read."""
 
     def __init__(self) -> None:
         self.given: dict[int, tuple[Any, Any]] = {}
-        """Each, by its id, with the struct that it was read of: none shows what an expression is at work on."""
+        """Each part and the struct it was read from, by the part's id: a running expression may hold a part unseen."""
         self._most = 64
 
     def give(self, holder: Any, found: Any) -> Any:
-        """What a script is given of `found`, a custom property of the struct or group `holder`."""
-        if type(found) is list:  # of groups
+        """Note `found`, a custom property of the struct or group `holder`, and return it, or a copy, to the script."""
+        if type(found) is list:  # a list of groups
             return [self.give(holder, each) for each in found]
         if not PARTS[type(found)]:
             return found
@@ -47,7 +47,7 @@ class Given:
         return found
 
     def gone(self, held: Iterable[Any]) -> list[Any]:
-        """The parts that are no longer there, of those that the script was given and those that it holds."""
+        """Return the parts that no longer exist, of those that the script has read and those that it holds (`held`)."""
         parts = {id(part): (part, None) for part in held} | self.given
         now = Now()
         roots: dict[int, tuple[Any, dict[int, type]]] = {}
@@ -66,7 +66,7 @@ class Given:
 
 
 def _is_certain(holder: Any) -> bool:
-    """Whether it is always known if a struct is still there: not of evaluated copies and what add-ons make."""
+    """Return whether one can always know if a struct still exists: not of evaluated copies and structs of add-ons."""
     owner = holder.id_data
     if owner is None or owner.is_evaluated:
         return False
@@ -74,11 +74,14 @@ def _is_certain(holder: Any) -> bool:
 
 
 def _pointers(root: Any) -> dict[int, type]:
-    """Where the parts of a struct's custom properties lie now, with their types."""
+    """Return the addresses of the parts of a struct's custom properties, with their types."""
     found: dict[int, type] = {}
     try:
         waiting = [] if root is None else list(root.values())
-    except (ReferenceError, TypeError):  # it is gone, or another kind lies there, which has none
+    except (
+        ReferenceError,
+        TypeError,
+    ):  # the struct is gone, or another one without custom properties lies there
         return found
     while waiting:
         value = waiting.pop()

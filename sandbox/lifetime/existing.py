@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a data-block has now: where the items lie that references of a script may point to.
+"""Lists what a data-block has now: the addresses of the items that a script's references may point to.
 
-Items are looked up by the data-block that a reference names and by a root, the struct of `_ITEMS` that the item's type
-derives from; what none of these is, is looked up by its own struct and found by RNA alone (`parts`). Items that lie in
-an array are known by its ends, all others one by one; each has its type, because the memory of one may have been given
+An item is looked up by its data-block and its root: the struct of `_ITEMS` from which the item's type derives. An item
+of another type is looked up by its own struct, and `parts` finds it by RNA alone. Items in an array are known by the
+array's ends, all others one by one. Each is known with its type, because Blender may have given the memory of one item
 to another.
 """
 
@@ -19,20 +19,20 @@ from . import parts
 
 __all__ = ("ATTRIBUTE_VALUES", "KindsByPointer", "Now", "arrays", "attributes", "root_of")
 
-# Blender searches its types each time one is named
+# Blender searches its types each time that code names one
 _ID, _ACTION, _MESH = bpy.types.ID, bpy.types.Action, bpy.types.Mesh
 Items = Callable[[Any], Iterable[Any]]
 
 
 def root_of(kind: type) -> str | None:
-    """Under which root the items of a Python type of Blender's are looked up; None for what Blender tells of itself."""
+    """Return the root of a type of Blender's; None for what Blender itself invalidates, or what is never freed."""
     if issubclass(kind, _LASTING):
         return None
     names = {base.__name__ for base in kind.__mro__}
     return next((root for root in _ITEMS if root in names), None) or parts.STRUCT[kind] or kind.__name__
 
 
-#: Data-blocks, whose references Blender invalidates; what lasts as long as the program: RNA and the main things of it.
+#: Data-blocks, which Blender itself invalidates, and what lasts as long as the program: RNA and its main structs.
 _LASTING = tuple(
     getattr(bpy.types, name)
     for name in "ID Context BlendData BlendFileColorspace Struct Property Function EnumPropertyItem".split()
@@ -41,11 +41,11 @@ _LASTING = tuple(
 
 
 class KindsByPointer(dict[int, type]):
-    """Python types by the address of their RNA type: what collections and functions know of their owner. For one run.
+    """Python types by the address of their RNA type, by which collections and functions know their owner. For one run.
 
-    Whoever holds one of these has had their owner, so that Blender has made the owner's Python type. Blender's own
-    types stay where they are; those of add-ons and node groups may be gone in the next run, and others lie there.
-    Where no type that Blender has lies at the address, this is `NoneType`, of which nothing exists.
+    Whoever holds a collection or function has had its owner, so Blender has made the owner's Python type. Blender's own
+    types stay where they are; those of add-ons and node groups may be gone in the next run, and others may lie there.
+    If no type of Blender's lies at the address, the value is `NoneType`, of which no item exists.
     """
 
     def __missing__(self, pointer: int) -> type:
@@ -69,10 +69,10 @@ class KindsByPointer(dict[int, type]):
 
 
 def _has_struct(kind: type) -> bool:
-    """Whether `kind.bl_rna` may be read: Blender still has the struct of this type.
+    """Return whether `kind.bl_rna` may be read: Blender still has the struct of this type.
 
-    It frees what it made for an operator of an add-on with the add-on, but not the Python type, whose `bl_rna` then
-    lies in freed memory. From a type that an add-on made it takes `bl_rna` away.
+    Blender frees the struct of an operator with its add-on, but not the Python type, whose `bl_rna` then lies in freed
+    memory. From a type that an add-on made, it takes `bl_rna` away.
     """
     return kind.__module__ not in _BLENDERS or getattr(bpy.types, kind.__name__, None) is kind
 
@@ -81,7 +81,7 @@ _lasting: dict[int, type] = {}
 _walked: set[type] = set()
 #: Modules of the types that Blender itself makes.
 _BLENDERS = frozenset({"bpy.types", "bpy_types", "_bpy_types"})
-#: There are thousands of these, and none is ever an item of a data-block.
+#: Thousands of types derive from these, and none is ever an item of a data-block.
 _OF_WINDOWS = frozenset(
     getattr(bpy.types, name)
     for name in """
@@ -91,7 +91,7 @@ _OF_WINDOWS = frozenset(
 
 
 class Now:
-    """The items that exist now, per data-block and root, looked up once."""
+    """The items that exist now, by data-block and root; each kind is looked up once."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[Any, str], parts.Found] = {}
@@ -99,7 +99,7 @@ class Now:
         self._blocks: dict[int, Any] = {}
 
     def block(self, pointer: int) -> Any:
-        """The data-block at `pointer`, or None."""
+        """Return the data-block at `pointer`, or None."""
         if not self._blocks:
             found = [block for each in bpy.data.bl_rna.properties for block in _blocks(each)]
             found += [held for block in found for held in _embedded(block) if held is not None]
@@ -107,13 +107,13 @@ class Now:
         return self._blocks.get(pointer)
 
     def has(self, owner: Any, root: str, pointer: int, kind: type) -> bool:
-        """Whether an item under `root`, of the type `kind`, still lies at `pointer` in its data-block.
+        """Return whether an item under `root`, of the type `kind`, still lies at `pointer` in its data-block.
 
-        Without an owner it is looked for among what no data-block owns.
+        Without an owner, it looks among what no data-block owns.
         """
         found = self._found.get((owner, root))
         if found is None:
-            found = self._found[owner, root] = _NOTHING  # so it stays where the search fails
+            found = self._found[owner, root] = _NOTHING  # stays if the search fails
             found = self._found[owner, root] = self._search(owner, root)
         ranges, items = found
         there = items.get(pointer)
@@ -128,7 +128,7 @@ class Now:
         if find is None:
             return parts.find(owner, root)
         if (owner, find) not in self._searched:  # several roots are found in the same place
-            self._searched[owner, find] = _look(owner, find)
+            self._searched[owner, find] = _addresses(owner, find)
         return self._searched[owner, find]
 
 
@@ -136,7 +136,7 @@ _NOTHING: parts.Found = ([], {})
 
 
 def _unowned(root: str) -> dict[int, type]:
-    """What no data-block owns: the depsgraphs of view layers, and the updates that they tell of."""
+    """Return what no data-block owns: the depsgraphs of view layers, and the updates in them."""
     layers = [layer for scene in bpy.data.scenes for layer in scene.view_layers]
     graphs = [layer.depsgraph for layer in layers if layer.depsgraph is not None]
     if root == "Depsgraph":
@@ -147,11 +147,11 @@ def _unowned(root: str) -> dict[int, type]:
 
 
 def arrays(owner: Any, root: str) -> Iterable[Any]:
-    """The collections in which the items under a root lie, where these are arrays."""
+    """Return the collections with the items under a root, where these are arrays."""
     return _ITEMS[root](owner)
 
 
-def _look(owner: Any, find: Items) -> parts.Found:
+def _addresses(owner: Any, find: Items) -> parts.Found:
     ranges: list[tuple[int, int, type]] = []
     items: dict[int, type] = {}
     for found in find(owner):
@@ -163,7 +163,7 @@ def _look(owner: Any, find: Items) -> parts.Found:
 
 
 def _embedded(block: Any) -> tuple[Any, Any]:
-    """The data-blocks that one has inside: no collection of `bpy.data` holds them."""
+    """Return the data-blocks inside another one: no collection of `bpy.data` holds them."""
     return getattr(block, "node_tree", None), getattr(block, "collection", None)
 
 
@@ -174,22 +174,22 @@ def _blocks(prop: Any) -> list[Any]:
 
 
 def _of(*names: str) -> Items:
-    """Single collections of the data-block itself, as arrays."""
+    """Return a function that lists these collections of the data-block, as arrays."""
     return lambda owner: [getattr(owner, name) for name in names if hasattr(owner, name)]
 
 
 def _each(name: str) -> Items:
-    """The items of a collection of the data-block, one by one."""
+    """Return a function that lists the items of a collection of the data-block one by one."""
     return lambda owner: getattr(owner, name, ())
 
 
 def _one(name: str) -> Items:
-    """What a property of the data-block holds, if anything."""
+    """Return a function that lists the value of a property of the data-block, if there is one."""
     return lambda owner: [held] if (held := getattr(owner, name, None)) is not None else []
 
 
 def _curves(owner: Any) -> Iterator[Any]:
-    """F-curves of an action (of all its slots), and drivers."""
+    """Yield the F-curves of an action (of all its slots), and the drivers of a data-block."""
     if isinstance(owner, _ACTION):
         yield from curves_of_action(owner)
     animation = getattr(owner, "animation_data", None)
@@ -217,7 +217,7 @@ def _pose_bones(owner: Any) -> Iterator[Any]:
 
 
 def _trees(owner: Any) -> Iterator[Any]:
-    """The node tree that a data-block is or has: sockets and nodes name the tree as their owner."""
+    """Yield the node tree that a data-block is or has: sockets and nodes name the tree as their owner."""
     yield owner if hasattr(owner, "nodes") else getattr(owner, "node_tree", None)
 
 
@@ -245,7 +245,7 @@ def _interface(owner: Any) -> Iterator[Any]:
 
 
 def attributes(owner: Any) -> Iterator[tuple[int, Any]]:
-    """The layers of a data-block, and those of each drawing in it: with the address of the drawing, else 0."""
+    """Yield the layers of a data-block with 0, and those of each drawing in it with the drawing's address."""
     yield 0, getattr(owner, "attributes", ())
     if not isinstance(owner, _MESH):
         for layer in getattr(owner, "layers", ()):
@@ -261,7 +261,7 @@ def _layers(owner: Any) -> Iterator[Any]:
 
 
 def _layer_data(owner: Any) -> Iterator[Any]:
-    """The arrays of the layers of a data-block and its drawings."""
+    """Yield the arrays of the layers of a data-block and its drawings."""
     for layer in _layers(owner):
         yield layer.data
     for name in ("uv_layers", "vertex_colors", "skin_vertices"):
@@ -276,8 +276,8 @@ def _markers(owner: Any) -> Iterator[Any]:
 
 
 ATTRIBUTE_VALUES = frozenset(name for name in dir(bpy.types) if name.endswith("AttributeValue"))
-"""Values of layers, one struct for each type that this Blender has."""
-#: Where the items of a kind are found in their data-block: arrays as collections, all else one by one.
+"""The structs of layer values, one for each type of layer of this Blender."""
+#: Where the items of a root are found in their data-block: arrays as collections, all others one by one.
 _ITEMS: dict[str, Items] = {
     "MeshVertex": _of("vertices"),
     "MeshEdge": _of("edges"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which functions and operators of Blender's free or move what references of a script may point to.
+"""Knows which functions and operators of Blender's free or move what references of a script may point to.
 
-The lists are in `facts/members.json`. A function that is on none of them leaves everything where it is.
+The lists are in `facts/members.json`. A function that is on none of them frees and moves nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _HARMLESS = [
 KEEPING_ELEMENTS = tuple(
     begin for begins, began, _ends in _HARMLESS if began == {"EDIT_MESH"} for begin in begins
 )
-"""How operators begin that leave each vertex, edge and face in edit mode where it is, with all that it has."""
+"""How the names of operators begin that, in edit mode, keep each vertex, edge and face where it is, with its data."""
 _OF_MESHES = tuple(names("operators that free parts of meshes alone"))
 _FREEING_MORE = names("operators that free more")
 _SPARING = (
@@ -45,11 +45,11 @@ _SPARING = (
 )
 _OBJECT = frozenset({"OBJECT"})
 _ENTERED = frozenset().union(*(ends for _begins, _began, ends in _HARMLESS))
-"""Modes that are entered from object mode with all left where it is: what edit mode hides is in `lifetime.hidden`."""
+"""Modes that object mode enters while everything stays where it is: `lifetime.hidden` handles what edit mode hides."""
 
 
 def frees(struct: str, function: str) -> bool:
-    """Whether a call of `struct.function` may leave references behind."""
+    """Return whether references may be invalid after a call of `struct.function`."""
     if f"{struct}.{function}" in _FREED_BY or is_followed(struct, function):
         return True
     if f"{struct}.{function}" in _FREED_BY_NONE:
@@ -62,37 +62,37 @@ def frees(struct: str, function: str) -> bool:
 
 
 def freed_alone(struct: str, function: str) -> frozenset[str] | None:
-    """The roots of all that a call may free or move; None for any."""
+    """Return the roots of all items that a call may free or move; None for any."""
     return _FREED_ALONE.get(f"{struct}.{function}")
 
 
 def grows(struct: str, function: str) -> bool:
-    """Whether a call moves nothing but items that are read through the host: see `Stale.after_growth`."""
+    """Return whether a call moves only items that the host reads for the script: see `Stale.after_growth`."""
     return struct in _GROWING and function in _GROWN_BY
 
 
 def is_followed(struct: str, function: str) -> bool:
-    """Whether a call moves nothing but what few calls move: see `Stale.touched_collections`."""
+    """Return whether a call moves only what few other calls move: see `Stale.touched_collections`."""
     path = f"{struct}.{function}"
     return path in _FOLLOWED or (_is_removal(struct, function) and path not in _FREED_BY)
 
 
 def removes_blocks(struct: str, function: str) -> bool:
-    """Whether data-blocks may be gone after a call: with a mesh Blender removes the objects that show it."""
+    """Return whether a call may remove data-blocks: with a mesh, Blender removes the objects that show it."""
     return (
         _is_removal(struct, function)
         or (struct == "Object" and function in _REMOVING)
-        or (struct == "ViewLayers" and function == "remove")  # with its evaluated copies
+        or (struct == "ViewLayers" and function == "remove")  # also removes the layer's evaluated copies
     )
 
 
 def _is_removal(struct: str, function: str) -> bool:
-    """Whether this is `remove` of a collection of `bpy.data`."""
+    """Return whether this is `remove` of a collection of `bpy.data`."""
     return struct.startswith("BlendData") and function == "remove"
 
 
 def harmless_in(idname: str, *, meshes: bool) -> tuple[frozenset[str], frozenset[str]]:
-    """In which modes an operator has to begin, and in which to end, to have freed and moved nothing that is held.
+    """Return the modes in which an operator has to begin and to end so that it frees and moves nothing of the script's.
 
     `meshes`: whether the script may hold parts of meshes.
     """
@@ -101,10 +101,10 @@ def harmless_in(idname: str, *, meshes: bool) -> tuple[frozenset[str], frozenset
     if not meshes and idname.startswith(_OF_MESHES):
         return _OBJECT | {"EDIT_MESH"}, _ENTERED
     found = [(began, ends) for prefixes, began, ends in _HARMLESS if idname.startswith(prefixes)]
-    # each ends in the mode that it began in, or begins in one only
+    # each ends in the mode in which it began, or begins in one mode only
     return frozenset().union(*(began for began, _ in found)), frozenset().union(*(ends for _, ends in found))
 
 
 def spares_blocks(idname: str) -> bool:
-    """Whether an operator removes no data-block."""
+    """Return whether an operator removes no data-block."""
     return idname.startswith(_SPARING)

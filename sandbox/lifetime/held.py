@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a script holds: every value of some types that it could still use.
+"""Finds what a script holds: every value of some types that it could still use.
 
-Python's garbage collector knows most of it: what existed before the run is frozen out of its sight, so that it shows
-only what the script made. It does not track Blender's collections, arrays and functions, nor dicts and tuples of
-nothing but these: they are found in what holds them, in the script's variables, in those of the guards that called
-it, and among what `keep` was given. What the interpreter's stack holds meanwhile, the transformer puts into variables
-(`language.holding`).
+Python's garbage collector knows most of these values: everything that existed before the run is frozen and hidden from
+it, so that it shows only what the script made. It does not track Blender's collections, arrays and functions, nor dicts
+and tuples that hold nothing else. These are found in the objects that hold them, in the variables of the script and of
+the guards that called it, and among the values of `keep`. The transformer puts values that would be only on the
+interpreter's stack into variables (`language.holding`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..guard.audit import may_raise
 
 __all__ = ("ALONE", "Held")
 
-#: What `sys.getrefcount` says of what nothing but one list refers to.
+#: The result of `sys.getrefcount` for an object to which only one list refers.
 ALONE = next(sys.getrefcount(each[0]) for each in [[object()]])
 _UNTRACKED = frozenset({tuple, dict})
 _HAVE_GC = 1 << 14
@@ -31,30 +31,30 @@ _HAVE_GC = 1 << 14
 
 
 class Held:
-    """Finds what the script of one run holds. `open` before it runs, `close` after it."""
+    """Finds what the script of one run holds. Call `open` before the script runs, `close` after it."""
 
     def __init__(self) -> None:
         self._variables: dict[str, Any] = {}
-        self._given = 0
+        self._first = 0
         self._kept: list[Any] = []
         self._most = 64
         self._moment: PerType[bool] | None = None
         self._seen: Collection[Any] | None = None
 
     def open(self, variables: dict[str, Any]) -> None:
-        """From now on the collector shows only what the script makes; `variables` are its globals."""
+        """Hide from the collector everything that exists before the script; `variables` are the script's globals."""
         self._variables = variables
-        # What is there already stays first: these names no script can bind or delete.
-        self._given = len(variables)
+        # The variables that exist already stay first: the script cannot bind or delete these names.
+        self._first = len(variables)
         gc.freeze()
 
     def close(self) -> None:
-        """Give the collector everything back."""
+        """Show the collector everything again."""
         gc.unfreeze()
         self._kept.clear()
 
     def keep(self, value: Any) -> Any:
-        """Return `value`, which only the interpreter's stack is about to hold while more code of the script runs."""
+        """Return `value`, and keep it if only the interpreter's stack would hold it while the script runs on."""
         if not gc.is_tracked(value) and (type(value) in _UNTRACKED or not type(value).__flags__ & _HAVE_GC):
             if len(self._kept) >= self._most:
                 kept = self._kept
@@ -65,7 +65,7 @@ class Held:
 
     @contextlib.contextmanager
     def one_moment(self, wanted: PerType[bool]) -> Iterator[None]:
-        """Nothing of the script runs inside, so one search, for all of `wanted`, does for what else is looked for."""
+        """Let `find` search once for all types of `wanted` inside this context, in which no code of the script runs."""
         self._moment = wanted
         try:
             yield
@@ -73,7 +73,7 @@ class Held:
             self._moment = self._seen = None
 
     def find(self, wanted: PerType[bool]) -> Collection[Any]:
-        """All values that the script holds of the types for which `wanted` says True."""
+        """Return all values that the script holds of the types for which `wanted` is True."""
         if self._moment is None:
             return self._search(wanted)
         if self._seen is None:
@@ -85,24 +85,24 @@ class Held:
         variables = self._variables
         found = gc.get_objects()
         found += gc.get_referents(*found)
-        found += [*variables.values()][self._given :]
+        found += [*variables.values()][self._first :]
         found += self._kept
         frame, inside = sys._getframe(1), False
         while frame is not None:
             if frame.f_globals is variables:
-                inside = True  # of what follows, guards that called the script hold what it gave them
+                inside = True  # from here on, frames are of guards that called the script and hold its values
                 if frame.f_locals is variables:
-                    break  # the module's own, below which nothing is the script's
+                    break  # the frame of the script's module: nothing below it is the script's
             if inside:
                 found += frame.f_locals.values()
             frame = frame.f_back  # type: ignore[assignment]
         held: dict[int, Any] = {}
-        while found:  # most of it is numbers and texts: what goes through all of it is written in C
+        while found:  # most values are numbers and texts: C code does the work on all of them
             kinds = [*map(type, found)]
-            asked = {kind for kind in set(kinds) if wanted[kind]}
-            held |= _by_id(compress(found, map(asked.__contains__, kinds)))
-            # tuples and dicts that the collector lets go of, as it does of their items
-            inner = [*compress(found, map((_UNTRACKED - asked).__contains__, kinds))]
+            found_kinds = {kind for kind in set(kinds) if wanted[kind]}
+            held |= _by_id(compress(found, map(found_kinds.__contains__, kinds)))
+            # the collector does not track these tuples and dicts, nor their items
+            inner = [*compress(found, map((_UNTRACKED - found_kinds).__contains__, kinds))]
             loose = _by_id(compress(inner, map(not_, map(gc.is_tracked, inner))))
             found = gc.get_referents(*loose.values()) if loose else []
         return held.values()

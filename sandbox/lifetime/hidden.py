@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What edit mode hides: the splines of a curve and the points of a lattice as they were before it.
+"""The items that edit mode hides: the splines of a curve and the points of a lattice as they were before edit mode.
 
-In edit mode Blender edits a copy of these and shows that copy alone; what the data-block has lies untouched behind it,
-until edit mode is left and the copy takes its place. References to it stay good for so long, as in plain Blender,
-though no walk through the data-block finds what they point to. So what is about to be hidden is noted, and counts as
-there until something runs that is not known to leave it alone.
+In edit mode Blender edits a copy of these and shows only the copy. The data-block's own items stay untouched until edit
+mode ends and the copy replaces them. Until then references to them are valid, as in plain Blender, although no walk
+through the data-block finds them. So the sandbox notes the items before edit mode hides them, and treats them as
+existing until something runs that may touch them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ("ENTERING", "Hidden")
 
 #: Operators that enter edit mode from object mode.
 ENTERING = frozenset({"object.mode_set", "object.editmode_toggle"})
-#: Operators that work on the copies alone, by how their names begin.
+#: How the names of operators begin that only change the copies.
 _ON_COPIES = ("curve.", "lattice.", "transform.", "object.select_", "object.hook_", "view3d.")
-#: Those of them that make or change another data-block.
+#: Operators among these that also make or change another data-block.
 _ON_MORE = ("curve.separate", "curve.primitive_", "transform.delete_orientation")
 _OF_CURVES = ("Spline", "SplinePoint", "BezierSplinePoint", "SplinePoints", "SplineBezierPoints")
 _ROOTS = {"CURVE": _OF_CURVES, "SURFACE": _OF_CURVES, "LATTICE": ("LatticePoint",)}
@@ -32,15 +32,15 @@ class _Items(Protocol):
 
 
 class Hidden:
-    """The data-blocks in edit mode, each with what it had before."""
+    """The data-blocks in edit mode, each with the items that it had before."""
 
     def __init__(self, look: Callable[[], _Items]) -> None:
-        """`look` gives what data-blocks have now."""
+        """`look` returns an object that looks up what data-blocks have now."""
         self._look = look
         self._noted: dict[Any, _Items] = {}
 
     def before(self, idname: str) -> None:
-        """An operator is about to run."""
+        """Note the items that an operator is about to hide by entering edit mode."""
         if idname not in ENTERING or bpy.context.mode != "OBJECT":
             return
         self._noted.clear()
@@ -55,16 +55,16 @@ class Hidden:
             if each is not None and each.type in _ROOTS and each.data not in self._noted:
                 items = self._noted[each.data] = self._look()
                 for root in _ROOTS[each.type]:
-                    items.has(each.data, root, 0, object)  # looks all of them up
+                    items.has(each.data, root, 0, object)  # looks up all items
 
     def after(self, idname: str) -> None:
-        """An operator ran."""
+        """Forget the items that an operator may have freed."""
         if self._noted:
             kept = idname in ENTERING or (idname.startswith(_ON_COPIES) and not idname.startswith(_ON_MORE))
             self._noted = {block: items for block, items in self._noted.items() if kept and _is_edited(block)}
 
     def freed(self, block: Any) -> None:
-        """Something of a data-block may have been freed, or of any (None)."""
+        """Forget the items of `block`, of which something may have been freed, or of every data-block if it is None."""
         if self._noted:
             self._noted = {
                 each: items
@@ -73,7 +73,7 @@ class Hidden:
             }
 
     def has(self, owner: Any, root: str, pointer: int, kind: type) -> bool:
-        """Whether such an item lies there, hidden."""
+        """Return whether edit mode hides an item of this type at this address."""
         return root in _HIDDEN and owner in self._noted and self._noted[owner].has(owner, root, pointer, kind)
 
 

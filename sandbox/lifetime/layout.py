@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How this Blender lays out its references in memory: read to know where they point, and never written.
+"""Knows how this Blender lays out its references in memory: reads where they point, and never writes.
 
-The place of each word is not guessed: it is found in references whose pointers are known. Where that fails the place is
-not known, and whoever asks for it gets `CannotCut`.
+The place of each word is not guessed: it is found in references whose pointers are known. If that fails, the place is
+unknown, and whoever needs it gets `CannotCut`.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _STRUCT = bpy.types.bpy_struct
 
 
 class CannotCut(Exception):
-    """A reference is not laid out as it should be, or may not be written: its memory is as it was."""
+    """A reference has an unexpected layout, or must not be written: its memory is unchanged."""
 
 
 def words(reference: Any) -> Any:
-    """The memory of a Python object, word by word."""
+    """Return the memory of a Python object as an array of words."""
     return _ARRAYS[type(reference)].from_address(id(reference))
 
 
@@ -56,20 +56,20 @@ _SIZES: PerType[int] = PerType(lambda kind: kind.__basicsize__ // _WORD, _STRUCT
 _ARRAYS: PerType[Any] = PerType(lambda kind: ctypes.c_size_t * _SIZES[kind], _STRUCT)
 
 
-#: The address of what RNA says of a struct, by the Python type of references to it.
+#: The address of the RNA type of a struct, by the Python type of its references.
 RNA = PerType(lambda kind: kind.bl_rna.as_pointer(), _STRUCT)  # type: ignore[attr-defined]
 
 
 STRUCTS = PerType(lambda kind: (id(kind), RNA[kind]), _STRUCT)
-"""The address of a type of references, and of what RNA says of its struct."""
+"""The address of a Python type of references, and of its RNA type."""
 _pointer = ctypes.pointer(ctypes.c_size_t())
 _aim = ctypes.c_size_t.from_address(ctypes.addressof(_pointer))
 
 
 def words_now(reference: Any) -> Any:
-    """The memory of a Python object, for use at once: the next call makes the same words those of another object.
+    """Return the memory of a Python object, for use at once: the next call points the same words at another object.
 
-    A script may hold a million references, and `words` costs the audit wall a look at each.
+    A script may hold a million references, and each call of `words` costs the audit wall a check.
     """
     _aim.value = id(reference)
     return _pointer
@@ -79,10 +79,10 @@ def words_now(reference: Any) -> Any:
 
 
 class Pointers(NamedTuple):
-    """What a reference to a struct, or to a collection, array or function of one, is made of: addresses, or 0."""
+    """The addresses in a reference to a struct, or to a collection, array or function of one; 0 for none."""
 
     block: int
-    """Its data-block."""
+    """The data-block."""
     struct: int
     """The RNA type of the struct."""
     item: int
@@ -90,7 +90,7 @@ class Pointers(NamedTuple):
 
 
 def are_known() -> bool:
-    """Whether it is known how this Blender lays out all kinds of references that are looked into or written."""
+    """Return whether this Blender's layout is known of all kinds of references that the sandbox reads or writes."""
     return (
         first_word() is not None
         and part_words() is not None
@@ -100,7 +100,7 @@ def are_known() -> bool:
 
 
 def pointers(reference: Any) -> Pointers:
-    """Where a struct, collection, array or function of Blender's points. Nothing there is touched."""
+    """Return where a struct, collection, array or function of Blender's points, and read nothing at that place."""
     first = first_word()
     if first is None or _SIZES[type(reference)] < first + 3:
         raise CannotCut("it is not known how this Blender lays out references")
@@ -109,9 +109,9 @@ def pointers(reference: Any) -> Pointers:
 
 @cache
 def first_word() -> int | None:
-    """Which word of a reference is the data-block's pointer: type and item are the next two.
+    """Return which word of a reference is the pointer to the data-block: the type and the item are the next two.
 
-    Found in a collection, an array and a function as well as in structs: all have to agree.
+    It is found in a collection, an array and a function as well as in structs: all have to agree.
     """
     scene = bpy.data.scenes[0]
     render, own = scene.render, scene.bl_rna.as_pointer()
@@ -145,14 +145,14 @@ IS_PART = PerType(
 
 
 def part_pointers(part: Any) -> tuple[int, int]:
-    """The addresses of the data-block and of the property of a group or an array of custom properties."""
+    """Return the addresses of the data-block and of the property of a group or an array of custom properties."""
     block, prop = known_part_words()
     found = words(part)
     return found[block], found[prop]
 
 
 def known_part_words() -> tuple[int, int]:
-    """As `part_words`; raises CannotCut where they are not known."""
+    """Return the words of `part_words`. Raises CannotCut if they are unknown."""
     places = part_words()
     if places is None:
         raise CannotCut("it is not known how this Blender lays out custom properties")
@@ -161,9 +161,10 @@ def known_part_words() -> tuple[int, int]:
 
 @cache
 def part_words() -> tuple[int, int] | None:
-    """Which words of a part are those pointers: the same in groups and arrays whose pointers are known.
+    """Return which words of a group or array of custom properties point to its data-block and its property, or None.
 
-    The window manager lends itself: it is always there, and neither undo nor the file's state asks what it has.
+    They have to be the same in all groups and arrays of a test property. The window manager gets this property: it
+    always exists, and neither undo nor the state of the file depends on its properties.
     """
     manager: Any = bpy.context.window_manager
     key = "mcp_bridge_layout"
@@ -192,7 +193,7 @@ _Counts = ctypes.c_int * 4
 
 
 def address_of_mesh(reference: Any) -> int:
-    """Where the BMesh lies that an element, a sequence, a layer or the mesh's own reference belongs to."""
+    """Return the address of the BMesh of an element, a sequence or a layer, or of a reference to the mesh itself."""
     word = mesh_word()
     if word is None:
         raise CannotCut("it is not known how this Blender lays out references to meshes")
@@ -200,14 +201,14 @@ def address_of_mesh(reference: Any) -> int:
 
 
 def counts_of_mesh(reference: Any) -> tuple[int, int, int, int]:
-    """How many vertices, edges, loops and faces there are in the mesh of an element that is there for certain."""
+    """Return how many vertices, edges, loops and faces the mesh of an element has; the element must exist."""
     vertices, edges, loops, faces = _Counts.from_address(address_of_mesh(reference))
     return vertices, edges, loops, faces
 
 
 @cache
 def mesh_word() -> int | None:
-    """Which word of an element or a sequence points to its mesh, which begins with the counts of its elements."""
+    """Return which word of an element or a sequence points to its mesh, which begins with counts of its elements."""
     mesh = bmesh.new()
     try:
         corners = [mesh.verts.new() for _ in range(5)]
@@ -228,12 +229,12 @@ def _is_one(addresses: tuple[int, ...]) -> bool:
 
 
 def pointing_value(value: Any) -> Any:
-    """What has the pointer: of a byte colour, whose numbers are worked out at each use, its owner."""
+    """Return the object with the pointer: `value`, or the owner of a byte colour, which computes its numbers anew."""
     return value if getattr(value, "owner", None) is None else value.owner
 
 
 def address(value: Any) -> tuple[int, type]:
-    """Where a coordinate or layer value of a BMesh points, and the type of what points there."""
+    """Return where a coordinate or layer value of a BMesh points, and the type of the object with that pointer."""
     pointing = pointing_value(value)
     places = value_words().get(type(pointing))
     if not places:
@@ -243,8 +244,10 @@ def address(value: Any) -> tuple[int, type]:
 
 @cache
 def value_words() -> dict[type, tuple[int, ...]]:
-    """Which words of a value are its pointers, by type: those that two of one element have in common, found in a
-    mesh whose elements are known."""
+    """Return which words of a value are its pointers, by type, or none.
+
+    They are the words that two values of one element have in common, in a mesh whose elements are known.
+    """
     mesh = bmesh.new()
     layers = [mesh.verts.layers.deform.new("d"), mesh.verts.layers.skin.new("s")]
     on_loops = [mesh.loops.layers.uv.new("u"), mesh.loops.layers.color.new("c")]
@@ -264,12 +267,12 @@ def value_words() -> dict[type, tuple[int, ...]]:
         for _ in range(3):
             mesh.faces.new([mesh.verts.new((0, 0, 0)) for _ in range(3)])
         columns = zip(zip(*values(), strict=True), zip(*values(), strict=True), strict=True)
-        return {type(found[0]): _common(found, again) for found, again in columns}
+        return {type(found[0]): _pointer_words(found, again) for found, again in columns}
     finally:
         mesh.free()
 
 
-def _common(found: tuple[Any, ...], again: tuple[Any, ...]) -> tuple[int, ...]:
+def _pointer_words(found: tuple[Any, ...], again: tuple[Any, ...]) -> tuple[int, ...]:
     memory = [list(words(value)) for value in found]
     others = [list(words(value)) for value in again]
     return tuple(

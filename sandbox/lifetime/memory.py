@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes into the memory of Blender's references: cuts them off, or lets them follow what they point to.
+"""Writes into the memory of Blender's references: cuts them off, or moves them after the items they point to.
 
-Python gives no way to invalidate a reference, so this module writes into its memory by ctypes. That is the most
-dangerous thing that the extension does in a user's process, and it is done here alone. `layout` finds the place of each
-word, and every write is checked again for the reference that it is about. Where a check fails nothing is written and
-`CannotCut` is raised, which ends the script's run.
+Python has no way to invalidate a reference, so this module writes into its memory by ctypes. That is the most dangerous
+thing that the extension does in a user's process, and only this module does it. `layout` finds the place of each word,
+and every write first checks the reference again. If a check fails, nothing is written and `CannotCut` is raised, which
+ends the script's run.
 
 - A reference to a struct is cut off as Blender itself does it: its type becomes null, and each use of it says
   "has been removed".
 - Collections, arrays, functions and custom properties do not always look at that type, or have none. So the Python
-  object gets another type of Python, every use of which raises ReferenceError: nothing reaches its pointers any more.
-- Coordinates and layer values of a BMesh know nothing of their owner: they get memory of their own to point at.
+  object gets another Python type, every use of which raises ReferenceError: nothing reaches its pointers any more.
+- Coordinates and layer values of a BMesh do not know their owner: they get memory of their own to point at.
 
 `BLENDER_MCP_CUT_REFERENCES=off` (`cut_references = false` in a policy file) forbids all of it: a run in which a
 reference would have to be cut off then ends.
@@ -47,14 +47,14 @@ _HAVE_GC = 1 << 14
 _STRUCT = bpy.types.bpy_struct
 _TYPES: Any = bpy.types
 _PROPERTIES = (_TYPES.bpy_prop, _TYPES.bpy_func)
-#: As many zeros as any property of Blender's has bytes, and more: of no type, without a name, items or value.
+#: Zeros for more bytes than any property of Blender's has: a property of no type, without a name, items or value.
 _ZEROS = ctypes.create_string_buffer(4096)
 
 
 def move(reference: Any, to: int) -> None:
-    """Let a struct, collection, array or function point at the same item, which lies at the address `to` now.
+    """Point a struct, collection, array or function at the same item, which now lies at the address `to`.
 
-    Raises CannotCut where that may not be written.
+    Raises CannotCut if this must not be written.
     """
     _check_allowed()
     first = layout.first_word()
@@ -64,11 +64,11 @@ def move(reference: Any, to: int) -> None:
 
 
 def disown_context() -> None:
-    """Take from `bpy.context` the data-block that it is said to belong to: it belongs to none.
+    """Remove the data-block from `bpy.context`, which belongs to none.
 
-    Blender 4.2 notes the scene there as soon as anybody reads `layer_collection` or `tool_settings`, hands it on to all
-    that functions of the context return, and leaves it when the scene is freed: the next `id_data` would read it.
-    Nothing is written where settings forbid it.
+    Blender 4.2 notes the scene there as soon as anybody reads `layer_collection` or `tool_settings`, passes it on to
+    everything that functions of the context return, and leaves it when it frees the scene: the next `id_data` would
+    read it. Writes nothing if settings forbid it.
     """
     context, first = bpy.context, layout.first_word()
     if not _allowed or first is None or not layout.words_now(context)[first]:
@@ -82,16 +82,16 @@ def disown_context() -> None:
 # --- cutting off --------------------------------------------------------------------------------------------
 
 
-def _say(reference: Any, *_arguments: object, **_named: object) -> NoReturn:
+def _raise_removed(reference: Any, *_arguments: object, **_named: object) -> NoReturn:
     raise ReferenceError(f"{type(reference).__name__} has been removed")
 
 
-def _show(reference: Any) -> str:
+def _name_removed(reference: Any) -> str:
     return f"<{type(reference).__name__} invalid>"
 
 
-#: Everything that Python asks an object for by way of its type.
-_ASKED = """
+#: The special methods that Python looks up in an object's type.
+_SPECIAL_METHODS = """
 getattr setattr delattr call len bool iter next reversed contains getitem setitem delitem format dir reduce_ex lt le gt
 ge index float int enter exit
 """.split()
@@ -111,30 +111,30 @@ class _Spec(ctypes.Structure):
 
 _NO_SLOTS = (ctypes.c_void_p * 2)()
 _removed: dict[type, type] = {}
-"""By type of a reference, the type of those that were cut off."""
+"""The type of references that were cut off, by their earlier type."""
 _of_removed: set[type] = set()
 
 
 def of_removed(kind: type) -> bool:
-    """Whether values of this type are collections, arrays, functions or custom properties that were cut off."""
+    """Return whether values of this type are collections, arrays, functions or custom properties that were cut off."""
     return kind in _of_removed
 
 
 def _make_removed(kind: type) -> type:
-    """A type without memory of its own that the collector does not track: no class that Python makes is one."""
+    """Make a type without memory of its own that the collector does not track: a `class` statement cannot make one."""
     make = ctypes.pythonapi.PyType_FromSpec
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p]
     spec = _Spec(f"bpy.types.{kind.__name__}".encode(), 0, 0, 0, ctypes.addressof(_NO_SLOTS))
     new: type = make(ctypes.addressof(spec))
     _of_removed.add(new)
-    for name in _ASKED:
-        setattr(new, f"__{name}__", _say)
-    new.__repr__ = _show  # type: ignore[assignment]
+    for name in _SPECIAL_METHODS:
+        setattr(new, f"__{name}__", _raise_removed)
+    new.__repr__ = _name_removed  # type: ignore[assignment]
     return new
 
 
 def is_cut_off(reference: Any) -> bool:
-    """Whether a reference says already that what it pointed to is gone, by Blender's doing or ours."""
+    """Return whether a reference was already invalidated, by Blender or by `cut_off`."""
     if not isinstance(reference, _STRUCT):
         return of_removed(type(reference))
     try:
@@ -145,9 +145,9 @@ def is_cut_off(reference: Any) -> bool:
 
 
 def cut_off(reference: Any) -> None:
-    """Let every use of a reference raise ReferenceError: a struct, collection, array, function or custom property.
+    """Make every use of a struct, collection, array, function or custom property raise ReferenceError.
 
-    Raises CannotCut, with nothing written, where the reference is not laid out as it should be or settings forbid it.
+    Raises CannotCut and writes nothing if the reference has an unexpected layout or settings forbid it.
     """
     _check_allowed()
     kind = type(reference)
@@ -161,7 +161,7 @@ def cut_off(reference: Any) -> None:
         return
     try:
         item = reference.as_pointer()
-    except ReferenceError:  # Blender did it
+    except ReferenceError:  # Blender has cut it off
         return
     first, (of_kind, rna) = layout.first_word(), layout.STRUCTS[kind]
     words = layout.words_now(reference)
@@ -171,10 +171,9 @@ def cut_off(reference: Any) -> None:
 
 
 def _become_removed(reference: Any, kind: type, words: Any) -> None:
-    """Give a Python object another type: its memory, and who frees it, have to be alike.
+    """Give a Python object another type; both types must have the same memory, and free it in the same way.
 
-    C code that has the object already, as a vector has the array that it is of, looks at the RNA type alone: it becomes
-    null, too.
+    C code that already has the object, as a vector has its array, looks at the RNA type alone: it becomes null, too.
     """
     of_rna = issubclass(kind, _PROPERTIES) and is_static(kind)
     if not (of_rna or layout.IS_PART[kind]):
@@ -189,7 +188,7 @@ def _become_removed(reference: Any, kind: type, words: Any) -> None:
         if first is None or not all(words[first + 1 : first + 3]):
             raise CannotCut(f"a {kind.__name__} is not laid out as references are")
         words[first + 1] = 0
-    else:  # an iterator of a group looks at it without asking what it is
+    else:  # an iterator of a group reads these words without a check of the type
         block, prop = layout.known_part_words()
         words[block], words[prop] = 0, ctypes.addressof(_ZEROS)
     ctypes.pythonapi.Py_IncRef(
@@ -202,7 +201,7 @@ _allowed = False
 
 
 def allow(writing: bool) -> None:
-    """Whether references may be written from now on: while a script runs, where the settings let it."""
+    """Allow or forbid writes to references: allowed while a script runs, if the settings permit it."""
     global _allowed
     _allowed = writing
 
@@ -216,7 +215,7 @@ def _check_allowed() -> None:
 
 
 def forget_mesh(mesh: int, held: Iterable[Any]) -> None:
-    """Let sequences and layers of the mesh that lay at this address say that it was freed: without one they do."""
+    """Make sequences and layers of the mesh that lay at this address say that it was freed: without a mesh they do."""
     for reference in held:
         if layout.address_of_mesh(reference) == mesh:
             _check_allowed()
@@ -224,9 +223,9 @@ def forget_mesh(mesh: int, held: Iterable[Any]) -> None:
 
 
 def cut_loose(value: Any, numbers: Iterable[float] = ()) -> Any:
-    """Let a coordinate or layer value of a BMesh point at memory of its own, which is returned: it has to be kept.
+    """Point a coordinate or layer value of a BMesh at memory of its own, which is returned and has to be kept.
 
-    `numbers` are what a vector goes on having; all else becomes zeros.
+    A vector gets the values `numbers`; everything else becomes zeros.
     """
     _check_allowed()
     pointing = layout.pointing_value(value)

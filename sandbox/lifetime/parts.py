@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the parts of a data-block lie now: a colour ramp of a node, the targets of a driver, the layers of a scene.
+"""Finds where the parts of a data-block lie now: a node's colour ramp, the targets of a driver, a scene's layers.
 
-There is no list of such parts. What a data-block holds is walked by the properties that RNA gives its structs and that
-a script may read, along those paths only that lead to the wanted kind. A script cannot have come to a part by another
-way, so what the walk does not find is gone with the item that held it.
+Blender has no list of such parts. This module walks through a data-block by the properties that RNA gives its structs
+and that a script may read, along those paths only that lead to the wanted struct. A script cannot have reached a part
+in another way, so what the walk does not find is gone with the item that held it.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from ..facts.policy import policy
 __all__ = ("STRUCT", "Found", "find", "prepare")
 
 Found = tuple[list[tuple[int, int, type]], dict[int, type]]
-"""The first and last address of arrays, with the type of their items; the types of other items by their address."""
+"""The first and last address of arrays with the type of their items, and the types of other items by their address."""
 
-#: Structs of the program and its windows have names with such a part, and none is ever in a data-block.
+#: Parts of the names of structs of the program and its windows, none of which is ever in a data-block.
 _OF_WINDOWS = ("_OT_", "_MT_", "_PT_", "_UL_", "_HT_", "_KSI_", "_GGT_", "_GT_", "_AST_", "_FH_")
-#: What a depsgraph shows belongs to other data-blocks, and its instances are there for one turn of a loop only.
+#: What a depsgraph shows belongs to other data-blocks, and its instances exist for one turn of a loop only.
 _SHOWS_OTHERS = frozenset({"Depsgraph"})
-#: Ways back to what lies in a collection of its own: followed, all nodes would be walked from each.
+#: Properties that lead back to other collections: if followed, the walk would reach all nodes from each node.
 _WAYS_BACK = frozenset("parent node from_node to_node from_socket to_socket internal_links links".split())
-#: Data-blocks that are parts of another: Blender says of some of their parts that they are the other's.
+#: Data-blocks inside another one: for some of their parts, Blender names the other one as the owner.
 _INSIDE = ("shape_keys", "node_tree")
-#: From this many on, items that lie at even distances are known by the ends of their array.
+#: From this count on, items at even distances are known by the ends of their array.
 _MANY = 1000
 
 
 class _Edge(NamedTuple):
-    """A property that holds structs: `kind` is what RNA says of them, `functions` the struct of its own functions."""
+    """A property that holds structs of the type `kind`; `functions`: the struct of a collection's own functions."""
 
     name: str
     many: bool
@@ -45,12 +45,12 @@ class _Edge(NamedTuple):
 
 
 class _Graph:
-    """Which structs of this Blender hold which."""
+    """Which structs of this Blender hold which other structs."""
 
     def __init__(self) -> None:
         self.edges: dict[str, list[_Edge]] = {}
         self.kinds: defaultdict[str, set[str]] = defaultdict(set)
-        """Names of a struct and all that derive from it."""
+        """The names of a struct and of all that derive from it."""
         readable = policy("blender").readable
         for kind in _structs():
             rna, name = _rna(kind), kind.bl_rna.identifier
@@ -64,9 +64,9 @@ class _Graph:
                 _edge(prop) for prop in rna.properties if prop.identifier in allowed and _holds(prop)
             ]
         blocks = self.kinds["ID"]
-        # of points of shape keys RNA does not say of which kind they are
+        # RNA does not name the kind of points of shape keys
         self.kinds["UnknownType"] = self.edges.keys() - blocks
-        #: Structs that hold a kind, and that hold a struct of functions.
+        #: The structs that hold a kind, and the structs that hold a struct of functions.
         self._holding: defaultdict[str, set[str]] = defaultdict(set)
         self._offering: defaultdict[str, set[str]] = defaultdict(set)
         for name, edges in self.edges.items():
@@ -76,14 +76,14 @@ class _Graph:
             for edge in self.edges[name]:
                 self._holding[edge.kind].add(name)
                 self._offering[edge.functions].add(name)
-        #: A struct's own name and those of all that it derives from.
+        #: A struct's own name and those of all from which it derives.
         self._bases: defaultdict[str, set[str]] = defaultdict(set)
         for base, names in self.kinds.items():
             for name in names:
                 self._bases[name].add(base)
 
     def leading_to(self, wanted: str) -> dict[str, list[_Edge]]:
-        """By struct, the properties through which structs of the kind `wanted`, or its functions, are reached."""
+        """Return, by struct, the properties that lead to structs of the kind `wanted`, or to its functions."""
         leads: set[str] = set()
         holders = {*self._offering[wanted]}
         waiting = [*holders, *self._bases[wanted]]
@@ -101,7 +101,7 @@ class _Graph:
 
 
 def _structs() -> list[Any]:
-    """All structs that data-blocks may have, those of add-ons too, which `bpy.types` does not list."""
+    """Return all structs that data-blocks may have, also those of add-ons, which `bpy.types` does not list."""
     named = [getattr(bpy.types, name) for name in dir(bpy.types) if not any(p in name for p in _OF_WINDOWS)]
     return [kind for kind in (*named, *_derived(bpy.types.PropertyGroup)) if _rna(kind) is not None]
 
@@ -141,15 +141,14 @@ def _leading_to(wanted: str) -> dict[str, list[_Edge]]:
 
 
 def prepare() -> None:
-    """Look at Blender's structs, once: what that makes must not be among what the collector shows of a script."""
+    """Read Blender's structs once, before the script: the collector must not show the result as the script's."""
     _graph()
 
 
 def find(owner: Any, wanted: str) -> Found:
-    """The structs of the kind `wanted` in a data-block.
+    """Return the structs of the kind `wanted` in a data-block; nothing if no property leads to them from there.
 
-    For a struct of functions: what they are called on, as of that struct. Nothing where no property leads to such
-    structs from there.
+    If `wanted` is a struct of functions, return the structs on which a script calls these, with the type `wanted`.
     """
     leading, of_kind = _leading_to(wanted), _graph().kinds
     ranges: list[tuple[int, int, type]] = []
@@ -192,11 +191,11 @@ def _nearest(kind: Any) -> str:
 
 
 STRUCT = PerType(_nearest, bpy.types.bpy_struct)
-"""The struct of RNA that a Python type of Blender's is of, or derives from; "" for none that a data-block may have."""
+"""The RNA struct of a Python type of Blender's, or its nearest base in RNA; "" if no data-block has such a struct."""
 
 
 def _ends(items: Any, kinds: set[str]) -> tuple[int, int, type] | None:
-    """Addresses of the first and last of many items of these kinds, if all lie as in an array, and their type."""
+    """Return the first and last address of many items of these kinds, if they lie as in an array, and their type."""
     count = len(items)
     if count < _MANY or STRUCT[type(items[0])] not in kinds:
         return None

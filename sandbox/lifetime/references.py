@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which values that a script may hold are references to what Blender may free, by their type."""
+"""Decides by its type which value that a script may hold is a reference to what Blender may free."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ REFERENCES = (STRUCT, bpy.types.bpy_prop, bpy.types.bpy_func)
 
 
 def is_blank(owner: Any) -> bool:
-    """Whether this is a mesh of which there is nothing yet that a reference could point to."""
+    """Return whether this is a mesh with nothing in it that a reference could point to."""
     return type(owner) is _MESH and not any(
         len(getattr(owner, name, ()))
         for name in ("vertices", "edges", "polygons", "loops", "attributes", "skin_vertices")
@@ -55,7 +55,7 @@ def is_blank(owner: Any) -> bool:
 
 
 class _Roots(dict[type, str | None]):
-    """Root by type of Blender's."""
+    """The root of each type of Blender's."""
 
     def __missing__(self, kind: type) -> str | None:
         root = self[kind] = root_of(kind)
@@ -71,7 +71,7 @@ def _shared_root(kind: type) -> str:
 
 
 def _is_rooted(kind: type) -> bool:
-    """Whether values of this type are, or know, references to what may be freed."""
+    """Return whether values of this type are, or know, references to what Blender may free."""
     if issubclass(kind, STRUCT):
         return ROOTS[kind] is not None or issubclass(kind, _OF_ADDONS)
     return kind in VECTORS or issubclass(kind, REFERENCES) or IS_PART[kind]
@@ -88,14 +88,14 @@ ANY = PerType(lambda kind: ROOTED[kind] or BLENDERS[kind] or LENT[kind], STRUCT)
 
 
 def references(held: Iterable[Any]) -> list[Any]:
-    """The references to structs, their collections, arrays and functions among these, and those that vectors are of."""
+    """Return the references to structs, collections, arrays and functions in `held`, and the owners of its vectors."""
     owners = {id(v): v for v in (v.owner if type(v) in VECTORS else v for v in held)}
     return [each for each in owners.values() if isinstance(each, REFERENCES)]
 
 
 @may_raise("sys._getframe", "object.__getattr__")
 def in_generator() -> bool:
-    """Whether a generator of the script's is running: C code of Blender's may be drawing from it."""
+    """Return whether a generator of the script's is running: C code of Blender's may be reading from it."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_flags & inspect.CO_GENERATOR and frame.f_code.co_filename == "<script>":
@@ -109,7 +109,7 @@ def _is_layer_data(kind: type) -> bool:
 
 
 def is_loose(value: Any) -> bool:
-    """Whether this points into memory that it does not know the owner of."""
+    """Return whether this value points into memory whose owner it does not know."""
     if _is_layer_data(type(value)):
         return True
     owner = value.owner

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""References to what Blender has freed are cut off, as Blender itself does it for removed data-blocks.
+"""Cuts off references to what Blender has freed, as Blender itself does it for removed data-blocks.
 
 A reference to a vertex, bone, socket or modifier is a bare pointer. When the array behind it moves or the item is
-removed, the next use reads or writes freed memory and takes Blender down. Blender knows how to say "has been removed",
-but only does so for whole data-blocks. So after every step that may free such items, the references that the script
-still holds are found (`lifetime.held`), compared with what the data-block has now (`existing`), and those that point
-nowhere are cut off (`lifetime.memory`). Whose parts go with a data-block is noted before it is removed.
+removed, the next use reads or writes freed memory and crashes Blender. Blender can say "has been removed", but only
+does so for whole data-blocks. So after every step that may free such items, the sandbox finds the references that the
+script still holds (`lifetime.held`), compares them with what the data-block has now (`existing`), and cuts off those
+whose item is gone (`lifetime.memory`). Before a data-block is removed, it notes which parts of it the script holds.
 
-A reference of which it cannot be told whether it still points to something is cut off, too. One that cannot be cut off
+If the sandbox cannot tell whether an item exists, it cuts off the reference, too. If it cannot cut off a reference, it
 ends the run.
 """
 
@@ -25,10 +25,10 @@ from ..guard import native
 from ..guard.meter import closed
 from . import freeing, layers, layout, memory, parts, sharing
 from .bmesh import layers as bmesh_layers
-from .bmesh.drawn import Drawn
-from .bmesh.made import Made
-from .bmesh.removals import ELEMENTS, Watched
-from .custom_properties import PARTS, Given
+from .bmesh.drawn import MeshLoops
+from .bmesh.made import OwnMeshes
+from .bmesh.removals import ELEMENTS, LayerValues
+from .custom_properties import PARTS, PropertyParts
 from .existing import KindsByPointer, Now
 from .held import Held
 from .hidden import Hidden
@@ -47,7 +47,7 @@ from .references import (
 
 __all__ = ("FRAGILE", "Stale")
 
-#: Elements of arrays that grow while scripts hold their points: read through the host, so that a sweep can wait.
+#: Elements of arrays that grow while scripts hold their points: the host reads them, so that a sweep can wait.
 FRAGILE = names("fragile elements")
 
 _FLAGGED = tuple(getattr(bpy.types, name) for name in sorted(layers.WRITTEN) if hasattr(bpy.types, name))
@@ -55,7 +55,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 def _is_in(modes: frozenset[str], overridden: bool) -> bool:
-    """Whether the mode is one of these, and the object is in its own, whatever a `temp_override` says of it."""
+    """Return whether the mode is one of these; in a `temp_override`, the active object must be in object mode, too."""
     if not modes or bpy.context.mode not in modes:
         return False
     active = bpy.context.view_layer.objects.active if overridden else None
@@ -66,15 +66,15 @@ _closed = closed("whether what the script holds is still there")
 
 
 class Stale:
-    """Finds and invalidates the references of one run. `open` before the script runs, `close` after it."""
+    """Finds and invalidates the references of one run. Call `open` before the script runs, `close` after it."""
 
     def __init__(self, refuse: Callable[[str], NoReturn], *, cuts: bool = True) -> None:
-        """`refuse` ends the run with a message; `cuts`: references may be cut off by writing memory."""
+        """`refuse` ends the run with a message; `cuts`: whether references may be cut off by writing into memory."""
         self.refuse = refuse
         self._cuts = cuts
         self.held = Held()
         self.hidden = Hidden(Now)
-        self.drawn = Drawn()
+        self.drawn = MeshLoops()
         parts.prepare()
         self._variables: dict[str, Any] = {}
         self._kinds = KindsByPointer()
@@ -82,39 +82,39 @@ class Stale:
         self._aliased = False
         self._keyed = False
         self._harmless = _NONE
-        """In which modes the running operator has to end to have freed and moved nothing."""
+        """The modes in which the running operator may end if it frees and moves nothing."""
         self._owned: list[tuple[Any, Any]] = []
         self._parts: list[Any] = []
-        self.properties = Given()
+        self.properties = PropertyParts()
         self.touched_collections = False
-        """Whether the script has come to what few calls free: what follows the collections, or a text's lines."""
-        self.made = Made(self.held, self._writing)
+        """Whether the script has used what few calls free: what follows the collections, or a text's lines."""
+        self.made = OwnMeshes(self.held, self._writing)
         self.touched_evaluated = False
-        """Whether the script has come to a depsgraph, and so to evaluated copies."""
+        """Whether the script has used a depsgraph, and so may have evaluated copies."""
         self.evaluations = 0
         self.touched_layers = False
-        """Whether the script has come to layers of a BMesh whose values are references."""
-        self.watched = Watched()
+        """Whether the script has used layers of a BMesh whose values are references."""
+        self.watched = LayerValues()
         self.touched_edit_meshes = False
-        """Whether it has come to the BMesh of edit mode."""
+        """Whether the script has used the BMesh of edit mode."""
         self._edited: list[tuple[Any, int]] = []
-        """Each that it was given, and where it lies: Blender frees it when edit mode is left."""
+        """Each BMesh of edit mode that the script got, with its address: Blender frees it at the end of edit mode."""
         self.touched_arrays = False
-        """Whether the script has come to parts of meshes, or to other arrays that are shared with copies."""
-        self._shared: list[sharing.Noted] = []
+        """Whether the script has used parts of meshes, or other arrays that are shared with copies."""
+        self._shared: list[sharing.ArrayReferences] = []
         self.layered = False
-        """Whether the script has come to layers of a mesh, of curves or of a drawing."""
+        """Whether the script has used layers of a mesh, of curves or of a drawing."""
         self._made_layers: set[tuple[Any, str]] = set()
-        """The flags that have their layer by now, each with its data-block."""
+        """The flags whose layer already exists, each with its data-block."""
         self.fitting: set[tuple[Any, str]] = set()
-        """Meshes, each with a flag of which the layer is as Blender needs it."""
-        self._lent: bmesh_layers.Lent | None = None
+        """Meshes, each with a flag whose layer is as Blender needs it."""
+        self._lent: bmesh_layers.MeshPointers | None = None
         self._memory: list[Any] = []
         self.lending: dict[int, set[int]] = {}
-        """By the id of an instance whose turn it is, where the objects are that were lent in its loop."""
+        """The addresses of the objects that a loop has lent to the script, by the id of the loop's current instance."""
 
     def open(self, variables: dict[str, Any]) -> None:
-        """The script is about to run; `variables` are its globals."""
+        """Prepare for a script; `variables` are its globals."""
         self._variables = variables
         if not layout.are_known():
             self.refuse(
@@ -125,26 +125,26 @@ class Stale:
         self.held.open(variables)
 
     def close(self) -> None:
-        """The script is over."""
+        """Clean up when the script is over."""
         memory.allow(False)
         self.held.close()
         self.made.close()
 
     @_closed
     def _disown_context(self) -> None:
-        """Nothing that a script gets through the context refers to a scene that is freed or about to be."""
+        """Remove the scene from the context, so that nothing that a script gets through it refers to a freed scene."""
         memory.disown_context()
 
     @_closed
     def read_fragile(self, *, aliases: bool) -> None:
-        """An element of a growing array is about to be used; `aliases`: the script gets a view of its memory."""
+        """Do a delayed sweep before a script uses an element of a growing array; `aliases`: it gets a view of it."""
         if self._pending:
             self._sweep()
         self._aliased = self._aliased or aliases
 
     @_closed
     def after_growth(self, of: Any = None) -> None:
-        """Items of `of` that are read through `read_fragile` have moved, if the script has views of their memory."""
+        """Sweep after items of `of` have moved; later, in `read_fragile`, if the script has no view of their memory."""
         if of is not None:
             self.hidden.freed(of)
         if self._aliased:
@@ -153,19 +153,19 @@ class Stale:
             self._pending = True
 
     def read_keys(self) -> None:
-        """The script is about to be given keyframes."""
+        """Note that the script is about to get keyframes."""
         self._keyed = True
 
     def after_key(self) -> None:
-        """A keyframe was inserted, or a curve updated, which moves those of the curve."""
+        """Handle that a keyframe was inserted, or a curve updated, which moves the curve's keyframes."""
         if self._keyed:
             self.after_growth()
 
     @_closed
     def before_removal(self, *, evaluates: bool = False) -> None:
-        """Data-blocks may be about to go: note whose parts the script holds, which nobody can tell afterwards.
+        """Note whose parts the script holds, before a step that may remove data-blocks: afterwards nobody can tell.
 
-        So may the parts of evaluated copies: these stay the same data-blocks when the scene is evaluated anew.
+        Evaluated copies lose parts, too: they stay the same data-blocks when Blender evaluates the scene again.
         """
         self._disown_context()
         self.evaluations += evaluates
@@ -176,26 +176,26 @@ class Stale:
 
     @_closed
     def after_removal(self) -> None:
-        """Cut off the parts of those that went; Blender itself does so for the data-blocks alone."""
+        """Cut off the parts of removed data-blocks; Blender itself cuts off the data-blocks only."""
         self._cut_off_removed()
         self._cut_off(self.properties.gone(self._parts))
         self._parts.clear()
 
     def watch(self) -> None:
-        """The script has come to layers of a BMesh whose values are noted when they are read."""
+        """Note from now on each value that the script reads of a BMesh layer whose values are references."""
         if not self.watched.active:
             self.watched.active = True
             native.guard_items(self._variables, ELEMENTS)
 
     def edit(self, mesh: Any) -> None:
-        """The script is given the BMesh of edit mode."""
+        """Note a BMesh of edit mode before the script gets it."""
         self.touched_edit_meshes = True
         if all(mesh is not known for known, _address in self._edited):
             self._edited.append((mesh, layout.address_of_mesh(mesh)))
 
     @_closed
     def before_move(self, held: bool) -> None:
-        """Layers or coordinates of a BMesh are about to move or go: note what the script holds of them, if it may."""
+        """If `held`, note what the script holds of BMesh layers and coordinates that are about to move or go."""
         if held:
             lent = self.held.find(LENT)
             meshes = [value for value in lent if type(value) is bmesh.types.BMesh]
@@ -204,7 +204,7 @@ class Stale:
 
     @_closed
     def after_move(self) -> None:
-        """They did."""
+        """Renew the noted values of BMeshes after their layers or coordinates have moved."""
         if self._lent is not None:
             lent, self._lent = self._lent, None
             with self._writing():
@@ -218,22 +218,22 @@ class Stale:
                 memory.forget_mesh(address, self.held.find(PARTS_OF_MESH))
         owned, now = self._owned, Now()
         self._owned = []
-        self._cut_off(reference for reference, owner in owned if self._went(reference, owner, now))
+        self._cut_off(reference for reference, owner in owned if self._is_removed(reference, owner, now))
 
-    def _went(self, reference: Any, owner: Any, now: Now) -> bool:
-        """Whether a reference went with its data-block, or with what that had when the scene was evaluated before."""
+    def _is_removed(self, reference: Any, owner: Any, now: Now) -> bool:
+        """Return whether a reference is gone with its data-block, or with the data-block's earlier evaluation."""
         if owner is None:
             return self._is_gone(reference, now)
         try:
             return owner.session_uid is None or (
                 self.touched_evaluated and owner.is_evaluated and self._is_gone(reference, now)
             )
-        except Exception:  # mostly a ReferenceError: the data-block was removed
+        except Exception:  # usually a ReferenceError: the data-block was removed
             return True
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """What is not cut off inside ends the run: the script could use it."""
+        """End the run if a reference cannot be cut off inside this context: the script could use it."""
         try:
             yield
         except memory.CannotCut as why:
@@ -245,41 +245,41 @@ class Stale:
                 memory.cut_off(reference)
 
     def evaluate(self) -> None:
-        """The script is given a depsgraph: a value may be an evaluated copy from now on, so each write is looked at."""
+        """Check each write from now on: the script gets a depsgraph, so a value may be an evaluated copy."""
         if not self.touched_evaluated:
             self.touched_evaluated = True
             native.guard_writes(self._variables, STRUCT)
 
     def writes_natively(self, kind: type) -> bool:
-        """Whether an attribute of a type of Blender's may be written without a look at what the write moves."""
+        """Return whether a script may write attributes of this type without a check of what the write moves."""
         return not (self.touched_evaluated or (self.layered and issubclass(kind, _FLAGGED)))
 
     def read_layers(self) -> None:
-        """The script is given layers: from now on they are looked for where a write or a function may make one."""
+        """Look for layers from now on wherever a write or a function may make one: the script gets layers."""
         if not self.layered:
             self.layered = True
             native.guard_writes(self._variables, _FLAGGED)
 
     def may_make_layers(self, value: Any, flag: str = "") -> Any:
-        """The data-block in which what is done to `value` may make a layer; None where it makes none.
+        """Return the data-block in which a change of `value` may make a layer; None if it makes none.
 
-        `flag`: the only one that may get its layer.
+        `flag`: the only flag that may get its layer.
         """
         block = layers.owner_of(value) if self.layered else None
         return None if block is None or (block, flag) in self._made_layers else block
 
     @contextlib.contextmanager
     def keeping_layers(self, value: Any, flag: str = "") -> Iterator[list[Any]]:
-        """References to layers follow what is done to `value` inside, but those that are put into the list: new ones.
+        """Move references to layers after a change of `value` inside this context, except new ones, put into the list.
 
-        `flag`: the only one that may get its layer.
+        `flag`: the only flag that may get its layer.
         """
         new: list[Any] = []
         block = self.may_make_layers(value, flag)
         if block is None:
             yield new
             return
-        before = layers.noted(block)
+        before = layers.layer_addresses(block)
         try:
             yield new
         finally:
@@ -289,32 +289,32 @@ class Stale:
 
     @_closed
     def _follow_layers(self, block: Any, before: layers.Layers, new: list[Any]) -> None:
-        after = layers.noted(block)
+        after = layers.layer_addresses(block)
         if after != before:
             with self._writing():
                 layers.follow(references(self.held.find(ROOTED)), before, after, new)
 
     def share(self, kind: type, name: str) -> None:
-        """The script reads arrays that copies share; from now on it does so natively: this is all to be known."""
+        """Note that the script reads arrays that copies share, and let it read these natively from now on."""
         self.touched_arrays = True
         native.reads_natively(self._variables, name, kind)
 
     @_closed
     def before_sharing(self) -> None:
-        """Arrays are about to be shared with copies, which their items leave when they are looked at again."""
+        """Note references to arrays before copies share them: the next look at such an array moves its items."""
         if self.touched_arrays:
             found = [(each, self._array_of(each)) for each in references(self.held.find(BLENDERS))]
             self._shared = sharing.note([each for each in found if each[1]])
 
     @_closed
     def after_sharing(self) -> None:
-        """They may be: let the references follow."""
+        """Point the noted references at their items, after copies may share the arrays."""
         with self._writing():
             while self._shared:
                 self._shared.pop().follow()
 
     def _array_of(self, reference: Any) -> str:
-        """The root of an item of arrays that may be shared with copies, or of a collection or array of one; or ""."""
+        """Return the root of items of arrays that copies may share, also for a collection or array of one; else ""."""
         kind = type(reference)
         if issubclass(kind, STRUCT):
             return SHARED_ROOT[kind]
@@ -323,7 +323,7 @@ class Stale:
 
     @_closed
     def let_go(self, lent: set[int]) -> None:
-        """Cut off the objects at these addresses, and all that is known to be theirs."""
+        """Cut off the objects at these addresses, and everything that is known to be theirs."""
         self._cut_off(
             reference
             for reference in references(self.held.find(BLENDERS))
@@ -332,7 +332,7 @@ class Stale:
 
     @_closed
     def before_operator(self, idname: str, *, overridden: bool) -> None:
-        """An operator is about to run, within a `temp_override` or not."""
+        """Note what an operator may free, before it runs; `overridden`: whether it runs within a `temp_override`."""
         self._made_layers.clear()
         self.fitting.clear()
         self.hidden.before(idname)
@@ -349,7 +349,7 @@ class Stale:
 
     @_closed
     def after_operator(self, idname: str, *, overridden: bool) -> None:
-        """It ran."""
+        """Cut off what an operator has freed, after it ran."""
         self.hidden.after(idname)
         self.drawn.after()
         self.after_sharing()
@@ -358,17 +358,16 @@ class Stale:
         if not _is_in(self._harmless, overridden):
             self._sweep()
         else:
-            self.after_key()  # objects that are moved get keyframes where Blender inserts these by itself
+            self.after_key()  # objects that were moved get keyframes if Blender inserts these automatically
 
     @_closed
     def sweep(
         self, there: tuple[Any, ...] = (), roots: frozenset[str] | None = None, *, of: Any = None
     ) -> None:
-        """Cut off every reference (to items under `roots`) that points to nothing any more.
+        """Cut off every reference (to items under `roots`) whose item is gone.
 
-        What is `there` for certain is not looked for, as that would often be the only search there is: what Blender
-        has made just now, and what it made it in. `of`: the data-block whose items may have been freed, where that is
-        known.
+        It does not look for items that are certainly `there`, such as a new item and the collection of it: this would
+        often be the only search. `of`: the data-block whose items may have been freed, if that is known.
         """
         self.hidden.freed(of)
         self._sweep(there, roots)
@@ -390,25 +389,25 @@ class Stale:
 
     @_closed
     def after_property(self) -> None:
-        """A custom property with parts was replaced or removed."""
+        """Cut off parts of custom properties after one with parts was replaced or removed."""
         self._cut_off(self.properties.gone(self.held.find(PARTS)))
 
     @_closed
     def after_inputs(self) -> None:
-        """Custom properties may have been replaced that are seldom read."""
+        """Cut off parts of custom properties after some that are seldom read may have been replaced."""
         if self.properties.given:
             self.after_property()
 
     def _is_gone(self, reference: Any, now: Now, roots: frozenset[str] | None = None) -> bool:
-        """Whether nothing lies where a reference points, or that cannot be told. It may be freed memory: nobody looks.
+        """Return whether nothing lies where a reference points, or that is unknown; read no memory there.
 
-        Blender itself tells of whole data-blocks, and of what lasts as long as the program.
+        Blender itself invalidates whole data-blocks; some other structs last as long as the program.
         """
         kind = type(reference)
         is_struct = issubclass(kind, STRUCT)
         try:
             item = reference.as_pointer() if is_struct else 0
-        except ReferenceError:  # it was cut off, or its data-block was removed
+        except ReferenceError:  # already cut off, or the data-block was removed
             return False
         try:
             if not is_struct or (owner := reference.id_data) is None:
@@ -424,9 +423,9 @@ class Stale:
             return True
 
     def _owner(self, reference: Any, now: Now, found: layout.Pointers | None = None) -> Any:
-        """The data-block of a reference, which is there for certain; None where it has none."""
+        """Return the data-block of a reference, which certainly exists; None if it has none."""
         block, struct, _item = found or layout.pointers(reference)
         if struct == 0 or block == 0:
             return None
-        # a function knows its data-block and does not show it
+        # a function knows its data-block but does not show it
         return now.block(block) if type(reference) is bpy.types.bpy_func else reference.id_data

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What becomes of references into a BMesh: its values, elements, loops and itself.
+"""Invalidates references into a BMesh: to its elements, loops, layers and values, and to the BMesh itself.
 
-A new way to free or move something of a BMesh is noted in `removals`, if it removes single elements, or in `layers`.
+A new way to free or move something of a BMesh belongs in `removals` if it removes single elements, else in `layers`.
 """

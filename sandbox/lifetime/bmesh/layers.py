@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Values of a BMesh that point into its memory: coordinates, UVs, colours, weights and skin of its elements.
 
-They know nothing of the element that they are of, so Blender cannot tell when it frees what they point to: where a
-layer is made or removed, all layers of all elements move. What the script holds is noted before such a step and looked
-up after it. What points nowhere any more becomes a vector of its own, or points at zeros.
+Such a value does not know its element, so Blender cannot invalidate it when it frees that memory: where a script makes
+or removes a layer, all layers of all elements move. So the sandbox notes the values that the script holds before such
+a step, and looks for them after it. A vector whose memory is gone gets memory of its own; any other value points at
+zeros.
 """
 
 from __future__ import annotations
@@ -16,25 +17,25 @@ from ..layout import address
 from ..memory import cut_loose
 from .drawn import place_of
 
-__all__ = ("KINDS", "LINKED", "Lent", "note")
+__all__ = ("KINDS", "LINKED", "MeshPointers", "note")
 
 #: Kinds of layers whose values are references.
 KINDS = ("color", "deform", "float_color", "float_vector", "skin", "uv")
-#: Those whose values lie in the first bytes of an element's data: see `removals`.
+#: The kinds whose values lie in the first bytes of an element's data: see `removals`.
 LINKED = frozenset({"color", "deform", "skin"})
 
 
-class Lent(NamedTuple):
-    """What is held of the memory of BMeshes before a step that may free it."""
+class MeshPointers(NamedTuple):
+    """The values that the script holds of BMeshes, noted before a step that may free their memory."""
 
     values: list[tuple[Any, list[float]]]
-    """Each reference, and a vector's numbers."""
+    """Each reference, with its numbers if it is a vector."""
     meshes: list[Any]
     witnesses: list[Any]
     """An element of each kind: where layers move, Blender invalidates all references to elements."""
 
     def renew(self) -> list[Any]:
-        """Cut loose what points nowhere any more; gives memory that has to live as long as the references."""
+        """Cut loose the values whose memory is gone; return memory that has to live as long as these values."""
         if not self.values or (self.witnesses and all(each.is_valid for each in self.witnesses)):
             return []
         left = {address(value) for value, _ in self.values}
@@ -46,11 +47,11 @@ class Lent(NamedTuple):
         return [cut_loose(value, numbers) for value, numbers in self.values if address(value) in left]
 
 
-def note(values: Iterable[Any], meshes: Iterable[Any]) -> Lent:
-    """Note references into the memory of these meshes."""
+def note(values: Iterable[Any], meshes: Iterable[Any]) -> MeshPointers:
+    """Note values that point into the memory of these meshes."""
     valid = [mesh for mesh in meshes if mesh.is_valid]
     found = [(value, list(value) if hasattr(value, "is_wrapped") else []) for value in values]
-    return Lent(found, valid, [each for mesh in valid for each in _witnesses(mesh)] if found else [])
+    return MeshPointers(found, valid, [each for mesh in valid for each in _witnesses(mesh)] if found else [])
 
 
 def _witnesses(mesh: Any) -> Iterator[Any]:
@@ -61,7 +62,10 @@ def _witnesses(mesh: Any) -> Iterator[Any]:
 
 
 def _coordinates(mesh: Any, wanted: set[tuple[int, type]]) -> set[tuple[int, type]]:
-    """Those wanted that are coordinates or normals of a mesh: they lie as far from each element as from the first."""
+    """Return those of the `wanted` addresses that are coordinates or normals of a mesh.
+
+    They lie as far from each element as the first element's from the first element.
+    """
     found: set[tuple[int, type]] = set()
     for elements, members in ((mesh.verts, ("co", "normal")), (mesh.faces, ("normal",))):
         for first in islice(elements, 1):
@@ -74,7 +78,7 @@ def _coordinates(mesh: Any, wanted: set[tuple[int, type]]) -> set[tuple[int, typ
 
 
 def _of_layers(mesh: Any, kinds: set[type]) -> Iterator[tuple[int, type]]:
-    """Where the values of a mesh's layers lie, of the layers that have values of these types."""
+    """Yield the addresses of the layer values of a mesh, for the layers whose values have these types."""
 
     def loops() -> Iterator[Any]:
         return (loop for face in mesh.faces for loop in face.loops)
@@ -95,7 +99,7 @@ def _of_layers(mesh: Any, kinds: set[type]) -> Iterator[tuple[int, type]]:
 
 
 def _values(value: Any) -> Iterator[Any]:
-    """What a layer gives of an element, and the vectors in the same memory."""
+    """Yield the value of an element in a layer, and the vectors in the same memory."""
     yield value
     for member in _VECTORS_OF.get(type(value).__name__, ()):
         yield getattr(value, member)

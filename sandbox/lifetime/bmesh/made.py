@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The BMeshes that a script makes: each is freed where nothing of it can be used any more, and not by Python."""
+"""The BMeshes that a script makes: the sandbox frees each when the script can no longer use anything of it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ..held import ALONE, Held
 from ..references import LOOSE, in_generator, is_loose
 from .removals import OF_MESH
 
-__all__ = ("Made",)
+__all__ = ("OwnMeshes",)
 
 
-class Made:
-    """The BMeshes of one run. `writing()` is the context in which references are written."""
+class OwnMeshes:
+    """The BMeshes of one run; references are written within the context `writing()`."""
 
     def __init__(self, held: Held, writing: Callable[[], AbstractContextManager[None]]) -> None:
         self._held, self._writing = held, writing
         self._made: list[Any] = []
-        """Those that the script did not free."""
+        """The BMeshes that the script did not free."""
         self._spared: list[Any] = []
-        """Those that it freed, and of which it holds something: they live as long as the run."""
+        """BMeshes that the script freed but still holds something of: they live as long as the run."""
 
     def keep(self, mesh: Any) -> None:
-        """A BMesh was made: Blender would free it with the last reference to it, whatever else the script holds of it.
+        """Keep a new BMesh: else Blender would free it with the last reference to it, whatever of it the script holds.
 
-        Those that the script let go of are freed when it makes another.
+        Frees the earlier BMeshes that the script no longer holds.
         """
         made = self._made
         for at in reversed([at for at in range(len(made)) if sys.getrefcount(made[at]) == ALONE]):
@@ -37,9 +37,9 @@ class Made:
         made.append(mesh)
 
     def free(self, mesh: Any) -> None:
-        """`mesh.free()`, where the script holds nothing of its layers: such a pointer nothing invalidates.
+        """Free a BMesh if the script holds nothing of its layers: nothing could invalidate such a pointer.
 
-        Else the mesh lives as long as the run.
+        Otherwise the BMesh lives as long as the run.
         """
         self._made[:] = [each for each in self._made if each is not mesh]
         held = self._held.find(LOOSE)
@@ -52,6 +52,6 @@ class Made:
                 memory.forget_mesh(address, [each for each in held if type(each) in OF_MESH])
 
     def close(self) -> None:
-        """The script is over."""
+        """Drop all BMeshes when the script is over."""
         self._spared.clear()
         self._made.clear()

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Elements of a BMesh removed one by one: what becomes of references into their memory.
+"""Handles references into the memory of BMesh elements that a script removes one by one.
 
-Blender keeps the memory of a removed element for the next one, and frees it with the last of its kind: until then the
-coordinates and layer values that a script kept can be read and written without harm. So what a script holds is looked
-for only where a removal may leave none of a kind. But a free piece of memory has a link to the next in its first
-bytes, and there lie weights and byte colours: written once their element is gone, they lead Blender to any address.
-Once a script has come to such a layer, each value that it reads is noted with its element (`Watched`).
+Blender keeps the memory of a removed element for the next one, and frees it with the last element of its kind. Until
+then a script can read and write coordinates and layer values that it kept without harm. So the sandbox looks for what a
+script holds only where a removal may leave no element of a kind. But a free piece of memory has a link to the next
+piece in its first bytes, where an element has its weights and byte colours: whoever writes these after the element is
+gone leads Blender to any address. So once a script uses such a layer, each value that it reads is noted with its
+element (`LayerValues`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = (
     "OF_WHOLE_MESH",
     "SEQUENCES",
     "STAYING",
-    "Watched",
+    "LayerValues",
     "may_be_last",
     "removal",
     "removing",
@@ -36,13 +37,13 @@ __all__ = (
 
 _TYPES = bmesh.types
 ELEMENTS = frozenset({_TYPES.BMVert, _TYPES.BMEdge, _TYPES.BMFace, _TYPES.BMLoop})
-"""What has layer values, by item."""
+"""The elements that have layer values: `element[layer]`."""
 OF_WHOLE_MESH = frozenset({_TYPES.BMVertSeq, _TYPES.BMEdgeSeq, _TYPES.BMFaceSeq})
-"""The sequences of all elements of a kind."""
+"""The sequences of all elements of one kind."""
 SEQUENCES = frozenset(kind for name, kind in vars(_TYPES).items() if name.endswith("Seq"))
 OF_MESH = SEQUENCES | {kind for name, kind in vars(_TYPES).items() if name.startswith("BMLayer")}
-"""Sequences and layers: they know their mesh, and nobody tells them that it was freed."""
-#: Operators after which all elements are still there, or that make others before any goes.
+"""Sequences and layers: they know their mesh, and Blender does not invalidate them when it frees the mesh."""
+#: Operators after which all elements are still there, or which add elements before they remove any.
 STAYING = frozenset(
     """
     average_vert_facedata bmesh_to_mesh collapse_uvs create_circle create_cone create_cube create_grid
@@ -53,53 +54,55 @@ STAYING = frozenset(
     transform translate triangulate
     """.split()
 )
-#: Types of values, or of what has their memory, that lie where a link would: the capsule is a byte colour's.
+#: Types of values, or owners of values, that lie where a link would: the capsule owns a byte colour.
 _LINKED = frozenset({"BMDeformVert", "BMVertSkin", "PyCapsule"})
 
 
-class Watched:
-    """Layer values that must not be written once their element is gone, with that element."""
+class LayerValues:
+    """The layer values that a script must not write once their element is gone, each with that element."""
 
     def __init__(self) -> None:
         self.active = False
-        """Whether the script has come to a layer of such values."""
-        self._given: dict[int, tuple[Any, list[Any]]] = {}
+        """Whether the script has used a layer of such values."""
+        self._by_element: dict[int, tuple[Any, list[Any]]] = {}
         self._most = 64
         self._memory: list[Any] = []
 
     def give(self, element: Any, value: Any) -> Any:
-        """What a script is given of `value`, a layer's value of an element."""
+        """Note `value`, the value of an element in a layer, and return it to the script."""
         if type(getattr(value, "owner", value)).__name__ in _LINKED:
-            known = self._given.get(id(element))
+            known = self._by_element.get(id(element))
             if known is None or len(known[1]) >= self._most:
                 self._forget_unused()
-                known = self._given.setdefault(id(element), (element, []))
+                known = self._by_element.setdefault(id(element), (element, []))
             known[1].append(value)
         return value
 
     def _forget_unused(self) -> None:
-        if len(self._given) >= self._most or any(len(held) >= self._most for _, held in self._given.values()):
-            for at, (_element, values) in list(self._given.items()):
+        if len(self._by_element) >= self._most or any(
+            len(held) >= self._most for _, held in self._by_element.values()
+        ):
+            for at, (_element, values) in list(self._by_element.items()):
                 values[:] = compress(values, [sys.getrefcount(values[i]) > ALONE for i in range(len(values))])
                 if not values:
-                    del self._given[at]
-            self._most = max(64, 2 * len(self._given))
+                    del self._by_element[at]
+            self._most = max(64, 2 * len(self._by_element))
 
     def going(self, element: Any) -> list[tuple[Any, list[Any]]]:
-        """What of the given may go with an element."""
-        found = map(self._given.get, map(id, _with_parts(element))) if self._given else ()
+        """Return the noted values whose elements may be removed with `element`."""
+        found = map(self._by_element.get, map(id, _with_parts(element))) if self._by_element else ()
         return [each for each in found if each is not None]
 
     def renew(self, given: Iterable[tuple[Any, list[Any]]] | None = None) -> None:
-        """Cut loose those values whose element is gone: among all that were given, or these."""
-        for element, values in list(self._given.values()) if given is None else given:
+        """Cut loose the noted values whose element is gone: all of them, or only `given`."""
+        for element, values in list(self._by_element.values()) if given is None else given:
             if not element.is_valid:
-                del self._given[id(element)]
+                del self._by_element[id(element)]
                 self._memory += [cut_loose(value) for value in values]
 
 
 def _with_parts(element: Any) -> Iterator[Any]:
-    """An element and those that are removed with it."""
+    """Yield an element and those that are removed with it."""
     yield element
     yield from getattr(element, "link_edges", ())
     faces = [element] if hasattr(element, "loops") else getattr(element, "link_faces", ())
@@ -109,7 +112,7 @@ def _with_parts(element: Any) -> Iterator[Any]:
 
 
 def removal(host: BlenderHost, elements: Any, _name: str) -> Callable[[Any], None]:
-    """`verts.remove`, `edges.remove`, `faces.remove`."""
+    """Return the guarded `remove` of `verts`, `edges` or `faces`."""
     remove, stale = elements.remove, host.stale
 
     def call(element: Any) -> None:
@@ -125,7 +128,7 @@ def removal(host: BlenderHost, elements: Any, _name: str) -> Callable[[Any], Non
             going = []
         stale.drawn.before()
         try:
-            remove(element)  # Blender's own error where there is none
+            remove(element)  # raises Blender's own error if the element is gone
         finally:
             stale.after_move()
             stale.watched.renew(going)
@@ -136,7 +139,7 @@ def removal(host: BlenderHost, elements: Any, _name: str) -> Callable[[Any], Non
 
 
 def removing(host: BlenderHost, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of `bmesh.utils`."""
+    """Return a function of `bmesh.utils` that invalidates the references to what it removes."""
     stale = host.stale
 
     def call(*arguments: Any, **named: Any) -> Any:
@@ -156,7 +159,7 @@ def removing(host: BlenderHost, function: Callable[..., Any]) -> Callable[..., A
 
 
 def _may_be_last(of_mesh: Any, element: Any) -> bool:
-    """Whether a kind of element may be gone with this one."""
+    """Return whether removing this element may leave no element of a kind."""
     vertices, edges, _loops, faces = counts_of_mesh(of_mesh)
     return (
         vertices == 1
@@ -166,14 +169,17 @@ def _may_be_last(of_mesh: Any, element: Any) -> bool:
 
 
 def may_be_last(mesh: Any, arguments: Iterable[Any]) -> bool:
-    """Whether a kind of element may be gone with what an operator is given: it takes what meets a vertex of that."""
+    """Return whether an operator with these arguments may leave no element of a kind.
+
+    It may remove whatever meets a vertex of the elements in its arguments.
+    """
     arguments = list(arguments)
     if any(isinstance(each, _MANY) for each in arguments):
         return True
     given = [each for argument in arguments if isinstance(argument, (list, tuple)) for each in argument]
     if len(given) > _FEW or any(
         isinstance(each, (set, frozenset)) for each in given
-    ):  # all of a type with a flag
+    ):  # all elements with a flag
         return True
     corners = [
         corner
@@ -194,5 +200,5 @@ def _met(corners: list[Any], name: str) -> int:
 
 _FEW = 8
 _MANY = (dict, *SEQUENCES)
-"""Arguments that stand for more elements than is counted."""
+"""Arguments that stand for more elements than are counted."""
 _ONE = (None,)

@@ -127,7 +127,7 @@ def test_parts_that_are_still_there_stay() -> None:
 
 
 def test_many_parts_are_let_go_of() -> None:
-    given = custom_properties.Given()
+    given = custom_properties.PropertyParts()
     scene: Any = bpy.context.scene
     scene["g"] = {"a": 1}
     kept = given.give(scene, scene["g"])

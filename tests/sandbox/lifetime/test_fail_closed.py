@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("fresh_file")
 
 def _checks() -> list[tuple[Any, str]]:
     """Every method and function by which it is told what a script holds and what is still there."""
-    classes = (held.Held, hidden.Hidden, existing.Now, custom_properties.Given)
+    classes = (held.Held, hidden.Hidden, existing.Now, custom_properties.PropertyParts)
     found: list[tuple[Any, str]] = [
         (owner, name)
         for owner in classes

@@ -9,7 +9,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import held
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime.bmesh import removals
-from bl_ext.user_default.mcp_bridge.sandbox.lifetime.bmesh.made import Made
+from bl_ext.user_default.mcp_bridge.sandbox.lifetime.bmesh.made import OwnMeshes
 
 from support.running import fork
 from support.sandboxing.scripts import result
@@ -146,13 +146,13 @@ def test_meshes_that_were_let_go_of_are_freed() -> None:
     """Or a script that never frees would take the memory of all that it made."""
     made = []
 
-    def kept(meshes: Made, mesh: Any) -> None:
+    def kept(meshes: OwnMeshes, mesh: Any) -> None:
         keep(meshes, mesh)
         made.append(len(meshes._made) + len(meshes._spared))
 
-    keep = Made.keep
+    keep = OwnMeshes.keep
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Made, "keep", kept)
+        patch.setattr(OwnMeshes, "keep", kept)
         result("import bmesh\nfor n in range(20):\n    b = bmesh.new()\n    b.verts.new((n, 0, 0))")
     assert len(made) == 20
     assert max(made) <= 3
