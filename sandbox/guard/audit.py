@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Python's audit events (PEP 578), and which code may raise them while a script runs.
+"""Decides which code may raise Python's audit events (PEP 578) while a script runs.
 
-`facts/audit_events.json` lists the events of CPython 3.11 to 3.14. Whatever runs may raise those under "allow"; those
-under "own" may be raised by code that holds a grant, and nothing may raise those under "deny", nor one that is not
-listed. A grant goes by the code object of a function: a function that does such work itself, or calls a library that
-does, is decorated with `may_raise`. It holds for what the function calls, too, but not for a script or a driver that
-runs within: `wall.py` looks at the frames between.
+`facts/audit_events.json` lists the events of CPython 3.11 to 3.14. Any code may raise those under "allow"; only code
+that holds a grant may raise those under "own", and no code may raise those under "deny", nor an event that is not
+listed. A grant belongs to the code object of a function: a function that does such work itself, or calls a library that
+does, is decorated with `may_raise`. The grant also holds for what the function calls, but not for a script or a driver
+that runs within: `wall.py` looks at the frames between.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ __all__ = (
 F = TypeVar("F", bound=Callable[..., Any])
 
 CONTROL: Final = f"mcp_bridge.audit {secrets.token_hex(4)}"
-"""The event by which this package speaks to its hook, which no name leads to: `wall.py` says what may be said when.
+"""The event by which this package speaks to its hook, under a name that nobody can guess: see `wall.py`.
 
-A hook stays until Blender ends. That of an extension that was loaded before this one listens to another event."""
+A hook stays until Blender ends. The hook of an extension that was loaded before this one listens to another event."""
 LISTED: Final[Mapping[str, Mapping[str, str]]] = types.MappingProxyType(
     json.loads((Path(__file__).parent.parent / "facts" / "audit_events.json").read_text(encoding="utf-8"))
 )
-"""What raising an event is an attempt to do, or why it is harmless, by the event; by "allow", "own" and "deny"."""
+"""What a script attempts by an event, or why the event is harmless, by event; under "allow", "own" and "deny"."""
 EVERYTHING: Final = "*"
 SHOWN_ERRORS: Final = "errors"
-"""Grants that are no event: for all of them, and for what shows an error."""
+"""Grants that are not events: all events, and those of code that shows an error."""
 FREE: Final = frozenset(LISTED["allow"])
 OWN: Final = frozenset(LISTED["own"])
 _MOST_SHOWN: Final = 200
 _CALL: Final = "__call__"
 _INNER: Final = ("__wrapped__", "func", "fget")
-"""Where a cached function, a partial and a property keep theirs."""
+"""Attributes with the function of a cached function, of a partial and of a property."""
 _OF_C: Final = frozenset({types.BuiltinFunctionType, types.ModuleType, dict, float, str, type})
 
 _grants: Final[list[tuple[types.CodeType, frozenset[str]]]] = []
-"""What was granted before there was a hook to be told."""
+"""The grants that were made before there was a hook."""
 _has_hook = False
 
 
@@ -62,37 +62,37 @@ def may_raise(*events: str) -> Callable[[F], F]:
     """Decorate a function: it, the functions within it and what they call may raise these events of `OWN`."""
 
     def decorate(function: F) -> F:
-        _grant(_nested(code_of(function)), frozenset(events))
+        _grant(_codes_of(code_of(function)), frozenset(events))
         return function
 
     return decorate
 
 
 def may_show_errors(function: F) -> F:
-    """Decorate a function that calls Blender: Python may show an error that C code meets there, with its source."""
-    _grant(_nested(code_of(function)), frozenset({SHOWN_ERRORS}))
+    """Decorate a function that calls Blender: Python may show an error of C code there, with its source."""
+    _grant(_codes_of(code_of(function)), frozenset({SHOWN_ERRORS}))
     return function
 
 
 def trust(functions: Iterable[object]) -> None:
-    """Let code of Blender's own, which a script may call anyway, raise whatever it does."""
+    """Let Blender's own Python functions, which a script may call anyway, raise any event."""
     for each in functions:
-        _grant(_nested(code_of(each)), frozenset({EVERYTHING}))
+        _grant(_codes_of(code_of(each)), frozenset({EVERYTHING}))
 
 
 def module_may_raise(module: Mapping[str, Any], *events: str) -> None:
-    """Grant these events to all functions of a module, given as its `globals()`: call it at the module's end."""
+    """Grant these events to all functions of a module, given as its `globals()`; call it at the end of the module."""
     own = [each for each in module.values() if getattr(each, "__module__", None) == module["__name__"]]
     members = [member for each in own if isinstance(each, type) for member in vars(each).values()]
     for each in (*own, *members):
         if not isinstance(each, type):
-            _grant(_nested(code_of(each)), frozenset(events))
+            _grant(_codes_of(code_of(each)), frozenset(events))
 
 
 def _grant(codes: Iterable[types.CodeType], events: frozenset[str]) -> None:
-    """Let these code objects raise these events. Nothing that runs within a script can say so.
+    """Let these code objects raise these events. Nothing that runs within a script can do so.
 
-    Raises ValueError for an event that nobody may be granted, the hook's Breakout for whoever may not grant.
+    Raises ValueError for an event that cannot be granted, and the hook's Breakout if the caller must not grant.
     """
     if unknown := events - OWN - {EVERYTHING, SHOWN_ERRORS}:
         raise ValueError(f"audit event {min(unknown)!r} is not listed under 'own' in facts/audit_events.json")
@@ -104,14 +104,14 @@ def _grant(codes: Iterable[types.CodeType], events: frozenset[str]) -> None:
 
 
 def granted() -> list[tuple[types.CodeType, frozenset[str]]]:
-    """Return what was granted up to now, for the hook that is told from now on."""
+    """Return the grants so far to a new hook, which gets the later grants itself."""
     global _has_hook
     _has_hook = True
     return _grants
 
 
 def code_of(value: object) -> types.CodeType | None:
-    """Return the code of a function, method or other callable of Python's; None for what has none."""
+    """Return the code of a function, method or other Python callable; None if it has none."""
     if type(value) in _OF_C:
         return None
     if isinstance(value, types.FunctionType):
@@ -124,17 +124,17 @@ def code_of(value: object) -> types.CodeType | None:
     return None
 
 
-def _nested(code: types.CodeType | None) -> Iterator[types.CodeType]:
-    """The code of a function and of those that it defines."""
+def _codes_of(code: types.CodeType | None) -> Iterator[types.CodeType]:
+    """Yield the code of a function and of the functions that it defines."""
     if code is not None:
         yield code
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
-                yield from _nested(constant)
+                yield from _codes_of(constant)
 
 
 def attempt(event: str, details: tuple[Any, ...]) -> str:
-    """Return what raising an event is an attempt to do, with the event and the text that it is about."""
+    """Return what a script attempts by raising an event, with the event and its first text."""
     words = LISTED["deny"].get(event) or LISTED["own"].get(event) or "do what nobody has reviewed"
     about = next((each for each in details if type(each) is str and each), "")
     told = f", {about[:_MOST_SHOWN]!r}" if about else ""

@@ -40,7 +40,7 @@ _PLAIN: Final = (
     ),
     *(list, object, oct, ord, deep_nesting.property, deep_nesting.staticmethod, tuple, next, super),
 )
-"""As Python has them: what they make is no bigger than what they are given, and iterators tick."""
+"""Builtins without a guard: their results are no bigger than their arguments, and iterators tick."""
 
 _CONSTANTS: Final[dict[str, object]] = {
     "None": None,
@@ -65,7 +65,7 @@ Function = Callable[..., Any]
 
 
 class StandIn(Facade):
-    """What a script gets of a type that it may compare and name but not call."""
+    """Represents a type that a script may compare and name but not call."""
 
     __slots__ = ("kind",)
 
@@ -93,7 +93,7 @@ def stand_in(kind: type) -> StandIn:
 
 
 _FUNCTIONS: Final = (types.MethodType, types.MethodWrapperType)
-"""Types of what stands for a type that may be called, such as `int`."""
+"""Types of the facades of types that a script may call, such as `int`."""
 
 
 class Builtins(Iteration):
@@ -115,7 +115,7 @@ class Builtins(Iteration):
         self._by_type = {kind: facade for facade, kind in self.facades.items()}
 
     def table(self) -> dict[str, object]:
-        """Builtins by name: the script's `__builtins__`."""
+        """Return the builtins by name: the script's `__builtins__`."""
         guard = self._guard
         table = _SAME_IN_ALL_RUNS.copy()
         table |= {kind.__name__: facade for facade, kind in self.facades.items() if kind in _BUILTIN_TYPES}
@@ -146,52 +146,52 @@ class Builtins(Iteration):
         table |= {function.__name__: function for function in guarded}
         table |= {"print": guard.text.print, "repr": guard.text.repr, "format": guard.text.format_value}
         table["ascii"] = seal(lambda value: ascii(guard.text.repr(value))[1:-1])
-        # C code that imports what it needs asks the builtins of the frame it was called from
+        # C code that imports a module looks in the builtins of the frame that called it
         table["__import__"] = seal(_import_for_c)
         table["__build_class__"] = __build_class__
         return table
 
-    # Types as functions: `int`, `str`, … are what they are to isinstance, == and class statements
+    # Types as functions: isinstance, == and class statements take these facades of `int`, `str`, … for the types
 
     def real(self, kind: Any) -> Any:
-        """The type behind a facade; anything else is itself."""
+        """Return the type behind its facade; anything else is returned as it is."""
         if type(kind) in _FUNCTIONS or isinstance(kind, Facade):
             return kind_of(kind) if type(kind) is StandIn else self.facades.get(kind, kind)
         return kind
 
     def add_facade(self, function: Function, kind: type) -> Function:
-        """Let a function stand for a type; return what the script may hold of it."""
+        """Use a function as the facade of a type; return the value that the script may hold."""
         sealed: Function = expose(function)
         self.facades[sealed] = kind
         self._by_type[kind] = sealed
         return sealed
 
     def facade(self, kind: type) -> Any:
-        """What a script sees of a type."""
+        """Return the facade of a type, or the type itself."""
         return self._by_type.get(kind, kind)
 
     def int(self, value: Any = 0, base: Any = _NOTHING) -> int:
-        """`int(value, base)`, of bounded length."""
+        """Return `int(value, base)` of bounded length."""
         if base is not _NOTHING:
             self._guard.operators.bits(6 * len(value) if isinstance(value, _TEXTS) else 0)
             return int(value, base)
         return int(value)
 
     def str(self, value: Any = "", *encoding: Any, **named: Any) -> str:
-        """`str(value)`."""
+        """Return `str(value)` of bounded length."""
         if encoding or named:
             name = encoding_name(self._guard, encoding[0] if encoding else named.get("encoding", "utf-8"))
             return str(value, name, *encoding[1:])
         return value if type(value) is str else self._guard.text.show(value)
 
     def bytes(self, value: Any = b"", *encoding: Any) -> bytes:
-        """`bytes(value)`."""
+        """Return `bytes(value)` of bounded length."""
         return bytes(
             self._sized(value), *(encoding_name(self._guard, each) for each in encoding[:1]), *encoding[1:]
         )
 
     def bytearray(self, value: Any = b"", *encoding: Any) -> bytearray:
-        """`bytearray(value)`."""
+        """Return `bytearray(value)` of bounded length."""
         return bytearray(
             self._sized(value), *(encoding_name(self._guard, each) for each in encoding[:1]), *encoding[1:]
         )
@@ -203,7 +203,7 @@ class Builtins(Iteration):
         return value
 
     def range(self, start: Any, stop: Any = _NOTHING, step: Any = 1) -> range:
-        """`range(…)` of bounded length."""
+        """Return `range(…)` of bounded length."""
         if stop is _NOTHING:
             start, stop = 0, start
         if not (type(start) is type(stop) is type(step) is int):
@@ -220,13 +220,13 @@ class Builtins(Iteration):
         return result
 
     def slice(self, *bounds: Any) -> slice:
-        """`slice(…)` of plain bounds: slices of slices of slices crash when they are freed."""
+        """Return `slice(…)` of plain bounds: slices of slices of slices crash when Python frees them."""
         if not all(bound is None or hasattr(type(bound), "__index__") for bound in bounds):
             raise TypeError("slice indices must be integers or None")
         return slice(*bounds)
 
     def type(self, value: Any, *more: Any) -> Any:
-        """`type(value)`: what the script may hold of it."""
+        """Return `type(value)` as the script may hold it."""
         if more:
             self._guard.meter.refuse("type() with three arguments makes a class: write a class statement")
         return self._guard.type_of(value)
@@ -234,7 +234,7 @@ class Builtins(Iteration):
     # Attributes
 
     def getattr(self, value: Any, name: Any, default: Any = _NOTHING) -> Any:
-        """`getattr(value, name[, default])`; a refused name is refused, whatever the default."""
+        """Return `getattr(value, name[, default])`; a refused name stops the run, even with a default."""
         try:
             return self._guard.get_named(value, name)
         except AttributeError:
@@ -243,7 +243,7 @@ class Builtins(Iteration):
             return default
 
     def hasattr(self, value: Any, name: Any) -> bool:
-        """`hasattr(value, name)`: False also for what the script may not use."""
+        """Return `hasattr(value, name)`; False also for what the script may not use."""
         if not self._guard.has_reachable(value, name):
             return False
         try:
@@ -253,19 +253,19 @@ class Builtins(Iteration):
         return True
 
     def setattr(self, value: Any, name: Any, new: Any) -> None:
-        """`setattr(value, name, new)`."""
+        """Set an attribute by `setattr(value, name, new)`, checked."""
         self._guard.set_named(value, name, new)
 
     def delattr(self, value: Any, name: Any) -> None:
-        """`delattr(value, name)`."""
+        """Delete an attribute by `delattr(value, name)`, checked."""
         self._guard.delete_named(value, name)
 
     def open(self, *_arguments: Any, **_named: Any) -> NoReturn:
-        """`open(…)`: there are no files."""
+        """Refuse `open(…)`: scripts have no files."""
         self._guard.meter.refuse(f"open() is not available to scripts: {why_builtin('open')}")
 
     def dir(self, *values: Any) -> list[str]:
-        """`dir(value)`: public names."""
+        """Return the public names of `dir(value)`."""
         if not values:
             return sorted(
                 name for name in self._guard.namespace if name.isidentifier() and not name.startswith("_")
@@ -273,7 +273,7 @@ class Builtins(Iteration):
         return [name for name in dir(self.real(values[0])) if not name.startswith(("_", "<"))]
 
     def vars(self, *values: Any) -> dict[str, Any]:
-        """`vars(value)` of an instance of a class of the script's own: a copy of what it has."""
+        """Return `vars(value)` of an instance of a class of the script's own: a copy of its attributes."""
         if len(values) != 1:
             self._guard.meter.refuse(
                 "vars() takes one value: use the script's variables by name", code="name"
@@ -288,7 +288,7 @@ class Builtins(Iteration):
         return {name: self.getattr(value, name) for name in shown}
 
     def isinstance(self, value: Any, kinds: Any) -> bool:
-        """`isinstance(value, kinds)`, where kinds may be `int`, `str`, … as scripts see them."""
+        """Return `isinstance(value, kinds)`, where kinds may be the script's facades of `int`, `str`, …."""
         value = self.real(value)
         if type(kinds) is tuple:
             self._guard.hashing.key(kinds)
@@ -299,7 +299,7 @@ class Builtins(Iteration):
             return isinstance(value, known)
 
     def issubclass(self, kind: Any, kinds: Any) -> bool:
-        """`issubclass(kind, kinds)`."""
+        """Return `issubclass(kind, kinds)`, where both may be facades."""
         return issubclass(self.real(kind), self._kinds(self._guard.hashing.key(kinds)))
 
     def _kinds(self, kinds: Any) -> Any:
@@ -308,30 +308,30 @@ class Builtins(Iteration):
         return self.real(kinds)
 
     def hash(self, value: Any) -> int:
-        """`hash(value)`."""
+        """Return `hash(value)` after a check of how much is hashed."""
         self._guard.operators.weight(value)
         return hash(value)
 
     # Numbers
 
     def pow(self, base: Any, exponent: Any, modulus: Any = None) -> Any:
-        """`pow(base, exponent[, modulus])`."""
+        """Return `pow(base, exponent[, modulus])`, checked."""
         return self._guard.operators.power(base, exponent, modulus)
 
     def abs(self, value: Any) -> Any:
-        """`abs(value)`."""
+        """Return `abs(value)`, checked."""
         kind = type(value)
         return abs(value) if kind is float or kind is int else self._guard.operators.absolute(value)
 
     def divmod(self, left: Any, right: Any) -> Any:
-        """`divmod(left, right)`."""
+        """Return `divmod(left, right)`, checked."""
         if isinstance(left, str):
             self._guard.operators.modulo(left, right)
         self._guard.operators.are_arrays("divmod", left, right)
         return divmod(left, right)
 
     def round(self, number: Any, digits: Any = None) -> Any:
-        """`round(number[, digits])`."""
+        """Return `round(number[, digits])`, checked."""
         if digits is None:
             return round(number)
         digits = operator.index(digits)
@@ -345,7 +345,7 @@ _TEXTS: Final = (str, bytes, bytearray)
 
 
 def _import_for_c(name: str, *_rest: object) -> None:
-    """What C code gets that imports by name: only what has been imported already; scripts cannot name this."""
+    """Allow C code to import by name only what has been imported already; scripts cannot name this function."""
     import sys
 
     if name not in sys.modules:

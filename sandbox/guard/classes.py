@@ -37,13 +37,13 @@ EXCEPTIONS: Final[tuple[Any, ...]] = tuple(
 
 
 class Auto(Facade):
-    """What `enum.auto()` gives a script: the body of an Enum takes it for Python's own, whose value can be set."""
+    """The value of a script's `enum.auto()`: the body of an Enum replaces it by Python's own, which can be changed."""
 
     __slots__ = ()
 
 
 class _EnumBody(type(enum.EnumType.__prepare__("body", ()))):  # type: ignore[misc]
-    """The body of an Enum while it is run."""
+    """The body of an Enum while its class statement runs."""
 
     def __setitem__(self, name: str, value: Any) -> None:
         if type(value) is tuple:
@@ -52,7 +52,7 @@ class _EnumBody(type(enum.EnumType.__prepare__("body", ()))):  # type: ignore[mi
 
 
 class _EnumType(enum.EnumType):
-    """Enums whose call only looks a member up: calling an Enum without members makes a class of any names."""
+    """Enums whose call only looks up a member: a call of Python's Enum without members makes a class of any names."""
 
     @classmethod
     def __prepare__(cls, name: str, bases: Any, **options: Any) -> Any:  # type: ignore[override]
@@ -82,7 +82,7 @@ class _EnumType(enum.EnumType):
         return super().__call__(value)
 
 
-def _enum(base: Any) -> Any:
+def _make_enum(base: Any) -> Any:
     body = _EnumType.__prepare__(base.__name__, (base,))
     body["__module__"] = "enum"
     return _EnumType(base.__name__, (base,), body)
@@ -90,14 +90,14 @@ def _enum(base: Any) -> Any:
 
 _HEAVIEST: Final = 100_000
 _BASE_ENUMS: set[type] = set()
-ENUMS: Final = tuple(map(_enum, (enum.Enum, enum.IntEnum, enum.Flag, enum.IntFlag, enum.StrEnum)))
+ENUMS: Final = tuple(map(_make_enum, (enum.Enum, enum.IntEnum, enum.Flag, enum.IntFlag, enum.StrEnum)))
 """Enum, IntEnum, … as scripts may derive from them."""
-_BASE_ENUMS.update(ENUMS)  # from here on nothing can be set on them
+_BASE_ENUMS.update(ENUMS)  # from here on nothing can set their attributes
 _BASES: Final = frozenset({object, list, dict, set, abc.ABC, collections.OrderedDict, *EXCEPTIONS, *ENUMS})
 _TABLES: Final = frozenset({set, dict, collections.OrderedDict})
 _MIXINS: Final = frozenset({str, int, float})
-"""Allowed beside an Enum, where their own methods stay as they are."""
-_COMPILERS: Final = frozenset(
+"""Types that a script's Enum may also derive from; it keeps their own methods."""
+_NAMES_OF_PYTHON: Final = frozenset(
     {"__module__", "__qualname__", "__doc__", "__annotations__", "__classcell__", "__firstlineno__"}
     | {
         "__static_attributes__",
@@ -110,12 +110,12 @@ _COMPILERS: Final = frozenset(
 """Names that Python itself puts into a class body."""
 
 
-_OVER_MIXINS: Final = _COMPILERS | {"__init__", "__str__", "__repr__"}
-"""What a class that is also a str or int may define although those have it."""
+_OVER_MIXINS: Final = _NAMES_OF_PYTHON | {"__init__", "__str__", "__repr__"}
+"""Names that a class derived from str or int may define although str and int have them."""
 
 
 class Marker(Facade):
-    """A base that only says something to readers (`typing.Generic`, `Protocol`), and what subscripts of it give."""
+    """A base that only informs readers (`typing.Generic`, `Protocol`), and the result of its subscripts."""
 
     __slots__ = ("name",)
 
@@ -126,7 +126,7 @@ class Marker(Facade):
         return self
 
     def __call__(self, *args: Any) -> Any:
-        """Give back what it is given last: as a decorator it changes nothing."""
+        """Return the last argument: used as a decorator, a marker changes nothing."""
         return args[-1] if args else self
 
     def __or__(self, _other: object) -> Marker:
@@ -142,7 +142,7 @@ name_of, _set_name = hide(Marker, "name")
 
 
 class ClassHook:
-    """The metaclass hook of one run: called by Python as `hook(name, bases, body)`."""
+    """The metaclass hook of one run: Python calls it as `hook(name, bases, body)`."""
 
     def __init__(self, guard: Guard, real: Callable[[Any], Any]) -> None:
         self._guard = guard
@@ -169,7 +169,7 @@ class ClassHook:
         if any(issubclass(kind, enum.Enum) for kind in kinds):
             self._check_values(name, body)
         if any(issubclass(kind, BaseException) for kind in kinds):
-            _speak_afterwards(body, self._guard)
+            _answer_afterwards(body, self._guard)
         metaclass = type
         for kind in kinds:
             if issubclass(type(kind), metaclass):
@@ -180,8 +180,8 @@ class ClassHook:
         return made
 
     def _bases(self, name: str, bases: tuple[Any, ...]) -> tuple[tuple[type, ...], bool]:
-        """The real bases, and whether `NamedTuple` is one."""
-        kinds = [self._settled(self._real(base)) for base in bases if not isinstance(base, Marker)]
+        """Return the real bases, and whether `NamedTuple` is one of them."""
+        kinds = [self._host_base(self._real(base)) for base in bases if not isinstance(base, Marker)]
         is_tuple = any(isinstance(base, Marker) and name_of(base) == "NamedTuple" for base in bases)
         if any(isinstance(base, Marker) and name_of(base) == "TypedDict" for base in bases):
             kinds.append(dict)
@@ -197,8 +197,8 @@ class ClassHook:
             )
         return tuple(self._guard.hashing.base(kind) if kind in _TABLES else kind for kind in kinds), is_tuple
 
-    def _settled(self, kind: Any) -> Any:
-        """What stands for a class of the host's that a script may derive from; anything else is itself."""
+    def _host_base(self, kind: Any) -> Any:
+        """Return the base that a script's class gets instead of a class of the host's; anything else as it is."""
         host = self._guard.host
         base = host.class_base(kind) if host is not None and isinstance(kind, type) else None
         return kind if base is None else self._guard.adopt(base)
@@ -215,28 +215,29 @@ class ClassHook:
         ]
         for key in (*body, *(inherited if mixin is not None else ())):
             unknown = (
-                names.is_dunder(key) and key not in names.CLASS_DUNDERS | names.CLASS_VARIABLES | _COMPILERS
+                names.is_dunder(key)
+                and key not in names.CLASS_DUNDERS | names.CLASS_VARIABLES | _NAMES_OF_PYTHON
             )
             if (unknown and key in body) or (
                 mixin is not None and hasattr(mixin, key) and key not in _OVER_MIXINS
             ):
                 self._guard.meter.refuse(f"class {name} may not define {key!r}", code="class")
         if "__iter__" in body and any(issubclass(kind, set) for kind in kinds):
-            self._guard.meter.refuse(  # Blender takes sets as they are, and dies where going through one fails
+            self._guard.meter.refuse(  # Blender takes sets as they are, and crashes if iterating over one fails
                 f"class {name} may not define '__iter__': keep the set in an attribute", code="class"
             )
-        self._settle_slots(name, body)
+        self._fix_slots(name, body)
 
     def _check_values(self, name: str, body: Any) -> None:
-        """The values of an Enum's members: Python hashes and compares them, and decodes what is to be a text."""
+        """Check the values of an Enum's members: Python hashes, compares and perhaps decodes them."""
         for member in body._member_names:
             try:
                 weigh(body[member], _HEAVIEST)
             except TooHeavy:
                 self._guard.meter.exceed(f"the value of {name}.{member} is too large", limit="sequence")
 
-    def _settle_slots(self, name: str, body: Any) -> None:
-        """Python reads them again: they stay what was looked at."""
+    def _fix_slots(self, name: str, body: Any) -> None:
+        """Replace `__slots__` by the names that were checked: Python reads them again."""
         slots = body.get("__slots__")
         if slots is None:
             return
@@ -249,7 +250,7 @@ class ClassHook:
 
 
 def _hide_stops(body: Any) -> None:
-    """`__exit__` sees neither the stop of a run nor tracebacks, and cannot swallow the former."""
+    """Hide tracebacks and the stop of a run from `__exit__`, which cannot swallow the stop."""
     leave = body.get("__exit__")
     if not isinstance(leave, types.FunctionType):
         return
@@ -263,7 +264,7 @@ def _hide_stops(body: Any) -> None:
 
 
 def _answer_members(kind: type, own: set[type]) -> None:
-    """Python shows whatever else `_missing_` gives, however much that unfolds to."""
+    """Let `_missing_` return members only: Python shows any other result, however much it unfolds to."""
     owner = next(base for base in kind.__mro__ if "_missing_" in vars(base))
     if owner not in own:
         return
@@ -279,7 +280,7 @@ def _answer_members(kind: type, own: set[type]) -> None:
 
 
 def _check_slices(body: Any, key: str) -> None:
-    """The script's own items get slices of plain bounds (see `builtins.slice`)."""
+    """Let the script's own item methods accept only slices of plain bounds (see `builtins.slice`)."""
     method = body.get(key)
     if not isinstance(method, types.FunctionType):
         return
@@ -295,8 +296,8 @@ def _check_slices(body: Any, key: str) -> None:
     body[key] = item
 
 
-def _speak_afterwards(body: Any, guard: Guard) -> None:
-    """An exception of the script's can say what it is when the run is over and its own methods no longer answer."""
+def _answer_afterwards(body: Any, guard: Guard) -> None:
+    """Let an exception of the script's show its arguments after the run, when its own methods no longer work."""
     for key in ("__str__", "__repr__"):
         method = body.get(key)
         if isinstance(method, types.FunctionType):
@@ -318,10 +319,10 @@ def _answering(method: Callable[[Any], str], guard: Guard) -> Callable[[Any], st
 
 
 def _named_tuple(name: str, body: dict[str, Any], guard: Guard) -> type:
-    """`class P(NamedTuple)`: annotated names are the fields, values their defaults, functions stay methods."""
+    """Make the class of `class P(NamedTuple)`: annotated names are fields, values their defaults, functions methods."""
     fields = list(type("fields", (), dict(body)).__annotations__)
     defaults = [body[field] for field in fields if field in body]
     base = deep_nesting.namedtuple(name, fields, defaults=defaults)
     guard.adopt(base)
-    kept = {key: value for key, value in body.items() if key not in fields and key not in _COMPILERS}
+    kept = {key: value for key, value in body.items() if key not in fields and key not in _NAMES_OF_PYTHON}
     return type(name, (base,), kept | {"__slots__": (), "__module__": body["__module__"]})

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Facades: values of ours that a script may hold, and that nothing can change.
 
-C code that a script reaches may set attributes of whatever it is given, past every guard: `copy.copy` does, by way of
-`__reduce_ex__`. So a facade has no `__dict__` and no attribute that can be set, not even by `object.__setattr__`, and
-what it checks and what it does come from one place that is read once. There are three kinds:
+C code that a script reaches may set attributes of any value, past every guard: `copy.copy` does, through
+`__reduce_ex__`. So a facade has no `__dict__` and no attribute that can be set, not even by `object.__setattr__`; what
+it checks and what it does come from one place that is read once. There are three kinds:
 
 - `seal(function)`: a function. The script holds its method `__call__`, which C makes and nothing can write to.
 - `bind(function, state)`: a function that works on `state`; a bound method of Python is immutable, too.
-- a subclass of `Facade`, whose slots `hide` takes out of the class: only the reader and the writer that `hide`
-  returns, and that live in our modules, know where the state lies.
+- a subclass of `Facade`, whose slots `hide` removes from the class: only the reader and the writer that `hide` returns,
+  and that only our modules hold, can find the state.
 
 Classes that a script holds as they are (an exception to be caught, a base to derive from) have the metaclass `Sealed`.
 """
@@ -34,20 +34,20 @@ __all__ = (
 )
 
 _IMMUTABLE_TYPE: Final = 1 << 8
-"""Py_TPFLAGS_IMMUTABLETYPE, which CPython gives to the types that are compiled into it."""
+"""Py_TPFLAGS_IMMUTABLETYPE, which CPython sets for its built-in types."""
 
 
 def seal(function: Any) -> Callable[..., Any]:
-    """Return what a script may hold of a function: it is called as the function is, and cannot be changed.
+    """Return a value that a script calls like the function, and that cannot be changed.
 
-    Two calls give equal values with equal hashes. What is no Python function is returned as it is.
+    Two calls return equal values with equal hashes. A value that is no Python function is returned as it is.
     """
     sealed: Callable[..., Any] = function.__call__ if type(function) is FunctionType else function
     return sealed
 
 
 def sealing(read: Callable[..., Any]) -> Callable[[Any, Any, str], Any]:
-    """Return a reader of a member (`host.Reader`) that seals the function which `read` gives."""
+    """Return a reader of a member (`host.Reader`) that seals the function that `read` returns."""
 
     def reading(host: Any, owner: Any, name: str) -> Any:
         return seal(read(host, owner, name))
@@ -66,14 +66,14 @@ def is_sealed(value: object) -> bool:
 
 
 def unseal(value: Any) -> Any:
-    """Return the function behind what `seal` made; anything else is returned as it is."""
+    """Return the function that `seal` sealed; anything else is returned as it is."""
     return value.__self__ if is_sealed(value) else value
 
 
 class Facade:
     """Base of the classes whose instances a script may hold.
 
-    A subclass has `__slots__`, hides them by `hide`, and sets them by the writers that it gets:
+    A subclass has `__slots__`, hides them by `hide`, and sets them by the writers that `hide` returns:
 
         class Point(Facade):
             __slots__ = ("x",)
@@ -97,9 +97,9 @@ class Facade:
 
 
 def hide(kind: type[Facade], slot: str) -> tuple[Callable[[Any], Any], Callable[[Any, Any], None]]:
-    """Take a slot out of a facade's class; return its reader and its writer.
+    """Remove a slot from a facade's class; return its reader and its writer.
 
-    The memory of the slot stays, its name goes: neither attribute access nor `object.__setattr__` finds it.
+    The slot keeps its memory and loses its name: neither attribute access nor `object.__setattr__` finds it.
     """
     member = vars(kind)[slot]
     delattr(kind, slot)
@@ -107,7 +107,7 @@ def hide(kind: type[Facade], slot: str) -> tuple[Callable[[Any], Any], Callable[
 
 
 class Sealed(type):
-    """Metaclass of classes that a script may hold: their attributes cannot be set once the class is made."""
+    """Metaclass of classes that a script may hold: nothing can set their attributes after the class statement."""
 
     def __setattr__(cls, name: str, new: object) -> None:
         raise TypeError(f"cannot set {name!r} attribute of immutable type {cls.__name__!r}")
@@ -117,7 +117,7 @@ class Sealed(type):
 
 
 def is_immutable(kind: type) -> bool:
-    """Return whether nothing can set an attribute of this class: it is tried."""
+    """Return whether nothing can set an attribute of this class, by trying to set one."""
     if kind.__flags__ & _IMMUTABLE_TYPE:
         return True
     try:
@@ -131,17 +131,17 @@ def is_immutable(kind: type) -> bool:
 def may_be_held(kind: type) -> bool:
     """Return whether a script may hold a class as it is: nothing can change it, nor give its instances attributes.
 
-    Exceptions take attributes, and nothing asks them for any; classes of ours look after their instances.
+    Exceptions accept attributes, but nothing reads these; classes of ours protect their own instances.
     """
     ours = type(kind) is not type
     return is_immutable(kind) and (ours or not kind.__dictoffset__ or issubclass(kind, BaseException))
 
 
 def expose(value: Any) -> Any:
-    """Return a value of ours, of the standard library or of Blender as a script may hold it.
+    """Return a value of ours, of the standard library or of Blender in the form in which a script may hold it.
 
     Raises:
-        TypeError: whoever holds it could change it: give out a facade instead.
+        TypeError: whoever holds the value could change it: use a facade instead.
     """
     kind = type(value)
     if kind is FunctionType:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The hooks that a transformed script calls, and the seam to whoever guards Blender (`Host`).
+"""The hooks that a transformed script calls, and their interface to the guard of Blender's values (`Host`).
 
 The rule that makes the guards small: **a script only ever holds values that it may use in any way the language
-allows**. So calls, iteration, unpacking, comparison and truth need no guard; only reading and writing attributes and
-items does, and the operators that could make huge values. Whatever a hook or a `Host` hands out must be safe to call,
-to iterate and to pass around; what is not safe as it is gets wrapped or refused at the moment it is handed out.
+allows**. So calls, iteration, unpacking, comparison and truth need no guard. Only reading and writing attributes and
+items does, and the operators that could make huge values. Any value that a hook or a `Host` returns must be safe to
+call, to iterate and to pass around; a value that is not safe is wrapped or refused before it is returned.
 """
 
 from __future__ import annotations
@@ -75,16 +75,16 @@ class Guard(Items):
         self.methods: dict[type, dict[str, Callable[..., Any]]] = {}
         """Guarded methods of types of the library, by exact type."""
         self.getters: dict[type, Callable[[Any, str], Any]] = {}
-        """Attributes of types of the library that are looked at each time; NotImplemented for those not there."""
+        """Functions that read attributes of library types, checked each time; NotImplemented for a missing one."""
         self.item_readers: dict[type, Callable[[Any, Any], Any]] = {}
         self.item_writers: dict[type, Callable[[Any, Any, Any], None]] = {}
         self.iterated: Callable[[Any], Any] = host.iterated if host is not None else _same
-        """What to draw from when a script goes through a value; Blender's collections may change meanwhile."""
+        """Returns what a loop over a value reads from; Blender's collections may change meanwhile."""
         self._owned = host.owned if host is not None else {}
         self._readers: Mapping[tuple[type, str], Reader] = host.readers if host is not None else {}
         self._writers: Mapping[tuple[type, str], Writer] = host.writers if host is not None else {}
         self._routes: dict[tuple[type, str], Callable[[Any], Any]] = {}
-        """How methods of plain types are read that always need a guard, by the value's exact type and the name."""
+        """Readers of methods of plain types that always need a guard, by the value's exact type and the name."""
         self.operators = Operators(meter)
         self.hashing = Hashing(self.operators, self.own)
         self.text = Text(self)
@@ -92,7 +92,7 @@ class Guard(Items):
         self.real = self.operators.real = self.builtins.real
         self.namespace: dict[str, Any] = {}
         self.imports: Imports
-        """What the script's import statements give, from `begin` on."""
+        """The values of the script's import statements, once `begin` was called."""
 
     def begin(self, imports: Imports, read: Collection[str], written: Collection[str]) -> None:
         """Fill the namespace of a script that imports from `imports`, reads attributes `read` and sets `written`."""
@@ -151,7 +151,7 @@ class Guard(Items):
     # Reading attributes
 
     def getattr(self, value: Any, name: str) -> Any:
-        """`value.name`. `name` has been checked as such: here it is what it may mean on this value."""
+        """Read `value.name`, checked for this value; the transformer has already checked `name` itself."""
         kind = type(value)
         read = self._readers.get((kind, name))
         if read is not None:
@@ -180,18 +180,18 @@ class Guard(Items):
         return self._rare_member(value, kind, name)
 
     def _facade_member(self, value: Any, kind: type, name: str) -> Any:
-        """A member of a facade, which has none that a script may not use."""
+        """Read a public attribute of a facade, all of which a script may use."""
         if name.startswith("_"):
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
         reads_natively(self.namespace, name, kind)
         return getattr(value, name)
 
     def _own_member(self, value: Any, kind: type, name: str) -> Any:
-        """A member of an instance of a class that the script made."""
+        """Read an attribute of an instance of a class that the script made."""
         method = guarded_method(self, kind, name)
         if method is not None and not self._overrides(kind, name):
             return bind(method, value)
-        if method is None and not name.startswith("_"):  # what overrides one may be taken away again
+        if method is None and not name.startswith("_"):  # the script may remove its own method again
             reads_natively(self.namespace, name, kind)
         return getattr(value, name)
 
@@ -200,7 +200,7 @@ class Guard(Items):
         return owner in self.own
 
     def _rare_member(self, value: Any, kind: type, name: str) -> Any:
-        """Members of classes, facades, functions, exceptions, `super()`, and guarded methods of plain values."""
+        """Read attributes of classes, facades, functions, exceptions, `super()`, or guarded methods of plain values."""
         facade = self.real(value)
         if isinstance(facade, type):
             return self._class_member(facade, name)
@@ -234,7 +234,7 @@ class Guard(Items):
             method = guarded_method(self, kind, name)
             if method is not None and not self._overrides(kind, name):
                 return seal(method)
-            # what a metaclass has beside (EnumType._convert_, ABCMeta.register) is none of the script's business
+            # a script may not use a metaclass's own attributes (EnumType._convert_, ABCMeta.register)
             owner = next((base for base in kind.__mro__ if name in vars(base)), None)
             if owner is None:
                 raise AttributeError(f"type object {kind.__name__!r} has no attribute {name!r}")
@@ -251,7 +251,7 @@ class Guard(Items):
         return self._refuse_member(kind, name)
 
     def special(self, value: Any, name: str) -> Any:
-        """The dunder attributes of `names.READABLE_DUNDERS`."""
+        """Read a dunder attribute of `names.READABLE_DUNDERS`."""
         kind = self.real(value)
         if name == "__class__":
             return self.type_of(value)
@@ -269,7 +269,7 @@ class Guard(Items):
         if (
             name == "__init__"
             and isinstance(kind, type)
-            and (kind in self.own or kind in EXCEPTIONS or kind in _INITIALISED)
+            and (kind in self.own or kind in EXCEPTIONS or kind in _WITH_INIT)
         ):
             made = (self.hashing.base(kind) if kind in (dict, set) else kind).__init__  # type: ignore[misc]
             return made if getattr(made, "__globals__", None) is self.namespace else seal(made)
@@ -278,7 +278,7 @@ class Guard(Items):
         raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
 
     def super_member(self, value: Any, name: str) -> Any:
-        """`super().name`, for the ordinary names and those of `names.SUPER_DUNDERS`."""
+        """Read `super().name`, for ordinary names and those of `names.SUPER_DUNDERS`."""
         instance, found = value.__self__, getattr(value, name)
         kind = instance if isinstance(instance, type) else type(instance)
         method = guarded_method(self, kind, name)
@@ -289,18 +289,18 @@ class Guard(Items):
         return inherited(self, instance, name, found)
 
     def super_of(self, kind: Any, instance: Any) -> Any:
-        """`super(kind, instance)`, in classes of the script."""
+        """Return `super(kind, instance)`, in classes of the script only."""
         if kind not in self.own:
             self.meter.refuse("super() works in classes of the script only", code="attribute")
         return super(kind, instance)
 
     def type_of(self, value: Any) -> Any:
-        """What `type(value)` gives a script."""
+        """Return the result of `type(value)` for a script."""
         kind: Any = type(value)
         if kind in self.own:
             return kind
         if self.owns(kind):
-            return stand_in(kind)  # called, a class of Blender's would show one thing as if it were another
+            return stand_in(kind)  # a call of a class of Blender's would show one thing as if it were another
         if kind in self.allowed or isinstance(value, BaseException):
             facade: Any = self.builtins.facade(kind) if kind not in _OTHER_TYPES else stand_in(kind)
             return facade if facade is not kind or may_be_held(facade) else stand_in(kind)
@@ -309,7 +309,7 @@ class Guard(Items):
     # Attributes by a name made at run time
 
     def get_named(self, value: Any, name: Any) -> Any:
-        """`getattr(value, name)` by a name that only now is known."""
+        """Read `getattr(value, name)`, whose name is known only at run time."""
         if type(name) is str and (read := self._readers.get((type(value), name))) is not None:
             return read(self.host, value, name)
         self._check_name(name)
@@ -323,18 +323,18 @@ class Guard(Items):
         return type(value) in self.own or (isinstance(value, type) and value in self.own)
 
     def set_named(self, value: Any, name: Any, new: Any) -> None:
-        """`setattr(value, name, new)`."""
+        """Set `setattr(value, name, new)`, whose name is known only at run time."""
         if type(name) is not str or (type(value), name) not in self._writers:
             self._check_name(name)
         self.setattr(value, name, new)
 
     def delete_named(self, value: Any, name: Any) -> None:
-        """`delattr(value, name)`."""
+        """Delete `delattr(value, name)`, whose name is known only at run time."""
         self._check_name(name)
         self.delattr(value, name)
 
     def _check_name(self, name: Any) -> None:
-        if type(name) is not str:  # a subclass could be one name here and another there
+        if type(name) is not str:  # a subclass could return different names each time
             if isinstance(name, str):
                 self.meter.refuse("an attribute's name has to be a plain str", code="attribute")
             raise TypeError("attribute name must be string")
@@ -343,7 +343,7 @@ class Guard(Items):
             self.meter.refuse(f"attribute {name!r} is not available: {problem}", code="attribute")
 
     def has_reachable(self, value: Any, name: Any) -> bool:
-        """Whether asking for the attribute could give anything but a refusal."""
+        """Return whether reading the attribute could do anything but refuse."""
         if type(name) is not str or names.attribute_problem(name) or name.startswith("<"):
             return False
         kind = type(value)
@@ -370,7 +370,7 @@ class Guard(Items):
     # Writing attributes
 
     def setattr(self, value: Any, name: str, new: Any) -> None:
-        """`value.name = new`."""
+        """Set `value.name = new`, checked."""
         kind = type(value)
         write = self._writers.get((kind, name))
         if write is not None:
@@ -401,7 +401,7 @@ class Guard(Items):
                 writes_natively(self.namespace, name, kind)
             return True
         if isinstance(value, type):
-            return value in self.own and name != "_missing_"  # which is looked at as the class is made
+            return value in self.own and name != "_missing_"  # checked when the class is made
         return kind is types.FunctionType and value.__globals__ is self.namespace and not name.startswith("_")
 
     def _cannot_write(self, value: Any, kind: type, name: str) -> NoReturn:
@@ -412,7 +412,7 @@ class Guard(Items):
         self.meter.refuse(f"attribute {name!r} of {what} cannot be set by a script: {why}", code="attribute")
 
     def delattr(self, value: Any, name: str) -> None:
-        """`del value.name`."""
+        """Delete `value.name`, checked."""
         kind = type(value)
         if self.owns(kind):
             assert self.host is not None
@@ -432,7 +432,7 @@ class Guard(Items):
         return kind
 
     def facade_text(self, value: Any) -> str | None:
-        """`<class 'int'>` for what stands for a class."""
+        """Return `<class 'int'>` for the facade of a class; None for anything else."""
         real = self.real(value)
         return repr(real) if real is not value and isinstance(real, type) else None
 
@@ -445,6 +445,6 @@ def _check_depth() -> bool:
     return True
 
 
-_INITIALISED: Final = frozenset({object, list, dict, set})
+_WITH_INIT: Final = frozenset({object, list, dict, set})
 
 may_call_scripts(globals(), by_instruction=True)

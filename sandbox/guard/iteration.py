@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The builtins that go through items: whatever C code draws from ticks, and iterators are counted while they live."""
+"""The builtins that iterate: each item that C code reads ticks, and iterators are counted while they live."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Iteration:
 
     @calls_anything
     def ticking(self, function: Any) -> Any:
-        """A callback for C code: a function of the script's ticks by itself, another is called through a tick."""
+        """Return a callback for C code that ticks: the script's own functions tick by themselves."""
         if function is None or (
             isinstance(function, types.FunctionType) and function.__globals__ is self._guard.namespace
         ):
@@ -47,11 +47,11 @@ class Iteration:
         return call
 
     def ticked(self, iterator: Iterator[Any]) -> Iterator[Any]:
-        """The iterator, with a tick for each item."""
+        """Return the iterator with a tick for each item."""
         return self.count_generator(self._ticking(iterator))
 
     def unpacked(self, value: Any) -> Any:
-        """What is unpacked into several variables: of an iterator each item is noted while the others are drawn."""
+        """Return an iterable to unpack into variables: an iterator's items are kept while the others are read."""
         drawn = hasattr(type(value), "__next__") or type(value) in self._guard.own
         return map(self._guard.namespace[hooks.KEEP], value) if drawn else value
 
@@ -69,15 +69,15 @@ class Iteration:
             self._guard.meter.exceed("an iterator gave more items than the limit allows", limit="sequence")
 
     def enumerate(self, items: Any, start: Any = 0) -> Iterator[tuple[int, Any]]:
-        """`enumerate(items, start)`."""
+        """Return `enumerate(items, start)` with a tick for each item."""
         return self.ticked(enumerate(self._guard.iterated(items), start))
 
     def zip(self, *items: Any, strict: Any = False) -> Iterator[Any]:
-        """`zip(…)`."""
+        """Return `zip(…)` with a tick for each item."""
         return self.ticked(zip(*map(self._guard.iterated, items), strict=bool(strict)))
 
     def map(self, function: Any, *items: Any) -> Iterator[Any]:
-        """`map(function, …)`."""
+        """Return `map(function, …)` with a tick for each item."""
         drawn = [self._guard.iterated(each) for each in items]
         return self.ticked(
             map(function, *drawn)
@@ -86,25 +86,25 @@ class Iteration:
         )
 
     def filter(self, function: Any, items: Any) -> Iterator[Any]:
-        """`filter(function, items)`."""
+        """Return `filter(function, items)` with a tick for each item that it reads or returns."""
         return self.ticked(filter(function, self.ticked(iter(self._guard.iterated(items)))))
 
     def reversed(self, items: Any) -> Iterator[Any]:
-        """`reversed(items)`."""
+        """Return `reversed(items)` with a tick for each item."""
         return self.ticked(reversed(items))
 
     def iter(self, items: Any, sentinel: Any = _NOTHING) -> Iterator[Any]:
-        """`iter(items)`, `iter(function, sentinel)`."""
+        """Return `iter(items)`, or `iter(function, sentinel)` with a tick for each item."""
         return iter(self._guard.iterated(items)) if sentinel is _NOTHING else self._until(items, sentinel)
 
     def sorted(self, items: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
-        """`sorted(items, key, reverse)`."""
+        """Return `sorted(items, key, reverse)` after a check of how much is compared."""
         result = list(items)
         self.sort(result, key, reverse)
         return result
 
     def sort(self, items: list[Any], key: Any, reverse: Any) -> None:
-        """Sort in place, having weighed what will be compared."""
+        """Sort a list in place after a check of how much is compared."""
         if key is None:
             self._guard.operators.sortable(items)
             items.sort(reverse=reverse)
@@ -112,7 +112,7 @@ class Iteration:
         keys, shown = (
             self._keys(items, key),
             [*items],
-        )  # while it is sorted, a list looks empty to the collector
+        )  # a list that is being sorted looks empty to the collector
         items.sort(key=lambda _item: next(keys), reverse=reverse)
         shown.clear()
 
@@ -122,11 +122,11 @@ class Iteration:
         return iter(keys)
 
     def min(self, *values: Any, **named: Any) -> Any:
-        """`min(…)`."""
+        """Return `min(…)` after a check of how much is compared."""
         return self._extreme(min, values, named)
 
     def max(self, *values: Any, **named: Any) -> Any:
-        """`max(…)`."""
+        """Return `max(…)` after a check of how much is compared."""
         return self._extreme(max, values, named)
 
     def _extreme(self, function: Function, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -142,7 +142,7 @@ class Iteration:
         return function(*values, **named)
 
     def sum(self, items: Any, start: Any = 0) -> Any:
-        """`sum(items, start)`: numbers as Python does it, all else one guarded addition after the other."""
+        """Return `sum(items, start)`: Python adds numbers itself, everything else is added by the guarded `+`."""
         if type(start) in (int, float):
             items = items if type(items) in (list, tuple) else list(items)
             if _NUMBERS.issuperset(map(type, items)):

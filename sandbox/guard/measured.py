@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rehearsal has measured of estimates that are above the limit. Nothing here knows Blender."""
+"""Remembers what a rehearsal has measured where an estimate was above the limit. It does not depend on Blender."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 __all__ = ("MOST", "MOST_SUBJECTS", "UNKNOWN", "Measured")
 
 UNKNOWN = 1e15
-"""The estimate of what nobody can tell beforehand."""
+"""The estimate of what nobody can know beforehand."""
 MOST = 1e16
-"""No estimate that is noted is higher."""
+"""The highest estimate that is stored; a higher one counts as this."""
 MOST_SUBJECTS = 500
-"""Subjects that one rehearsal may measure."""
+"""How many subjects one rehearsal may measure."""
 
 
 @dataclass(slots=True)
 class Measured:
-    """Estimates above the limit, by what they are about: an object, an operator, a function.
+    """Estimates above the limit, by subject: an object, an operator or a function.
 
-    In a rehearsal they are noted in `estimates` and stop nothing, since the kernel's limits hold there; `made` is how
-    much there was of it in the end. In a run that was rehearsed they are those that the rehearsal noted: the run may
-    make so much, and no more.
+    A rehearsal stores them in `estimates` and stops nothing, since the kernel's limits hold there; `made` is the amount
+    that Blender made in the end. In the live run after a rehearsal, `estimates` are those of the rehearsal: the run may
+    make that much, and no more.
     """
 
     rehearses: bool = False
@@ -32,19 +32,19 @@ class Measured:
 
     @classmethod
     def of(cls, report: Mapping[str, Any] | None) -> Measured:
-        """What the report of a rehearsal tells; nothing where there was none."""
+        """Read the estimates in the report of a rehearsal; none if there was no rehearsal."""
         found = (report or {}).get("growth") or {}
         return cls(estimates={subject: told["estimate"] for subject, told in found.items()})
 
     def told(self) -> dict[str, dict[str, float]]:
-        """The same for a report."""
+        """Return the estimates and the measured amounts for a report."""
         return {
             subject: {"estimate": estimate} | ({"made": self.made[subject]} if subject in self.made else {})
             for subject, estimate in self.estimates.items()
         }
 
     def allows(self, subject: str, count: float) -> bool:
-        """Whether a step may make about `count`, which is above the limit."""
+        """Return whether a step may make about `count` of the subject, which is above the limit."""
         count = min(count, MOST)
         if self.rehearses and (subject in self.estimates or len(self.estimates) < MOST_SUBJECTS):
             self.estimates[subject] = max(count, self.estimates.get(subject, 0.0))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run may use, what it has used, and the stop that a script cannot swallow.
+"""The limits of a run, what it has used, and the stop that a script cannot swallow.
 
-A script asks one question wherever it can loop, recurse or be resumed: is `namespace[RUNNING]` still true? The
-transformer writes that question into the script, so a tick costs one look-up of a global. Whoever stops a run — the
-deadline, a cancel, the memory poll, a refusal — sets the flag to false, and from then on **every** tick raises again:
-a script that catches, or returns out of `finally`, only reaches the next tick. The flag stays false when the run is
-over, so a function that the script left behind somewhere (a handler, a generator's `finally`) raises when called.
+Wherever a script can loop, recurse or be resumed, it checks one thing: is `namespace[RUNNING]` still true? The
+transformer writes this check into the script, so a tick costs one look-up of a global. Whoever stops a run (the
+deadline, a cancel, the memory poll, a refusal) sets the flag to false, and from then on **every** tick raises again: a
+script that catches the exception, or returns out of `finally`, only reaches the next tick. The flag stays false when
+the run is over, so a function that the script left behind (a handler, a generator's `finally`) raises when called.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _MOST_WARNINGS: Final = 20
 
 
 def closed(question: str) -> Callable[[F], F]:
-    """Decorate a check whose first argument has `refuse`: where it fails, the run ends.
+    """Decorate a check whose first argument has `refuse`: if the check fails, the run ends.
 
-    A script that caught the error would go on with what was not looked at. `question` is what then cannot be told, such
-    as "how much a step would make".
+    A script that caught the error would go on with an unchecked value. `question` is what nobody can tell then, such as
+    "how much a step would make".
     """
 
     def decorate(method: Any) -> Any:
@@ -53,7 +53,7 @@ def closed(question: str) -> Callable[[F], F]:
 
 
 class ScriptStopped(BaseException):
-    """Ends a script from inside; no script can name it, nor catch it with `except`. `error` is what the edge raises."""
+    """Ends a script from inside; no script can name or catch it. `error` is what the caller of the run gets."""
 
     def __init__(self, error: BridgeError) -> None:
         super().__init__(str(error))
@@ -61,43 +61,43 @@ class ScriptStopped(BaseException):
 
 
 class Refused(ScriptStopped):
-    """A guard said no; `error` is a `PolicyError`."""
+    """A guard refused something; `error` is a `PolicyError`."""
 
     def __init__(self, message: str, *, code: str = "policy") -> None:
         super().__init__(PolicyError(message, code=code))
 
 
 class Interrupted(ScriptStopped):
-    """A limit or a cancel; `error` is a `LimitExceeded`, or a `PolicyError` once the run is over."""
+    """A limit or a cancel stopped the script; `error` is a `LimitExceeded`, or a `PolicyError` after the run's end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a run may use. Sizes of values are in items, characters or bits; memory and output in bytes/characters."""
+    """What a run may use: sizes of values in items, characters or bits, memory in bytes, output in characters."""
 
     time_s: float = 5.0
     memory_bytes: int | None = None
-    """Growth of the process's resident memory since the run began; polled, so a single huge call overshoots."""
+    """Growth of the process's resident memory since the run began; polled, so a single huge call can pass the limit."""
     output_chars: int = 1_000_000
     sequence: int = 10_000_000
-    """Most items of a sequence, or characters of a text, that one operation may make."""
+    """The most items of a sequence, or characters of a text, that one operation may make."""
     integer_bits: int = 65_536
-    """Longest integer that one operation may make (about 20,000 digits)."""
+    """The longest integer that one operation may make (about 20,000 digits)."""
     cut_references: bool = True
-    """Whether memory may be written to cut off references to what was freed; a run that needs it is stopped else."""
+    """Whether the run may write into memory to cut off references to freed memory; if not, a run that has to stops."""
     growth: Measured = field(default_factory=Measured)
-    """What may be made above the limit of an estimate."""
+    """How much may be made above the limit of an estimate."""
 
 
 class Meter:
-    """The limits of one run, as its guards see them; `Watchdog` looks at the clock and the memory besides."""
+    """The limits of one run, as its guards see them; `Watchdog` also watches the clock and the memory."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.deadline = monotonic() + self.limits.time_s
         self.error: BridgeError | None = None
         self.warnings: list[str] = []
-        """What the result says besides: what the script asked for and was not done."""
+        """What the result also says: what the script wanted and was not done."""
         self._namespaces: list[MutableMapping[str, object]] = []
         self._printed: list[str] = []
         self._printed_chars = 0
@@ -107,7 +107,7 @@ class Meter:
         self._begun = False
 
     def hold(self, context: AbstractContextManager[object]) -> None:
-        """Keep a context entered as long as the run lasts: from now on, or from when the run begins."""
+        """Keep a context entered until the run ends: from now on, or from the start of the run."""
         self._held.append(context)
         if self._begun:
             context.__enter__()
@@ -118,7 +118,7 @@ class Meter:
         namespace[RUNNING] = self.error is None and not self._over
 
     def trip(self, error: BridgeError) -> None:
-        """Stop the run at its next tick; the first reason stays. Callable from any thread."""
+        """Stop the run at its next tick; the first reason is kept. Any thread may call it."""
         with self._lock:
             if self.error is None and not self._over:
                 self.error = error
@@ -133,7 +133,7 @@ class Meter:
             self.stop()
 
     def stop(self) -> NoReturn:
-        """Raise the reason why this run must not go on (what a script's tick calls when the flag is down)."""
+        """Raise the reason why this run must not go on; a script's tick calls it when the flag is false."""
         if self.error is not None:
             raise Interrupted(self.error)
         raise Interrupted(
@@ -141,26 +141,26 @@ class Meter:
         )
 
     def refuse(self, message: str, *, code: str = "policy") -> NoReturn:
-        """Stop the run because a guard said no."""
+        """Stop the run because a guard refused something."""
         refused = Refused(message, code=code)
         self.trip(refused.error)
         raise refused
 
     def exceed(self, message: str, *, limit: str) -> NoReturn:
-        """Stop the run because a limit was reached."""
+        """Stop the run because it reached a limit."""
         error = LimitExceeded(message, limit=limit)
         self.trip(error)
         raise Interrupted(error)
 
     def look_closer(self, subject: str, count: float, message: str) -> None:
-        """Stop the run, which has to be rehearsed, unless a rehearsal has measured so much of `subject`, or is one."""
+        """Stop the run and have it rehearsed, unless it is a rehearsal, or one has measured that much of `subject`."""
         if not self.limits.growth.allows(subject, count):
             error = NeedsRehearsal(message)
             self.trip(error)
             raise Interrupted(error)
 
     def print(self, text: str) -> None:
-        """Keep what the script prints; raises `Interrupted` above the limit."""
+        """Keep a text that the script prints; raise `Interrupted` above the limit."""
         room = self.limits.output_chars - self._printed_chars
         self._printed.append(text[:room])
         self._printed_chars += len(text)
@@ -170,12 +170,12 @@ class Meter:
             )
 
     def warn(self, message: str) -> None:
-        """Say something in the result, once, whether or not the script prints it."""
+        """Add a message to the result, once, whether or not the script prints it."""
         if message not in self.warnings and len(self.warnings) < _MOST_WARNINGS:
             self.warnings.append(message)
 
     def output(self) -> str:
-        """All that was printed; lone surrogates, which no encoding takes, are escaped."""
+        """Return everything that the script printed; lone surrogates, which no encoding accepts, are escaped."""
         return "".join(self._printed).encode("utf-8", "backslashreplace").decode("utf-8")
 
     def _too_long(self) -> LimitExceeded:

@@ -27,24 +27,24 @@ __all__ = (
 class Later:
     """A member that is made when a script first reads it."""
 
-    __slots__ = ("_made", "make")
+    __slots__ = ("_value", "make")
 
     def __init__(self, make: Callable[[], object]) -> None:
         self.make = make
-        self._made: object = None
+        self._value: object = None
 
     def value(self) -> Any:
-        """Return what `make()` gave, the same each time."""
-        if self._made is None:
-            self._made = self.make()
-        return self._made
+        """Return the result of `make()`, which is called only once."""
+        if self._value is None:
+            self._value = self.make()
+        return self._value
 
 
 class View(Facade):
-    """What `import name` gives: each view has a class of its own, whose attributes are the members.
+    """The value of `import name`: each view has a class of its own, whose attributes are the members.
 
-    A member becomes an attribute when it is first read, and from then on it is read natively. No view has a `__dict__`
-    that could be written.
+    A member becomes an attribute when a script first reads it, and from then on scripts read it natively. No view has a
+    `__dict__` that could be written.
     """
 
     __slots__ = ()
@@ -87,10 +87,10 @@ def make_view(
     missing: Callable[[str], object] | None = None,
     own: Collection[object] = (),
 ) -> View:
-    """Return a view of `members`, each as a script may hold it; those in `own` are the script's.
+    """Return a view of `members`, each in the form in which a script may hold it; those in `own` are the script's.
 
-    `missing(name)` is called for a name that is not there; it may return a value, raise AttributeError as a module
-    would, or refuse. Reading a member that could be changed by whoever holds it raises TypeError.
+    `missing(name)` is called for a name that is not in `members`; it may return a value, raise AttributeError like a
+    module, or refuse. Reading a member that its holder could change raises TypeError.
     """
     about = _About(name, members, missing, own)
     made: View = type("module", (View,), {"__slots__": (), "__module__": __name__, "<about>": about})()
@@ -98,7 +98,7 @@ def make_view(
 
 
 def view_name(view: View) -> str:
-    """Return the dotted name of what the view shows."""
+    """Return the dotted name of the module that a view shows."""
     return str(vars(type(view))["<about>"].name)
 
 
@@ -108,10 +108,10 @@ def view_members(view: View) -> dict[str, object]:
 
 
 class Imports(dict[str, object]):
-    """What the import statements of one run give, by dotted name: `made`, and reasons for what is not in it.
+    """The values of the import statements of one run, by dotted name: `made`, and views of modules that are refused.
 
-    A module that is refused for a reason can be imported, and nothing of it used; one that no Blender has raises
-    ModuleNotFoundError, as in Blender; any other name refuses.
+    A script may import a module that is refused for a known reason, but use nothing of it. A module that no Blender has
+    raises ModuleNotFoundError, as in Blender; any other name is refused.
     """
 
     def __init__(self, guard: Guard, made: Mapping[str, object], allowed: Collection[str]) -> None:
@@ -130,20 +130,20 @@ class Imports(dict[str, object]):
         reviewed = (root in self._allowed) != (why_module(root) is not None)
         if why_module(name) is None or not reviewed:
             self._guard.meter.refuse(import_problem(name, self._allowed), code="import")
-        self[name] = _refused(self._guard, name)
+        self[name] = _refused_view(self._guard, name)
         return self[name]
 
     def names(self) -> set[str]:
-        """Return the dotted names of what there is to import."""
+        """Return the dotted names that a script can import."""
         return self.keys() | self._later.keys()
 
     def root(self, name: str) -> Any:
-        """What `import a.b` binds."""
+        """Return the value that `import a.b` binds."""
         view = self[name]
         return self.get(name.partition(".")[0], view)
 
     def member(self, module: str, member: str) -> Any:
-        """What `from module import member` binds."""
+        """Return the value that `from module import member` binds."""
         if f"{module}.{member}" in self.names():
             return self[f"{module}.{member}"]
         view = self[module]
@@ -155,8 +155,8 @@ class Imports(dict[str, object]):
             raise ImportError(f"cannot import name {member!r} from {module!r}") from None
 
 
-def _refused(guard: Guard, name: str) -> View:
-    """The view of a module of which a script may use nothing."""
+def _refused_view(guard: Guard, name: str) -> View:
+    """Return the view of a module of which a script may use nothing."""
 
     def missing(member: str) -> NoReturn:
         guard.meter.refuse(
@@ -175,16 +175,16 @@ _KNOWN: Final = frozenset(sys.stdlib_module_names) | frozenset(
     rna_info rna_keymap_ui rna_manual_reference rna_prop_ui rna_xml urllib3 zstandard
     """.split()
 )
-"""Modules that Blender brings: any other one raises ModuleNotFoundError there, too."""
+"""Modules that come with Blender: any other one raises ModuleNotFoundError there, too."""
 
 
 def import_problem(name: str, allowed: Collection[str]) -> str:
-    """Why `import name` is refused, and what to do instead."""
+    """Return why `import name` is refused, and what to do instead."""
     return f"import {name} is not allowed: {import_advice(name, allowed)}"
 
 
 def import_advice(name: str, allowed: Collection[str]) -> str:
-    """What to do instead of `import name`: the reason that is known, the nearest name, or what there is."""
+    """Return what to do instead of `import name`: the known reason, the nearest name, or what can be imported."""
     if reason := why_module(name):
         return reason
     if near := difflib.get_close_matches(name, allowed, 1, 0.8):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which types a script may use without a guard: sets of types in its namespace, by the attribute that it reads or sets.
+"""Knows what a script may do without a guard: sets of types in its namespace, for each attribute it reads or sets.
 
-Some are there from the beginning, the guards add others as they see them, and what may move in memory is taken out.
+Some types are in these sets from the beginning. The guards add others as they see them, and remove those whose
+attributes may move in memory.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ __all__ = ("guard_items", "guard_writes", "initial_types", "reads_natively", "wr
 
 Listed = Mapping[type, frozenset[str]]
 _WRITTEN = hooks.writes("")[:-1]
-"""How the names of the sets begin of types that are written natively."""
+"""How the names begin of the sets of types whose attributes a script may set natively."""
 
 
 def initial_types(
     read: Collection[str], written: Collection[str], readable: Listed, writable: Listed, views: set[type]
 ) -> dict[str, set[type]]:
-    """By hook, the types of which a script may natively read or set the attributes `read` and `written`.
+    """Return, by hook, the types of which a script may natively read or set the attributes `read` and `written`.
 
-    These are what the guard would say at the first use: the attributes that are listed by exact type, which are
-    neither the host's types nor the script's own; and `views`, the classes of what the script imports.
+    The guard would allow these at the first use: the attributes that are listed by exact type (neither the host's types
+    nor the script's own), and `views`, the classes of what the script imports.
     """
     readers, writers = _by_name(tuple(readable.items())), _by_name(tuple(writable.items()))
     return {hooks.reads(name): views | _tables(name) | readers.get(name, _NONE) for name in read} | {
@@ -41,7 +42,7 @@ _NONE: frozenset[type] = frozenset()
 
 @functools.lru_cache(maxsize=16)  # runs differ by what they import
 def _by_name(listed: tuple[tuple[type, frozenset[str]], ...]) -> dict[str, set[type]]:
-    """The types by attribute; what may be read of a class depends on the class."""
+    """Return the types by attribute, without `type`: what a script may read of a class depends on the class."""
     found: defaultdict[str, set[type]] = defaultdict(set)
     for kind, names in listed:
         if kind is not type:
@@ -52,7 +53,7 @@ def _by_name(listed: tuple[tuple[type, frozenset[str]], ...]) -> dict[str, set[t
 
 @functools.cache
 def _kinds_of_tables() -> dict[str, frozenset[type]]:
-    """By method, the types of tables whose method a call may use as it is: the transformer looks at its arguments."""
+    """Return, by method, the types of tables whose method needs no guard: the transformer has its arguments checked."""
     kinds = [kind for kind in PLAIN_TYPES if issubclass(kind, TABLE_TYPES)]
     return {name: frozenset(kind for kind in kinds if hasattr(kind, name)) for name in HASHING | HASHING_ALL}
 
@@ -70,7 +71,7 @@ def reads_natively(namespace: Mapping[str, Any], name: str, kind: type) -> None:
 
 
 def writes_natively(namespace: Mapping[str, Any], name: str, kind: type) -> None:
-    """Let it set `name` of values of this type, too."""
+    """Let the script of this namespace set `name` of values of this type without a guard from now on."""
     _add(namespace, hooks.writes(name), kind)
 
 
@@ -81,12 +82,12 @@ def _add(namespace: Mapping[str, Any], hook: str, kind: type) -> None:
 
 
 def guard_items(namespace: Mapping[str, Any], kinds: Collection[type]) -> None:
-    """From now on guard `value[key]` of values of these types."""
+    """Guard `value[key]` of values of these types from now on."""
     namespace[hooks.ITEMS].difference_update(kinds)
 
 
 def guard_writes(namespace: Mapping[str, Any], of: type | tuple[type, ...]) -> None:
-    """From now on guard the setting of any attribute of values of these types."""
+    """Guard the setting of any attribute of values of these types from now on."""
     for hook, kinds in namespace.items():
         if hook.startswith(_WRITTEN):
             kinds.difference_update([kind for kind in kinds if issubclass(kind, of)])

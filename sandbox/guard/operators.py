@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Operators that look before they make a huge value.
+"""Operators that check sizes before they make a huge value.
 
-The transformer leaves plain `a + b` in a script wherever the types say that nothing big can come of it; the rest
-arrives here. Nothing is computed before its size is known: once C code multiplies, nothing can stop it.
+The transformer leaves plain `a + b` in a script wherever the types exclude a big result; the other operations arrive
+here. Nothing is computed before its size is known: once C code multiplies, nothing can stop it.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ class Operators:
         self.meter = meter
         self.limits = meter.limits
         self.real: Callable[[Any], Any] = lambda value: value
-        """The type behind what stands for it in scripts."""
+        """The type behind its facade in scripts."""
         self._arrays: frozenset[type] = frozenset()
         self._check_arrays: Callable[[str, Any, Any], None] = lambda _operator, _left, _right: None
 
     def watch_arrays(self, kind: type, check: Callable[[str, Any, Any], None]) -> None:
-        """Have `check(operator, left, right)` look at operands one of which is of the type `kind`: an array."""
+        """Have `check(operator, left, right)` check operands, one of which is an array of the type `kind`."""
         self._arrays = frozenset({kind})
         self._check_arrays = check
 
     def room_for_text(self) -> None:
-        """Raise RecursionError where numpy, which a script uses, could not make text of an array any more."""
+        """Raise RecursionError if numpy, which a script uses, could no longer make text of an array."""
         if self._arrays:
             room_for_calls(IN_PYTHON)
 
     def are_arrays(self, sign: str, left: Any, right: Any) -> bool:
-        """Whether one of them is an array, which then decides what the operator does: it was looked at."""
+        """Return whether an operand is an array, which then decides what the operator does; if so, check both."""
         if type(left) in self._arrays or type(right) in self._arrays:
             self._check_arrays(sign, left, right)
             return True
         return False
 
     def table(self) -> dict[str, object]:
-        """The hooks by name."""
+        """Return the hooks by name."""
         result: dict[str, object] = {}
         for sign, plain, in_place in _PLAIN:
             result[hooks.OPERATOR.format(sign)] = self._checked(sign, plain)
@@ -87,7 +87,7 @@ class Operators:
         return signed
 
     def absolute(self, value: Any) -> Any:
-        """`abs(value)`."""
+        """Return `abs(value)`, checked."""
         self.are_arrays("abs", value, value)
         return abs(value)
 
@@ -98,7 +98,7 @@ class Operators:
             return function(left, right)
 
         def of_tables(left: Any, right: Any) -> Any:
-            """Sets, and views of dicts, compare what hashes alike."""
+            """Apply the operator to sets or views of dicts, which compare values with equal hashes."""
             if self.are_arrays(sign, left, right):
                 return function(left, right)
             if isinstance(left, TABLE_TYPES) or isinstance(right, TABLE_TYPES):
@@ -124,10 +124,10 @@ class Operators:
             )
 
     def growing(self, value: Any, items: Any, *, key: slice | None = None) -> Any:
-        """What `value` is about to take from `items`, which natively is done in one call that nothing stops.
+        """Return what `value` is about to take from `items`: natively it would be one call that nothing can stop.
 
-        `key`: the part of `value` that goes at the same time. What says no length, or one of the script's own making,
-        is drawn first: an iterator of the list that grows would never end. Stops the run above the limit.
+        `key`: the part of `value` that is replaced. Items without a length, or with a length that a script's class
+        computes, are read first: an iterator of the list that grows would never end. Stops the run above the limit.
         """
         if not isinstance(items, _SIZED):
             items = list(items)
@@ -136,16 +136,16 @@ class Operators:
         return items
 
     def sliced(self, value: Any, key: slice, new: Any) -> tuple[slice, Any]:
-        """With which key and items to do `value[key] = new`, where `value` may be a sequence that grows."""
+        """Return the key and the items for `value[key] = new`, where `value` may be a sequence that grows."""
         if not isinstance(value, _SLICED):
             return key, new
         key = _known_bounds(key)
         if type(value) is list and type(new) in _ROWS and len(value) + len(new) <= self.limits.sequence:
-            return key, new  # however much of the list goes
+            return key, new  # however much of the list is replaced
         return key, self.growing(value, new, key=key)
 
     def set_slice(self, value: Any, key: slice, new: Any) -> None:
-        """`value[key] = new`."""
+        """Set `value[key] = new` for a slice, checked."""
         if type(value).__setitem__ in _SETTING:
             key, new = self.sliced(value, key, new)
         value[key] = new
@@ -159,7 +159,7 @@ class Operators:
             )
 
     def weight(self, value: object, *, shown: bool = False) -> int:
-        """What `value` unfolds to; stops the run above the limit. `shown`: as text."""
+        """Return how much `value` unfolds to; stop the run above the limit. `shown`: as text."""
         try:
             return weigh(value, self.limits.sequence, shown=shown)
         except TooHeavy:
@@ -171,7 +171,7 @@ class Operators:
     # Arithmetic
 
     def add(self, left: Any, right: Any) -> Any:
-        """`left + right`."""
+        """Return `left + right`, checked."""
         if self.are_arrays("+", left, right) or type(left) in SIMPLE_TYPES:
             return left + right
         if isinstance(left, SEQUENCES) and isinstance(right, SEQUENCES):
@@ -181,7 +181,7 @@ class Operators:
         return left + right
 
     def add_in_place(self, left: Any, right: Any) -> Any:
-        """`left += right`."""
+        """Return `left += right`, checked."""
         if type(left) in SIMPLE_TYPES:
             return self.add(left, right)
         if self.are_arrays("+", left, right):
@@ -196,7 +196,7 @@ class Operators:
         return operator.iadd(left, right)  # type: ignore[no-untyped-call]
 
     def multiply(self, left: Any, right: Any) -> Any:
-        """`left * right`."""
+        """Return `left * right`, checked."""
         kind = type(left)
         if kind is int and type(right) is int:
             if not (-_SMALL < left < _SMALL and -_SMALL < right < _SMALL):
@@ -207,7 +207,7 @@ class Operators:
         return left * right
 
     def multiply_in_place(self, left: Any, right: Any) -> Any:
-        """`left *= right`."""
+        """Return `left *= right`, checked."""
         if type(left) in (int, float):
             return self.multiply(left, right)
         if not self.are_arrays("*", left, right):
@@ -215,7 +215,7 @@ class Operators:
         return operator.imul(left, right)  # type: ignore[no-untyped-call]
 
     def _factors(self, left: Any, right: Any) -> tuple[Any, Any]:
-        """Both, once the product is known to be small; what counts for a sequence as the int it stands for now."""
+        """Return both factors if the product is small; the count for a sequence as the int that it is now."""
         if isinstance(left, SEQUENCES) and hasattr(type(right), "__index__"):
             right = operator.index(right)
             self.length(_length(left) * right)
@@ -227,7 +227,7 @@ class Operators:
         return left, right
 
     def modulo(self, left: Any, right: Any) -> Any:
-        """`left % right`, formatting too."""
+        """Return `left % right`, checked; it also formats text."""
         if isinstance(left, str | bytes):
             self.percent(left, right)
             self.room_for_text()
@@ -236,21 +236,21 @@ class Operators:
         return left % right
 
     def modulo_in_place(self, left: Any, right: Any) -> Any:
-        """`left %= right`."""
+        """Return `left %= right`, checked."""
         if isinstance(left, str | bytes):
             return self.modulo(left, right)
         self.are_arrays("%", left, right)
         return operator.imod(left, right)  # type: ignore[no-untyped-call]
 
     def power(self, left: Any, right: Any, modulus: Any = None) -> Any:
-        """`left ** right`, `pow(left, right, modulus)`."""
+        """Return `left ** right`, or `pow(left, right, modulus)`, checked."""
         if modulus is not None:
             work = _bits(right) * _bits(modulus) ** 2
             if not isinstance(left, int) or work > _MODULAR_WORK:
                 self.bits(max(work, self.limits.integer_bits + 1))
             return pow(left, right, modulus)
         if isinstance(right, Fraction) and right.denominator == 1:
-            right = right.numerator  # as Fraction itself would take it
+            right = right.numerator  # as Fraction itself would do
         if isinstance(left, int | Fraction) and isinstance(right, int):
             if type(right) not in (int, bool) or type(left) not in (int, bool, Fraction):
                 left, right = _exact(left), int(right)
@@ -261,7 +261,7 @@ class Operators:
         return left**right
 
     def shift(self, left: Any, right: Any) -> Any:
-        """`left << right`."""
+        """Return `left << right`, checked."""
         if isinstance(left, int) and isinstance(right, int):
             left, right = int(left), int(right)
             if left and right > 0:
@@ -273,7 +273,7 @@ class Operators:
     # Comparison
 
     def compare(self, sign: str, left: Any, right: Any) -> Any:
-        """`left == right` and the like, `left in right`."""
+        """Return `left == right` and the like, or `left in right`, checked."""
         if not self.are_arrays(sign, left, right) and has_containers(left) and has_containers(right):
             if sign in ("in", "not in") and hasattr(type(right), "__len__"):
                 self.compare_weight(left, len(right))
@@ -282,7 +282,7 @@ class Operators:
         return _COMPARE[sign](left, right)
 
     def chain(self, signs: tuple[str, ...], left: Any, *operands: Any) -> Any:
-        """`a < b <= c`."""
+        """Return `a < b <= c`, checked."""
         result: Any = True
         for sign, right in zip(signs, operands, strict=True):
             result = self.compare(sign, left, right)
@@ -297,14 +297,14 @@ class Operators:
             self.length(self.weight(value) * times // 10, "comparison")
 
     def sortable(self, items: Any) -> None:
-        """Check what will be compared with one another."""
+        """Check how much a sort of these items compares."""
         if not SCALAR_TYPES.issuperset(map(type, items)):
             self.weight(list(items))
 
     # Text
 
     def percent(self, template: str | bytes, values: Any) -> None:
-        """Check the widths of `template % values`, and what its values unfold to."""
+        """Check the widths of `template % values`, and how much its values unfold to."""
         text = template if isinstance(template, str) else template.decode("latin-1")
         fields = 0
         for match in _PERCENT.finditer(text):
@@ -317,7 +317,7 @@ class Operators:
         self.length(len(text) + fields * self.weight(values, shown=True), "text")
 
     def stars(self, values: Any) -> None:
-        """`%*d`: the width is among the values."""
+        """Check the values of `%*d`, whose width is among the values."""
         for value in values if isinstance(values, tuple) else (values,):
             if isinstance(value, int) and abs(int(value)) > WIDTH_LIMIT:
                 self.width(str(WIDTH_LIMIT + 1))
@@ -341,10 +341,10 @@ class Operators:
 
 _ROWS: Final = frozenset({list, tuple})
 _SLICED: Final = (list, bytearray, array.array)
-"""Sequences that assigning to a slice makes longer."""
+"""Sequences that become longer by assigning to a slice."""
 _SETTING: Final = frozenset(kind.__setitem__ for kind in _SLICED)
 _ADDING: Final = frozenset(kind.__iadd__ for kind in (list, bytearray, array.array, collections.deque))
-"""Python's own `+=` of what grows in place, which draws from any iterable."""
+"""Python's own `+=` of sequences that grow in place, which reads from any iterable."""
 _SIZED: Final[tuple[type, ...]] = (
     *(*SEQUENCES, dict, set, frozenset, range),
     *(type({}.keys()), type({}.values()), type({}.items())),
@@ -392,7 +392,7 @@ def _bits(value: Any) -> int:
 
 
 def _length(value: Any) -> int:
-    """The true length: a class of the script may say what it likes in `__len__`."""
+    """Return the true length: a class of the script may return anything from `__len__`."""
     if type(value) in _SIZED:
         return len(value)
     base: Any = next(base for base in _SIZED if isinstance(value, base))
@@ -401,7 +401,7 @@ def _length(value: Any) -> int:
 
 
 def _known_bounds(key: slice) -> slice:
-    """Return the slice with integers for bounds: those of a script run its code, which could change what is sliced."""
+    """Return the slice with integer bounds: bounds of a script's class run code, which could change the sequence."""
     if all(type(each) in _BOUNDS for each in (key.start, key.stop, key.step)):
         return key
     return slice(*map(_bound, (key.start, key.stop, key.step)))
@@ -411,7 +411,7 @@ _BOUNDS: Final = frozenset({int, type(None)})
 
 
 def _bound(each: Any) -> Any:
-    """What Python would take for it; what it would not take is left for Python to refuse."""
+    """Return the integer for which Python takes a bound; Python itself refuses any other value."""
     return operator.index(each) if hasattr(type(each), "__index__") else each
 
 

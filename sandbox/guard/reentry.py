@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may call the methods of a script's classes that C code calls: `__len__`, `__getitem__`, `__float__`, ….
+"""Decides who may call those methods of a script's classes that C code calls: `__len__`, `__getitem__`, `__float__`, ….
 
-Blender's own C code does not expect that what it is given runs code: a sequence that gives another length the second
-time, empties the list that holds it, or removes what is being written makes Blender use freed memory. So each such
-method looks at the frame that it is called from. An instruction of the script may call it, and so may a function that
-holds the permission: a module of ours gives it to its own functions, by `may_call_scripts(globals())`, where none of
-them calls Blender. Permission goes by the code object of a function and not by any name; whoever has none is refused.
+Blender's own C code does not expect an argument to run code: a sequence that returns another length the second time,
+empties the list that holds it, or removes what is being written makes Blender use freed memory. So each such method
+checks the frame that calls it. An instruction of the script may call it, and so may a function that holds the
+permission: a module of ours gives it to its own functions, by `may_call_scripts(globals())`, if none of them calls
+Blender. The permission belongs to the code object of a function and not to any name; any other caller is refused.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _codes(*names: str) -> frozenset[int]:
-    """Those that this Python has; `POP_JUMP*` stands for all that begin so."""
+    """Return the codes of those instructions that this Python has; `POP_JUMP*` means all whose names begin so."""
     return frozenset(
         code
         for name, code in opcode.opmap.items()
@@ -44,18 +44,16 @@ def _codes(*names: str) -> frozenset[int]:
     )
 
 
-_GONE_THROUGH: Final = _codes(
+_ITERATING: Final = _codes(
     *("GET_ITER", "FOR_ITER", "SEND", "GET_YIELD_FROM_ITER", "UNPACK_SEQUENCE", "UNPACK_EX", "LIST_EXTEND"),
     *("SET_UPDATE", "CONTAINS_OP", "POP_JUMP*", "JUMP_IF*", "UNARY_NOT", "TO_BOOL", "GET_LEN", "MATCH_*"),
 )
-_ITEM: Final = (
-    _codes("BINARY_SUBSCR", "BINARY_SLICE", "BINARY_OP", "DICT_MERGE", "DICT_UPDATE") | _GONE_THROUGH
-)
+_ITEM: Final = _codes("BINARY_SUBSCR", "BINARY_SLICE", "BINARY_OP", "DICT_MERGE", "DICT_UPDATE") | _ITERATING
 _INSTRUCTIONS: Final[dict[str, frozenset[int]]] = {
-    "__len__": _GONE_THROUGH,
-    "__length_hint__": _GONE_THROUGH,
-    "__iter__": _GONE_THROUGH,
-    "__next__": _GONE_THROUGH,
+    "__len__": _ITERATING,
+    "__length_hint__": _ITERATING,
+    "__iter__": _ITERATING,
+    "__next__": _ITERATING,
     "__getitem__": _ITEM,
     "__setitem__": _codes("STORE_SUBSCR", "STORE_SLICE"),
     "__float__": frozenset(),
@@ -67,16 +65,16 @@ _INSTRUCTIONS: Final[dict[str, frozenset[int]]] = {
 assert _INSTRUCTIONS.keys() == CALLED_BY_C
 
 _PERMITTED: Final[set[types.CodeType]] = set()
-"""The code of the functions that may call the methods: filled as our modules are imported."""
+"""The code of the functions that may call the methods; our modules add to it when they are imported."""
 _BY_INSTRUCTION: Final[set[types.CodeType]] = set()
-"""The code of the functions that may call the methods by the instructions by which a script may."""
+"""The code of the functions that may call the methods by the same instructions as a script."""
 _CALLING_ANYTHING: Final[set[types.CodeType]] = set()
-"""The code of the functions of such modules that call whatever a script gave them, which may be Blender's."""
+"""The code of the functions of such modules that call a script's value, which may be a function of Blender's."""
 _SCALARS: Final = frozenset({bool, int, float, str})
 
 
 def calls_anything(function: F) -> F:
-    """Decorate a function that calls what a script gave it: it gets no permission, nor do the functions within it."""
+    """Decorate a function that calls a value from a script: it gets no permission, nor do the functions within it."""
     _CALLING_ANYTHING.update(_codes_of(function.__code__))
     return function
 
@@ -84,9 +82,9 @@ def calls_anything(function: F) -> F:
 def may_call_scripts(module: Mapping[str, Any], *, by_instruction: bool = False) -> None:
     """Permit the functions of a module, given as its `globals()`, and the functions within them.
 
-    Call it at the end of a module whose functions call nothing of Blender's; `by_instruction` at the end of one whose
-    functions do, but not by the instructions by which a script itself calls the methods. Lambdas stay without
-    permission, as those that `calls_anything` decorates: what they call may have come from the script.
+    Call it at the end of a module whose functions call nothing of Blender's. Use `by_instruction` at the end of one
+    whose functions call Blender, but not by the instructions by which a script itself calls the methods. Lambdas, and
+    functions that `calls_anything` decorates, get no permission: what they call may have come from the script.
     """
     permitted = _BY_INSTRUCTION if by_instruction else _PERMITTED
     file = module["__file__"]
@@ -102,7 +100,7 @@ def may_call_scripts(module: Mapping[str, Any], *, by_instruction: bool = False)
 
 
 def _codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
-    """The code of a function, and of those that it defines."""
+    """Yield the code of a function, and of the functions that it defines."""
     yield code
     for constant in code.co_consts:
         if type(constant) is types.CodeType:
@@ -110,12 +108,12 @@ def _codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """`function(…)`, for a call of one of `CALLING_BUILTINS` in a script."""
+    """Call `function(…)`, for a call of one of `CALLING_BUILTINS` in a script."""
     return function(*arguments, **named)
 
 
 def has_own_table(value: Any) -> bool:
-    """Whether there is a dict of a script's own class in dicts and lists: C code would call its `keys()`."""
+    """Return whether dicts and lists contain a dict of a script's own class: C code would call its `keys()`."""
     waiting, seen = [value], set()
     while waiting:
         each = waiting.pop()
@@ -132,16 +130,16 @@ def has_own_table(value: Any) -> bool:
 
 
 def refuse_if_blender_calls(kind: str, body: Any, namespace: Mapping[str, Any], meter: Meter) -> None:
-    """Let the methods of `CALLED_BY_C` in the body of the class `kind` look where they are called from.
+    """Let the methods of `CALLED_BY_C` in the body of the class `kind` check who calls them.
 
-    `namespace` are the globals of the script that makes the class; `meter` stops its run.
+    `namespace`: the globals of the script that makes the class; `meter` stops its run.
     """
     for name in [name for name in body if name in CALLED_BY_C and body[name] is not None]:
-        body[name] = _looking(kind, name, body[name], namespace, meter)
+        body[name] = _checking(kind, name, body[name], namespace, meter)
 
 
 @may_raise("sys._getframe", "object.__getattr__")
-def _looking(
+def _checking(
     kind: str, name: str, method: Any, namespace: Mapping[str, Any], meter: Meter
 ) -> Callable[..., Any]:
     codes = _INSTRUCTIONS[name]
@@ -152,7 +150,7 @@ def _looking(
         frame = sys._getframe(1)
         code = frame.f_code
         by_script = frame.f_globals is namespace
-        # Code objects are equal that were written alike: what runs in a script's globals never holds the permission.
+        # Code objects with the same source are equal: code in a script's globals never holds the permission.
         permitted = not by_script and code in _PERMITTED and code not in _CALLING_ANYTHING
         instructed = by_script or code in _BY_INSTRUCTION
         if not permitted and not (instructed and code.co_code[frame.f_lasti] in codes):

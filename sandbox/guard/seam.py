@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the rooms of the sandbox know of one another's guards, so that none has to import the room that makes them.
+"""The interfaces between the guards of the sandbox's rooms, so that no room imports the room that makes a guard.
 
-`Guard` is what the functions of a script's modules ask of the guards of their run; `Host` is what those guards ask of
-whoever guards the values of Blender; `BlenderHost` is what the parts of the latter ask of one another.
+`Guard` is what a script's modules use of the guards of their run; `Host` is what those guards use of the guard of
+Blender's values; `BlenderHost` is what the parts of the latter use of one another.
 """
 
 from __future__ import annotations
@@ -19,86 +19,86 @@ if TYPE_CHECKING:
 __all__ = ("BlenderHost", "Builtins", "Guard", "Host", "Reader", "Text", "Writer")
 
 Reader = Callable[[Any, Any, str], Any]
-"""(host, value, name) -> `value.name`, checked."""
+"""A function (host, value, name) that returns `value.name`, checked."""
 Writer = Callable[[Any, Any, str, Any], None]
-"""(host, value, name, new): `value.name = new`, checked."""
+"""A function (host, value, name, new) that sets `value.name = new`, checked."""
 
 
 class Host(Protocol):
     """The guard of values whose type comes from Blender. Refuse by `meter.refuse(message)` (a `Refused`)."""
 
     def modules(self, wanted: Collection[str]) -> Mapping[str, object]:
-        """What `import bpy`, `import bmesh`, `from bpy_extras import …` give, by dotted name, for the roots `wanted`.
+        """Return the values of `import bpy`, `import bmesh` and so on by dotted name, for the roots `wanted`.
 
-        Values are `modules.View`s (immutable, read natively by scripts) or objects whose type the host owns. Dotted
-        names that can be imported are all listed ('bpy', 'bpy.types', 'mathutils.noise', …).
+        Values are `modules.View`s (immutable, read natively by scripts) or objects whose type the host owns. All dotted
+        names that can be imported are listed ('bpy', 'bpy.types', 'mathutils.noise', …).
         """
 
     @property
     def owned(self) -> Mapping[type, bool]:
-        """What `owns` said, by type."""
+        """The earlier results of `owns`, by type."""
 
     def owns(self, kind: type) -> bool:
-        """Is a value of exactly this type the host's to guard? Remembered in `owned`; False for plain Python."""
+        """Return whether the host guards values of exactly this type; False for plain Python. Remembered in `owned`."""
 
     def class_base(self, kind: type) -> type | None:
-        """Return what a script's class derives from instead of a class of the host's; None where it may not."""
+        """Return the base that a script's class gets instead of a class of the host's; None if it may not be a base."""
 
     def plain(self, kind: type, name: str, write: bool) -> bool:
-        """May `value.name` run natively, unguarded, for every value of exactly this type from now on?
+        """Return whether `value.name` may run natively, unguarded, for every value of exactly this type from now on.
 
-        Asked when a script first reads (`write=False`) or sets (`write=True`: implies reading) that attribute on
-        that type; then the answer True removes the guard from the script's hot path: the check becomes one look-up in
-        a set. Say True only if whatever the attribute gives is safe to hand out and to call as it is, and if writing
-        it needs no look at the new value. `False` costs a call of `getattr`/`setattr` below each time.
+        Called when a script first reads (`write=False`) or sets (`write=True`: implies reading) that attribute on that
+        type. True removes the guard from the script's hot path: the check becomes one look-up in a set. Return True
+        only if every value of the attribute is safe to hand out and to call as it is, and if writing it needs no check
+        of the new value. After False, each use costs a call of `getattr`/`setattr` below.
         """
 
     def plain_items(self, kind: type, write: bool) -> bool:
-        """The same for `value[key]` (`write=True`: also `value[key] = …` and `del value[key]`)."""
+        """Return whether `value[key]` may run natively (`write=True`: also `value[key] = …` and `del value[key]`)."""
 
     def getattr(self, value: object, name: str) -> object:
-        """`value.name`, checked; what it returns is safe to hold, call and pass on (wrap what is not).
+        """Read `value.name`, checked; the result is safe to hold, call and pass on (wrap what is not).
 
-        Vectors, matrices and arrays that alias Blender's memory are written natively by scripts (`v.co.z += 1`):
-        return a copy or a frozen one where the property may be read but not written.
-        Raises AttributeError where Blender would, `Refused` where policy says no. Also asked for classes
-        that it owns, which scripts get by `type(value)`.
+        Scripts write vectors, matrices and arrays that alias Blender's memory natively (`v.co.z += 1`): return a copy
+        or a frozen one if the property may be read but not written.
+        Raises AttributeError where Blender would, `Refused` where policy refuses. Also called for classes that the host
+        owns, which scripts get by `type(value)`.
         """
 
     @property
     def readers(self) -> Mapping[tuple[type, str], Reader]:
-        """What `reader` said, by type and name, in this run and in earlier ones: a decision holds for all runs."""
+        """The earlier results of `reader`, by type and name, from this and other runs: decisions hold for all runs."""
 
     def reader(self, kind: type, name: str) -> Reader:
-        """`getattr` for that attribute of every value of exactly this type, from now on. Remembered in `readers`."""
+        """Return the reader of that attribute for every value of exactly this type. Remembered in `readers`."""
 
     def setattr(self, value: object, name: str, new: object) -> None:
-        """`value.name = new`, checked."""
+        """Set `value.name = new`, checked."""
 
     @property
     def writers(self) -> Mapping[tuple[type, str], Writer]:
-        """What `writer` said, as `readers`."""
+        """The earlier results of `writer`, by type and name, from this run and others."""
 
     def writer(self, kind: type, name: str) -> Writer:
-        """`setattr` for that attribute of every value of exactly this type, from now on. Remembered in `writers`."""
+        """Return the writer of that attribute for every value of exactly this type. Remembered in `writers`."""
 
     def delattr(self, value: object, name: str) -> None:
-        """`del value.name`, checked."""
+        """Delete `value.name`, checked."""
 
     def getitem(self, value: object, key: object) -> object:
-        """`value[key]`, checked."""
+        """Read `value[key]`, checked."""
 
     def setitem(self, value: object, key: object, new: object) -> None:
-        """`value[key] = new`, checked (slices too)."""
+        """Set `value[key] = new`, checked (slices too)."""
 
     def iterated(self, value: object) -> object:
-        """What a loop over any value draws from: something that survives whatever the loop does to it."""
+        """Return what a loop over any value reads from: it survives whatever the loop does to the value."""
 
     def keep(self, value: Any) -> Any:
-        """Return the value, which the script is about to hold where nobody sees it: on the interpreter's stack."""
+        """Return the value, and keep it: the script is about to hold it unseen, on the interpreter's stack."""
 
     def delitem(self, value: object, key: object) -> None:
-        """`del value[key]`, checked."""
+        """Delete `value[key]`, checked."""
 
 
 class BlenderHost(Host, Protocol):
@@ -108,7 +108,7 @@ class BlenderHost(Host, Protocol):
     policy: Any
     """`policy.Policy`: the allow-lists of this run."""
     members: Any
-    """`blender.access.Members`: what was decided of members of Blender's types."""
+    """`blender.access.Members`: the decisions about members of Blender's types."""
     geometry: Any
     """`growth.geometry.Geometry`: estimates what a step would make."""
     stale: Any
@@ -116,40 +116,40 @@ class BlenderHost(Host, Protocol):
     overrides: Any
     """`blender.overrides.Overrides`: the contexts that the script has entered."""
     keep_pixels: Callable[[Any], None]
-    """Called with an image before anything may change its pixels, which undo does not bring back."""
+    """Called with an image before anything may change its pixels, which undo does not restore."""
     registered: dict[tuple[type, str], bool]
-    """Whether a key of a type is what an add-on registered; nothing is registered while a script runs."""
+    """Whether an add-on registered this key of a type; nothing is registered while a script runs."""
     reached: set[tuple[str, frozenset[type], bool]]
-    """Data paths that were walked and may be used, with where they begin, and whether to write."""
+    """Data paths that were checked and may be used, with the types where they begin, and whether to write."""
     script_classes: Any
-    """`blender.script_classes.classes.ScriptClasses`: what the script registered."""
+    """`blender.script_classes.classes.ScriptClasses`: the classes that the script registered."""
     idle_texts: set[int]
-    """Texts that nothing runs, by session_uid: a script can give none to what would."""
+    """Texts that nothing runs, by session_uid: a script cannot assign one to what would run it."""
 
     def refuse(self, message: str, *, code: str = "policy") -> NoReturn:
-        """Stop the run: policy says no."""
+        """Stop the run because policy refuses something."""
 
     def exceed(self, message: str, *, limit: str) -> NoReturn:
-        """Stop the run: a limit is reached."""
+        """Stop the run because it reached a limit."""
 
     def operator_module(self, name: str) -> Any:
-        """Return what stands for `bpy.ops.<name>`."""
+        """Return the script's `bpy.ops.<name>`."""
 
     def operator(self, idname: str) -> Any:
-        """Return what stands for the operator `idname`, such as 'mesh.subdivide'."""
+        """Return the script's operator `idname`, such as 'mesh.subdivide'."""
 
     def bmesh_operator(self, name: str) -> Callable[..., Any]:
-        """Return the function `bmesh.ops.<name>`, with its counts checked."""
+        """Return the function `bmesh.ops.<name>`, which checks its counts."""
 
     def before_operator(self, idname: str) -> None:
-        """Look at what must hold before an operator runs."""
+        """Check what must hold before an operator runs."""
 
     def after_operator(self, idname: str) -> None:
-        """Look at what an operator has done."""
+        """Check what an operator has done."""
 
 
 class Text(Protocol):
-    """Values as text, of bounded size: the class of that name in `text`."""
+    """Text of values, of bounded size: the class of that name in `text`."""
 
     def show(self, value: Any) -> str:
         """Return `str(value)`."""
@@ -166,35 +166,35 @@ class Text(Protocol):
     def print(
         self, *values: Any, sep: Any = None, end: Any = None, file: Any = None, flush: Any = False
     ) -> None:
-        """`print(…)`, kept for the result."""
+        """Keep the text of `print(…)` for the result."""
 
 
 class Builtins(Protocol):
     """The builtins of a script: the class of that name in `builtins`."""
 
     def real(self, kind: Any) -> Any:
-        """Return the type behind what stands for it in scripts; anything else is itself."""
+        """Return the type behind its facade in scripts; anything else is returned as it is."""
 
     def facade(self, kind: type) -> Any:
-        """Return what a script sees of a type."""
+        """Return the facade of a type, or the type itself."""
 
     def add_facade(self, function: Callable[..., Any], kind: type) -> Callable[..., Any]:
-        """Let a function stand for a type; return what the script may hold of it."""
+        """Use a function as the facade of a type; return the value that the script may hold."""
 
     def ticking(self, function: Any) -> Any:
-        """Return a callback for C code that ticks when it is called."""
+        """Return a callback for C code that ticks at each call."""
 
     def ticked(self, iterator: Iterator[Any]) -> Iterator[Any]:
         """Return the iterator, with a tick for each item."""
 
     def setattr(self, value: Any, name: Any, new: Any) -> None:
-        """`setattr(value, name, new)`."""
+        """Set an attribute by `setattr(value, name, new)`, checked."""
 
     def sorted(self, items: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
-        """`sorted(…)`."""
+        """Return `sorted(…)` after a check of how much is compared."""
 
     def sort(self, items: list[Any], key: Any, reverse: Any) -> None:
-        """`items.sort(…)`."""
+        """Sort a list by `items.sort(…)` after a check of how much is compared."""
 
 
 class Guard(Protocol):
@@ -216,11 +216,11 @@ class Guard(Protocol):
     methods: dict[type, dict[str, Callable[..., Any]]]
     """Guarded methods of types of the library, by exact type."""
     getters: dict[type, Callable[[Any, str], Any]]
-    """Attributes of types of the library that are looked at each time; NotImplemented for those not there."""
+    """Functions that read attributes of library types, checked each time; NotImplemented for a missing attribute."""
     item_readers: dict[type, Callable[[Any, Any], Any]]
     item_writers: dict[type, Callable[[Any, Any, Any], None]]
     iterated: Callable[[Any], Any]
-    """What to draw from when a script goes through a value; Blender's collections may change meanwhile."""
+    """Returns what a loop over a value reads from; Blender's collections may change meanwhile."""
     operators: Operators
     hashing: Hashing
     namespace: dict[str, Any]
@@ -228,11 +228,11 @@ class Guard(Protocol):
 
     @property
     def host(self) -> Host | None:
-        """Whoever guards Blender's values; None at the levels without Blender."""
+        """The guard of Blender's values; None at the levels without Blender."""
 
     @property
     def text(self) -> Text:
-        """Values as text."""
+        """The text of values."""
 
     @property
     def builtins(self) -> Builtins:
@@ -240,52 +240,52 @@ class Guard(Protocol):
 
     @property
     def imports(self) -> MutableMapping[str, Any]:
-        """What the script's import statements give, by dotted name."""
+        """The values of the script's import statements, by dotted name."""
 
     def getattr(self, value: Any, name: str) -> Any:
         """Return `value.name`, checked."""
 
     def setattr(self, value: Any, name: str, new: Any) -> None:
-        """`value.name = new`, checked."""
+        """Set `value.name = new`, checked."""
 
     def delattr(self, value: Any, name: str) -> None:
-        """`del value.name`, checked."""
+        """Delete `value.name`, checked."""
 
     def get_named(self, value: Any, name: Any) -> Any:
-        """Return `getattr(value, name)` by a name that only now is known."""
+        """Return `getattr(value, name)`, whose name is known only at run time."""
 
     def set_named(self, value: Any, name: Any, new: Any) -> None:
-        """`setattr(value, name, new)`."""
+        """Set an attribute by `setattr(value, name, new)`, checked."""
 
     def delete_named(self, value: Any, name: Any) -> None:
-        """`delattr(value, name)`."""
+        """Delete an attribute by `delattr(value, name)`, checked."""
 
     def has_reachable(self, value: Any, name: Any) -> bool:
-        """Return whether asking for the attribute could give anything but a refusal."""
+        """Return whether reading the attribute could do anything but refuse."""
 
     def getitem(self, value: Any, key: Any) -> Any:
         """Return `value[key]`, checked."""
 
     def setitem(self, value: Any, key: Any, new: Any) -> None:
-        """`value[key] = new`, checked."""
+        """Set `value[key] = new`, checked."""
 
     def delitem(self, value: Any, key: Any) -> None:
-        """`del value[key]`, checked."""
+        """Delete `value[key]`, checked."""
 
     def special(self, value: Any, name: str) -> Any:
         """Return one of the dunder attributes of `names.READABLE_DUNDERS`."""
 
     def type_of(self, value: Any) -> Any:
-        """Return what `type(value)` gives a script."""
+        """Return the result of `type(value)` for a script."""
 
     def owns(self, kind: Any) -> bool:
-        """Return whether values of this type are the host's."""
+        """Return whether the host guards values of this type."""
 
     def is_hosts(self, kind: Any) -> bool:
-        """As `owns`, for anything."""
+        """Return whether the host guards values of this type, with a new check; False for what is no type."""
 
     def adopt(self, kind: type) -> type:
         """Remember a class as the script's own."""
 
     def facade_text(self, value: Any) -> str | None:
-        """Return `<class 'int'>` for what stands for a class."""
+        """Return `<class 'int'>` for the facade of a class; None for anything else."""

@@ -12,7 +12,7 @@ __all__ = ("AssignmentTarget",)
 
 
 class AssignmentTarget:
-    """Stands for a value while one of its attributes or items is set, deleted or augmented."""
+    """Represents a value while a script sets, deletes or augments one of its attributes or items."""
 
     __slots__ = ("_guard", "_value")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `super().__len__` and the like give: the method, called as the operator that stands for it is."""
+"""Guards for methods such as `super().__len__`: checked as the operator that calls them is."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..seam import Guard
 __all__ = ("inherited",)
 
 _WHOLE: Final = frozenset("__repr__ __str__ __hash__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__".split())
-"""Methods that look at all that an instance holds."""
+"""Methods that read everything that an instance holds."""
 
 
 def inherited(guard: Guard, instance: Any, name: str, method: Any) -> Any:
-    """`method`, found by `super()` under `name`; behind a dunder the arguments are looked at."""
+    """Return `method`, which `super()` found under `name`; check the arguments of a dunder method at each call."""
     if name == "__init__" or not names.is_dunder(name):
         return method
-    if isinstance(instance, type):  # the method of all lists, say, of none in particular
+    if isinstance(instance, type):  # the method of all lists, for example, without an instance
         raise AttributeError(f"super() of a class has no attribute {name!r}")
     operators = guard.operators
     native = name == "__setitem__" and not isinstance(method, MethodType)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`value[key]` in a script: read, set and deleted."""
+"""Guards for reading, setting and deleting `value[key]` in a script."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..seam import Host
 __all__ = ("Items",)
 
 _SUBSCRIPTED: Final = frozenset({types.MappingProxyType, re.Match})
-"""Types whose items are read as they are."""
+"""Types whose items are read without a guard."""
 
 
 class Items:
-    """The guards of items; the rest of them is in `guards.Guard`, which derives from this."""
+    """The guards of items; `guards.Guard` derives from this and adds the others."""
 
     host: Host | None
     own: set[type]
@@ -32,20 +32,20 @@ class Items:
     operators: Operators
 
     real: Callable[[Any], Any]
-    """The type behind what stands for it in scripts; anything else is itself."""
+    """The type behind its facade; anything else is returned as it is."""
     _owned: Mapping[type, bool]
 
     def owns(self, kind: Any) -> bool:
-        """Whether values of this type are the host's."""
+        """Return whether the host guards values of this type."""
         known = self._owned.get(kind)
         return self.is_hosts(kind) if known is None else known
 
     def is_hosts(self, kind: Any) -> bool:
-        """As `owns`, for anything."""
+        """Return whether the host guards values of this type, with a new check; False for what is no type."""
         return self.host is not None and isinstance(kind, type) and self.host.owns(kind)
 
     def getitem(self, value: Any, key: Any) -> Any:
-        """`value[key]`."""
+        """Read `value[key]`, checked."""
         kind = type(value)
         if kind in self.items:
             return value[key]
@@ -62,13 +62,13 @@ class Items:
             self.items.add(kind)
             return value[key]
         if isinstance(self.real(value), type):
-            return self._parametrised(value, key)
+            return self._item_of_class(value, key)
         if kind in _SUBSCRIPTED or issubclass(kind, Facade):
             return value[key]
         return self._not_subscriptable(kind)
 
-    def _parametrised(self, value: Any, key: Any) -> Any:
-        """`list[int]` is `list` to a script; `Color['RED']` is a member."""
+    def _item_of_class(self, value: Any, key: Any) -> Any:
+        """Return an enum's member for `Color['RED']`, and the class itself for `list[int]`."""
         if isinstance(value, enum.EnumType) and (value in self.own):
             return value[key]
         return value
@@ -77,7 +77,7 @@ class Items:
         raise TypeError(f"{kind.__name__!r} object is not subscriptable")
 
     def setitem(self, value: Any, key: Any, new: Any) -> None:
-        """`value[key] = new`."""
+        """Set `value[key] = new`, checked."""
         kind = type(value)
         if type(key) is slice and (kind in self.set_items or kind in self.own or kind is bytearray):
             self.operators.set_slice(value, key, new)
@@ -99,7 +99,7 @@ class Items:
             raise TypeError(f"{kind.__name__!r} object does not support item assignment")
 
     def delitem(self, value: Any, key: Any) -> None:
-        """`del value[key]`."""
+        """Delete `value[key]`, checked."""
         kind = type(value)
         if self.owns(kind):
             assert self.host is not None

@@ -19,7 +19,7 @@ Method = Callable[..., Any]
 
 
 def guarded_method(guard: Guard, kind: type, name: str) -> Method | None:
-    """`kind.name` as a function of the value and the arguments, None if the plain one needs no guard."""
+    """Return `kind.name` as a function of the value and the arguments; None if the method needs no guard."""
     for base in kind.__mro__:
         if name in GUARDED.get(base, ()):
             maker = _hashing if issubclass(base, TABLE_TYPES) else _MAKERS.get(name, _linear)
@@ -29,7 +29,7 @@ def guarded_method(guard: Guard, kind: type, name: str) -> Method | None:
 
 
 def _linear(guard: Guard, plain: Method, _kind: type) -> Method:
-    """`list.count` and the like: one comparison an item, and a tick for the call."""
+    """Return a guarded `list.count` or the like: it ticks, and checks how much is compared."""
 
     def method(value: Any, *arguments: Any) -> Any:
         guard.meter.tick()
@@ -129,7 +129,7 @@ def _to_bytes(guard: Guard, plain: Method, _kind: type) -> Method:
 
 def _from_bytes(guard: Guard, plain: Method, _kind: type) -> Method:
     def method(*arguments: Any, **named: Any) -> int:
-        # reached through the class alone: `int.from_bytes(data, order)`
+        # a script reaches it through the class alone: `int.from_bytes(data, order)`
         if arguments and isinstance(arguments[0], bytes | bytearray | list | tuple):
             guard.operators.bits(8 * len(arguments[0]))
             return int.from_bytes(*arguments, **named)
@@ -148,12 +148,12 @@ _ENCODINGS: Final = {
     "cp1252": "cp1252",
     "iso88591": "iso8859-1",
 }
-for _name in _ENCODINGS.values():  # Python loads each when it is first used
+for _name in _ENCODINGS.values():  # Python loads each at its first use
     codecs.lookup(_name)
 
 
 def encoding(guard: Guard, name: Any) -> Any:
-    """Python's name of an encoding that is read and written in time linear to the text."""
+    """Return Python's name of an encoding that reads and writes in time linear to the text; refuse any other."""
     plain = name.lower().replace("-", "").replace("_", "") if type(name) is str else ""
     if plain not in _ENCODINGS:
         told = repr(name) if type(name) is str else f"of the type {type(name).__name__}"
@@ -174,7 +174,7 @@ def _coding(guard: Guard, plain: Method, _kind: type) -> Method:
 
 
 def _strftime(_guard: Guard, plain: Method, _kind: type) -> Method:
-    """C code reserves 256 times the length of the pattern."""
+    """Return a guarded `strftime`: C code reserves 256 times the length of the pattern."""
 
     def method(value: Any, pattern: Any) -> str:
         if not isinstance(pattern, str) or len(pattern) > 1000:
@@ -200,7 +200,7 @@ def _most_common(guard: Guard, plain: Method, _kind: type) -> Method:
 
 
 def _hashing(guard: Guard, plain: Method, _kind: type) -> Method:
-    """A method of a set or dict that hashes its arguments."""
+    """Return a guarded method of a set or dict that hashes its arguments."""
     if plain.__name__ != "fromkeys":
         return guard.hashing.method(plain)
 

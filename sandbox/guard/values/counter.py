@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`collections.Counter` for scripts: instances of Python's own take attributes of any name."""
+"""`collections.Counter` for scripts: instances of Python's own accept attributes of any name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ("Counter",)
 
 
 class Counter(dict, metaclass=Sealed):  # type: ignore[type-arg]
-    """How often each value is there; a value that is not there counts 0."""
+    """Counts how often each value occurs; a value that does not occur counts 0."""
 
     __slots__ = ()
 
@@ -37,15 +37,15 @@ class Counter(dict, metaclass=Sealed):  # type: ignore[type-arg]
         return ordered if n is None else ordered[: max(n, 0)]
 
     def elements(self) -> Iterator[Any]:
-        """Give each value as often as it counts."""
+        """Return an iterator that repeats each value as often as it counts."""
         return chain.from_iterable(starmap(repeat, self.items()))
 
     def update(self, items: Any = (), /, **named: int) -> None:
-        """Add counts: of a mapping its values, of anything else 1 for each item."""
+        """Add counts: the values of a mapping, or 1 for each item of anything else."""
         self._count(items, named, 1)
 
     def subtract(self, items: Any = (), /, **named: int) -> None:
-        """Take counts away, below 0 too."""
+        """Subtract counts, below 0 too."""
         self._count(items, named, -1)
 
     def _count(self, items: Any, named: Mapping[str, int], sign: int) -> None:
@@ -66,7 +66,7 @@ class Counter(dict, metaclass=Sealed):  # type: ignore[type-arg]
 
     @classmethod
     def fromkeys(cls, _keys: Any, _value: Any = None) -> Any:
-        """Not defined, as in Python."""
+        """Raise NotImplementedError, as Python's Counter does."""
         raise NotImplementedError("Counter.fromkeys() is undefined: use Counter(values)")
 
     def __delitem__(self, key: Any) -> None:

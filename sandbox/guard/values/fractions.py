@@ -21,7 +21,7 @@ _UNARY: Final = "neg pos abs"
 
 
 class Fraction(Facade):
-    """A fraction of whole numbers. What makes large ones of small ones is measured by the guards of operators."""
+    """A fraction of whole numbers. The guards of operators check how large the results become."""
 
     __slots__ = ("real",)
 
@@ -42,8 +42,8 @@ class Fraction(Facade):
         return int(_real(self).denominator)
 
     def limit_denominator(self, max_denominator: int = 1_000_000) -> Fraction:
-        """Return the nearest fraction with a denominator of at most that."""
-        return _made(_real(self).limit_denominator(max_denominator))
+        """Return the nearest fraction whose denominator is at most `max_denominator`."""
+        return _make(_real(self).limit_denominator(max_denominator))
 
     def as_integer_ratio(self) -> tuple[int, int]:
         """Return the numerator and the denominator."""
@@ -102,14 +102,14 @@ def _plain(value: Any) -> Any:
     return _real(value) if type(value) is Fraction else value
 
 
-def _made(value: fractions.Fraction) -> Fraction:
+def _make(value: fractions.Fraction) -> Fraction:
     made = Fraction.__new__(Fraction)
     _set_real(made, value)
     return made
 
 
 def _result(value: Any) -> Any:
-    return _made(value) if isinstance(value, fractions.Fraction) else value
+    return _make(value) if isinstance(value, fractions.Fraction) else value
 
 
 def _binary(name: str, *, swapped: bool) -> Callable[[Fraction, Any], Any]:
@@ -127,7 +127,7 @@ def _binary(name: str, *, swapped: bool) -> Callable[[Fraction, Any], Any]:
 
 def _unary(name: str) -> Callable[[Fraction], Fraction]:
     function = getattr(operator, name)
-    return lambda self: _made(function(_real(self)))
+    return lambda self: _make(function(_real(self)))
 
 
 for _name in _BINARY.split():

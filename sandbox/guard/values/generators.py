@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The generators and other iterators that a script has made, and how long they live."""
+"""Counts the generators and other iterators that a script has made, while they live."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..meter import Meter
 
 __all__ = ("Generators",)
 
-_MOST: Final = 5_000
+_MOST_ALIVE: Final = 5_000
 _ALONE: Final = next(sys.getrefcount(each[0]) for each in [[object()]])
-"""What `sys.getrefcount` says of what nothing but one list refers to."""
+"""The result of `sys.getrefcount` for an object to which only one list refers."""
 
 
 class Generators:
-    """Those of one run."""
+    """The generators and other iterators of one run."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
@@ -29,20 +29,20 @@ class Generators:
         self._most_lasting = 64
 
     def count_generator(self, made: Iterator[Any]) -> Iterator[Any]:
-        """A generator, counted while it is alive.
+        """Count an iterator while it is alive, and return it.
 
-        Iterators inside iterators are freed by recursion in C, which overflows the stack from Python 3.12 on when
-        they are many; so only so many may be alive at once.
+        Python frees iterators inside iterators by recursion in C, which from Python 3.12 on overflows the stack if
+        there are many; so only a limited number may be alive at once.
         """
         self._alive.add(made)
-        if len(self._alive) > _MOST:
-            self._meter.exceed(f"more than {_MOST:,} iterators at once", limit="sequence")
+        if len(self._alive) > _MOST_ALIVE:
+            self._meter.exceed(f"more than {_MOST_ALIVE:,} iterators at once", limit="sequence")
         return made
 
     def count_lasting_generator(self, made: GeneratorType[Any, Any, Any]) -> Iterator[Any]:
-        """As `count_generator`, for a generator that does something when it is thrown away: kept until the run ends.
+        """Count a generator that runs code when it is discarded, keep it until the run ends, and return it.
 
-        Its `finally` would run in the midst of whatever let go of it, Blender's code or the guards'.
+        Its `finally` would run in the middle of the code that discarded it: Blender's or the guards'.
         """
         known = self._lasting
         if len(known) >= self._most_lasting:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is hashed, looked at before C code hashes it: one call cannot be interrupted.
+"""Checks what is hashed before C code hashes it: nothing can interrupt that one call.
 
-Two things make hashing slow. Tuples of tuples hash all that they unfold to; and values that hash alike are compared
-with one another, so that a set of many takes the square of their number (`i * (2**61 - 1)` is 0 to Python for every
-i). Scripts meet no plain `set`, `dict` or method of theirs except where a call of it is written out, and there the
-transformer has the argument looked at; everywhere else they get what `guarded` and `Hashing.method` make.
+Two things make hashing slow. Tuples of tuples hash everything that they unfold to. And values with equal hashes are
+compared with one another, so that a set of many takes the square of their number (`i * (2**61 - 1)` is 0 to Python for
+every i). Scripts meet a plain `set`, `dict` or method of these only where they write a call of it, and there the
+transformer has the argument checked; everywhere else they get what `guarded` and `Hashing.method` make.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 __all__ = ("ALIKE", "Hashing")
 
 ALIKE: Final = 64
-"""Most different values with one and the same hash."""
+"""The most different values with one and the same hash."""
 _WORK: Final = 20_000_000
-"""Comparisons that may go unlooked at: less than that takes no time."""
+"""How many comparisons are allowed without a check: fewer take no time."""
 _INTEGERS: Final = sys.hash_info.modulus
-"""Integers nearer to 0 than this are hashed to themselves."""
+"""Integers nearer to 0 than this have themselves as hash."""
 _SCATTERED: Final = SCALAR_TYPES - {int, complex, range}
-"""Types of which at most a few dozen values hash alike, or which hash differently in every process."""
+"""Types of which at most a few dozen values have equal hashes, or whose hashes differ in every process."""
 _PLAIN_HASH: Final[object] = object.__hash__
 _DRAWN: Final[tuple[type, ...]] = (deep_nesting.deque, type({}.keys()), type({}.values()), type({}.items()))
 
 
 def _as_its_base(kind: type) -> bool:
-    """Whether a class of the script gives its items as the list, set, … that it derives from does."""
+    """Return whether a class of the script iterates over its items as the list, set, … from which it derives."""
     return any(issubclass(kind, base) and kind.__iter__ is base.__iter__ for base in _BASES)
 
 
@@ -45,19 +45,19 @@ _BASES: Final = (list, tuple, set, dict)
 
 
 class Hashing:
-    """The checks of one run."""
+    """The checks of hashing of one run."""
 
     def __init__(self, operators: Operators, own: set[type]) -> None:
         self._operators = operators
         self._own = own
 
     def key(self, value: Any) -> Any:
-        """`value`, once hashing it is known to be little work."""
+        """Return `value` after a check that hashing it is little work."""
         kind = type(value)
         if kind is tuple and SCALAR_TYPES.issuperset(map(type, value)):
             return value
         hashed: object = kind.__hash__
-        # what cannot be hashed says so at once, but for a set: looked up in another, it is made a frozenset
+        # an unhashable value fails at once, except a set: to look it up in another set, Python makes it a frozenset
         never = hashed is None and not issubclass(kind, set)
         plain = never or hashed is _PLAIN_HASH or kind in SCALAR_TYPES
         if kind is tuple or kind is frozenset or not plain:
@@ -65,20 +65,20 @@ class Hashing:
         return value
 
     def keys(self, values: Any) -> Any:
-        """`values`, or a list of them, once hashing the items (of pairs the keys) is known to be little work."""
+        """Return `values`, or a list of them, after a check that hashing the items (keys of pairs) is little work."""
         kind = type(values)
         if hasattr(kind, "__next__") or kind in _DRAWN:
             values = list(values)
         elif kind in self._own and not _as_its_base(kind):
-            values = self._steps(values)
+            values = self._read_once(values)
         elif getattr(getattr(values, "dtype", None), "kind", "") == "c":
             values = list(values)
         if isinstance(values, list | tuple):
             self._check(values)
         return values
 
-    def _steps(self, values: Any) -> Any:
-        """What the methods of a class of the script give: read once, so that it stays what was looked at."""
+    def _read_once(self, values: Any) -> Any:
+        """Return what the methods of a script's class return, read once, so that it cannot change after the check."""
         if hasattr(values, "keys"):
             return {self.key(key): values[key] for key in self.keys(values.keys())}
         return list(values)
@@ -98,12 +98,12 @@ class Hashing:
         try:
             hashes = list(map(hash, values))
         except TypeError:
-            return  # pairs of a key and a list; where items are hashed, Python says what cannot be
+            return  # pairs of a key and a list; if items are hashed, Python says what cannot be
         if len(set(hashes)) < len(hashes):
             self._compare(values, hashes)
 
     def _compare(self, values: list[Any] | tuple[Any, ...], hashes: list[int]) -> None:
-        """Count the different values of each hash."""
+        """Count the different values of each hash; stop the run if they are too many."""
         order = sorted(range(len(hashes)), key=hashes.__getitem__)
         for _, group in itertools.groupby(order, hashes.__getitem__):
             alike = list(group)
@@ -118,10 +118,10 @@ class Hashing:
                         limit="work",
                     )
 
-    # What scripts hold of sets and dicts
+    # The sets and dicts of scripts
 
     def function(self, kind: type) -> Callable[..., Any]:
-        """`kind(items)` as a function."""
+        """Return a function that makes `kind(items)`, checked."""
 
         def make(*arguments: Any, **named: Any) -> Any:
             return kind(*map(self.keys, arguments), **named)
@@ -130,7 +130,7 @@ class Hashing:
         return make
 
     def method(self, plain: Callable[..., Any]) -> Callable[..., Any]:
-        """A method of a table as a function of the table and the arguments."""
+        """Return a method of a table as a function of the table and the arguments, checked."""
         look = self.key if plain.__name__ in HASHING else self.keys
 
         def method(table: Any, *arguments: Any, **named: Any) -> Any:
@@ -140,7 +140,7 @@ class Hashing:
         return method
 
     def base(self, kind: type) -> type:
-        """What a class of the script derives from instead of a set or dict: its construction is looked at too."""
+        """Return the base of a script's class instead of a set or dict: it also checks the construction."""
         keys = self.keys
 
         def __init__(table: Any, *arguments: Any, **named: Any) -> None:  # noqa: N807

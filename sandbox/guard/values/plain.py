@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Plain Python types: which of their attributes a script may use unguarded, decided when this module loads.
 
-Everything public is allowed except what makes big values out of small ones (`str.zfill`, `list.extend`), walks
-attributes by name (`str.format`), or calls back unticked (`list.sort`); `methods.py` holds guarded versions of those.
+Everything public is allowed except what makes big values out of small ones (`str.zfill`, `list.extend`), reads
+attributes by name (`str.format`), or calls back without a tick (`list.sort`); `methods.py` has guarded versions.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ SET_ITEM_TYPES: Final = frozenset(
 
 
 def drawn(values: Any) -> Any:
-    """The values, each generator among them and in their lists as a list.
+    """Return the values with each generator, also in nested lists, replaced by a list.
 
-    C code would draw from it while it goes through the list that holds it, which the generator may empty.
+    C code would read from the generator while it goes through the list that holds it, which the generator may empty.
     """
     kind = type(values)
     if kind is types.GeneratorType:
@@ -102,7 +102,7 @@ def drawn(values: Any) -> Any:
 
 
 def whole(value: Any) -> Any:
-    """What counts as an integer, as one: who looks at its size and who uses it must not be told different ones."""
+    """Return an integer-like value as an int: the check of its size and its use must see the same number."""
     kind = type(value)
     if kind is int or kind is float:
         return value

@@ -20,34 +20,36 @@ __all__ = ("Stream", "Text", "Writable", "written")
 
 _FIELD: Final = re.compile(r"\.([^.\[\]]*)|\[([^\]]*)\]")
 _REMEMBERED: Final = 1000
-"""Characters that a template may have to be remembered: longer ones would stay in memory after the run."""
+"""The longest template that is cached, in characters: longer ones would stay in memory after the run."""
 _Piece = tuple[str, str | None, str | None, str | None]
 """Literal text, and the field after it, if any, with its format spec and conversion."""
 
 
 @functools.lru_cache(maxsize=256)
-def _parsed(template: str) -> tuple[_Piece, ...]:
+def _parse(template: str) -> tuple[_Piece, ...]:
     return tuple(string.Formatter().parse(template))
 
 
 def _pieces(template: str) -> Iterable[_Piece]:
-    """The parts of a template. Where it is malformed, those before that come first, as they do in Python."""
-    if type(template) is str and len(template) <= _REMEMBERED:  # a subclass could say that it is another
+    """Return the parts of a template; if it is malformed, those before the error come first, as in Python."""
+    if (
+        type(template) is str and len(template) <= _REMEMBERED
+    ):  # a subclass could claim to equal another template
         with contextlib.suppress(ValueError):
-            return _parsed(template)
+            return _parse(template)
     return string.Formatter().parse(template)
 
 
 class Text:
-    """Text of values, for one run."""
+    """Makes text of values, for one run."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        #: Where the script prints to: the result, where this is None.
+        #: Where the script prints to; None for the result.
         self.out: Writable | None = None
 
     def show(self, value: Any) -> str:
-        """`str(value)`."""
+        """Return `str(value)` of bounded length."""
         kind = type(value)
         if kind is str:
             return value  # type: ignore[no-any-return]
@@ -62,7 +64,7 @@ class Text:
         return str(value)
 
     def repr(self, value: Any) -> str:
-        """`repr(value)`."""
+        """Return `repr(value)` of bounded length."""
         facade = self._guard.facade_text(value)
         if facade is not None:
             return facade
@@ -71,7 +73,7 @@ class Text:
         return repr(value)
 
     def format_value(self, value: Any, spec: Any = "") -> str:
-        """`format(value, spec)`."""
+        """Return `format(value, spec)` of bounded length."""
         if type(spec) is not str:
             raise TypeError(f"format() argument 2 must be str, not {type(spec).__name__}")
         if not spec:
@@ -82,7 +84,7 @@ class Text:
     def print(
         self, *values: Any, sep: Any = None, end: Any = None, file: Any = None, flush: Any = False
     ) -> None:
-        """`print(…)`, kept for the result; a script has no files to print to but streams of `sys` and `io.StringIO`."""
+        """Keep `print(…)` for the result; a script can print to streams of `sys` and `io.StringIO`, not to files."""
         if file is not None and not isinstance(file, Writable):
             self._guard.meter.refuse("print(file=…): a script has no files: print without it")
         into = self.out if file is None or type(file) is Stream else file
@@ -97,7 +99,7 @@ class Text:
         write(ending)
 
     def format(self, template: str, arguments: Sequence[Any], named: Any) -> str:
-        """`template.format(*arguments, **named)`, looking attributes and items up through the guards."""
+        """Return `template.format(*arguments, **named)`; the guards look up its attributes and items."""
         parts: list[str] = []
         self._fill(template, arguments, named, parts, _Numbering(), 2)
         return "".join(parts)
@@ -165,7 +167,7 @@ class Text:
 
 
 class Writable(Facade):
-    """What a script may print to."""
+    """A value that a script may print to."""
 
     __slots__ = ()
 
@@ -174,22 +176,22 @@ class Writable(Facade):
         raise NotImplementedError
 
     def flush(self) -> None:
-        """Do nothing: all that is written is kept at once."""
+        """Do nothing: every text is kept at once."""
 
     def isatty(self) -> bool:
-        """Return False: nobody reads along."""
+        """Return False: it is no terminal."""
         return False
 
 
 def written(text: Any) -> str:
-    """A text, as plain as it is written. Raises TypeError for anything else."""
+    """Return a text as a plain str. Raises TypeError for anything else."""
     if not isinstance(text, str):
         raise TypeError(f"write() argument must be str, not {type(text).__name__}")
     return text if type(text) is str else "".join(text)
 
 
 class Stream(Writable):
-    """`sys.stdout` and `sys.stderr`: what a script writes there is in its result, as what it prints."""
+    """`sys.stdout` and `sys.stderr`: what a script writes there is in its result, like what it prints."""
 
     __slots__ = ("guard",)
 
@@ -209,7 +211,7 @@ class Stream(Writable):
 
     @property
     def encoding(self) -> str:
-        """`utf-8`."""
+        """The encoding of the stream: `utf-8`."""
         return "utf-8"
 
 
@@ -217,21 +219,21 @@ _guard, _set_guard = hide(Stream, "guard")
 
 
 class _Numbering:
-    """`{}` and `{0}` cannot be mixed."""
+    """Numbers the fields of a template: `{}` and `{0}` cannot be mixed."""
 
     def __init__(self) -> None:
         self._count = 0
         self._explicit = False
 
     def next(self) -> int:
-        """The number of the next `{}`."""
+        """Return the number of the next `{}`."""
         if self._explicit:
             raise ValueError("cannot switch from manual field specification to automatic field numbering")
         self._count += 1
         return self._count - 1
 
     def explicit(self, number: int) -> int:
-        """The number of a `{number}`."""
+        """Return the number of a `{number}`."""
         if self._count:
             raise ValueError("cannot switch from automatic field numbering to manual field specification")
         self._explicit = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much work a value is to compare, hash or turn into text: what C code would do in one uninterruptible call.
+"""Measures how much work it is to compare, hash or show a value: C code does it in one uninterruptible call.
 
 A few lists inside lists can stand for 2**50 comparisons, and no tick stops those; so containers are weighed first.
 """
@@ -35,12 +35,12 @@ class TooHeavy(Exception):
 
 
 def has_containers(value: object) -> bool:
-    """Whether comparing or showing the value may take long at all."""
+    """Return whether comparing or showing the value may take long at all."""
     return type(value) not in SCALAR_TYPES
 
 
 def weigh(value: object, budget: int, *, shown: bool = False) -> int:
-    """Count the values and characters that `value` unfolds to, what is shared as often as it is met.
+    """Count the values and characters that `value` unfolds to; a shared part counts as often as it occurs.
 
     `shown`: as text, where a dataclass may leave out fields by `repr=False`, and not hashed or compared.
 
@@ -51,7 +51,7 @@ def weigh(value: object, budget: int, *, shown: bool = False) -> int:
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH):
         following: list[Any] = []
-        if _ROWS.issuperset(map(type, level)):  # thousands of points: no line of Python is run for each
+        if _ROWS.issuperset(map(type, level)):  # thousands of points: no line of Python runs for each
             total += sum(map(len, level))
             if total > budget:
                 raise TooHeavy
@@ -70,7 +70,7 @@ def weigh(value: object, budget: int, *, shown: bool = False) -> int:
                 total += len(each)
             elif kind is int:
                 total += each.bit_length() // _BITS
-            elif kind not in SCALAR_TYPES and not _HOLLOW[kind]:
+            elif kind not in SCALAR_TYPES and not _EMPTY_INSIDE[kind]:
                 parts = _parts(each, shown)
                 total += len(parts) if isinstance(each, list | tuple) else len(parts) + _INSTANCE
                 kinds = set(map(type, parts))
@@ -91,7 +91,7 @@ def weigh(value: object, budget: int, *, shown: bool = False) -> int:
 
 
 def opened(values: Sequence[Any]) -> list[Any]:
-    """What the lists and tuples among `values` hold, as C code sees it: a class may say otherwise in `__iter__`."""
+    """Return the items of the lists and tuples in `values` as C code sees them: a class may have its own `__iter__`."""
     rows: Iterable[Any] = values
     if not _ROWS.issuperset(map(type, values)):
         bases = (
@@ -106,19 +106,19 @@ def opened(values: Sequence[Any]) -> list[Any]:
 _ROWS: Final = frozenset({list, tuple})
 
 
-def _told(error: BaseException) -> list[object]:
-    """What an exception may show: its arguments, and what its kind keeps beside them, as `OSError.filename`."""
+def _exception_parts(error: BaseException) -> list[object]:
+    """Return what an exception may show: its arguments and its class's own fields, such as `OSError.filename`."""
     found: list[object] = []
     for base in type(error).__mro__:
         for field in _fields_of(base) if is_static(base) else ():
-            with contextlib.suppress(AttributeError, TypeError):  # one that is not set
+            with contextlib.suppress(AttributeError, TypeError):  # a field that is not set
                 found.append(field.__get__(error))
     return [*_arguments(error), *found]
 
 
 @functools.cache
 def _fields_of(kind: type) -> list[Any]:
-    """The descriptors of a class of Python's own, whatever a script's class says in their place."""
+    """Return the descriptors of a class of Python's own, even if a script's class replaces them."""
     return [
         field
         for name, field in vars(kind).items()
@@ -128,36 +128,36 @@ def _fields_of(kind: type) -> list[Any]:
 
 _FIELDS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _arguments: Final = BaseException.args.__get__  # type: ignore[attr-defined]
-"""`error.args`, whatever the script's class says that is."""
+"""Reads `error.args`, even if the script's class replaces it."""
 _INSTANCE: Final = 20
-"""What it costs to look into anything but a list."""
+"""The weight of looking into anything but a list."""
 _ONLY_SMALL: Final = SCALAR_TYPES - {str, bytes}
 _BITS: Final = 10
-"""How many bits of an integer weigh as much as a character: making text of it takes the square of its length."""
+"""How many bits of an integer weigh as much as a character: making text takes the square of an integer's length."""
 _LONG: Final = 1 << 512
 
 
 def _long_numbers(values: Any, kinds: set[type]) -> int:
-    """What the integers among values of these kinds weigh beside their number."""
+    """Return what the long integers among values of these types weigh in addition to their number."""
     numbers = values if len(kinds) == 1 else [each for each in values if type(each) is int]
     return sum(map(int.bit_length, numbers)) // _BITS if max(numbers) > _LONG or min(numbers) < -_LONG else 0
 
 
 def _is_flat(kind: type) -> bool:
-    """Whether values of a type show as many numbers or characters as they are long."""
+    """Return whether values of a type show as many numbers or characters as they are long."""
     return issubclass(kind, str | bytes | bytearray | array.array) or (
         kind.__name__ == "Vector" and is_static(kind)
     )
 
 
 _FLAT: Final = PerType(_is_flat)
-_HOLDING: Final[tuple[type, ...]] = (
+_CONTAINERS: Final[tuple[type, ...]] = (
     *(list, tuple, dict, set, frozenset, collections.deque, BaseException, functools.partial),
     *(types.MethodType, types.MappingProxyType, types.SimpleNamespace),
     *(type({}.keys()), type({}.values()), type({}.items())),
 )
-_HOLLOW: Final = PerType(
-    lambda kind: is_static(kind) and not _is_flat(kind) and not issubclass(kind, _HOLDING)
+_EMPTY_INSIDE: Final = PerType(
+    lambda kind: is_static(kind) and not _is_flat(kind) and not issubclass(kind, _CONTAINERS)
 )
 """Types compiled into a program whose values hold no others: arrays of numbers, Blender's references."""
 
@@ -166,15 +166,15 @@ def _parts(value: object, shown: bool) -> list[object] | tuple[object, ...]:
     kind = type(value)
     if kind is list or kind is tuple:
         return value  # type: ignore[return-value]
-    held = _held(value)
+    held = _contents(value)
     if held is not None and not hasattr(kind, "__dataclass_fields__"):
         return held
     own = type(kind) in _METAS or issubclass(type(kind), enum.EnumType)
     return [*(held or ()), *(_attributes(value, shown) if own else ())]
 
 
-def _held(value: object) -> list[object] | tuple[object, ...] | None:
-    """What a container of any kind holds; None for what is none."""
+def _contents(value: object) -> list[object] | tuple[object, ...] | None:
+    """Return the contents of a container of any kind; None for anything else."""
     if isinstance(value, list | tuple):
         return value
     if isinstance(value, dict):
@@ -184,7 +184,7 @@ def _held(value: object) -> list[object] | tuple[object, ...] | None:
     if isinstance(value, type({}.keys()) | type({}.values()) | type({}.items())):
         return list(value)
     if isinstance(value, BaseException):
-        return _told(value)
+        return _exception_parts(value)
     if isinstance(value, types.MethodType):
         return [value.__self__]
     if isinstance(value, types.MappingProxyType):
@@ -193,9 +193,9 @@ def _held(value: object) -> list[object] | tuple[object, ...] | None:
 
 
 def _attributes(value: object, shown: bool) -> list[object]:
-    """What comparing, hashing or showing an instance unfolds without a tick.
+    """Return the attributes of an instance that a comparison, a hash or its text unfolds without a tick.
 
-    Of a plain class nothing: what the methods of a script look into, they look into under guards.
+    There are none for a plain class: what the methods of a script read, they read under guards.
     """
     kind = type(value)
     names = _fields(kind, shown)
@@ -206,8 +206,8 @@ def _attributes(value: object, shown: bool) -> list[object]:
     )
     for base in kind.__mro__:
         for name in names & vars(base).keys():
-            part = vars(base)[name]  # a slot, or what the class says instead of the instance
-            with contextlib.suppress(AttributeError):  # a slot that nothing was put in
+            part = vars(base)[name]  # a slot, or the class's own value
+            with contextlib.suppress(AttributeError):  # an empty slot
                 found.append(
                     (name, part.__get__(value) if type(part) is types.MemberDescriptorType else part)
                 )
@@ -215,7 +215,7 @@ def _attributes(value: object, shown: bool) -> list[object]:
 
 
 def _fields(kind: type, shown: bool) -> set[str]:
-    """Attributes that the methods which Python makes for dataclasses and Enums unfold."""
+    """Return the attributes that are unfolded by the methods that Python makes for dataclasses and Enums."""
     fields = getattr(kind, "__dataclass_fields__", {}).values()
     names = {each.name for each in fields if (each.repr if shown else each.compare or each.hash)}
     return names | {"_name_", "_value_"} if isinstance(kind, enum.EnumType) else names
