@@ -33,7 +33,7 @@ def _checks() -> list[tuple[Any, str]]:
         for name, value in vars(owner).items()
         if callable(value) and not name.startswith("__") and name not in ("open", "close", "keep", "give")
     ]
-    found += [(parts, "find"), (existing, "_look"), (stale, "references"), (memory, "cut_off")]
+    found += [(parts, "find"), (existing, "_addresses"), (stale, "references"), (memory, "cut_off")]
     return found + [(layout, name) for name in ("pointers", "part_pointers", "address_of_mesh")]
 
 
