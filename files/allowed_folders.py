@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check that an assistant reads and writes files only inside the folders that the user named. No `bpy`.
+"""Checks that an assistant reads and writes files only inside the folders that the user named. No `bpy`.
 
 A path is parsed and then resolved before use. A path that goes up, through a link, to a device, to a stream or to
 another computer is refused.
@@ -28,9 +28,10 @@ _NOWHERE = (
 
 
 def target(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> Path:
-    """The resolved path of a file to write. The caller checks whether the file exists already.
+    """Return the resolved path of a file to write. The caller checks whether the file exists already.
 
     `path` is relative to the first of the folders, or absolute and inside one of them.
+
     Raises PolicyError for a path where nothing may be written, InvalidParamsError for an invalid name.
     """
     found = _place(path, folders, suffixes)
@@ -39,7 +40,7 @@ def target(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> Pat
 
 
 def existing(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> Path:
-    """The resolved path of a file to read. Raises as `target`, and also if the file does not exist."""
+    """Return the resolved path of a file to read. Raises what `target` raises, and also if the file does not exist."""
     found = target(path, folders, suffixes)
     if not found.is_file():
         raise InvalidParamsError(f"There is no file {found}.")
@@ -48,7 +49,7 @@ def existing(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> P
 
 @contextmanager
 def staging(parent: Path, name: str | None = None) -> Iterator[Path]:
-    """A temporary folder beside the target for writing, from which one rename moves the finished file.
+    """Make a temporary folder beside the target for writing, from which one rename moves the finished file.
 
     If `name` is given, no other code may use it: the folder that a crash left behind under this name is removed first.
     """
@@ -124,7 +125,7 @@ def _place(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> Pat
 
 
 def _below(given: PurePath, folder: Path) -> PurePath | None:
-    """The path relative to the folder; it may begin with the folder as the user wrote it, or resolved."""
+    """Return the path relative to the folder; it may begin with the folder as the user wrote it, or resolved."""
     if not given.is_absolute():
         return None if given.drive or given.root else given
     for known in (folder, folder.resolve()):

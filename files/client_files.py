@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that clients send, and files that they may fetch. Each file belongs to the client with the request's token.
+"""The files that clients send, and files that they may fetch. Each belongs to the client with the request's token.
 
 On disk they have generated names, in a folder that exists only while this process runs. A client's files are removed
 when the client is revoked, when the server stops, and an hour after their last use. Any thread; no `bpy`.
@@ -28,10 +28,10 @@ MIB = 1 << 20
 LARGEST = 256 * MIB
 _MOST_BYTES = 512 * MIB
 _MOST_FILES = 200
-#: Bytes for all clients together.
+#: The most bytes of all clients' files together.
 _MOST_IN_ALL = 2048 * MIB
 _KEPT_S = 3600.0
-#: How many files in the user's folders the store knows the writer of.
+#: The most files in the user's folders whose writer the store remembers.
 _MOST_WRITTEN = 50_000
 
 
@@ -68,7 +68,7 @@ class ClientFile:
 
 
 def told(file: ClientFile) -> Sent:
-    """A file as tools show it."""
+    """Return a file in the form that tools show."""
     return {
         "file": file.id,
         "uri": file.uri,
@@ -100,7 +100,7 @@ class ClientFiles:
         self._lock = threading.RLock()
 
     def begin(self, owner: str, name: str, mime_type: str) -> ClientFile:
-        """A new empty file, for `append`. Raises as `append`."""
+        """Return a new empty file, for `append`. Raises what `append` raises."""
         with self._lock:
             self._require_room(owner, 0, files=1)
             file_id = secrets.token_hex(12)
@@ -144,7 +144,7 @@ class ClientFiles:
             return self._keep(replace(file, complete=True))
 
     def keep(self, owner: str, name: str, data: bytes) -> ClientFile:
-        """Add a complete file with this content. Raises as `append` and `finish`."""
+        """Add a complete file with this content. Raises what `append` and `finish` raise."""
         with self._lock:
             begun = self.begin(owner, name, file_kinds.kind_of(name).mime_type)
             try:
@@ -155,9 +155,9 @@ class ClientFiles:
             return self.finish(owner, begun.id)
 
     def take(self, owner: str, source: Path, name: str) -> ClientFile:
-        """Add a copy of `source`, whose content has to fit `name`; returns the existing copy if `source` is unchanged.
+        """Add a copy of `source`, whose content must fit `name`; return the existing copy if `source` is unchanged.
 
-        Raises as `append` and `finish`.
+        Raises what `append` and `finish` raise.
         """
         with self._lock:
             origin: tuple[Any, ...] = ()
@@ -180,7 +180,7 @@ class ClientFiles:
             return self._keep(replace(self.finish(owner, file.id), origin=origin))
 
     def take_all(self, owner: str, sources: Mapping[str, Path]) -> list[ClientFile]:
-        """As `take`, for several files by name: adds all of them or none."""
+        """Add copies of several files by name: all of them or none. Raises what `take` raises."""
         with self._lock:
             taken: list[ClientFile] = []
             try:
@@ -201,7 +201,7 @@ class ClientFiles:
                 del self._written[next(iter(self._written))]
 
     def wrote(self, owner: str, path: Path) -> bool:
-        """Whether this client wrote the file that is there now; False if there is none."""
+        """Return whether this client wrote the file that exists now; False if there is none."""
         try:
             found = _identity(path)
         except OSError:
@@ -210,7 +210,7 @@ class ClientFiles:
             return self._written.get((owner, path)) == found
 
     def get(self, owner: str, file_id: str) -> ClientFile:
-        """A complete file of this client. Raises InvalidParamsError."""
+        """Return a complete file of this client. Raises InvalidParamsError."""
         with self._lock:
             file = self._get(owner, file_id)
             if not file.complete:
@@ -220,7 +220,7 @@ class ClientFiles:
             return self._keep(file)
 
     def read(self, owner: str, file_id: str, offset: int, length: int) -> bytes:
-        """A part of a file; less than `length` at its end. Raises InvalidParamsError."""
+        """Return a part of a file; less than `length` at its end. Raises InvalidParamsError."""
         path = self.get(owner, file_id).path
         try:
             with path.open("rb") as file:
@@ -230,7 +230,7 @@ class ClientFiles:
             raise _unknown(file_id) from None
 
     def list(self, owner: str) -> list[ClientFile]:
-        """The client's files, the newest last."""
+        """Return the client's files, the newest last."""
         with self._lock:
             self._forget_old()
             return [file for file in self._files.values() if file.owner == owner]
@@ -270,7 +270,9 @@ class ClientFiles:
 
     def _drop(self, file: ClientFile) -> None:
         del self._files[file.id]
-        with contextlib.suppress(OSError):  # Windows keeps a file that is being read; it goes with the folder
+        with contextlib.suppress(
+            OSError
+        ):  # Windows cannot remove a file that is being read; the folder's removal removes it
             file.path.unlink(missing_ok=True)
 
     def _forget_old(self) -> None:

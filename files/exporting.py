@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Export objects of the open scene to a file, and restore selection and mode. Main thread."""
+"""Exports objects of the open scene to a file, and restores selection and mode. Main thread."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ SUFFIXES = frozenset(_EXPORTERS)
 def chosen(
     *, objects: Sequence[str] | None = None, collection: str | None = None, selected_only: bool = False
 ) -> list[Any]:
-    """The objects to export: the named ones, those of a collection, the selected ones, or else all visible ones.
+    """Return the objects to export: the named ones, those of a collection, the selected ones, or else all visible
+    ones.
 
     Raises InvalidParamsError if there are none, or if one cannot be selected: exporters need a selection.
     """

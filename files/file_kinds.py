@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decide which kinds of files a client may send or get, and check that a file's content fits its name. No `bpy`.
+"""Decides which kinds of files a client may send or get, and checks that a file's content fits its name. No `bpy`.
 
-The name decides the kind, and the content must fit it. Nothing is guessed; kinds that are not in the table are refused.
+The name decides the kind, and the content must fit it. Nothing is guessed; kinds that are not in the table are
+refused.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Kind:
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of a file by its name. Raises PolicyError for a kind that no client may get."""
+    """Return the kind of a file by its name. Raises PolicyError for a kind that no client may get."""
     found = _KINDS.get(Path(name).suffix.lower())
     if found is None:
         raise PolicyError(
@@ -57,10 +58,10 @@ def kind_of(name: str) -> Kind:
 
 
 def received_kind(name: str, mime_type: str = "") -> Kind:
-    """The kind of a file that a client sends.
+    """Return the kind of a file that a client sends.
 
-    Raises PolicyError for a kind that is not accepted, with what to do instead, and InvalidParamsError for a media type
-    that does not fit the name.
+    Raises PolicyError for a kind that is not accepted, with what to do instead, and InvalidParamsError for a media
+    type that does not fit the name.
     """
     suffix = Path(name).suffix.lower()
     found = _KINDS.get(suffix)
@@ -113,7 +114,7 @@ def _no_webp(file: BinaryIO, _size: int) -> str:
 
 
 def _no_tga(file: BinaryIO, _size: int) -> str:
-    """What is wrong with a Truevision TGA. The format has no magic number, so this checks its header of 18 bytes."""
+    """Return what is wrong with a Truevision TGA. The format has no magic number, so this checks its 18-byte header."""
     head = file.read(18)
     if len(head) < 18:
         return "it has no header"
@@ -139,7 +140,7 @@ def _no_stl(file: BinaryIO, size: int) -> str:
 
 
 def _no_text(file: BinaryIO, size: int, *, most: int = _MOST_TEXT) -> str:
-    """What is wrong with a text: it must be UTF-8 without control characters."""
+    """Return what is wrong with a text: it must be UTF-8 without control characters."""
     if size > most:
         return f"it has more than the {most >> 20} MiB that a text may have"
     decoder = codecs.getincrementaldecoder("utf-8")()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run a script on .blend files of the allowed folders: each in a confined Blender, which saves the result as a copy.
+"""Runs a script on .blend files of the allowed folders: each in a confined Blender, which saves the result as a copy.
 
 The files themselves do not change. `prepare` needs the main thread, `run` any other thread.
 """
@@ -56,9 +56,10 @@ class Item:
 
 
 def pairs(paths: Sequence[str], save_as: str, folders: Sequence[Path]) -> list[tuple[Path, str]]:
-    """Each file in `paths`, with the path of its copy: in `save_as`, `{name}` and `{folder}` are those of the file.
+    """Return each file in `paths` with the path of its copy: in `save_as`, `{name}` and `{folder}` are those of the
+    file.
 
-    Raises as `allowed_folders.existing`, and InvalidParamsError if two copies would have the same name.
+    Raises what `allowed_folders.existing` raises, and InvalidParamsError if two copies would have the same name.
     """
     found: dict[Path, str] = {}
     for path in paths:
@@ -75,7 +76,7 @@ def pairs(paths: Sequence[str], save_as: str, folders: Sequence[Path]) -> list[t
 
 
 def prepare(found: Sequence[tuple[Path, Path]], folders: Sequence[Path]) -> list[Item]:
-    """The files with the resolved paths of their copies. Raises InvalidParamsError if a copy would replace its file."""
+    """Return the files with the resolved paths of their copies. Raises InvalidParamsError for a copy over a file."""
     sources = {source for source, _ in found}
     for source, to in found:
         if to in sources:
@@ -95,10 +96,10 @@ def run(
     saved: Callable[[Item], None],
     cancelled: Callable[[], bool],
 ) -> Iterator[FileResult]:
-    """Run the script on one file after the other; yields each outcome. Calls `begins` before each file and `saved`
-    after each success.
+    """Run the script on one file after the other; yield each outcome.
 
-    Raises Cancelled; copies that are already saved stay.
+    Calls `begins` before each file and `saved` after each success. Raises Cancelled; copies that are already saved
+    stay.
     """
     for item, own in zip(items, prepared, strict=True):
         told: FileResult = {"file": str(item.source), "status": "failed"}

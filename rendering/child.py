@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Render one or many pictures of a copy of the scene; this module runs in the separate Blender process.
+"""Renders one or many pictures of a copy of the scene; this module runs in the separate Blender process.
 
 `image` and `frames` start it with the facts of what to render. It reports its progress in answers, and leaves the
 pictures in its folder.
@@ -124,7 +124,7 @@ def _add_preview(picture: Path, most_bytes: int | None) -> None:
 
 
 def render(picture: str) -> dict[str, Any]:
-    """Render to this path; returns the file name, the seconds, and a note on any difference from the request."""
+    """Render to this path; return the file name, the seconds, and a note on any difference from the request."""
     import bpy
 
     begin, note = time.perf_counter(), ""

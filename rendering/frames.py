@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Render many frames in a separate Blender, and continue after a cancel, a crash or a restart.
+"""Renders many frames in a separate Blender, and continues after a cancel, a crash or a restart.
 
 A folder of the extension keeps a copy of the scene from the time of the order and, after each frame, the list of
 finished frames. So later frames fit the earlier ones. The folder is removed when all frames are done.
@@ -34,7 +34,7 @@ from . import image
 __all__ = ("Order", "frame_name", "frames_of", "load", "order", "run")
 
 _LONGEST_S = 7 * 24 * 3600
-#: How long an unfinished render can be resumed (seconds).
+#: The seconds for which an unfinished render can be resumed.
 _KEPT_S = 30 * 24 * 3600.0
 _MOST_FRAMES = 20_000
 _FILE = "render.json"
@@ -68,7 +68,7 @@ class Order:
     done: tuple[int, ...] = ()
 
     def place(self, frame: int) -> Path:
-        """The path of a frame's picture."""
+        """Return the path of a frame's picture."""
         return Path(self.folder) / frame_name(self.stem, frame)
 
     @property
@@ -79,7 +79,7 @@ class Order:
 
 
 def frame_name(stem: str, frame: int) -> str:
-    """`turn` and frame 7 give `turn_0007.png`."""
+    """Return a frame's file name: `turn` and frame 7 give `turn_0007.png`."""
     return f"{stem}{'_' if stem[-1:].isalnum() else ''}{frame:04d}.png"
 
 
@@ -94,7 +94,8 @@ def order(
 ) -> Order:
     """Check the parameters, copy the scene and store the order in `home`. Main thread.
 
-    `choice` is as for `image.facts`. Raises InvalidParamsError for a camera or an engine that does not exist.
+    `choice` are the parameters of `image.facts`. Raises InvalidParamsError for a camera or an engine that does not
+    exist.
     """
     facts = image.facts(**choice)
     _forget_old(home)
@@ -123,7 +124,7 @@ def order(
 
 
 def frames_of(start: int, end: int, step: int) -> tuple[int, ...]:
-    """The frame numbers. Raises InvalidParamsError if there are none or too many."""
+    """Return the frame numbers. Raises InvalidParamsError if there are none or too many."""
     frames = tuple(range(start, end + 1, step))
     if not frames:
         raise InvalidParamsError(
@@ -137,7 +138,7 @@ def frames_of(start: int, end: int, step: int) -> tuple[int, ...]:
 
 
 def load(home: Path, render_id: str, owner: str) -> Order:
-    """An unfinished render. Raises InvalidParamsError if this client has none with this id."""
+    """Return an unfinished render. Raises InvalidParamsError if this client has none with this id."""
     path = home / render_id / _FILE
     if re.fullmatch(r"[0-9a-f]{16}", render_id) and path.is_file():
         found = _read(path)
@@ -150,7 +151,7 @@ def load(home: Path, render_id: str, owner: str) -> Order:
 
 
 def _unfinished(home: Path, owner: str) -> Iterator[str]:
-    """The ids of the renders that this client can resume, newest first. After a restart only their folders remain."""
+    """Yield the ids of the renders that this client can resume, newest first. After a restart only folders remain."""
     found = sorted(home.glob(f"*/{_FILE}"), key=lambda path: -path.stat().st_mtime)
     for ordered in (_read(path) for path in found):
         if ordered.owner == owner:

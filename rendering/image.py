@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Render a picture in a separate Blender, so that the user's goes on, with progress and a cancel at any time.
+"""Renders a picture in a separate Blender, with progress and a cancel at any time, while the user can work.
 
 `prepare` copies the scene on Blender's main thread; `run` does the rest on any other thread.
 """
@@ -33,11 +33,11 @@ from .pace import Pace
 
 __all__ = ("CHILD", "Cancelled", "Engine", "Picture", "Plan", "answers", "facts", "prepare", "run", "slot")
 
-#: The longest time of a render, in seconds.
+#: The most seconds of a render.
 _LONGEST_S = 4 * 3600
 #: Seconds between two checks of a running render.
 _POLL_S = 0.1
-#: Renders at the same time; each uses all cores and much memory.
+#: The most renders at the same time; each uses all cores and much memory.
 _AT_ONCE = 2
 CHILD = "mcp_bridge.rendering.child"
 _PICTURE = "render"
@@ -51,7 +51,7 @@ Report = Callable[[float, float], None]
 
 
 class Cancelled(Exception):
-    """Somebody cancelled the render."""
+    """Tells that somebody cancelled the render."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -113,7 +113,7 @@ def prepare(
 def facts(
     *, camera: str | None, engine: Engine, resolution: Sequence[int] | None, samples: int | None
 ) -> dict[str, Any]:
-    """The parameters for the child process; None keeps the scene's value. Main thread.
+    """Return the parameters for the child process; None keeps the scene's value. Main thread.
 
     Raises InvalidParamsError for a camera or an engine that does not exist.
     """
@@ -247,7 +247,7 @@ def _spec(plan: Plan, folder: Path, running: Any) -> Spec:
 
 
 def _own_copy(here: Supervisor) -> snapshot.Snapshot:
-    """A copy for this render only: rehearsals may share the last copy, and remove it when the scene changes."""
+    """Return a copy for this render only: rehearsals may share the last copy, and remove it when the scene changes."""
     copy = snapshot.take(here.shared_folder())
     linked = replace(
         copy, path=_link(copy.path), pixels={name: _link(path) for name, path in copy.pixels.items()}
@@ -278,7 +278,7 @@ def _camera(scene: Any, name: str | None) -> str | None:
 
 
 def _engine(scene: Any, name: Engine) -> str:
-    """The engine's identifier in this version of Blender."""
+    """Return the engine's identifier in this version of Blender."""
     if name == "CYCLES":
         if not hasattr(scene, "cycles"):
             raise InvalidParamsError("Cycles is switched off: enable the add-on Cycles Render Engine.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Estimate the progress of a render between two reports of Cycles, which come every half minute without a window.
+"""Estimates the progress of a render between two reports of Cycles, which come every half minute without a window.
 
 The estimate uses the pace of the samples so far; it never passes the known remaining samples and never goes back.
 """

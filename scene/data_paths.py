@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check texts that Blender interprets: data paths, driver expressions, render output. No `bpy`; unknown means no."""
+"""Checks texts that Blender interprets: data paths, driver expressions, render output. No `bpy`; unknown means no."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STEP = re.compile(
 
 
 def split_data_path(path: str) -> list[str | int | tuple[str]]:
-    """`pose.bones["Arm"].location[0]` -> `["pose", "bones", ("Arm",), "location", 0]`; a key is a 1-tuple.
+    """Split `pose.bones["Arm"].location[0]` into `["pose", "bones", ("Arm",), "location", 0]`; a key is a 1-tuple.
 
     Raises ValueError for a path with anything but names, numbers and quoted keys.
     """
@@ -57,20 +57,21 @@ def split_data_path(path: str) -> list[str | int | tuple[str]]:
 
 
 class _Bad(Exception):
-    """A check refuses a text; the message is the reason."""
+    """Tells that a check refuses a text; the message is the reason."""
 
 
 @lru_cache(maxsize=256)
 def _accept(check: Callable[[object], str], text: str) -> None:
-    """Raise `_Bad` if `check` refuses a text. Only accepted texts are cached: a refusal may have a passing cause, such
-    as a deep recursion.
+    """Raise `_Bad` if `check` refuses a text. Only accepted texts are cached.
+
+    A refusal may have a passing cause, such as a deep recursion.
     """
     if reason := check(text):
         raise _Bad(reason)
 
 
 def _remembering(check: Callable[[object], str]) -> Callable[[object], str]:
-    """`check` with a cache for the texts that it accepts: scripts use the same few texts many times."""
+    """Wrap `check` with a cache for the texts that it accepts: scripts use the same few texts many times."""
 
     @wraps(check)
     def cached(text: object) -> str:
@@ -87,7 +88,7 @@ def _remembering(check: Callable[[object], str]) -> Callable[[object], str]:
 
 @_remembering
 def bad_data_path(path: object) -> str:
-    """The reason to refuse a data path, or an empty text."""
+    """Return the reason to refuse a data path, or an empty text."""
     try:
         split_data_path(path)  # type: ignore[arg-type]
     except ValueError as error:
@@ -122,7 +123,7 @@ _NODES = (
 
 @_remembering
 def bad_expression(expression: object) -> str:
-    """The reason to refuse a driver's expression, or an empty text.
+    """Return the reason to refuse a driver's expression, or an empty text.
 
     Allowed: numbers, variables, arithmetic, comparison, `and or not`, `a if b else c`, and calls of mathematics.
     Blender evaluates the expression many times, outside the sandbox.
@@ -163,8 +164,9 @@ def _bad_node(node: ast.AST) -> str:
 
 
 def _is_few_digits(node: ast.expr) -> bool:
-    """Whether a digit count for `round` is a small constant: Python computes a power of ten with it, even for a small
-    number.
+    """Return whether a digit count for `round` is a small constant.
+
+    Python computes a power of ten with it, even for a small number.
     """
     if isinstance(node, ast.UnaryOp):
         node = node.operand
@@ -175,7 +177,7 @@ _OUTPUT = re.compile(r"//(?!.*\.\.)[\w][\w .#\-]*(?:/[\w][\w .#\-]*)*/?")
 
 
 def bad_output_path(path: object) -> str:
-    """The reason to refuse a render output path, or an empty text. It must be beside the .blend (`//renders/shot_`)."""
+    """Return the reason to refuse a render output path, or "". It must be beside the .blend (`//renders/shot_`)."""
     if isinstance(path, str) and len(path) < 256 and _OUTPUT.fullmatch(path):
         return ""
     told = repr(path[:256]) if isinstance(path, str) else f"of the type {type(path).__name__}"
@@ -186,7 +188,7 @@ def bad_output_path(path: object) -> str:
 
 
 def bad_suffix(suffix: object) -> str:
-    """The reason to refuse a suffix that Blender adds to the name of a rendered file, or an empty text."""
+    """Return the reason to refuse a suffix that Blender adds to the name of a rendered file, or an empty text."""
     if isinstance(suffix, str) and re.fullmatch(r"[\w \-]{0,60}", suffix):
         return ""
     told = repr(suffix[:256]) if isinstance(suffix, str) else f"of the type {type(suffix).__name__}"

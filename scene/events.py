@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Watch changes in Blender: a revision number that grows, and the changes since the last `take`.
+"""Watches changes in Blender: a revision number that grows, and the changes since the last `take`.
 
 Depsgraph, undo, redo and load handlers on the main thread collect the changes. A handler only stores names, so that it
 costs almost nothing while a user paints or an animation plays. `listen` reports once that there is something new; the
@@ -75,12 +75,12 @@ _thorough: tuple[bytes, int, tuple[int, ...]] = (b"", 0, ())
 
 
 def revision() -> int:
-    """A number that grows with every change of the file's contents; selection, view and frame do not count."""
+    """Return a number that grows with every change of the file's contents; selection, view and frame do not count."""
     return _revision
 
 
 def changed_since(then: int) -> frozenset[str] | None:
-    """The names of the data-blocks that changed after this revision; None if they are unknown. Main thread."""
+    """Return the names of the data-blocks that changed after this revision; None if they are unknown. Main thread."""
     if len(_named) == _MOST and _named[0][0] > then:
         return None
     found: set[str] = set()
@@ -100,10 +100,10 @@ def _note_names(names: frozenset[str] | None) -> None:
 
 
 def settled(*, quick: bool = False) -> int:
-    """The revision after counting all changes: also those not evaluated yet, and those that call no handler.
+    """Return the revision after counting all changes: also those not evaluated yet, and those that call no handler.
 
-    Takes about 3 ms, and 0.3 s for 10,000 objects; `quick` takes a tenth of that. `quick` misses settings that cause no
-    evaluation: those of data that is not in the open scene, and display settings. Main thread.
+    Takes about 3 ms, and 0.3 s for 10,000 objects; `quick` takes a tenth of that. `quick` misses settings that cause
+    no evaluation: those of data that is not in the open scene, and display settings. Main thread.
     """
     global _census
     bpy.context.view_layer.update()
@@ -118,8 +118,9 @@ def settled(*, quick: bool = False) -> int:
 
 
 def _look_closely() -> None:
-    """Count changes that only the thorough fingerprint shows. If the frame has changed, animated values differ without
-    a change, so it then only stores the new fingerprint.
+    """Count changes that only the thorough fingerprint shows.
+
+    If the frame has changed, animated values differ without a change, so it then only stores the new fingerprint.
     """
     global _thorough
     before, at, frames = _thorough
@@ -131,13 +132,13 @@ def _look_closely() -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Changes inside this context do not count: use it for temporary things, removed before its end. Main thread.
+    """Ignore changes inside this context: use it for temporary things, removed before its end. Main thread.
 
     An approval stays valid, and listeners hear nothing of a frame change and its return.
     """
     global _quiet
     if not _quiet:
-        _evaluate()  # earlier changes count
+        _evaluate()  # counts earlier changes
     _quiet += 1
     try:
         yield
@@ -151,7 +152,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def apart() -> Iterator[None]:
-    """Data-blocks made or removed inside this context do not count, such as a text opened for reading. Main thread.
+    """Ignore data-blocks made or removed inside this context, such as a text opened for reading. Main thread.
 
     An approval stays valid.
     """
@@ -174,12 +175,12 @@ def _evaluate() -> None:
 
 
 def loads() -> int:
-    """A number that grows when another file is opened: approvals for the file before are then void."""
+    """Return a number that grows when another file is opened: approvals for the file before are then void."""
     return _loads
 
 
 def unsaved() -> bool:
-    """Whether opening another file now would lose changes. Main thread.
+    """Return whether opening another file now would lose changes. Main thread.
 
     Without a window Blender's own flag misses some changes.
     """
@@ -187,12 +188,12 @@ def unsaved() -> bool:
 
 
 def watching() -> bool:
-    """Whether the handlers are registered; without them `revision` does not grow."""
+    """Return whether the handlers are registered; without them `revision` does not grow."""
     return all(handler in getattr(bpy.app.handlers, name) for name, handler in _HANDLERS)
 
 
 def take() -> Changes:
-    """The changes since the last call. Any thread."""
+    """Return the changes since the last call. Any thread."""
     global _pending
     with _lock:
         taken, _pending = _pending, Changes()
@@ -249,12 +250,12 @@ def _on_depsgraph(scene: Any, depsgraph: Any) -> None:
 
 
 def _names(found: dict[Any, set[str]]) -> dict[str, set[str]]:
-    """The changed data-blocks by the names of kinds that clients use."""
+    """Return the changed data-blocks by the names of kinds that clients use."""
     return {f"{kind.__name__.lower()}s": names for kind, names in found.items()}
 
 
 def _current_selection() -> bool:
-    """Whether the selection changed, judged by the active object and the number of selected objects."""
+    """Return whether the selection changed, judged by the active object and the number of selected objects."""
     global _selection
     objects = bpy.context.view_layer.objects
     active = objects.active

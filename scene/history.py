@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The recent events in Blender and their author: the assistant while one of its calls runs, otherwise the user.
+"""Keeps the recent events in Blender and their author: the assistant while one of its calls runs, otherwise the user.
 
 The handlers of `events` add events on the main thread; any thread may read them. A continuing action (dragging,
 playing, painting) is one event that is updated, so that one second of it does not become a hundred entries.
@@ -34,7 +34,7 @@ What = Literal["change", "selection", "active", "mode", "frame", "undo", "redo",
 Actor = Literal["assistant", "user"]
 
 _MOST = 1000
-#: Names of one kind that an event stores.
+#: The most names of one kind that an event stores.
 _MOST_NAMES = 100
 #: Equal events by the same author within this many seconds are one event.
 _TOGETHER_S = 1.0
@@ -65,18 +65,18 @@ _seen: dict[str, Any] = {}
 
 
 def newest() -> int:
-    """The number of the newest event."""
+    """Return the number of the newest event."""
     return _number
 
 
 def since(number: int, whats: Collection[str] = ()) -> list[Event]:
-    """The events after this number, oldest first; only of these kinds if any are given."""
+    """Return the events after this number, oldest first; only of these kinds if any are given."""
     with _lock:
         return [one for one in _events if one.number > number and (not whats or one.what in whats)]
 
 
 def complete_since(revision: int) -> bool:
-    """Whether the history still has every event after this revision."""
+    """Return whether the history still has every event after this revision."""
     with _lock:
         return len(_events) < _MOST or _events[0].revision <= revision
 
@@ -141,7 +141,7 @@ def forget_listeners() -> None:
 
 
 def _goes_on(last: Event, new: Event) -> bool:
-    """Whether `new` continues `last`. Each undo, load, render and call is a separate event."""
+    """Return whether `new` continues `last`. Each undo, load, render and call is a separate event."""
     return (
         new.what not in ("undo", "redo", "load", "save", "render")
         and (last.by, last.by_what) == (new.by, new.by_what)

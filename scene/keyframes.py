@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Animation as plain data: curves with their keys, drivers and NLA tracks, with and without slots and layers."""
+"""Describes animation: curves with their keys, drivers and NLA tracks, with and without slots and layers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KINDS: dict[Kind, str] = {
 
 
 def curves_of(data: Any) -> Iterator[Any]:
-    """The F-curves of an `animation_data`'s action; of its slot only, in Blender 4.4 and later."""
+    """Yield the F-curves of an `animation_data`'s action; of its slot only, in Blender 4.4 and later."""
     action = data.action
     if action is None:
         return
@@ -54,7 +54,7 @@ def curves_of(data: Any) -> Iterator[Any]:
 
 
 def curves_of_action(action: Any) -> Iterator[Any]:
-    """The F-curves of an action, of every slot that it has."""
+    """Yield the F-curves of an action, of every slot that it has."""
     if not hasattr(action, "layers"):
         yield from action.fcurves
         return
@@ -65,13 +65,13 @@ def curves_of_action(action: Any) -> Iterator[Any]:
 
 
 def tracks(owner: Any) -> Iterator[Any]:
-    """The NLA tracks of a data-block."""
+    """Yield the NLA tracks of a data-block."""
     data = getattr(owner, "animation_data", None)
     yield from data.nla_tracks if data is not None else ()
 
 
 def strips(owner: Any) -> Iterator[Any]:
-    """The NLA strips of a data-block, including those inside meta strips."""
+    """Yield the NLA strips of a data-block, including those inside meta strips."""
     waiting = list(tracks(owner))
     while waiting:
         for strip in waiting.pop().strips:
@@ -80,7 +80,7 @@ def strips(owner: Any) -> Iterator[Any]:
 
 
 def animation(kind: Kind, name: str, *, limit: int) -> dict[str, Any]:
-    """The animation of a data-block and of its data, shape keys and nodes; at most `limit` keys in total.
+    """Describe the animation of a data-block and of its data, shape keys and nodes; at most `limit` keys in total.
 
     Raises InvalidParamsError for an unknown name.
     """
@@ -110,7 +110,7 @@ _BELOW = ("data", "data.shape_keys", "data.node_tree", "node_tree", "compositing
 
 
 def blocks_of(owner: Any) -> Iterator[Any]:
-    """A data-block, and its data, shape keys and nodes, which have an animation of their own."""
+    """Yield a data-block, and its data, shape keys and nodes, which have an animation of their own."""
     yield owner
     for path in _BELOW:
         part: Any = owner
@@ -148,7 +148,7 @@ def target(kind: Kind, name: str, data_path: str) -> dict[str, Any]:
 
 
 def _key(step: Any) -> str:
-    """The text inside the brackets of a path: a number or a quoted name."""
+    """Return the text inside the brackets of a path: a number or a quoted name."""
     return str(step) if isinstance(step, int) else '"' + bpy.utils.escape_identifier(step[0]) + '"'
 
 

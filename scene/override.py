@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Give operators a window, area and region, which code that a timer runs does not have.
+"""Gives operators a window, area and region, which code that a timer runs does not have.
 
 `temp_override` alone may crash Blender while another thread runs Python. An operator runs without the interpreter's
-lock. When it reads a member of the context, Blender looks it up in the arguments of `temp_override`, and takes the lock
-only if no thread is in the interpreter. Up to Python 3.11 that check means any thread, so Blender uses Python objects
-at the same time as the thread that has the lock (`BPY_context_member_get`, `PyC_IsInterpreterActive`; seen in 4.2, 4.5
-and 5.0).
+lock. When it reads a member of the context, Blender looks it up in the arguments of `temp_override`, and takes the
+lock only if no thread is in the interpreter. Up to Python 3.11 that check means any thread, so Blender uses Python
+objects at the same time as the thread that has the lock (`BPY_context_member_get`, `PyC_IsInterpreterActive`; seen in
+4.2, 4.5 and 5.0).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PLACES: Final = frozenset({"window", "area", "region"})
 
 
 class Place:
-    """`bpy.context.temp_override(…)` for `PLACES` only, without the look-up of its arguments.
+    """A context like `bpy.context.temp_override(…)`, for `PLACES` only, without the look-up of its arguments.
 
     A second, blank override that ends out of order removes the arguments from the context; the places stay.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A job as plain files: an Open Job Description bundle (`jobtemplate-2023-09`) that any engine of that form takes.
+"""Writes a job as plain files: an Open Job Description bundle (`jobtemplate-2023-09`) for any engine that takes one.
 
     scene.blend  worker.py  chunks.json  template.json  parameter_values.json  asset_references.json  results/
 
@@ -8,8 +8,8 @@ a Blender: a worker needs no extension of its own, and what cannot be confined t
 
     files.json  code.py  extension/  libraries/
 
-Nothing in the template was chosen by anybody: names, paths and numbers are parameters, which are handed on as they
-are, one argument each, past any shell.
+The template contains no value that a person or an assistant chose: names, paths and numbers are parameters. The engine
+passes each one unchanged as one argument, without a shell.
 """
 
 from __future__ import annotations
@@ -42,34 +42,34 @@ __all__ = (
 
 SCENE, WORKER, CHUNKS = "scene.blend", "worker.py", "chunks.json"
 FILES, CODE, EXTENSION, LIBRARIES = "files.json", "code.py", "extension", "libraries"
-#: Rooms of the extension, and packages, that a confined Blender and what starts it need.
+#: Rooms of the extension, and packages, that a confined Blender and its starter need.
 _ROOMS, _PACKAGES = ("base", "scene", "sandbox"), ("RestrictedPython", "fastjsonschema")
-#: Before the script's own arguments; `{}` stands for the script.
+#: Blender's arguments before the script's own; `{}` stands for the script.
 BLENDER = (
     *("--background", "--factory-startup", "--disable-autoexec", "--offline-mode", "--python-exit-code", "3"),
     *("--python", "{}", "--"),
 )
 #: Seconds that a task may take: more than any chunk, less than for ever.
 _LONGEST_TASK_S = 24 * 3600
-#: Chunks of one submission: Slurm's own limit of an array.
+#: The most chunks of one submission: Slurm's own limit of an array.
 MOST_CHUNKS = 1000
 _WHAT = ("Frames of a scene, each by Blender on a worker.", "A script in files, each in a confined Blender.")
 _NO_NAME = re.compile(r"[^\w .,()-]")
 
 
 def job_name(title: str) -> str:
-    """A title as any engine takes it: letters, digits, spaces and a few signs, at most 100 of them."""
+    """Return a title that any engine takes: letters, digits, spaces and a few signs, at most 100 of them."""
     return _NO_NAME.sub("_", " ".join(title.split()))[:100].lstrip("-. ") or "Render"
 
 
 def chunks_of(frames: Sequence[int], size: int) -> list[list[int]]:
-    """The frames in chunks of `size`, or larger ones where there would be too many."""
+    """Return the frames in chunks of `size`, or in larger ones if there would be too many."""
     size = max(size, -(-len(frames) // MOST_CHUNKS))
     return [list(frames[at : at + size]) for at in range(0, len(frames), size)]
 
 
 def arguments(job: FarmJob, step: str, values: Mapping[str, str]) -> list[str]:
-    """What the script of the workers is told, each value by its parameter's name: `{{Param.SceneFile}}`, or a path."""
+    """Return the worker script's arguments, each value by its parameter's name (`{{Param.SceneFile}}`), or a path."""
     chunk = ("--chunks", values["ChunksFile"], "--chunk", values["Chunk"], "--attempt", values["Attempt"])
     shared = ("--results", values["Results"], "--version", values["BlenderVersion"])
     if job.files:
@@ -84,7 +84,7 @@ def arguments(job: FarmJob, step: str, values: Mapping[str, str]) -> list[str]:
 
 
 def step_name(job: FarmJob, step: str) -> str:
-    """A step as the template calls it."""
+    """Return the template's name of a step."""
     return "Files" if job.files else step.capitalize()
 
 
@@ -95,7 +95,7 @@ def write(
     blender: str = "blender",
     start: Sequence[str] = BLENDER,
 ) -> None:
-    """Write the bundle of a job into `to`, of a render with a copy of the packed scene. Raises OSError."""
+    """Write the bundle of a job into `to`; a render's bundle has a copy of the packed scene. Raises OSError."""
     to.mkdir(parents=True, exist_ok=True)
     (to / "results").mkdir(exist_ok=True)
     workers = Path(__file__).with_name("workers")
@@ -136,7 +136,7 @@ def _write_script(job: FarmJob, to: Path) -> None:
 def write_round(
     job: FarmJob, to: Path, chunks: Sequence[Sequence[int]], attempt: int, blender: str = "blender"
 ) -> None:
-    """Write which frames are to be rendered now, and the parameters that go with them."""
+    """Write the chunks to render now, and the parameters for them."""
     _write(to / CHUNKS, chunks)
     values = parameters(job, to, len(chunks), attempt, blender)
     _write(
@@ -146,7 +146,7 @@ def write_round(
 
 
 def parameters(job: FarmJob, bundle: Path, chunks: int, attempt: int, blender: str) -> dict[str, str]:
-    """The values of the template's parameters."""
+    """Return the values of the template's parameters."""
     shared = {
         "JobName": job_name(job.title),
         "Script": str(bundle / WORKER),
@@ -165,7 +165,7 @@ def parameters(job: FarmJob, bundle: Path, chunks: int, attempt: int, blender: s
 
 
 def template(job: FarmJob, start: Sequence[str] = BLENDER) -> dict[str, Any]:
-    """The job template; `start` is what stands between the program and the script's own arguments."""
+    """Return the job template; `start` are the arguments between the program and the script's own."""
     definitions = parameters_of.FILES if job.files else parameters_of.FRAMES
     names = [definition["name"] for definition in definitions]
     values = {name: f"{{{{Param.{name}}}}}" for name in names} | {"Chunk": "{{Task.Param.Chunk}}"}
@@ -211,7 +211,7 @@ def _write(path: Path, value: object) -> None:
     atomic.write(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
 
 
-#: Of every task, whoever runs it: nothing of a worker's own is loaded or left there.
+#: Environment of every task on every worker: it loads nothing of the worker's own and leaves nothing there.
 _VARIABLES = {
     "BLENDER_USER_RESOURCES": "{{Session.WorkingDirectory}}/blender",
     "PYTHONNOUSERSITE": "1",

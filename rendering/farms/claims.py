@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which Blender follows a render, where a user has several: the one that holds the lock of the render's folder."""
+"""Decides which of a user's Blenders follows a render: the one that holds the lock of the render's folder."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _held: dict[Path, locks.Held] = {}
 
 
 def claim(folder: Path) -> bool:
-    """Whether the render that is kept in `folder` is this Blender's to follow from now on.
+    """Claim the render in `folder` for this Blender; return whether it got the claim.
 
-    It is not where another Blender that lives follows it, or this one already.
+    It does not if another running Blender follows the render, or if this one does already.
     """
-    if folder in _held or not folder.is_dir():  # the lock would make a folder of a render that is gone
+    if folder in _held or not folder.is_dir():  # the lock would make the folder of a removed render again
         return False
     try:
         held = locks.take(folder / _FILE)
@@ -31,6 +31,6 @@ def claim(folder: Path) -> bool:
 
 
 def let_go(folder: Path) -> None:
-    """Another Blender, or the next start, may follow it."""
+    """Release a render, so that another Blender, or the next start, may follow it."""
     if folder in _held:
         _held.pop(folder).release()

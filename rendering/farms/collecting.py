@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Brings home what workers left: whole pictures or copies, once each, and what they say of the others.
+"""Brings the workers' results home: whole pictures or copies, once each, and the reports about the other frames.
 
-Nothing in the folder of results is trusted: no link is followed, nothing large is read, and what is no PNG, no .blend
-or no sentence of a worker counts as not there.
+It trusts nothing in the folder of results: it follows no link and reads nothing large, and it ignores a file that is
+no PNG, no .blend or no report of a worker.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ __all__ = ("Found", "Told", "bring_home", "look", "read_bounded")
 
 _NAME = re.compile(r"(?:frame|file)_0*(\d{1,9})(\.png|\.blend|\.json)")
 _PNG, _PNG_END = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
-#: Bytes: a picture, a small one, and what a worker says of a frame.
+#: The most bytes of a picture, of a small picture, and of a worker's report on a frame.
 _MOST_PICTURE, MOST_SMALL, _MOST_TOLD = 1 << 30, 256 * 1024, 16 * 1024
-#: Entries of the folder that are looked at.
+#: The most entries of the folder that it reads.
 _MOST_ENTRIES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a worker says of a frame: `state` is begun, done or failed."""
+    """A worker's report on a frame: `state` is begun, done or failed."""
 
     state: str
     worker: str
@@ -43,14 +43,14 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is in the folder for frames that are not done yet: pictures, and what workers say."""
+    """The folder's contents for frames that are not done yet: pictures and reports."""
 
     pictures: dict[int, str]
     told: dict[int, Told]
 
 
 def look(job: FarmJob, known: Container[int]) -> Found:
-    """What there is of the job's frames but those that are `known`."""
+    """Return the results for the job's frames, without those that are `known`."""
     pictures: dict[int, str] = {}
     told: dict[int, Told] = {}
     wanted = set(job.frames)
@@ -73,9 +73,9 @@ def look(job: FarmJob, known: Container[int]) -> Found:
 
 
 def bring_home(job: FarmJob, name: str, frame: int, staging: Path, *, keep: bool) -> bool:
-    """Put a picture or copy in its place, and remove it among the results unless `keep`. Whether it is whole.
+    """Move a picture or copy to its place, and remove it from the results unless `keep`; return whether it is whole.
 
-    Raises PolicyError where a file has come there meanwhile, ExternalServiceError where the disk refuses.
+    Raises PolicyError if another file has come to that place, ExternalServiceError for an error of the disk.
     """
     source, place = job.results / name, job.place(frame)
     waiting = staging / place.name
@@ -88,7 +88,7 @@ def bring_home(job: FarmJob, name: str, frame: int, staging: Path, *, keep: bool
         return False
     allowed_folders.move(waiting, place, overwrite=job.overwrite)
     if not keep:
-        with contextlib.suppress(OSError):  # a worker's user may be another one
+        with contextlib.suppress(OSError):  # the worker may run as another user
             source.unlink()
     return True
 
@@ -105,7 +105,7 @@ def _take_picture(source: Path, to: Path) -> bool:
 
 
 def read_bounded(path: Path, most: int) -> bytes | None:
-    """The bytes of an ordinary file; None where it is none, is larger than `most`, or cannot be read."""
+    """Return the bytes of an ordinary file; None if it is not one, is larger than `most`, or cannot be read."""
     try:
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""AWS Deadline Cloud: the bundle goes there by its own command, `deadline bundle submit`, with the user's own login.
+"""AWS Deadline Cloud: submits the bundle by its own command, `deadline bundle submit`, with the user's own login.
 
-Not tested against AWS. Deadline's library reads the bundle in the tests; what its command prints is read as its source
-has it. Pictures come home when the job has ended, by `deadline job download-output`.
+Not tested against AWS. In the tests, Deadline's library reads the bundle; this module reads its command's output by
+the form in its source. The pictures come home after the job, by `deadline job download-output`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .targets import Target
 __all__ = ("FILES", "VIDEO", "WORKERS", "blender", "cancel", "look", "start", "submit")
 
 VIDEO, FILES, WORKERS = False, True, 8
-#: Seconds: a question, and what goes over the wire.
+#: The most seconds for a question, and for a transfer.
 _ASK_S, _TRANSFER_S = 60.0, 900.0
 _ID = re.compile(r"\bjob-[0-9a-f]{32}\b")
 _STATUS = re.compile(r"^taskRunStatus:\s*(\w+)", re.MULTILINE)
@@ -29,17 +29,17 @@ _ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELED", "SUSPENDED", "NOT_COMPATI
 
 
 def blender(target: Target, _job: FarmJob) -> str:
-    """Blender as the target names it."""
+    """Return the program of Blender that the target names."""
     return target.blender
 
 
 def start(_job: FarmJob) -> Sequence[str]:
-    """Blender's own arguments."""
+    """Return Blender's own arguments."""
     return bundle.BLENDER
 
 
 def submit(target: Target, task: Task) -> str:
-    """Hand the bundle over; gives Deadline's id. Raises ExternalServiceError with Deadline's own words."""
+    """Submit the bundle; return Deadline's id. Raises ExternalServiceError with Deadline's own words."""
     said = _run(
         target,
         ("bundle", "submit", task.job.bundle, "--yes", "--submitter-name", "MCP Bridge"),
@@ -52,12 +52,12 @@ def submit(target: Target, task: Task) -> str:
 
 
 def look(target: Target, engine_ids: Collection[str]) -> Mapping[str, Seen]:
-    """How these jobs are; of one that has ended the pictures are fetched."""
+    """Return the state of these jobs; download the pictures of a job that has ended."""
     return {engine_id: _seen(target, engine_id) for engine_id in engine_ids}
 
 
 def cancel(target: Target, engine_id: str) -> None:
-    """End all its tasks."""
+    """End all tasks of a job."""
     _run(target, ("job", "cancel", "--job-id", engine_id, "--yes"), _ASK_S)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an adapter is: a module with these functions."""
+"""The interface of an adapter: a module with these functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ("Adapter", "Seen", "Task")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """How an engine's job is: whether it goes on, and else why it ended, for a person to read, and where."""
+    """The state of an engine's job: whether it runs, and else why it ended (for a person to read), and where."""
 
     working: bool
     why: str = ""
@@ -24,7 +24,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is handed on: a step of a job, its bundle being in its folder, with the chunks of this attempt in it."""
+    """A step of a job to submit; its folder has the bundle with the chunks of this attempt."""
 
     job: FarmJob
     #: `frames` or `video`.
@@ -34,26 +34,26 @@ class Task:
 
 
 class Adapter(Protocol):
-    """An engine. Its functions may take seconds and are called by one thread, never by Blender's main thread."""
+    """An engine's adapter. One thread calls its functions, which may take seconds; never Blender's main thread."""
 
-    #: Whether it makes videos; else the user is told that it does not.
+    #: Whether it makes videos; if not, the user reads that it does not.
     VIDEO: bool
     #: Whether it takes any bundle, such as that of a script on files; else only renders.
     FILES: bool
-    #: Among how many workers a render is shared out, at least.
+    #: The least number of workers that share a render.
     WORKERS: int
 
     def start(self, job: FarmJob, /) -> Sequence[str]:
-        """What stands between Blender's program and the script's own arguments; `{}` is the script."""
+        """Return the arguments between Blender's program and the script's own; `{}` is the script."""
 
     def blender(self, target: Target, job: FarmJob, /) -> str:
-        """Blender's program on its workers."""
+        """Return Blender's program on the engine's workers."""
 
     def submit(self, target: Target, task: Task, /) -> str:
-        """Hand it on; gives what the engine calls it. Raises BridgeError that says why it is not taken."""
+        """Submit a task; return the engine's id for it. Raises BridgeError that says why the engine refuses it."""
 
     def look(self, target: Target, engine_ids: Collection[str], /) -> Mapping[str, Seen]:
-        """How these are, in one question where the engine knows one. Raises BridgeError where it cannot be asked."""
+        """Return the state of these jobs, by one question if possible. Raises BridgeError without an answer."""
 
     def cancel(self, target: Target, engine_id: str, /) -> None:
-        """End it. Raises BridgeError where the engine cannot be asked."""
+        """End a job. Raises BridgeError if the engine does not answer."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Flamenco 3, the farm of Blender Studio: by the REST interface of its manager, with its own `simple-blender-render`.
 
-Paths and fields are those of the manager's OpenAPI document (`pkg/api/flamenco-openapi.yaml` of its source). Its
-workers start Blender as the manager says, so a file with scripts goes there only where that leaves them switched off.
+Paths and fields are those of the manager's OpenAPI document (`pkg/api/flamenco-openapi.yaml` of its source). The
+manager decides how its workers start Blender, so a file with scripts goes there only if that leaves the scripts
+switched off.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ("FILES", "VIDEO", "WORKERS", "blender", "cancel", "look", "start", "s
 
 VIDEO, FILES, WORKERS = False, False, 8
 _TYPE = "simple-blender-render"
-#: By which the manager finds our jobs among all.
+#: The metadata by which the manager finds our jobs.
 _METADATA = {"application": "MCP Bridge"}
 _LIVE = ("active", "paused", "queued", "requeueing", "under-construction", "cancel-requested")
 _SECONDS, _MOST = 20.0, 8 << 20
@@ -38,17 +39,17 @@ _MOST_TOLD = 3
 
 
 def blender(target: Target, _job: FarmJob) -> str:
-    """Only for a bundle that is submitted by hand: the manager says what its workers start."""
+    """Return the program for a bundle that a person submits by hand: the manager decides what its workers start."""
     return target.blender
 
 
 def start(_job: FarmJob) -> Sequence[str]:
-    """As `blender`."""
+    """Return Blender's own arguments, for a bundle that a person submits by hand."""
     return bundle.BLENDER
 
 
 def submit(target: Target, task: Task) -> str:
-    """Hand it to the manager; gives its id. Raises PolicyError where scripts of the file would run, BridgeError."""
+    """Submit a task; return the manager's id. Raises PolicyError if scripts of the file would run, BridgeError."""
     job = task.job
     if job.scripts:
         _require_no_scripts(target, job)
@@ -80,7 +81,7 @@ def submit(target: Target, task: Task) -> str:
 
 
 def look(target: Target, engine_ids: Collection[str]) -> Mapping[str, Seen]:
-    """How these jobs are: one question for all that go on, one more for each that has ended."""
+    """Return the state of these jobs: one question for all that run, one more for each that has ended."""
     said = _ask(target, "/api/v3/jobs/query", {"metadata": dict(_METADATA), "status_in": list(_LIVE)})
     live = {_id(one) for one in _list(said, "jobs")}
     return {
@@ -89,13 +90,13 @@ def look(target: Target, engine_ids: Collection[str]) -> Mapping[str, Seen]:
 
 
 def cancel(target: Target, engine_id: str) -> None:
-    """Ask for its end."""
+    """Ask the manager to end a job."""
     reason = {"status": "cancel-requested", "reason": "cancelled in MCP Bridge"}
     _ask(target, f"/api/v3/jobs/{engine_id}/setstatus", reason)
 
 
 def spans(frames: Sequence[int]) -> str:
-    """Frames as the job type takes them: `1-3,7`."""
+    """Return frames in the form of the job type: `1-3,7`."""
     found: list[list[int]] = []
     for frame in sorted(frames):
         if found and frame == found[-1][1] + 1:
@@ -120,10 +121,10 @@ def _require_no_scripts(target: Target, job: FarmJob) -> None:
 
 
 def _ended(target: Target, engine_id: str) -> Seen:
-    """Why a job has ended, and on which worker."""
+    """Return why a job has ended, and on which worker."""
     job = _ask(target, f"/api/v3/jobs/{engine_id}")
     status = job.get("status") if isinstance(job, dict) else None
-    if status in _LIVE:  # it came back between the two questions
+    if status in _LIVE:  # it runs again, since the first question
         return Seen(True)
     failed = [
         one
@@ -140,7 +141,7 @@ def _ended(target: Target, engine_id: str) -> Seen:
 
 
 def _ask(target: Target, path: str, body: dict[str, Any] | None = None) -> Any:
-    """The manager's answer. Raises ExternalServiceError with its own words."""
+    """Return the manager's answer. Raises ExternalServiceError with its own words."""
     site = _site(target)
     data = None if body is None else json.dumps(body).encode()
     headers = {"Accept": "application/json"} | ({"Content-Type": "application/json"} if data else {})
@@ -181,7 +182,7 @@ def _id(said: Any) -> str:
 
 def _list(said: Any, name: str) -> list[Any]:
     found = said.get(name) if isinstance(said, dict) else None
-    if found is None:  # Go writes an empty list so
+    if found is None:  # Go writes an empty list as null
         return []
     if not isinstance(found, list):
         raise ExternalServiceError(f"The Flamenco manager answered without a list of {name}.")
@@ -189,5 +190,5 @@ def _list(said: Any, name: str) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    """One line of what the manager says."""
+    """Return a text of the manager's as one line."""
     return "".join(sign if sign.isprintable() else " " for sign in str(value or "")[:300]).strip()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Follows renders on their targets until each frame is home or has failed for good; finds them again after a restart.
 
-One thread for all of them. It asks each target once for all of its renders, and the more seldom the longer that
-takes. When the bridge stops, an engine works on; what it did meanwhile comes home with the next start.
+One thread follows all of them. It asks each target once for all of its renders, and asks less often if that takes
+long. When the bridge stops, an engine continues; the results come home after the next start.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from .order import FILE, MOST_ATTEMPTS, Failure, FarmJob, State, keep, kept, not
 
 __all__ = ("begin", "resume", "stop", "video_place")
 
-#: Seconds between two looks; the next one comes after at least so many times as long as the last one took.
+#: The seconds between two looks; the pause is at least this multiple of the last look's time.
 _PAUSE_S, _SHARE = 0.5, 10
-#: A target that cannot be reached is asked again after this long.
+#: The seconds before a target that did not answer is asked again.
 _UNREACHED_S = 20.0
-#: An engine that does not take a job again, so often in a row, has lost it.
+#: An engine that refuses a job so many times in a row has lost it.
 _MOST_REFUSED = 30
 _STOP_S = 15.0
 _VIDEO = "video.mp4"
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Run:
-    """A render under way."""
+    """A render in progress."""
 
     home: Path
     job: FarmJob
@@ -53,32 +53,32 @@ class _Run:
     engine: Adapter
     handle: jobs.JobHandle
     done: set[int]
-    #: What workers said last of frames that are not done.
+    #: The workers' last reports on frames that are not done.
     told: dict[int, Told] = field(default_factory=dict)
-    #: The last frames' small picture.
+    #: The small picture of the last frame.
     picture: bytes | None = None
-    #: What the target said instead of an answer.
+    #: The target's error in place of an answer.
     trouble: str = ""
-    #: Frames that were home, or failed, when the round began.
+    #: Frames that were home, or had failed, when the round began.
     settled_before: int = 0
-    #: How often in a row it was not taken, and when it is offered again.
+    #: How many times in a row the target refused it, and when to submit it again.
     refused: int = 0
     again_at: float = 0.0
 
     @property
     def folder(self) -> Path:
-        """What is kept of it."""
+        """The folder of the render."""
         return self.home / self.job.id
 
     @property
     def left(self) -> list[int]:
-        """Frames that are neither home nor failed for good."""
+        """The frames that are neither home nor failed for good."""
         failed = {failure.frame for failure in self.state.failures}
         return [frame for frame in self.job.frames if frame not in self.done and frame not in failed]
 
 
 class _Follower:
-    """The thread, while there is anything to follow."""
+    """The thread that follows renders, while there are any."""
 
     def __init__(self) -> None:
         self.runs: dict[str, _Run] = {}
@@ -88,7 +88,7 @@ class _Follower:
         self.unreached: dict[str, float] = {}
 
     def add(self, run: _Run) -> None:
-        """Follow it; where the bridge stopped meanwhile, it is found at the next start."""
+        """Follow a render; if the bridge stops meanwhile, the next start finds it."""
         with self.lock:
             if self.stopping.is_set():
                 claims.let_go(run.folder)
@@ -113,7 +113,7 @@ class _Follower:
             self.wake.clear()
 
     def _look(self) -> Iterator[tuple[_Run, Seen | None]]:
-        """Each render with how its engine says it is; None where the engine could not be asked."""
+        """Yield each render with its engine's answer; None if the engine did not answer."""
         by_target: dict[str, list[_Run]] = defaultdict(list)
         for run in list(self.runs.values()):
             by_target[run.target.name].append(run)
@@ -132,9 +132,9 @@ class _Follower:
                 yield run, seen.get(run.state.engine_id)
 
     def _step(self, run: _Run, seen: Seen | None) -> None:
-        """Take a render one step further; at its end what is kept of it goes, and then its job ends.
+        """Take a render one step further; at its end, remove its folder, then end its job.
 
-        What cannot be brought home now, such as on a full disk, is kept: it is tried again at the next start.
+        Results that cannot be brought home now, such as on a full disk, stay: the next start tries again.
         """
         failure, kept_for_later = "", False
         try:
@@ -154,7 +154,7 @@ class _Follower:
             failure += " It goes on when the bridge starts again."
         else:
             with contextlib.suppress(OSError):
-                (run.folder / FILE).unlink()  # first: nobody finds it any more
+                (run.folder / FILE).unlink()  # first, so that no start finds the render again
             claims.let_go(run.folder)
             shutil.rmtree(run.folder, ignore_errors=True)
             shutil.rmtree(run.job.bundle, ignore_errors=True)
@@ -169,10 +169,9 @@ _follower = _Follower()
 
 
 def begin(home: Path, job: FarmJob, target: targets.Target, scene: Path | None = None) -> None:
-    """Write the bundle, of a render with its packed `scene`, hand it to its target, and follow it. Not for the main
-    thread.
+    """Write the bundle (for a render with its packed `scene`), submit it to its target, and follow it.
 
-    Raises BridgeError where the target does not take it.
+    Not for the main thread. Raises BridgeError if the target does not take it.
     """
     follower = _follower
     claims.claim(home / job.id)
@@ -191,7 +190,7 @@ def begin(home: Path, job: FarmJob, target: targets.Target, scene: Path | None =
 
 
 def resume(home: Path) -> None:
-    """Follow what this user's Blenders were following when they ended. For the start of the bridge; any thread."""
+    """Follow the renders that this user's Blenders followed before they ended. For the bridge's start; any thread."""
     for job, state in kept(home):
         if not claims.claim(home / job.id):
             continue
@@ -206,7 +205,7 @@ def resume(home: Path) -> None:
 
 
 def stop() -> None:
-    """Let go of all renders; they are found again. Waits until nothing is written any more."""
+    """Release all renders, so that the next start finds them. Waits until nothing is written any more."""
     global _follower
     follower, _follower = _follower, _Follower()
     with follower.lock:
@@ -215,7 +214,7 @@ def stop() -> None:
     follower.wake.set()
     if thread is not None:
         thread.join(_STOP_S)
-    named.interrupt()  # nobody may wait for a command when Blender ends
+    named.interrupt()  # Blender's end must not wait for a command
     if thread is not None:
         thread.join(_STOP_S)
     for run in list(follower.runs.values()):
@@ -239,13 +238,13 @@ def _kind(job: FarmJob) -> str:
 
 
 def _go_on(run: _Run, seen: Seen | None) -> bool:
-    """Whether there is more to do."""
+    """Take the next step of a render; return whether there is more to do."""
     _collect(run)
     _report(run)
     if run.state.engine_id:
         if seen is None or seen.working:
             return True
-        _collect(run)  # what came between the two looks
+        _collect(run)  # results that came between the two looks
         _ended(run, seen)
     if run.state.step == "video" and _collect_video(run):
         return False
@@ -268,7 +267,7 @@ def _go_on(run: _Run, seen: Seen | None) -> bool:
 
 
 def _ended(run: _Run, seen: Seen) -> None:
-    """The engine has nothing of it any more. Raises ExternalServiceError where a video was to come of it."""
+    """Handle the end of the engine's job. Raises ExternalServiceError if the video is missing."""
     if run.state.step == "frames":
         _count(run, seen)
     elif not (run.job.results / _VIDEO).is_file():
@@ -292,7 +291,7 @@ def _submit(run: _Run) -> None:
 
 
 def _chunks(run: _Run) -> list[list[int]]:
-    """What is left; a frame that has failed goes by itself, so that it takes no other one along."""
+    """Return the frames that are left, in chunks; a failed frame is alone, so that no other one fails with it."""
     fresh = [frame for frame in run.left if not run.state.attempts.get(frame)]
     again = [frame for frame in run.left if run.state.attempts.get(frame)]
     chunks = [*(bundle.chunks_of(fresh, run.job.chunk) if fresh else []), *([frame] for frame in again)]
@@ -308,7 +307,7 @@ def _collect(run: _Run) -> None:
     last = None
     for frame, name in sorted(found.pictures.items()):
         if not run.job.overwrite:
-            # First, so that a picture that was put there just before a crash is known as ours.
+            # First, so that after a crash the picture is known as ours.
             note_taken(run.home, run.job, frame)
         with allowed_folders.staging(run.job.place(frame).parent, run.job.id) as staging:
             home = collecting.bring_home(run.job, name, frame, staging, keep=stays)
@@ -324,7 +323,7 @@ def _collect(run: _Run) -> None:
 
 
 def _collect_video(run: _Run) -> bool:
-    """Whether there is a video, which is then in its place."""
+    """Move the video to its place, if there is one; return whether there is."""
     made = run.job.results / _VIDEO
     if made.is_symlink() or not made.is_file():
         return False
@@ -336,15 +335,15 @@ def _collect_video(run: _Run) -> bool:
 
 
 def video_place(folder: Path, stem: str) -> Path:
-    """Where the video goes: beside the pictures."""
+    """Return the path of the video: beside the pictures."""
     return folder / f"{stem.rstrip('_-. ') or 'video'}.mp4"
 
 
 def _count(run: _Run, seen: Seen) -> None:
-    """The engine has ended: which of the frames that are left have failed, and which of them for good."""
+    """Decide, after the engine has ended, which of the remaining frames have failed, and which of them for good."""
     reasons = {frame: _reason(run.told[frame], seen) for frame in run.left if _is_ours(run, frame)}
     if not reasons and len(run.done) + len(run.state.failures) == run.settled_before:
-        # Nothing at all came of it, and no worker says why.
+        # There is no result at all, and no worker says why.
         why = f"it was not begun: {seen.why or 'the engine says nothing'}"
         reasons = dict.fromkeys(run.left, (seen.worker, why))
     attempts = dict(run.state.attempts)
@@ -380,7 +379,7 @@ def _cancel(run: _Run) -> None:
 
 
 def _failure(run: _Run) -> str:
-    """Which frames have failed for good; "" where none has."""
+    """Return which frames have failed for good; "" if none has."""
     if not run.state.failures:
         return ""
     first = run.state.failures[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""This computer: `openjd run`, which the user has installed. It goes on while Blender is closed."""
+"""This computer as a target: `openjd run`, which the user has installed. It continues while Blender is closed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ("FILES", "VIDEO", "WORKERS", "blender", "cancel", "look", "program", 
 VIDEO, FILES, WORKERS = True, True, 1
 _PARAMETERS, _LOG, _LOCK = "parameters.json", "openjd.log", "openjd.lock"
 _MOST_LOG = 64 << 20
-#: What stands at the end of what it printed where all went well.
+#: The text at the end of its output if all went well.
 _WELL = "Session ended successfully"
 
 
 def program(target: Target) -> str:
-    """The `openjd` command. Raises ExternalServiceError that says how to get it."""
+    """Return the `openjd` command. Raises ExternalServiceError that says how to get it."""
     name = target.options.get("program", "openjd")
     found = shutil.which(name)
     if found is None:
@@ -38,17 +38,17 @@ def program(target: Target) -> str:
 
 
 def blender(_target: Target, job: FarmJob) -> str:
-    """This computer's Blender, or its Python where it is the `bpy` module."""
+    """Return this computer's Blender, or its Python if Blender is the `bpy` module."""
     return job.command[0]
 
 
 def start(job: FarmJob) -> Sequence[str]:
-    """Blender's own arguments, or those of a Python that has the `bpy` module."""
+    """Return Blender's own arguments, or those of a Python with the `bpy` module."""
     return bundle.BLENDER if "--background" in job.command else ("-s", "-P", "-B", "{}", "--")
 
 
 def submit(target: Target, task: Task) -> str:
-    """Start it. The id is the process's, and the folder in which it works. Raises ExternalServiceError."""
+    """Start the job. Its id is the process's id and its working folder. Raises ExternalServiceError."""
     job, folder = task.job, Path(task.job.bundle)
     command = program(target)
     values = bundle.parameters(job, folder, len(task.chunks), task.attempt, blender(target, job))
@@ -75,7 +75,7 @@ def submit(target: Target, task: Task) -> str:
 
 
 def look(_target: Target, engine_ids: Collection[str]) -> Mapping[str, Seen]:
-    """How these processes are."""
+    """Return the state of these processes."""
     return {engine_id: _seen(*_parts(engine_id)) for engine_id in engine_ids}
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Work on a target, as it is kept on disk: what was ordered, what is done, and what the engine calls it.
+"""Stores work on a target on disk: the order, the finished parts, and the engine's id.
 
-The work is a render, or a script on files: these are numbered from 1 on, and a number stands where a render has a
+The work is a render, or a script on files. Files are numbered from 1 on, and such a number stands where a render has a
 frame.
 
-One folder a render, `renders/ID` of the extension's own: `farm.json` has the order and where it stands, `taken.txt` a
-line for each frame that was brought home, written before its picture comes to its place.
+Each order has one folder, `renders/ID` of the extension's own: `farm.json` has the order and its state, `taken.txt` a
+line for each frame that came home, written before its picture comes to its place.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ("FILE", "MOST_ATTEMPTS", "Failure", "FarmJob", "State", "keep", "kept
 
 FILE = "farm.json"
 _TAKEN = "taken.txt"
-#: A frame that has failed so often has failed for good.
+#: The number of failures after which a frame has failed for good.
 MOST_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A frame that failed for good, on which worker, and why."""
+    """A frame that failed for good, its worker, and the reason."""
 
     frame: int
     worker: str
@@ -39,54 +39,54 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class FarmJob:
-    """What was ordered; does not change."""
+    """An order, which does not change."""
 
     id: str
     owner: str
     title: str
-    #: The name of the target, as the user called it.
+    #: The target's name, as the user wrote it.
     where: str
-    #: Where the pictures go, and what their names begin with.
+    #: The folder of the pictures, and the beginning of their names.
     folder: str
     stem: str
     frames: tuple[int, ...]
-    #: Frames that one task renders.
+    #: The number of frames that one task renders.
     chunk: int
-    #: Seconds that the test frame took; None where it took too long.
+    #: The seconds of the test frame; None if it took too long.
     seconds: float | None
     #: Blender's version, such as 4.2, and the command that starts it here.
     version: str
     command: tuple[str, ...]
-    #: Files that could not go into the .blend, which workers have to see under the same path.
+    #: Files that could not be packed into the .blend; workers must see them under the same path.
     outside: tuple[str, ...]
-    #: Names of what would run by itself in the .blend, were scripts switched on.
+    #: Names of what would run by itself in the .blend if scripts were switched on.
     scripts: tuple[str, ...]
     overwrite: bool
     video: bool
     #: The folder with the bundle's files and `results`; workers see it.
     bundle: str
-    #: Of a script on files: each file, the named folder that it lies in, and where its copy goes; none of a render.
+    #: For a script on files: each file, its allowed folder, and the path of its copy; none for a render.
     files: tuple[tuple[str, str, str], ...] = ()
     script: str = ""
-    #: What the script may do, as `level` of the settings.
+    #: The script's level, as in the settings.
     level: str = ""
 
     @property
     def noun(self) -> str:
-        """What there are many of."""
+        """The plural word for the parts: files or frames."""
         return "files" if self.files else "frames"
 
     def called(self, number: int) -> str:
-        """A frame or a file, for people."""
+        """Return a frame or a file in words for a person."""
         return f"file {self.files[number - 1][0]}" if self.files else f"frame {number}"
 
     @property
     def results(self) -> Path:
-        """Where workers leave pictures, and what they say of each frame."""
+        """The folder in which workers leave pictures and reports."""
         return Path(self.bundle) / "results"
 
     def place(self, frame: int) -> Path:
-        """Where a frame's picture or a file's copy goes."""
+        """Return the path of a frame's picture or a file's copy."""
         if self.files:
             return Path(self.files[frame - 1][2])
         return Path(self.folder) / frame_name(self.stem, frame)
@@ -94,20 +94,20 @@ class FarmJob:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a render stands; kept anew at each step."""
+    """The state of a render; each step stores it again."""
 
-    #: How often it was handed to the engine, and what the engine calls it now; "" while it has nothing.
+    #: How often it was submitted to the engine, and the engine's current id for it; "" without one.
     round: int = 0
     engine_id: str = ""
-    #: What the engine works on: frames, then perhaps the video.
+    #: The engine's current step: frames, then perhaps the video.
     step: str = "frames"
-    #: Frame -> how often it has failed.
+    #: Frame -> its number of failures.
     attempts: dict[int, int] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
 
 
 def keep(home: Path, job: FarmJob, state: State) -> None:
-    """Write it down, in one step."""
+    """Store the order and its state, in one step."""
     atomic.write(
         home / job.id / FILE,
         json.dumps({"order": asdict(job), "state": asdict(state)}).encode(),
@@ -116,7 +116,7 @@ def keep(home: Path, job: FarmJob, state: State) -> None:
 
 
 def kept(home: Path) -> Iterator[tuple[FarmJob, State]]:
-    """Every render that is under way, the oldest first. One that cannot be read any more is left out."""
+    """Yield every render in progress, the oldest first; skip one that can no longer be read."""
     for path in sorted(home.glob(f"*/{FILE}"), key=lambda path: path.stat().st_mtime):
         try:
             yield _read(path)
@@ -135,13 +135,13 @@ def _read(path: Path) -> tuple[FarmJob, State]:
 
 
 def note_taken(home: Path, job: FarmJob, frame: int) -> None:
-    """A frame is about to come to its place. Half a line, as a crash may leave it, ends without a full stop."""
+    """Note that a frame is about to come to its place. After a crash, half a line ends without a full stop."""
     with (home / job.id / _TAKEN).open("a", encoding="utf-8") as file:
         file.write(f"\n{frame}.")
 
 
 def read_taken(home: Path, job: FarmJob) -> set[int]:
-    """Frames that are there: noted, and their picture not removed since."""
+    """Return the frames that are home: noted, and with a picture that nobody has removed."""
     try:
         lines = (home / job.id / _TAKEN).read_text(encoding="utf-8").split()
     except OSError:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The confined Blender that makes the .blend of a job: what it refers to goes into it, and one frame is rendered.
+"""The confined Blender that makes a job's .blend: it packs the files that the scene uses, and renders one frame.
 
-Started by `prepare`. Answers `packed` with the files that could not go in, then `done` with the seconds of a frame.
+`prepare` starts it. It answers `packed` with the files that could not be packed, then `done` with the seconds of a
+frame.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __all__ = ("main",)
 
 
 def main(facts: dict[str, Any], answer: Callable[[Mapping[str, object]], None]) -> None:
-    """Never returns."""
+    """Pack and render; never returns."""
     try:
         child.open_copy(facts["scene"], facts["pixels"])
         child.set_up(facts)
@@ -35,7 +36,7 @@ def _pack(to: str, frame: int) -> dict[str, Any]:
     for pack in (bpy.ops.file.pack_all, bpy.ops.file.pack_libraries):
         try:
             pack()
-        except RuntimeError as error:  # of several files the others are packed
+        except RuntimeError as error:  # if one of several files fails, the others are packed
             notes.append(str(error).strip()[:500])
     bpy.ops.file.make_paths_absolute()
     scene: Any = bpy.context.scene
@@ -52,8 +53,9 @@ def _pack(to: str, frame: int) -> dict[str, Any]:
 
 
 def _scripts() -> list[str]:
-    """What would run by itself where Blender's auto-execution is on: registered texts, drivers with more than simple
-    arithmetic, line styles by script.
+    """Return what would run by itself if Blender's auto-execution were on.
+
+    That is: registered texts, drivers with more than simple arithmetic, line styles by script.
     """
     import bpy
 

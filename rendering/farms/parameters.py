@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parameters of a job template (Open Job Description), of a render and of a script on files."""
+"""The parameters of a job template (Open Job Description), for a render and for a script on files."""
 
 from __future__ import annotations
 

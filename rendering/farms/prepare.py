@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the open scene to a job that can be handed on: a packed copy, and what one frame takes here."""
+"""Makes a job from the open scene: a packed copy, and the time of one frame on this computer."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from . import bundle
 
 __all__ = ("Copied", "Prepared", "copy_scene", "discard", "prepare")
 
-#: Seconds that the test frame may take.
+#: The most seconds of the test frame.
 MOST_TEST_S = 30.0
-#: Seconds that a task should take: less, and starting Blender is most of it; more, and much is lost with a worker.
+#: The best seconds of a task: in less, starting Blender is most of it; in more, a lost worker loses much.
 _TASK_S = 120.0
 _CHILD = "mcp_bridge.rendering.farms.packing"
 _LONGEST_S = 3600.0
@@ -34,7 +34,7 @@ _LONGEST_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A copy of the scene in a folder of its own, and Blender as it is started here."""
+    """A copy of the scene in its own folder, and the command that starts Blender here."""
 
     id: str
     home: Path
@@ -46,30 +46,30 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A packed scene, with what the user is told of it."""
+    """A packed scene, with the facts that the user reads."""
 
     copied: Copied
     scene: Path
-    #: Seconds of the test frame; None where it took too long.
+    #: The seconds of the test frame; None if it took too long.
     seconds: float | None
     samples: int
     outside: tuple[str, ...]
     missing: tuple[str, ...]
-    #: What would run by itself, were scripts switched on.
+    #: What would run by itself if scripts were switched on.
     scripts: tuple[str, ...]
     version: str
 
     def chunk(self, workers: int) -> int:
-        """How many frames one task should render, where so many workers can share them."""
+        """Return how many frames one task should render if so many workers share them."""
         share = -(-len(self.copied.frames) // workers)
         return max(1, min(share, int(_TASK_S / (self.seconds or _TASK_S))))
 
 
 def copy_scene(home: Path, frames: Sequence[int], **choice: Any) -> Copied:
-    """Check what is asked and copy the scene into a folder below `home`. Main thread.
+    """Check the parameters and copy the scene into a folder below `home`. Main thread.
 
-    `choice` is as for `image.facts`. Raises InvalidParamsError for what is not there, ExternalServiceError where the
-    scene cannot be copied.
+    `choice` are the parameters of `image.facts`. Raises InvalidParamsError for what does not exist,
+    ExternalServiceError if the scene cannot be copied.
     """
     facts = image.facts(**choice)
     render_id = secrets.token_hex(8)
@@ -83,7 +83,7 @@ def copy_scene(home: Path, frames: Sequence[int], **choice: Any) -> Copied:
 
 
 def discard(copied: Copied) -> None:
-    """Nobody wants it."""
+    """Remove the copy, which is not needed."""
     shutil.rmtree(copied.home / copied.id, ignore_errors=True)
 
 
@@ -122,11 +122,11 @@ def prepare(copied: Copied, cancelled: Event) -> Prepared:
 
 
 class _TooLong(Exception):
-    """The test frame takes more time than anybody waits for."""
+    """Tells that the test frame takes too long to wait for."""
 
 
 def _follow(running: Any, handle: Any, cancelled: Event) -> tuple[dict[str, Any], float | None]:
-    """What was packed, and the seconds of the test frame, None where it takes too long."""
+    """Return what was packed, and the seconds of the test frame, None if it takes too long."""
     until = [float("inf")]
 
     def meanwhile() -> None:

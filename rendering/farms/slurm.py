@@ -20,9 +20,9 @@ __all__ = ("FILES", "VIDEO", "WORKERS", "blender", "cancel", "look", "start", "s
 
 VIDEO, FILES, WORKERS = True, True, 8
 _SCRIPT = "slurm.sh"
-#: Seconds that one of Slurm's commands may take.
+#: The most seconds of one of Slurm's commands.
 _LONGEST_S = 30.0
-#: Ids in one question: a command line has its limits.
+#: The most ids in one question: a command line has its limits.
 _MOST_IDS = 1000
 _CHUNK = "SLURM_ARRAY_TASK_ID"
 _HEAD = """\
@@ -31,23 +31,23 @@ _HEAD = """\
 export PYTHONNOUSERSITE=1 PYTHONDONTWRITEBYTECODE=1
 export BLENDER_USER_RESOURCES="${TMPDIR:-/tmp}/mcp_bridge_$SLURM_JOB_ID"
 """
-#: What a command says of jobs that it has forgotten.
+#: The error of a command about jobs that Slurm has forgotten.
 _FORGOTTEN = "Invalid job id"
 _FIELD = re.compile(r"(\w+)=(\S*)")
 
 
 def blender(target: Target, _job: FarmJob) -> str:
-    """Blender as the target names it."""
+    """Return the program of Blender that the target names."""
     return target.blender
 
 
 def start(_job: FarmJob) -> Sequence[str]:
-    """Blender's own arguments."""
+    """Return Blender's own arguments."""
     return bundle.BLENDER
 
 
 def submit(target: Target, task: Task) -> str:
-    """Hand it to `sbatch`; gives the number of the job. Raises ExternalServiceError with Slurm's own words."""
+    """Submit a task by `sbatch`; return the job's number. Raises ExternalServiceError with Slurm's own words."""
     job, folder = task.job, Path(task.job.bundle)
     atomic.write(folder / _SCRIPT, _script(target, task).encode())
     cmd = [
@@ -77,7 +77,7 @@ def submit(target: Target, task: Task) -> str:
 
 
 def look(target: Target, engine_ids: Collection[str]) -> Mapping[str, Seen]:
-    """How these jobs are: what `squeue` lists goes on, and tasks that wait are one line of it."""
+    """Return the state of these jobs: those that `squeue` lists run; waiting tasks are one line of it."""
     ids = list(engine_ids)
     live: set[str] = set()
     for at in range(0, len(ids), _MOST_IDS):
@@ -91,7 +91,7 @@ def look(target: Target, engine_ids: Collection[str]) -> Mapping[str, Seen]:
 
 
 def cancel(target: Target, engine_id: str) -> None:
-    """End all its tasks."""
+    """End all tasks of a job."""
     _run(target, ["scancel", engine_id], forgotten="")
 
 
@@ -105,7 +105,7 @@ def _script(target: Target, task: Task) -> str:
 
 
 def _why(target: Target, engine_id: str) -> str:
-    """What became of the tasks that did not end well."""
+    """Return what happened to the tasks that failed."""
     listed = _run(target, ["scontrol", "show", "job", "--oneliner", engine_id], forgotten="")
     found = []
     for line in listed.splitlines():
@@ -120,7 +120,7 @@ def _why(target: Target, engine_id: str) -> str:
 
 
 def _run(target: Target, cmd: Sequence[str], *, forgotten: str | None = None) -> str:
-    """What the command prints; `forgotten` where Slurm no longer knows the job. Raises ExternalServiceError."""
+    """Return a command's output; `forgotten` if Slurm no longer knows the job. Raises ExternalServiceError."""
     env = {"SLURM_CONF": target.options["config"]} if "config" in target.options else {}
     done = named.run(cmd, seconds=_LONGEST_S, most=8 << 20, env=env)
     if done.code != 0:

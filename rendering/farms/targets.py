@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where renders may go: targets that a person has named in the preferences or the policy file. No `bpy`.
+"""The render targets that a person has named in the preferences or the policy file. No `bpy`.
 
     here = openjd; night = slurm folder=/mnt/farm blender=/opt/blender/blender partition=night
 
-Each is `NAME = ENGINE option=value …`, with `;` between several and quotes around what has spaces.
+Each is `NAME = ENGINE option=value …`, with `;` between several and quotes around values with spaces.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ("ENGINES", "Target", "named", "parse")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _-]{0,39}")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
 
-#: What each engine may be told, and whether it has to be.
+#: The options of each engine, and whether each is required.
 ENGINES: Mapping[str, Mapping[str, bool]] = {
     "openjd": {"program": False},
     "flamenco": {"address": True, "folder": True},
@@ -38,7 +38,7 @@ _PLAIN = frozenset({"partition", "account", "farm", "queue"})
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An engine, and what it needs to know. `folder` is one that its workers see under the same path."""
+    """An engine and its options. Its workers see `folder` under the same path."""
 
     name: str
     engine: str
@@ -51,12 +51,12 @@ class Target:
 
     @property
     def blender(self) -> str:
-        """Blender as workers start it."""
+        """The command with which workers start Blender."""
         return self.options.get("blender", "blender")
 
 
 def parse(text: str) -> dict[str, Target]:
-    """The targets of a text, by name. Raises ValueError that says what to write instead."""
+    """Return the targets in a text, by name. Raises ValueError that says what to write instead."""
     found: dict[str, Target] = {}
     for words in _statements(text):
         name, target = _target(words)
@@ -67,7 +67,7 @@ def parse(text: str) -> dict[str, Target]:
 
 
 def named(name: str) -> Target:
-    """The target of this name. Raises InvalidParamsError where nobody has set up such a one."""
+    """Return the target of this name. Raises InvalidParamsError if nobody has set it up."""
     text = settings.current().render_targets
     try:
         known = parse(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Describe a new data-block in one line: its contents, and the settings that differ from those of a new one.
+"""Describes a new data-block in one line: its contents, and the settings that differ from those of a new one.
 
 Use it only in a Blender that may be changed, such as the one of a rehearsal: it makes new nodes to compare with.
 """
@@ -41,7 +41,7 @@ _TELLING: tuple[tuple[type, str], ...] = (
 
 
 def detail(item: Any) -> str:
-    """The description of a data-block; empty if there is nothing to report."""
+    """Return the description of a data-block; empty if there is nothing to report."""
     tell = next((tell for kind, tell in _DETAILS if isinstance(item, kind)), None)
     parts = list(tell(item)) if tell else []
     parts += next((_set(item, names.split()) for kind, names in _TELLING if isinstance(item, kind)), [])
@@ -72,7 +72,7 @@ def _object(item: Any) -> Iterator[str]:
 
 
 def _with_settings(item: Any) -> str:
-    """The name of a modifier or constraint, with its settings that differ from the defaults."""
+    """Return the name of a modifier or constraint, with its settings that differ from the defaults."""
     told = [f"{_word(name)} {_shown(value)}" for name, value in settings_of(item).items()]
     return f"{item.name} ({', '.join(told[:_MOST_VALUES])})" if told else str(item.name)
 
@@ -84,7 +84,7 @@ def _mesh(item: Any) -> Iterator[str]:
 
 
 def _material(item: Any) -> Iterator[str]:
-    """The settings of a Principled BSDF without the node's name, since every new material has one."""
+    """Yield the settings of a Principled BSDF without the node's name, since every new material has one."""
     if node_tree.is_unused("material", item):
         yield f"without nodes, color {_shown(value_of(item.diffuse_color))}"
         return
@@ -100,7 +100,7 @@ def _world(item: Any) -> Iterator[str]:
 
 
 def _nodes(tree: Any) -> str:
-    """Every node with its links and its settings that differ from a new node's; the usual shader comes first."""
+    """Describe every node with its links and changed settings; the usual shader comes first."""
     if len(tree.nodes) > _MOST_NODES:
         return ""
     told = node_tree.read(tree)
@@ -170,7 +170,7 @@ _DETAILS: tuple[tuple[type, Callable[[Any], Iterable[str]]], ...] = (
 
 
 def _set(item: Any, names: Iterable[str]) -> list[str]:
-    """The values of a data-block that differ from those of a new one."""
+    """Return the values of a data-block that differ from those of a new one."""
     found = []
     for name in names:
         prop = item.rna_type.properties.get(name)
@@ -180,7 +180,7 @@ def _set(item: Any, names: Iterable[str]) -> list[str]:
 
 
 def _few(one: str, many: str, names: Iterable[str]) -> str:
-    """A word for the kind of thing, and some of the names."""
+    """Return a word for the kind of thing, and some of the names."""
     found = list(names)
     return f"{one if len(found) == 1 else many} {_some(found)}" if found else ""
 
@@ -196,12 +196,12 @@ def _count(number: int, word: str) -> str:
 
 
 def _word(name: str) -> str:
-    """A socket or property in lower case and plain letters."""
+    """Return the name of a socket or property in lower case and plain letters."""
     return name.lstrip("@").replace("_", " ").replace("#", " ").lower()
 
 
 def _shown(value: Any) -> str:
-    """A short text for a value; an opaque color has three numbers."""
+    """Return a short text for a value; an opaque color has three numbers."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float):

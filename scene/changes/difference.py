@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find what a script changed in a file: added, removed and changed data-blocks, with values before and after.
+"""Finds what a script changed in a file: added, removed and changed data-blocks, with values before and after.
 
 A walk through all properties takes seconds in a large scene, so this works in two steps. Blender writes a copy of the
 file before and after the script; digests of the two copies show which data-blocks may differ. Only the properties of
@@ -27,11 +27,11 @@ __all__ = ("Change", "Changed", "DataBlock", "Difference", "Mark", "compare", "m
 #: Limits of a report: further data-blocks, and further values of one data-block, are only counted.
 _MOST_BLOCKS = 200
 _MOST_CHANGES = 60
-#: Names at most, for a list to which data-blocks were added or from which they were removed.
+#: The most names for a list to which data-blocks were added or from which they were removed.
 _MOST_NAMES = 20
-#: Characters of a path, a note or a detail: the names inside it may be long.
+#: The most characters of a path, a note or a detail: the names inside it may be long.
 _LONGEST_TEXT = 500
-#: Data-blocks whose properties are read; for any more, the report says only that they differ.
+#: The most data-blocks whose properties are read; for any more, the report says only that they differ.
 _MOST_WALKED = 2000
 
 #: Types of the user interface and its tools, which are not part of the scene.
@@ -112,7 +112,7 @@ def mark(scratch: Path) -> Mark:
 
 
 def compare(before: Mark, after: Mark, go_back: Callable[[], None]) -> Difference:
-    """The difference between two states. Blender is in the state `after`; `go_back` returns it to `before`."""
+    """Return the difference between two states. Blender is in the state `after`; `go_back` returns it to `before`."""
     added = [uid for uid in after.blocks if uid not in before.blocks]
     removed = [known for uid, known in before.blocks.items() if uid not in after.blocks]
     suspects = {
@@ -157,7 +157,7 @@ def compare(before: Mark, after: Mark, go_back: Callable[[], None]) -> Differenc
 
 
 def _all() -> Iterator[Any]:
-    """Every data-block of the scenes, once."""
+    """Iterate over every data-block of the scenes, once."""
     seen: set[int] = set()
     for prop in bpy.data.bl_rna.properties:
         if prop.type == "COLLECTION":
@@ -168,7 +168,7 @@ def _all() -> Iterator[Any]:
 
 
 def _kind(item: Any) -> str:
-    """The name of the base class, which users know: `Light` rather than `PointLight`."""
+    """Return the name of the base class, which users know: `Light` rather than `PointLight`."""
     rna = item.rna_type
     while rna.base is not None and rna.base.identifier != "ID":
         rna = rna.base
@@ -212,7 +212,7 @@ def _walk(wanted: set[int], names: Mapping[int, str]) -> dict[int, Values]:
 
 
 def _changes(before: Values, after: Values) -> Iterator[Change]:
-    """The changes value by value, without those inside an item that was itself added or removed."""
+    """Iterate over the changed values, without those inside an item that was itself added or removed."""
     new: list[str] = []
     for path, value in after.items():
         if path.endswith(SETTINGS) or _inside(path, new):

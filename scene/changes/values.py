@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read the properties of a data-block as flat, comparable JSON values by readable path.
+"""Reads the properties of a data-block as flat, comparable JSON values by readable path.
 
 It reads only what a user can set: no state of the user interface, no computed values, and no single vertices. Lists of
 data-blocks become lists of names; an item with a name has its name in the path.
@@ -97,7 +97,7 @@ _SKIPPED_IN: dict[str, frozenset[str]] = {
 
 
 def values(item: Any, names: Mapping[int, str] = MappingProxyType({})) -> Values:
-    """All values that a user can set on a data-block, at most 4,000.
+    """Return all values that a user can set on a data-block, at most 4,000.
 
     `names`: session UID -> the name to use for another data-block instead of its own.
     """
@@ -110,7 +110,7 @@ def values(item: Any, names: Mapping[int, str] = MappingProxyType({})) -> Values
 
 
 def value_of(value: Any) -> Any:
-    """One value as JSON; a long value is shortened."""
+    """Return one value as JSON; shorten a long value."""
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):
@@ -136,7 +136,7 @@ def value_of(value: Any) -> Any:
 
 
 def custom_properties(item: Any) -> Iterator[tuple[str, Any]]:
-    """The custom properties of a data-block or bone, as JSON."""
+    """Iterate over the custom properties of a data-block or bone, as JSON."""
     if isinstance(item, _WITH_CUSTOM_PROPERTIES):
         custom: Any = item
         for key in custom.keys():  # noqa: SIM118 - it is no mapping
@@ -152,7 +152,7 @@ class _Walk:
         self._seen: set[tuple[int, str]] = set()
 
     def struct(self, item: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-        """The members of a struct with properties. A struct that several paths lead to is read only once."""
+        """Yield the members of a struct with properties. A struct that several paths lead to is read only once."""
         # Not `bl_rna`: for a class that Python has not used before, it belongs to another struct.
         here = (item.as_pointer(), item.rna_type.identifier)
         if here in self._seen or depth > _DEPTH:
@@ -183,7 +183,7 @@ class _Walk:
             yield from self._owned(value, path, depth)
 
     def _owned(self, item: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-        """An owned struct: its type, and its members."""
+        """Yield an owned struct: its type, and its members."""
         yield path, _kind(item)
         if isinstance(item, tuple(_TELLING)):
             yield path + SETTINGS, settings_of(item)
@@ -212,7 +212,7 @@ class _Walk:
 
 
 def settings_of(item: Any) -> Values:
-    """The values of an item that differ from those of a new item; they describe an item that was added."""
+    """Return the values of an item that differ from those of a new item; they describe an item that was added."""
     found: Values = {}
     reported = next(types for kind, types in _TELLING.items() if isinstance(item, kind))
     skipped = _skipped(item.rna_type) | {"name", "type", "width_pct"}
@@ -232,7 +232,7 @@ def settings_of(item: Any) -> Values:
 
 
 def _key(item: Any, index: int) -> str:
-    """The key of an item in a list; it does not depend on the item's position if possible."""
+    """Return the key of an item in a list; it does not depend on the item's position if possible."""
     if isinstance(item, bpy.types.NodeLink):
         return f"{item.from_node.name}.{item.from_socket.name} → {item.to_node.name}.{item.to_socket.name}"
     if isinstance(item, bpy.types.FCurve):
@@ -248,7 +248,7 @@ def _key(item: Any, index: int) -> str:
 
 
 def _kind(item: Any) -> str:
-    """The type of an item, for "added: …": the name of its class, or its `type` where one class has several."""
+    """Return the type of an item, for "added: …": its class's name, or its `type` if one class has several."""
     variety = getattr(item, "type", None)
     for base, word in ((bpy.types.Modifier, "modifier"), (bpy.types.Constraint, "constraint")):
         if isinstance(item, base) and isinstance(variety, str):
@@ -257,7 +257,7 @@ def _kind(item: Any) -> str:
 
 
 def _extra(item: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Values that summarize contents that are not read one by one."""
+    """Yield values that summarize contents that are not read one by one."""
     if isinstance(item, bpy.types.Mesh):
         yield "vertices", len(item.vertices)
         yield "edges", len(item.edges)
@@ -291,7 +291,7 @@ def _extra(item: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _digest(numbers: array[Any]) -> str:
-    """A digest of many numbers, which shows only whether they differ."""
+    """Return a digest of many numbers, which shows only whether they differ."""
     return "#" + hashlib.blake2b(numbers.tobytes(), digest_size=8).hexdigest()
 
 
@@ -299,7 +299,7 @@ _skips: dict[str, frozenset[str]] = {}
 
 
 def _skipped(rna: Any) -> frozenset[str]:
-    """The names that a struct and its base structs skip."""
+    """Return the names that a struct and its base structs skip."""
     found = _skips.get(rna.identifier)
     if found is None:
         found = _SKIPPED | _SKIPPED_IN.get(rna.identifier, frozenset())

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender's data as plain data that an assistant reads."""
+"""Describes Blender's data as plain data for an assistant."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""More about a scene and its objects as plain data: materials, nodes, modifiers, animation, users, files.
+"""Describes more aspects of a scene and its objects: materials, nodes, modifiers, animation, users, files.
 
 Every answer has a limit: its reader reads every word, and Blender cannot do anything else while it is made.
 """
@@ -25,9 +25,9 @@ ObjectAspect = Literal["materials", "node_trees", "animation", "users"]
 Aspect = Literal[
     "materials", "node_trees", "modifiers", "animation", "collections", "missing_files", "libraries", "users"
 ]
-#: Nodes in one answer; the remaining trees can be read with get_node_tree.
+#: The most nodes in one answer; the remaining trees can be read with get_node_tree.
 _MOST_NODES = 120
-#: Lines of text (curves, collections) and data-blocks in one answer, and names of the users of one data-block.
+#: The most lines of text (curves, collections) and data-blocks in one answer, and names of one data-block's users.
 _MOST_LINES = 400
 _MOST_BLOCKS = 200
 _MOST_USERS = 10
@@ -52,7 +52,7 @@ def told(aspects: Iterable[Aspect], scene: Any, objects: Sequence[Any]) -> dict[
 
 
 def makes_nodes(aspects: Iterable[str]) -> bool:
-    """Whether reading these aspects creates temporary nodes to compare with."""
+    """Return whether reading these aspects creates temporary nodes to compare with."""
     return not {"materials", "node_trees"}.isdisjoint(aspects)
 
 
@@ -73,7 +73,7 @@ class _Trees:
 
 
 def _materials(_scene: Any, objects: Sequence[Any], trees: _Trees) -> dict[str, Any]:
-    """The materials of the objects: how many objects use each, and its nodes in the form of get_node_tree."""
+    """Return the materials of the objects: how many objects use each, and its nodes in the form of get_node_tree."""
     used = _unique(slot.material for item in objects for slot in item.material_slots)
     found: dict[str, Any] = {}
     for material in used[:_MOST_BLOCKS]:
@@ -89,7 +89,7 @@ def _materials(_scene: Any, objects: Sequence[Any], trees: _Trees) -> dict[str, 
 
 
 def _node_trees(scene: Any, objects: Sequence[Any], trees: _Trees) -> dict[str, Any]:
-    """The node trees that the scene and the objects use, without those of materials."""
+    """Return the node trees that the scene and the objects use, without those of materials."""
     found: dict[str, Any] = {}
     for name, tree in _trees_of(scene, objects):
         read = trees.read(name, tree)
@@ -127,7 +127,7 @@ def _animation(scene: Any, objects: Sequence[Any], _trees: _Trees) -> list[str]:
 
 
 def _moves(owner: Any, seen: set[Any]) -> Iterator[str]:
-    """A line for each curve, driver and NLA track of a data-block and of its data, shape keys and nodes."""
+    """Yield a line for each curve, driver and NLA track of a data-block and of its data, shape keys and nodes."""
     for block in blocks_of(owner):
         data = block.animation_data
         if data is None or block in seen:
@@ -157,7 +157,7 @@ def _keys(points: Any) -> str:
 
 
 def _collections(scene: Any, objects: Sequence[Any], _trees: _Trees) -> list[str]:
-    """The tree of collections, one line each, indented by two spaces for each level."""
+    """Return the tree of collections, one line each, indented by two spaces for each level."""
     return [] if scene is None else _cut(_branch(scene.collection, 0))
 
 
@@ -170,7 +170,7 @@ def _branch(collection: Any, depth: int) -> Iterator[str]:
 
 
 def _users(scene: Any, objects: Sequence[Any], _trees: _Trees) -> dict[str, Any]:
-    """The users of the data, the materials and the actions of the objects."""
+    """Return the users of the data, the materials and the actions of the objects."""
     blocks: list[Any] = []
     for item in objects:
         moved = item.animation_data.action if item.animation_data is not None else None
@@ -181,7 +181,7 @@ def _users(scene: Any, objects: Sequence[Any], _trees: _Trees) -> dict[str, Any]
     by = every.user_map(subset=wanted) if wanted else {}
     for block in wanted:
         users = by.get(block, ())
-        # Only the first ten users are named, in the order that Blender has them.
+        # Names only the first ten users, in Blender's order.
         some = list(islice(users, _MOST_USERS))
         facts: dict[str, Any] = {"users": block.users, "by": sorted(map(_called, some))}
         if len(users) > len(some):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Materials, collections and names of data-blocks as plain data. Colors are linear, 0 to 1. Main thread."""
+"""Describes materials, collections and names of data-blocks. Colors are linear, 0 to 1. Main thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("NAMES", "collection_info", "material_info", "materials", "operators"
 
 
 def materials() -> list[dict[str, Any]]:
-    """A short entry for every material of the file."""
+    """Return a short entry for every material of the file."""
     return [
         {"name": one.name, "users": one.users, "uses_nodes": _uses_nodes(one), "library": _library(one)}
         for one in bpy.data.materials
@@ -22,7 +22,7 @@ def materials() -> list[dict[str, Any]]:
 
 
 def material_info(name: str) -> dict[str, Any]:
-    """A material with its nodes and the objects that use it. Raises InvalidParamsError for an unknown name."""
+    """Describe a material with its nodes and the objects that use it. Raises InvalidParamsError for an unknown name."""
     material = find(bpy.data.materials, name, "material")
     tree = material.node_tree if _uses_nodes(material) else None
     return {
@@ -39,7 +39,7 @@ def material_info(name: str) -> dict[str, Any]:
 
 
 def collection_info(name: str) -> dict[str, Any]:
-    """A collection with its direct objects and children. Raises InvalidParamsError for an unknown name."""
+    """Describe a collection with its direct objects and children. Raises InvalidParamsError for an unknown name."""
     collection = find(bpy.data.collections, name, "collection")
     return {
         "name": collection.name,
@@ -53,7 +53,7 @@ def collection_info(name: str) -> dict[str, Any]:
 
 
 def operators() -> list[str]:
-    """The names of all operators of this Blender, as `mesh.primitive_cube_add`."""
+    """Return the names of all operators of this Blender, in the form `mesh.primitive_cube_add`."""
     return [f"{group}.{name}" for group in dir(bpy.ops) for name in dir(getattr(bpy.ops, group))]
 
 
@@ -68,7 +68,7 @@ NAMES: Mapping[str, Callable[[], list[str]]] = {
 
 
 def _uses_nodes(material: Any) -> bool:
-    """Whether a material uses its nodes. Since Blender 5.0 every material does."""
+    """Return whether a material uses its nodes. Since Blender 5.0 every material does."""
     return bpy.app.version >= (5, 0, 0) or bool(material.use_nodes)
 
 
@@ -80,7 +80,7 @@ def _node(node: Any) -> dict[str, Any]:
 
 
 def _values(node: Any) -> Iterator[tuple[str, Any]]:
-    """The values of a node's unlinked sockets."""
+    """Yield the values of a node's unlinked sockets."""
     for socket in node.inputs:
         if socket.is_linked or not hasattr(socket, "default_value"):
             continue

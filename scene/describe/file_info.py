@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a .blend file contains and depends on: data-blocks and their users, libraries, missing files."""
+"""Describes what a .blend file contains and depends on: data-blocks and their users, libraries, missing files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 200
 
 
 def file_info(*, unused_only: bool = False) -> dict[str, Any]:
-    """The number of data-blocks of each kind, data-blocks without users, linked libraries and missing files."""
+    """Return the number of data-blocks of each kind, data-blocks without users, linked libraries and missing files."""
     kinds = [p.identifier for p in bpy.data.bl_rna.properties if p.type == "COLLECTION"]
     counts: dict[str, int] = {}
     unused: dict[str, list[str]] = {}
@@ -44,12 +44,12 @@ def file_info(*, unused_only: bool = False) -> dict[str, Any]:
 
 
 def missing_files() -> list[dict[str, str]]:
-    """The files that data-blocks refer to and that do not exist."""
+    """Return the files that data-blocks refer to and that do not exist."""
     return list(islice(_missing(), _MOST))
 
 
 def libraries() -> list[dict[str, Any]]:
-    """The linked libraries, and how many data-blocks come from each."""
+    """Return the linked libraries, and how many data-blocks come from each."""
     return [
         {"name": library.name, "path": library.filepath, "linked": len(library.users_id)}
         for library in bpy.data.libraries
@@ -57,7 +57,7 @@ def libraries() -> list[dict[str, Any]]:
 
 
 def _missing() -> Iterator[dict[str, str]]:
-    """The missing files. A network path is skipped: checking one can take a minute."""
+    """Yield the missing files. Skips network paths: checking one can take a minute."""
     for kind in _WITH_FILES:
         for block in getattr(bpy.data, kind, ()):
             named = block.filepath

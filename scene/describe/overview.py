@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A scene and its objects as plain data. Lengths in Blender units, angles in radians, in world space by default."""
+"""Describes a scene and its objects. Lengths in Blender units, angles in radians, in world space by default."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ObjectField = Literal[
     "selected", "data", "vertices",
 ]  # fmt: skip
 DEFAULT_FIELDS: tuple[ObjectField, ...] = ("type", "location", "dimensions", "visible")
-#: More collections than this are counted, not listed.
+#: The most collections that are listed; more are only counted.
 _MOST_COLLECTIONS = 500
 
 
@@ -135,7 +135,7 @@ More = Callable[[Any, Sequence[Any]], dict[str, Any]]
 
 
 def find(collection: Any, name: str, kind: str) -> Any:
-    """The data-block of this name. Raises InvalidParamsError, which suggests similar names."""
+    """Return the data-block of this name. Raises InvalidParamsError, which suggests similar names."""
     found = collection.get(name)
     if found is None:
         raise InvalidParamsError(
@@ -156,7 +156,7 @@ def scene_info(
     cursor: str | None = None,
     more: More | None = None,
 ) -> SceneInfo:
-    """The scene `name` (None: the active one) and the page of its objects after `cursor`.
+    """Describe the scene `name` (None: the active one) and the page of its objects after `cursor`.
 
     Objects are sorted by name; `matching` counts all that fit the filters. `more` adds fields about the page's objects
     and, on the first page, about the scene. Raises InvalidParamsError for an unknown name or an invalid cursor.
@@ -220,7 +220,7 @@ def _overview(scene: Any, view_layer: Any, every: Sequence[Any]) -> dict[str, An
 
 
 def object_info(name: str, more: More | None = None) -> ObjectInfo:
-    """All fields of the object `name`, and those that `more` adds. Raises InvalidParamsError for an unknown name."""
+    """Describe the object `name` in full, with what `more` adds. Raises InvalidParamsError for an unknown name."""
     obj = find(bpy.data.objects, name, "object")
     bpy.context.view_layer.update()
     info: ObjectInfo = {
@@ -260,7 +260,7 @@ def object_info(name: str, more: More | None = None) -> ObjectInfo:
 def _matching(
     every: Sequence[Any], view_layer: Any, types: set[str], collection: str | None, part: str, selected: bool
 ) -> dict[str, Any]:
-    """The objects that fit the filters, by name. A dict, since Blender's own look-up by name searches a whole list."""
+    """Return the objects that fit the filters, by name: Blender's own look-up by name searches a whole list."""
     pool: Iterable[Any] = every
     if collection is not None:
         pool = find(bpy.data.collections, collection, "collection").all_objects
@@ -282,7 +282,7 @@ def _collections(collection: Any, parent: str | None) -> Iterable[CollectionInfo
 
 
 def _statistics(objects: Sequence[Any]) -> tuple[dict[str, int], dict[str, int]]:
-    """Counts of the scene and the file, and the number of objects of each type."""
+    """Return counts of the scene and the file, and the number of objects of each type."""
     kinds = [obj.type for obj in objects]
     types = Counter(kinds)
     meshes = Counter([obj.data for obj, kind in zip(objects, kinds, strict=True) if kind == "MESH"])
@@ -341,7 +341,7 @@ def _visible(obj: Any) -> bool:
 
 
 def _bounds(obj: Any) -> Bounds | None:
-    """The bounding box of the object, modifiers included, along the world's axes."""
+    """Return the bounding box of the object, modifiers included, along the world's axes."""
     if obj.type in {"EMPTY", "LIGHT", "CAMERA", "SPEAKER", "LIGHT_PROBE"}:
         return None
     corners = obj.bound_box

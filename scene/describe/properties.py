@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Properties of modifiers, constraints and the like as plain data. Main thread."""
+"""Describes properties of modifiers, constraints and the like. Main thread."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ("plain", "properties_of", "short")
 
 
 def short(number: float) -> float:
-    """The number rounded to seven digits, the precision of Blender's floats."""
+    """Return the number rounded to seven digits, the precision of Blender's floats."""
     return round(number, 5)
 
 
 def properties_of(item: Any) -> dict[str, Any]:
-    """A modifier or constraint: its name, its type, and the properties that differ from the defaults."""
+    """Describe a modifier or constraint: its name, its type, and the properties that differ from the defaults."""
     changed: dict[str, Any] = {}
     for prop in item.bl_rna.properties:
         key = prop.identifier
@@ -51,7 +51,7 @@ def _default(prop: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A property's value as JSON; a data-block as its name."""
+    """Return a property's value as JSON; a data-block as its name."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A digest of values whose changes call no handler: names, custom properties, fake users, settings.
+"""Makes a digest of values whose changes call no handler: names, custom properties, fake users, settings.
 
 Blender calls the depsgraph handlers only for data that it has to evaluate again. Without this digest, a scene with a
 renamed object or a new custom property would look unchanged. Selection, view and frame are no part of the digest.
@@ -26,7 +26,7 @@ _LONGEST_TEXT = 1_000_000
 
 
 def quick_fingerprint() -> bytes:
-    """The digest. It takes at least 0.2 ms, and 2 µs for each data-block. Main thread."""
+    """Return the digest. It takes at least 0.2 ms, and 2 µs for each data-block. Main thread."""
     found = hashlib.blake2b(digest_size=16)
     for name, _ in data_collections():
         lines = "\n".join(_line(block) for block in getattr(bpy.data, name))
@@ -40,20 +40,20 @@ def quick_fingerprint() -> bytes:
 
 
 def _line(block: Any) -> str:
-    """A data-block's name, whether it has a fake user, and its custom properties."""
+    """Return a data-block's name, whether it has a fake user, and its custom properties."""
     own = {key: _plain(block[key]) for key in keys} if (keys := block.keys()) else ""
     return f"{block.name_full!r} {block.use_fake_user} {own}{_of_extensions(block)}"
 
 
 def _of_extensions(block: Any) -> Any:
-    """Properties that extensions have registered; from Blender 5.0 on they are separate from the user's own."""
+    """Return properties that extensions registered; from Blender 5.0 on they are separate from the user's own."""
     find = getattr(block, "bl_system_properties_get", None)
     found = find() if find else None
     return {key: values for key in found.keys() if (values := _plain(found[key]))} if found else ""  # noqa: SIM118
 
 
 def _plain(value: Any) -> Any:
-    """A custom property's value in a form whose text shows the value and not an address in memory."""
+    """Return a custom property's value in a form whose text shows the value and not an address in memory."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "to_list"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Digests of the data-blocks in an uncompressed .blend file, by name.
+"""Makes digests of the data-blocks in an uncompressed .blend file, by name.
 
 Comparing the digests of two files that one Blender wrote takes a fraction of the time of a walk through all
 properties. Data-blocks of different kinds with the same name share a digest. A different digest means only that the
@@ -28,7 +28,7 @@ _APART = frozenset((b"REND", b"GLOB", b"DNA1", b"TEST", b"USER", b"ENDB"))
 
 
 def digests(path: Path) -> dict[str, bytes]:
-    """Name -> digest of the data-blocks of this name, with all data that they own.
+    """Return name -> digest of the data-blocks of this name, with all data that they own.
 
     Raises ValueError for a file that is not an uncompressed .blend file.
     """
@@ -63,7 +63,7 @@ def _name(body: bytes) -> str:
 
 
 def _read_header(header: bytes) -> bool:
-    """True for the header of Blender 2.5 to 4.5, `BLENDER-v402`; False for that of 5.0, `BLENDER17-01v0500`."""
+    """Return True for the header of Blender 2.5 to 4.5, `BLENDER-v402`; False for that of 5.0, `BLENDER17-01v0500`."""
     if header.startswith(b"BLENDER-v"):
         return True
     if header.startswith(b"BLENDER17-01"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A digest of all settings in the file, also of those whose change does not make Blender evaluate anything.
+"""Makes a digest of all settings in the file, also of those whose change does not make Blender evaluate anything.
 
 Blender calls no handler for a change to an object's display settings, the nodes of an unused material, a marker, a
 bone's lock or an object of a scene that is not open. The digest leaves out geometry (vertices, points, strokes,
@@ -60,14 +60,14 @@ class _Plan:
     lists: tuple[tuple[str, str], ...]
     #: Whether the struct has only numbers.
     flat: bool
-    #: Each gives two filler values and then: the numbers; texts, flags and references; owned structs and lists.
+    #: Each returns two filler values and then: the numbers; texts, flags and references; owned structs and lists.
     numbers_of: Callable[[Any], tuple[Any, ...]]
     told_of: Callable[[Any], tuple[Any, ...]]
     parts_of: Callable[[Any], tuple[Any, ...]]
 
 
 def thorough_fingerprint() -> bytes:
-    """The digest. It takes about 2 ms for Blender's start-up file, and 30 µs for each object. Main thread."""
+    """Return the digest. It takes about 2 ms for Blender's start-up file, and 30 µs for each object. Main thread."""
     walk = _Walk()
     for name, kind in data_collections():
         walk.items(getattr(bpy.data, name), kind, 0)
@@ -76,7 +76,7 @@ def thorough_fingerprint() -> bytes:
 
 @cache
 def data_collections() -> tuple[tuple[str, str], ...]:
-    """The collections of data-blocks that this Blender has: name, and the kind of the items."""
+    """Return the collections of data-blocks that this Blender has: name, and the kind of the items."""
     properties: Iterable[Any] = bpy.data.bl_rna.properties
     return tuple(
         (found.identifier, found.fixed_type.identifier)
@@ -169,13 +169,14 @@ def _plan(kind: Any) -> _Plan:
 
 
 def _reader(names: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """A reader of these names, after two filler names: `attrgetter` returns no tuple for a single name."""
+    """Return a reader of these names, after two filler names: `attrgetter` returns no tuple for a single name."""
     return attrgetter("__class__", "__class__", *names)
 
 
 def _is_apart(found: Any) -> bool:
-    """Whether to skip a property: hidden ones, deprecated ones, and those of extensions, which the quick fingerprint
-    covers. Reading a property group of an extension would create it.
+    """Return whether to skip a property: hidden and deprecated ones, and those of extensions.
+
+    The quick fingerprint covers extensions. Reading a property group of an extension would create it.
     """
     hidden = found.is_hidden and found.type != "COLLECTION"
     return hidden or found.is_runtime or getattr(found, "is_deprecated", False)
@@ -188,7 +189,7 @@ def _numbers(properties: Iterable[Any]) -> Iterator[tuple[str, str, int]]:
 
 
 def _lists(properties: Iterable[Any]) -> Iterator[tuple[str, str]]:
-    """The lists of structs. Lists of data-blocks are left out: the walk reads each data-block from `bpy.data`."""
+    """Yield the lists of structs without lists of data-blocks: the walk reads each data-block from `bpy.data`."""
     for found in properties:
         if found.type == "COLLECTION" and found.fixed_type.identifier not in _LEFT_OUT:
             kind = getattr(bpy.types, found.fixed_type.identifier, None)
@@ -201,19 +202,19 @@ def _is_flags(found: Any) -> bool:
 
 
 def _is_embedded(found: Any) -> bool:
-    """Whether this property may hold an embedded data-block, such as a node tree."""
+    """Return whether this property may hold an embedded data-block, such as a node tree."""
     return found.identifier in {"node_tree", "compositing_node_group"}
 
 
 def _plain(value: Any) -> Any:
-    """A number, or the numbers of an array."""
+    """Return a number, or the numbers of an array."""
     if hasattr(value, "__len__") and not isinstance(value, str):
         return [_plain(item) for item in value]
     return value
 
 
 def _text(value: Any) -> Any:
-    """A text, sorted flags, or the name of a referenced data-block."""
+    """Return a text, sorted flags, or the name of a referenced data-block."""
     if value is None or isinstance(value, str):
         return value
     return (

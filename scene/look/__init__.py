@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pictures of the scene: the viewport, and sheets of several views with names."""
+"""Makes pictures of the scene: the viewport, and sheets of several views with names."""

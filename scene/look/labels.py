@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the names of objects into a picture, beside the objects. No `bpy`; rectangles in pixels, y upwards."""
+"""Writes the names of objects into a picture, beside the objects. No `bpy`; rectangles in pixels, y upwards."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Box:
     height: float
 
     def shared(self, other: Box) -> float:
-        """The area of the overlap, in square pixels."""
+        """Return the area of the overlap, in square pixels."""
         across = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
         up = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
         return max(0.0, across) * max(0.0, up)
 
     def gap(self, other: Box) -> float:
-        """The distance between two boxes in pixels, 0 if they touch."""
+        """Return the distance between two boxes in pixels, 0 if they touch."""
         across = max(self.x, other.x) - min(self.x + self.width, other.x + other.width)
         up = max(self.y, other.y) - min(self.y + self.height, other.y + other.height)
         return max(0.0, across, up)
@@ -77,7 +77,7 @@ def place(named: Mapping[str, Box], room: Box, size: int) -> dict[str, Box]:
 
 
 def shortened(name: str) -> str:
-    """A name in the short form that the picture shows."""
+    """Return a name in the short form that the picture shows."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 2]}.."
 
 
@@ -91,7 +91,7 @@ def write(pixels: Any, text: str, spot: Box, box: Box, size: int) -> None:
 
 
 def _spots(box: Box, room: Box, width: float, height: float) -> Iterator[Box]:
-    """Possible places: around the object at growing distance, then over its centre; all inside the room."""
+    """Yield possible places: around the object at growing distance, then over its centre; all inside the room."""
     middle, level = box.x + (box.width - width) / 2, box.y + (box.height - height) / 2
     right, top = room.x + room.width - width, room.y + room.height - height
     wanted = []
@@ -106,7 +106,7 @@ def _spots(box: Box, room: Box, width: float, height: float) -> Iterator[Box]:
 
 
 def _cost(spot: Box, box: Box, named: Mapping[str, Box], room: Box) -> float:
-    """The cost of a place: the area that it covers, as a share of the name, and its distance from the object.
+    """Return the cost of a place: the area that it covers, as a share of the name, and its distance from the object.
 
     A name hides little of a large object, so a name may lie anywhere on an object that fills the room.
     """

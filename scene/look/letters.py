@@ -29,17 +29,17 @@ _UNKNOWN = "77777"
 
 
 def _plain(text: str) -> str:
-    """The text in capital letters without accents."""
+    """Return the text in capital letters without accents."""
     return "".join(c for c in unicodedata.normalize("NFKD", text).upper() if not unicodedata.combining(c))
 
 
 def can_write(text: str) -> bool:
-    """Whether the font has every letter of the text."""
+    """Return whether the font has every letter of the text."""
     return _GLYPHS.keys() >= set(_plain(text))
 
 
 def width(text: str, size: int) -> int:
-    """The width of a text in pixels."""
+    """Return the width of a text in pixels."""
     return (4 * len(_plain(text)) - 1) * size
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pictures of the scene: the real viewport with a window, a small Cycles render without one."""
+"""Makes pictures of the scene: the real viewport with a window, a small Cycles render without one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Picture:
 
 
 def viewport(*, max_size: int, picture_format: Format) -> Picture:
-    """The largest 3D viewport as the user sees it, or, without a window, a render through the camera.
+    """Return a picture of the largest 3D viewport or, without a window, a render through the camera.
 
     `max_size`: the longer side in pixels. Raises ExternalServiceError when neither is possible.
     """
@@ -65,7 +65,7 @@ def viewport(*, max_size: int, picture_format: Format) -> Picture:
 
 
 def area(editor: str, *, max_size: int, picture_format: Format) -> Picture:
-    """The largest open editor of a type, as the user sees it: `NODE_EDITOR`, or more exactly `ShaderNodeTree`.
+    """Return a picture of the largest open editor of a type: `NODE_EDITOR`, or more exactly `ShaderNodeTree`.
 
     Raises ExternalServiceError without a window, InvalidParamsError for an editor that is not open.
     """
@@ -92,7 +92,7 @@ def area(editor: str, *, max_size: int, picture_format: Format) -> Picture:
 
 
 def _screenshot(window: Any, chosen: Any, max_size: int, picture_format: Format) -> Picture:
-    """A picture of an area without its header and side bars. It redraws the area and reads it while it is drawn.
+    """Return a picture of an area without its header and side bars: redraw the area, and read it while it is drawn.
 
     Blender's own screenshots read the screen, which is black on some systems.
     """
@@ -128,9 +128,10 @@ def _screenshot(window: Any, chosen: Any, max_size: int, picture_format: Format)
 
 
 def render(*, max_size: int, picture_format: Format | Literal["bmp"], threads: int | None = None) -> Picture:
-    """A quick Cycles render at few samples, by the scene's camera or one that frames everything visible.
+    """Render a quick picture with Cycles at few samples, by the scene's camera or one that frames everything visible.
 
     threads: the number of render threads, instead of the scene's. Restores all settings afterwards.
+
     Raises ExternalServiceError when Cycles is missing or fails.
     """
     scene = bpy.context.scene
@@ -165,7 +166,7 @@ def render(*, max_size: int, picture_format: Format | Literal["bmp"], threads: i
 
 
 def through(camera: Any, side: int) -> Any:
-    """A square picture through this camera as an array of RGBA floats (side, side, 4), rows from the bottom up.
+    """Return a square picture through this camera as an array of RGBA floats (side, side, 4), rows from the bottom up.
 
     With a window it has the shading of the largest 3D viewport; without a window Cycles renders it. Raises
     ExternalServiceError.
@@ -208,7 +209,7 @@ def _plain(overlay: Any) -> Iterator[None]:
 
 
 def _decoded(data: bytes, side: int) -> Any:
-    """The pixels of an encoded picture, read by Blender."""
+    """Return the pixels of an encoded picture, read by Blender."""
     import numpy as np
 
     with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
@@ -275,7 +276,7 @@ def encode(
 
 
 def preview(path: Path, longer_side: int | None = None) -> bytes:
-    """A picture file as a small JPEG, scaled down to `longer_side` pixels if given.
+    """Return a picture file as a small JPEG, scaled down to `longer_side` pixels if given.
 
     Use it only for a picture that this Blender made itself, since it opens the file in this process.
     """
@@ -353,9 +354,7 @@ def _threads(settings: Any, count: int | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _nothing_left(scene: Any) -> Iterator[None]:
-    """Remove what a render leaves behind: the image of Blender's render result, and the Cycles properties that reading
-    them creates in the scene.
-    """
+    """Remove the image of Blender's render result, and the Cycles properties that reading them creates in the scene."""
     images: Any = bpy.data.images
     before, own = {image.session_uid for image in images}, set(scene.keys())
     try:

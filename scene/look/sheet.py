@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several views of the scene or of some objects in one picture, with names, and a scale bar in orthographic views."""
+"""Draws several views of the scene or of some objects in one picture, with names and scale bars."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Sheet:
     note: str
 
     def encoded(self, picture_format: picture.Format) -> bytes:
-        """The picture in this format."""
+        """Return the picture in this format."""
         height, width = self.pixels.shape[:2]
         return picture.encode((self.pixels / np.float32(255)).ravel(), width, height, picture_format)
 
@@ -76,18 +76,18 @@ class _Shape:
         return (self.box[0] + self.box[1]) / 2
 
     def corners(self, direction: Vector) -> list[Vector]:
-        """The corners of the box relative to its centre, in camera axes: right, up, towards the camera."""
+        """Return the corners of the box relative to its centre, in camera axes: right, up, towards the camera."""
         turned = (-direction).to_track_quat("-Z", "Y").inverted()
         half = (self.box[1] - self.box[0]) / 2
         signs = ((x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1))
         return [turned @ Vector((x * half.x, y * half.y, z * half.z)) for x, y, z in signs]
 
     def width(self, direction: Vector, band: float) -> float:
-        """The width that a square view from this direction needs."""
+        """Return the width that a square view from this direction needs."""
         return max(2 * max(abs(c.x), abs(c.y) / (1 - band)) for c in self.corners(direction))
 
     def distance(self, angle: float, band: float) -> float:
-        """The distance at which a camera with this angle sees the whole box from every perspective direction."""
+        """Return the distance at which a camera with this angle sees the whole box from every perspective direction."""
         spread = math.tan(angle / 2)
         return max(
             c.z + max(abs(c.x), abs(c.y) / (1 - band)) / spread
@@ -105,7 +105,7 @@ class _Named:
     left_out: int
 
     def note(self) -> str:
-        """A note for the reader: the names of objects whose label is a number, and the count of unlabelled objects."""
+        """Return a note for the reader: the objects whose label is a number, and the count of unlabelled objects."""
         numbered = [
             f"{text} is {name}"
             for name, text in self.texts.items()
@@ -166,7 +166,7 @@ def _make(
 
 
 def difference(before: Sheet, after: Sheet) -> tuple[Sheet, float]:
-    """A sheet with before, after and the difference side by side, and the share of pixels that differ."""
+    """Return a sheet with before, after and the difference side by side, and the share of pixels that differ."""
     if before.pixels.shape != after.pixels.shape:
         raise InvalidParamsError(
             "the two pictures have not the same size: look again with the same arguments"
@@ -207,7 +207,7 @@ def _tiles(views: Sequence[View], turntable: int, frames: Sequence[int]) -> list
 
 
 def _draw(tile: _Tile, shape: _Shape, named: _Named, shading: Shading, side: int) -> tuple[Any, Any, str]:
-    """A view without names, the same view with names, and its description."""
+    """Return a view without names, the same view with names, and its description."""
     scene = bpy.context.scene
     if tile.frame is not None:
         scene.frame_set(tile.frame)
@@ -237,7 +237,7 @@ def _draw(tile: _Tile, shape: _Shape, named: _Named, shading: Shading, side: int
 
 
 def _named(objects: Sequence[str]) -> _Named:
-    """The objects to name: the largest visible ones."""
+    """Return the objects to name: the largest visible ones."""
     seen = sorted(_seen(objects), key=lambda obj: -obj.dimensions.length)
     texts = {
         obj.name: obj.name if letters.can_write(obj.name) else f"({number})"
@@ -247,7 +247,7 @@ def _named(objects: Sequence[str]) -> _Named:
 
 
 def _covered(camera: Any, named: _Named, side: int, band: int) -> dict[str, labels.Box]:
-    """Label text -> the box that the object covers in the picture, for each named object in view."""
+    """Return label text -> the box that the object covers in the picture, for each named object in view."""
     depsgraph = bpy.context.evaluated_depsgraph_get()
     to_picture = camera.calc_matrix_camera(depsgraph, x=side, y=side) @ camera.matrix_world.inverted()
     found = {}
@@ -266,7 +266,7 @@ def _covered(camera: Any, named: _Named, side: int, band: int) -> dict[str, labe
 
 
 def _scale(near: float) -> tuple[float, str]:
-    """A round length up to `near`, and its text."""
+    """Return a round length up to `near`, and its text."""
     power = 10.0 ** math.floor(math.log10(near))
     length = next(step * power for step in (5, 2, 1) if step * power <= near * 1.0001)
     return length, f"{length:g}"
@@ -274,7 +274,7 @@ def _scale(near: float) -> tuple[float, str]:
 
 @contextlib.contextmanager
 def _camera(tile: _Tile, shape: _Shape, band: float) -> Iterator[tuple[Any, float]]:
-    """A temporary camera that sees the whole shape from the tile's direction, and the width that it sees.
+    """Yield a temporary camera that sees the whole shape from the tile's direction, and the width that it sees.
 
     `band`: the share of the picture that stays free at the bottom.
     """
@@ -306,7 +306,7 @@ def _camera(tile: _Tile, shape: _Shape, band: float) -> Iterator[tuple[Any, floa
 
 @contextlib.contextmanager
 def _lit(shading: Shading, camera: Any) -> Iterator[None]:
-    """For solid shading without a window, a temporary light near the camera: a scene without lights is black."""
+    """Add a temporary light near the camera for solid shading without a window: a scene without lights is black."""
     if shading == "rendered" or not bpy.app.background:  # a viewport uses the user's shading
         yield
         return
@@ -325,7 +325,7 @@ def _lit(shading: Shading, camera: Any) -> Iterator[None]:
 
 
 def _chosen(names: Sequence[str]) -> list[Any]:
-    """The named objects with their children, or all visible objects."""
+    """Return the named objects with their children, or all visible objects."""
     if not names:
         return [obj for obj in bpy.context.view_layer.objects if obj.visible_get()]
     named = [bpy.data.objects[name] for name in names]
@@ -334,12 +334,12 @@ def _chosen(names: Sequence[str]) -> list[Any]:
 
 
 def _seen(names: Sequence[str]) -> list[Any]:
-    """The chosen objects that have a surface."""
+    """Return the chosen objects that have a surface."""
     return [obj for obj in _chosen(names) if obj.type not in _NOT_SEEN]
 
 
 def _all_bounds(names: Sequence[str], frames: Sequence[int]) -> tuple[Vector, Vector]:
-    """The box around the objects in all frames, so that movement stays visible."""
+    """Return the box around the objects in all frames, so that movement stays visible."""
     boxes = []
     for frame in frames or (None,):
         if frame is not None:
@@ -352,7 +352,7 @@ def _all_bounds(names: Sequence[str], frames: Sequence[int]) -> tuple[Vector, Ve
 
 
 def _bounds(names: Sequence[str]) -> tuple[Vector, Vector]:
-    """The box around the named objects and their children, or around all visible objects."""
+    """Return the box around the named objects and their children, or around all visible objects."""
     corners = [obj.matrix_world @ Vector(corner) for obj in _seen(names) for corner in obj.bound_box]
     corners = corners or [obj.matrix_world.translation.copy() for obj in _chosen(names) if names]
     if not corners:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node trees as plain data: read a tree, plan a new one, and compare nodes with new nodes."""
+"""Reads node trees as plain data, plans new ones, and compares nodes with new nodes."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Temporary node trees: a new node in one shows the default values to compare with."""
+"""Makes temporary node trees: a new node in one shows the default values to compare with."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SCRATCH = ".mcp_bridge_scratch"
 
 
 def is_of_scene(tree: Any) -> bool:
-    """Whether a tree is a scene's own compositor (before Blender 5.0), which allows nodes that a group does not."""
+    """Return whether a tree is a scene's own compositor (before Blender 5.0), which allows more nodes than a group."""
     return bool(tree.is_embedded_data and tree.bl_idname == "CompositorNodeTree")
 
 
 @contextmanager
 def scratch(tree_type: str, *, of_scene: bool = False) -> Iterator[Any]:
-    """A temporary empty tree; `of_scene` as in `is_of_scene`."""
+    """Yield a temporary empty tree; `of_scene` is the answer of `is_of_scene`."""
     data: Any = bpy.data
     with events.quiet():
         blocks = data.scenes if of_scene else data.node_groups
@@ -39,7 +39,7 @@ def scratch(tree_type: str, *, of_scene: bool = False) -> Iterator[Any]:
 
 @contextmanager
 def bench_for(tree: Any) -> Iterator[Any]:
-    """A temporary empty tree of the same type, created only when something unknown is read from it.
+    """Yield a temporary empty tree of the same type, created only when something unknown is read from it.
 
     With each new data-block Blender rebuilds its dependency graph: a second or more in a scene of 10,000 objects.
     """
@@ -48,7 +48,7 @@ def bench_for(tree: Any) -> Iterator[Any]:
 
 
 class _Bench:
-    """Knows its tree type; reading any other attribute creates the tree."""
+    """A stand-in that knows its tree type; reading any other attribute creates the tree."""
 
     def __init__(self, tree: Any, stack: ExitStack) -> None:
         self.bl_idname = tree.bl_idname

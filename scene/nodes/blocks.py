@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Data-blocks that nodes and sockets refer to: their place in bpy.data, and their form in a plan."""
+"""Finds data-blocks that nodes and sockets refer to: their place in bpy.data, and their form in a plan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HELD = {
 
 
 def found(told: Json) -> Any:
-    """The data-block for `{"block": [collection, name, library]}`; None if it does not exist."""
+    """Return the data-block for `{"block": [collection, name, library]}`; None if it does not exist."""
     collection, name, library = told["block"]
     blocks = getattr(bpy.data, collection)
     return blocks.get((name, library)) if library else blocks.get(name)

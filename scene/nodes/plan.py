@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Turn a node tree that an assistant wrote into a plan for `scripts/build_node_tree.py`.
+"""Turns a node tree that an assistant wrote into a plan for `scripts/build_node_tree.py`.
 
 This checks everything that can be known before the tree exists, and reports all mistakes at once.
 """
@@ -197,7 +197,7 @@ class _Check:
         return made
 
     def _particles(self, where: str, name: Any, owner: Json | None) -> Any:
-        """A particle system by its name; `owner` is the object that has it, in the form of a plan."""
+        """Return a particle system by its name; `owner` is the object that has it, in the form of a plan."""
         if name is None:
             return None
         there = found(owner) if owner else None
@@ -231,7 +231,7 @@ class _Check:
         return value
 
     def _flags(self, where: str, prop: Any, value: Any) -> Json:
-        """Several choices of an enum flag, in a form that marks a set, since JSON has none."""
+        """Return several choices of an enum flag, in a form that marks a set, since JSON has none."""
         known = prop.enum_items.keys()
         for choice in value if isinstance(value, list) else [value]:
             if choice not in known:
@@ -240,9 +240,7 @@ class _Check:
         return {"set": value}
 
     def _choices(self, where: str, idname: str, values: Json) -> Json:
-        """Check words that a new node does not offer: the choices may depend on other settings, such as a scene's view
-        layers.
-        """
+        """Check words that a new node does not offer: they may depend on settings, such as a scene's layers."""
         rna = (node_tree.node_kind(idname) or bpy.types.Node).bl_rna
         props = {name: rna.properties[name] for name in values if name in rna.properties}
         enums = {n: values[n] for n, prop in props.items() if prop.type == "ENUM" and not prop.is_enum_flag}
@@ -441,7 +439,7 @@ class _Check:
 
 
 def _try(node: Any, name: str, value: Any) -> str:
-    """Set an enum of a temporary node; returns an empty text, or the reason with similar choices."""
+    """Set an enum of a temporary node; return an empty text, or the reason with similar choices."""
     try:
         setattr(node, name, value)
     except TypeError as error:

@@ -80,7 +80,7 @@ RUNS_OR_READS = ("ShaderNodeScript", "CompositorNodeOutputFile", "GeometryNodeIm
 
 
 def find_tree(kind: Kind, name: str) -> tuple[Any, Any]:
-    """The owner and its node tree; the tree is None if it does not exist yet. Raises InvalidParamsError."""
+    """Return the owner and its node tree; the tree is None if it does not exist yet. Raises InvalidParamsError."""
     owner = find(getattr(bpy.data, KINDS[kind]), name, kind.replace("_", " "))
     if kind == "node_group":
         return owner, owner
@@ -90,21 +90,21 @@ def find_tree(kind: Kind, name: str) -> tuple[Any, Any]:
 
 
 def of_owner(kind: Kind, name: str) -> Json:
-    """The tree of an owner as data, see `read`; with `"use_nodes": false` if the owner does not use its nodes."""
+    """Return an owner's tree as data, see `read`; with `"use_nodes": false` if the owner does not use its nodes."""
     tree = require_tree(kind, name)
     owner, _ = find_tree(kind, name)
     return read(tree) | ({"use_nodes": False} if is_unused(kind, owner) else {})
 
 
 def is_unused(kind: Kind, owner: Any) -> bool:
-    """Whether an owner has nodes but does not use them. From Blender 5.0 on, most owners always use them."""
+    """Return whether an owner has nodes but does not use them. From Blender 5.0 on, most owners always use them."""
     if bpy.app.version >= (5, 0) and kind in ("material", "world", "scene"):
         return False
     return not getattr(owner, "use_nodes", True)
 
 
 def read(tree: Any) -> Json:
-    """The tree as data, see the module. Call it when Blender may be changed: it creates nodes to compare with."""
+    """Return the tree as data, see the module. Call it when Blender may be changed: it creates nodes to compare."""
     nodes = list(tree.nodes)
     with bench_for(tree) as bench:
         found: Json = {"type": tree.bl_idname}
@@ -138,7 +138,7 @@ _tree_standards: dict[tuple[str, bool], Json] = {}
 
 
 def _tree_standard(bench: Any) -> Json:
-    """The settings of a new tree of this type."""
+    """Return the settings of a new tree of this type."""
     key = (bench.bl_idname, is_of_scene(bench))
     if key not in _tree_standards:
         _tree_standards[key] = tree_properties(bench)
@@ -146,7 +146,7 @@ def _tree_standard(bench: Any) -> Json:
 
 
 def node_standard(bench: Any, idname: str) -> Standard | None:
-    """The values of a new node of this type; None if the tree does not allow such a node."""
+    """Return the values of a new node of this type; None if the tree does not allow such a node."""
     key = (bench.bl_idname, is_of_scene(bench), idname)
     if key not in _standards:
         _standards[key] = _make_standard(bench, idname)
@@ -154,13 +154,13 @@ def node_standard(bench: Any, idname: str) -> Standard | None:
 
 
 def node_kind(idname: str) -> Any:
-    """The class of a type of node; None if this Blender has no such type."""
+    """Return the class of a type of node; None if this Blender has no such type."""
     kind = getattr(bpy.types, idname, None)
     return kind if isinstance(kind, type) and issubclass(kind, bpy.types.Node) else None
 
 
 def has_items(idname: str) -> bool:
-    """Whether the sockets of a node depend on its items or on a paired or linked node."""
+    """Return whether the sockets of a node depend on its items or on a paired or linked node."""
     kind: Any = node_kind(idname) or bpy.types.Node
     pairs = "paired_output" in kind.bl_rna.properties
     base = bpy.types.Node.bl_rna.properties
@@ -188,7 +188,7 @@ def _make_standard(bench: Any, idname: str) -> Standard | None:
 
 
 def _depends(node: Any, name: str, value: Any) -> bool:
-    """Whether a new node's value is a data-block, or a choice that the file defines, such as a view layer."""
+    """Return whether a new node's value is a data-block, or a choice that the file defines, such as a view layer."""
     prop = node.bl_rna.properties[name]
     if prop.type == "POINTER":
         return value is not None and is_id(prop.fixed_type)
@@ -196,7 +196,7 @@ def _depends(node: Any, name: str, value: Any) -> bool:
 
 
 def interface_standard(bench: Any, socket_type: str, in_out: str) -> Json | None:
-    """The values of a new socket of a group; None if the tree does not allow such a socket."""
+    """Return the values of a new socket of a group; None if the tree does not allow such a socket."""
     key = (bench.bl_idname, False, f"{in_out} {socket_type}")
     if key not in _standards:
         try:
@@ -259,12 +259,12 @@ def _node(node: Any, bench: Any) -> Json:
 
 
 def _panels(node: Any) -> Json:
-    """The panels of a node that are closed, by identifier; known from Blender 5.2 on."""
+    """Return the closed panels of a node, by identifier; known from Blender 5.2 on."""
     return {str(panel.identifier): panel.is_collapsed for panel in getattr(node, "panel_states", ())}
 
 
 def _is_kept(node: Any) -> bool:
-    """Whether a node runs code or refers to a file: the data names it, but an assistant can never create it."""
+    """Return whether a node runs code or refers to a file: data names it, but an assistant can never create it."""
     return node.bl_idname.startswith(RUNS_OR_READS) or any(
         subtype in PATHS and getattr(node, name)
         for name, _, subtype, _ in properties(class_of(node), NOT_OF_NODE)
@@ -304,7 +304,7 @@ def _group_values(tree: Any, side: str) -> Json:
 
 
 def socket_key(sockets: Any, socket: Any) -> str:
-    """The key of a socket among those of its side: its name, `Name#2`, or `@identifier`."""
+    """Return the key of a socket among those of its side: its name, `Name#2`, or `@identifier`."""
     if socket.enabled:
         same = [s for s in sockets if s.enabled and s.name == socket.name]
         if len(same) == 1 and "#" not in socket.name and not socket.name.startswith("@"):
@@ -318,7 +318,7 @@ def socket_key(sockets: Any, socket: Any) -> str:
 
 
 def _links(tree: Any) -> Iterator[list[Any]]:
-    """The links in order; those into a multi-input socket in the order in which they enter it."""
+    """Yield the links in order; those into a multi-input socket in the order in which they enter it."""
     links = list(tree.links)
     entering: dict[int, list[Any]] = {}
     for link in links:
@@ -361,7 +361,7 @@ PANEL = {"description": "", "default_closed": False}
 
 
 def require_tree(kind: Kind, name: str) -> Any:
-    """The node tree of an owner. Raises InvalidParamsError if it has none."""
+    """Return the node tree of an owner. Raises InvalidParamsError if it has none."""
     _, tree = find_tree(kind, name)
     if tree is None:
         raise InvalidParamsError(

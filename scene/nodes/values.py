@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The values of nodes, sockets and trees as JSON, without loss. Main thread."""
+"""Reads the values of nodes, sockets and trees as JSON, without loss. Main thread."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ PATHS = frozenset(("FILE_PATH", "DIR_PATH"))
 
 @cache
 def properties(kind: Any, skipped: frozenset[str]) -> tuple[tuple[str, str, str, Any], ...]:
-    """Name, type and subtype of the properties to read, and the type that a pointer refers to."""
+    """Return name, type and subtype of the properties to read, and the type that a pointer refers to."""
     told = []
     for prop in kind.bl_rna.properties:
         name = prop.identifier
@@ -76,19 +76,19 @@ def properties(kind: Any, skipped: frozenset[str]) -> tuple[tuple[str, str, str,
 
 
 def class_of(item: Any) -> Any:
-    """The class of a node, socket or item, hashable."""
+    """Return the class of a node, socket or item, hashable."""
     return type(item)  # as Any: mypy does not accept a class as hashable
 
 
 def is_id(rna: Any) -> bool:
-    """Whether an RNA type is a type of data-block."""
+    """Return whether an RNA type is a type of data-block."""
     while rna is not None and rna.identifier != "ID":
         rna = rna.base
     return rna is not None
 
 
 def _values(item: Any, skipped: frozenset[str] = frozenset()) -> Json:
-    """The values of a struct by property, without paths and without properties that have no value now."""
+    """Return the values of a struct by property, without paths and without properties that have no value now."""
     found: Json = {}
     for name, kind, subtype, held in properties(class_of(item), skipped):
         if subtype in PATHS:
@@ -104,7 +104,7 @@ def _values(item: Any, skipped: frozenset[str] = frozenset()) -> Json:
 
 
 def _part(value: Any) -> Any:
-    """A value with parts. Colour ramps and curves become lists of numbers."""
+    """Return a value with parts. Colour ramps and curves become lists of numbers."""
     kind = value.bl_rna.identifier
     if kind == "ColorRampElement":
         return [short(value.position), *map(short, value.color)]
@@ -114,23 +114,23 @@ def _part(value: Any) -> Any:
 
 
 def node_values(node: Any) -> Json:
-    """The values of a node by property, without its name, location, sockets and links."""
+    """Return the values of a node by property, without its name, location, sockets and links."""
     return _values(node, NOT_OF_NODE)
 
 
 def interface_values(item: Any) -> Json:
-    """The values of a socket or panel of a group, by property."""
+    """Return the values of a socket or panel of a group, by property."""
     return _values(item, _NOT_OF_INTERFACE)
 
 
 def tree_properties(tree: Any) -> Json:
-    """The settings of a tree itself, if it has any."""
+    """Return the settings of a tree itself, if it has any."""
     names = (p.identifier for p in tree.bl_rna.properties if p.identifier in _TREE_PROPERTIES)
     return {name: plain(getattr(tree, name)) for name in names}
 
 
 def plain(value: Any) -> Any:
-    """A Blender value as JSON, without loss."""
+    """Return a Blender value as JSON, without loss."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -145,7 +145,7 @@ def plain(value: Any) -> Any:
 
 
 def short(number: float) -> Any:
-    """The shortest number that is equal as a 32-bit float; infinity and NaN as a text, since JSON has none."""
+    """Return the shortest number that is equal as a 32-bit float; infinity and NaN as a text, since JSON has none."""
     if number.is_integer() and -1e6 < number < 1e6:
         return number
     if not math.isfinite(number):
@@ -161,12 +161,12 @@ def short(number: float) -> Any:
 
 
 def value_of(socket: Any) -> Any:
-    """The value that a socket has without a link; None if it has no value."""
+    """Return the value that a socket has without a link; None if it has no value."""
     return plain(socket.default_value) if hasattr(socket, "default_value") else None
 
 
 def different(now: Json, standard: Mapping[str, Any]) -> Json:
-    """The values that differ from the standard; for a value with parts, only the parts that differ."""
+    """Return the values that differ from the standard; for a value with parts, only the parts that differ."""
     found: Json = {}
     for name, value in now.items():
         usual = standard.get(name)
@@ -178,5 +178,5 @@ def different(now: Json, standard: Mapping[str, Any]) -> Json:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a JSON number."""
+    """Return whether a value is a JSON number."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

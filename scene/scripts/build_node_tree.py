@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # mypy: ignore-errors
-"""Builds the node tree that set_node_tree was given: this text runs as a script, with `PLAN` before it."""
+"""Builds a node tree for set_node_tree: this text runs as a script, with `PLAN` before it."""
 
 import bpy
 
 
 def plain(value):
-    """A data-block is written {"block": [collection, name, library]}, several choices {"set": [...]}, and a particle
+    """Return a value of the plan as Blender takes it.
+
+    A data-block is written {"block": [collection, name, library]}, several choices {"set": [...]}, and a particle
     system {"particles_of": {"block": …}, "name": name}.
     """
     if isinstance(value, dict) and "set" in value:
@@ -21,7 +23,7 @@ def plain(value):
 
 
 def put(owner, values, where):
-    """Set properties. What one allows depends on the others, so all are set twice and have to hold the second time."""
+    """Set properties, twice: what one allows depends on the others, so all have to hold the second time."""
     for last in (False, True) if values else ():
         for name, value in values.items():
             try:
@@ -35,7 +37,7 @@ def put(owner, values, where):
 
 
 def put_part(part, values, where):
-    """A colour ramp, curves, or a group of settings."""
+    """Set a colour ramp, curves, or a group of settings."""
     put(part, {name: value for name, value in values.items() if name not in ("elements", "curves")}, where)
     if "elements" in values:
         put_elements(part.elements, values["elements"])
@@ -46,7 +48,7 @@ def put_part(part, values, where):
 
 
 def put_elements(elements, stops):
-    """Make the elements of a colour ramp be these stops: positions and colours."""
+    """Set the elements of a colour ramp to these stops: positions and colours."""
     while len(elements) > len(stops):
         elements.remove(elements[len(elements) - 1])
     while len(elements) < len(stops):
@@ -60,7 +62,7 @@ def put_elements(elements, stops):
 
 
 def put_points(points, wanted):
-    """Make the points of a curve be these: places and handles."""
+    """Set the points of a curve to these: places and handles."""
     while len(points) > len(wanted):
         points.remove(points[1])
     while len(points) < len(wanted):
@@ -71,7 +73,7 @@ def put_points(points, wanted):
 
 
 def find(node, side, key):
-    """A socket by its name, Name#2 or @identifier."""
+    """Return a socket by its name, Name#2 or @identifier."""
     sockets = getattr(node, side)
     if key.startswith("@"):
         found = [s for s in sockets if s.identifier == key[1:]]
@@ -102,7 +104,7 @@ HOLDS = {
 
 
 def for_socket(socket, value):
-    """What only the finished socket can tell: whether a text is the name of a data-block."""
+    """Return a value for a finished socket, which shows whether a text is the name of a data-block."""
     if isinstance(value, dict) and "any" in value:
         if socket.type in HOLDS:
             return plain({"block": [HOLDS[socket.type], value["any"], value.get("library")]})
@@ -110,12 +112,12 @@ def for_socket(socket, value):
     return plain(value)
 
 
-#: What those are whose maker wants to know.
+#: The type of a new light or texture: their makers require one.
 NEW_KINDS = {"lights": "POINT", "textures": "NONE"}
 
 
 def find_tree(plan):
-    """The tree, made where there is none."""
+    """Return the tree; make it if there is none."""
     collection, name = plan["owner"]
     blocks = getattr(bpy.data, collection)
     if plan["new"]:
@@ -135,7 +137,7 @@ def find_tree(plan):
 
 
 def build_interface(interface, wanted):
-    """Sockets and panels of a group. One that is there already stays: whoever uses the group is linked to it."""
+    """Set the sockets and panels of a group. Existing ones stay: the group's users have links to them."""
     spare = {}
     for item in interface.items_tree:
         kind = (
@@ -185,7 +187,7 @@ def build_node(tree, plan):
 
 
 def put_sockets(node, side, values):
-    """Values of sockets; gives back those that have to wait until the links are there, as menus do."""
+    """Set values of sockets; return those that have to wait until the links are there, as menus do."""
     late = []
     for key, value in values.items():
         socket = find(node, side, key)
@@ -206,7 +208,7 @@ def put_panels(node, wanted):
 
 
 def unfit(links):
-    """Links that Blender shows in red: their sockets don't go together, or they lead in a circle."""
+    """Return the links that Blender shows in red: their sockets don't go together, or they lead in a circle."""
     wrong = [link for link in links if not link.is_valid]
     return [
         [link.from_node.name, link.from_socket.name, link.to_node.name, link.to_socket.name] for link in wrong
@@ -214,13 +216,13 @@ def unfit(links):
 
 
 def build(plan):
-    """Build the tree as planned. Tells how many nodes and links it has, and which links do not fit."""
+    """Build the tree by the plan. Return how many nodes and links it has, and which links do not fit."""
     tree = find_tree(plan)
     put(tree, plan["properties"], "the tree")
     late = build_interface(tree.interface, plan["interface"]) if plan["interface"] is not None else []
     kept = {node["name"] for node in plan["nodes"] if node["keep"]}
     if not kept:
-        tree.nodes.clear()  # one by one takes the square of their number
+        tree.nodes.clear()  # removing them one by one takes the square of their number
     for node in list(tree.nodes):
         if node.name not in kept:
             tree.nodes.remove(node)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # mypy: ignore-errors
-"""Sets frames and keys as set_frame and set_keyframes were asked: runs as a script, with `PLAN` before it."""
+"""Sets frames and keys for set_frame and set_keyframes: this text runs as a script, with `PLAN` before it."""
 
 import bpy
 
 
 def set_frame(plan):
-    """Set the frame, the range and the rate, those that are given."""
+    """Set the frame, the range and the rate, if the plan has them."""
     scene = bpy.context.scene
     if plan["rate"] is not None:
         scene.render.fps = max(1, round(plan["rate"]))
@@ -21,7 +21,7 @@ def set_frame(plan):
 
 
 def curves_of(block):
-    """The curves that animate a data-block, with and without layers."""
+    """Return the curves that animate a data-block, with and without layers."""
     data = block.animation_data
     action = data.action if data else None
     if action is None:
@@ -33,7 +33,7 @@ def curves_of(block):
 
 
 def put(block, path, index, value):
-    """Set the value that a key is made from."""
+    """Set the value that a new key stores."""
     if path.endswith('"]'):
         head, _, name = path[:-2].rpartition('["')
         owner = block.path_resolve(head) if head else block
@@ -51,7 +51,7 @@ def put(block, path, index, value):
 
 
 def set_keyframes(plan):
-    """Set a key for each value. Tells how many there are, and on how many curves."""
+    """Set a key for each value. Return how many there are, and on how many curves."""
     named = getattr(bpy.data, plan["collection"])[plan["name"]]
     block = named.path_resolve(plan["block"]) if plan["block"] else named
     path, index = plan["path"], plan["index"]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What workers run: each file goes along in a bundle, as `worker.py`, and is started by a worker's Blender."""
+"""The scripts of workers: a bundle has one of these files as `worker.py`, which a worker's Blender starts."""

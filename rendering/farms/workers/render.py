@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs on a worker, by Blender: renders a chunk of frames, or makes a video of them.
 
-This file goes along with a job and needs nothing of MCP Bridge:
+This file is part of a job's bundle and needs nothing of MCP Bridge:
 
     blender -b --factory-startup --disable-autoexec --python worker.py -- frames --scene scene.blend …
 
-Of each frame there is a file `frame_7.json` in the folder for results: `state` is begun, done or failed, `worker` the
-computer, `attempt` which one it is, `seconds` and `error` what came of it. The picture is `frame_7.png`, a small one
-`frame_7.small.jpg`. Scripts in the .blend are not run.
+For each frame it writes a file `frame_7.json` in the folder for results: `state` is begun, done or failed, `worker`
+the computer, `attempt` the number of the attempt, `seconds` and `error` the outcome. The picture is `frame_7.png`, a
+small one `frame_7.small.jpg`. Scripts in the .blend do not run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SMALL = 320
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code: 0, or 1 where a frame failed."""
+    """Render or make a video; return the exit code: 0, or 1 if a frame failed."""
     parser = argparse.ArgumentParser(prog="worker.py")
     kinds = parser.add_subparsers(dest="kind", required=True)
     frames, video = kinds.add_parser("frames"), kinds.add_parser("video")
@@ -63,7 +63,7 @@ def _frames(given: argparse.Namespace) -> int:
     import bpy
 
     scene: Any = bpy.context.scene
-    scene.render.use_persistent_data = True  # what does not move is not prepared again
+    scene.render.use_persistent_data = True  # keeps unchanged data between frames
     chunk = json.loads(given.chunks.read_text(encoding="utf-8"))[given.chunk]
     failed = 0
     for at, frame in enumerate(chunk, 1):
@@ -92,7 +92,7 @@ def _frame(given: argparse.Namespace, scene: Any, frame: int) -> bool:
 
 
 def _is_done(given: argparse.Namespace, frame: int) -> bool:
-    """An engine may run a task once more, after a worker was lost."""
+    """Return whether a frame is done: after losing a worker, an engine may run a task again."""
     try:
         told = json.loads((given.results / f"frame_{frame}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -127,7 +127,7 @@ def _small_picture(source: Path, to: Path) -> None:
 
 
 def _tell(given: argparse.Namespace, frame: int, **known: object) -> None:
-    """Written beside and renamed: nobody reads half of it."""
+    """Write the report on a frame: under another name first, so that nobody reads half of it."""
     told = {
         "frame": frame,
         "attempt": given.attempt,
@@ -140,7 +140,7 @@ def _tell(given: argparse.Namespace, frame: int, **known: object) -> None:
 
 
 def _video(given: argparse.Namespace) -> int:
-    """All pictures in the order of their frames, at the scene's rate, as H.264."""
+    """Make an H.264 video of all pictures in the order of their frames, at the scene's rate; return the exit code."""
     import bpy
 
     numbers = {path.name: _number(path, given.pattern) for path in given.frames.iterdir()}
@@ -176,7 +176,7 @@ def _video(given: argparse.Namespace) -> int:
 
 
 def _number(path: Path, pattern: str) -> int:
-    """The frame of a picture's name; -1 where it is none of the pattern's."""
+    """Return the frame in a picture's name; -1 if the name does not fit the pattern."""
     head, tail = pattern[: pattern.index("#")], pattern[pattern.rindex("#") + 1 :]
     digits = path.name.removeprefix(head).removesuffix(tail)
     return int(digits) if path.name == f"{head}{digits}{tail}" and digits.isdecimal() else -1

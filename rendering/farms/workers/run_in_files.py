@@ -3,9 +3,9 @@
 
     blender -b --factory-startup --disable-autoexec --python worker.py -- --extension extension …
 
-This Blender opens no file itself. It has the parts of MCP Bridge that go along with the job start another one, which
-the worker's kernel confines as on the computer of the artist; where nothing confines it, the file fails. Of each file
-there is `file_7.json` in the folder for results, as `render.py` writes one of each frame, and its copy `file_7.blend`.
+This Blender opens no file itself. The parts of MCP Bridge in the job's bundle start another one, which the worker's
+kernel confines as on the artist's computer; if nothing confines it, the file fails. For each file it writes
+`file_7.json` in the folder for results, in the form of `render.py`'s reports on frames, and the copy `file_7.blend`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PACKAGE = "mcp_bridge"
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code: 0, or 1 where a file failed."""
+    """Run the script in the files; return the exit code: 0, or 1 if a file failed."""
     parser = argparse.ArgumentParser(prog="worker.py")
     for name, told in (
         ("extension", "folder with the parts of MCP Bridge"),
@@ -61,7 +61,7 @@ def _require_version(version: str) -> None:
 
 
 def _rehearsals(given: argparse.Namespace) -> Any:
-    """The module that runs scripts in confined Blenders, from what goes along with the job."""
+    """Return the module that runs scripts in confined Blenders, from the job's bundle."""
     sys.path.append(str(given.libraries))
     package = types.ModuleType(_PACKAGE)
     package.__path__ = [str(given.extension)]
@@ -111,7 +111,7 @@ def _is_compressed(path: Path) -> bool:
 
 
 def _is_done(given: argparse.Namespace, number: int) -> bool:
-    """An engine may run a task once more, after a worker was lost."""
+    """Return whether a file is done: after losing a worker, an engine may run a task again."""
     try:
         told = json.loads((given.results / f"file_{number}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -120,7 +120,7 @@ def _is_done(given: argparse.Namespace, number: int) -> bool:
 
 
 def _tell(given: argparse.Namespace, number: int, **known: object) -> None:
-    """Written beside and renamed: nobody reads half of it."""
+    """Write the report on a file: under another name first, so that nobody reads half of it."""
     worker = os.environ.get("SLURMD_NODENAME") or platform.node()
     told = {"file": number, "attempt": given.attempt, "worker": worker, **known}
     waiting = given.results / f"file_{number}.json.new"
