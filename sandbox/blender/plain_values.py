@@ -55,7 +55,7 @@ def held_items(value: Any) -> Any:
     numbers of a vector or an array, Blender crashes.
     """
     kind = type(value)
-    if kind in _HOLDING or not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")):
+    if kind in _PLAIN or kind in _HOLDING or not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")):
         return value
     return list(map(held_items, value))
 
@@ -103,8 +103,11 @@ _NUMBERS = frozenset({int, float, bool})
 
 def all_as_plain(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """`as_plain` for all arguments of a call."""
-    for value in (*args, *kwargs.values()):
-        if not _AS_IT_IS[type(value)]:
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        kind = type(value)
+        if not _AS_IT_IS[kind] and not (
+            (kind is list or kind is tuple) and _PLAIN.issuperset(map(type, value))
+        ):
             break
     else:
         return args, kwargs

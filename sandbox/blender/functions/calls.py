@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from types import MethodType
 from typing import Any
@@ -39,41 +40,47 @@ def checked(path: str) -> Reader:
     """The reader of a function: gives one that checks its arguments, calls, and looks for what it freed."""
     if path in INSTEAD:
         return sealing(INSTEAD[path])
-    check = CHECKED.get(path)
     struct, function = path.split(".")
-    may_free, followed = freeing.frees(struct, function), freeing.is_followed(struct, function)
-    removes, roots = freeing.removes_blocks(struct, function), freeing.freed_alone(struct, function)
-    grows, makes_layers = freeing.grows(struct, function), may_make(struct, function)
-    evaluates, writes_back = check in EVALUATING, path == "Object.update_from_editmode"
-    limit = name_limit(path)
-    check = _with_blocks(path, _with_pointers(path, check))
-    integers = takes_integers(path)
-    if integers and check is None:
-        check = _nothing_else
-    parameters: dict[type, list[str]] = {}
-
+    freeing_more = freeing.removes_blocks(struct, function) or CHECKED.get(path) in EVALUATING
+    frees = freeing_more or path in ADDING_TO_MESHES or freeing.frees(struct, function)
     # one function for all runs, bound to a pair: a closure for each use is more for the collector to look through
+    call = _freeing_call(path) if frees else _harmless_call(path)
+    call.__name__ = call.__qualname__ = function
+
+    def read(host: BlenderHost, owner: Any, _name: str) -> Any:
+        getattr(owner, function)  # Blender's own AttributeError, where this version has no such function
+        return MethodType(call, _Bound((host, owner)))
+
+    return read
+
+
+def _harmless_call(path: str) -> Callable[..., Any]:
+    """A call after which nothing has to be looked for: what it may move are layers."""
+    prepared, perform = _preparation(path), _performance(path)
+
     def call(bound: _Bound, /, *args: Any, **kwargs: Any) -> Any:
         host, owner = bound
-        if check is not None:
-            names = parameters.get(type(owner))
-            if names is None:
-                names = _parameter_names(owner, function) or _PYTHON_PARAMETERS.get(path, [])
-                parameters[type(owner)] = names
-            args, kwargs = all_as_plain(args, kwargs)
-            if integers:
-                args = tuple(map(held_items, args))
-                kwargs = {name: held_items(value) for name, value in kwargs.items()}
-            given = {**dict(zip(names, args, strict=False)), **kwargs} if args else kwargs
+        args, kwargs, _given = prepared(host, owner, args, kwargs)
+        return perform(host, owner, args, kwargs)
+
+    return call
+
+
+def _freeing_call(path: str) -> Callable[..., Any]:
+    """A call after which the references are looked at."""
+    struct, function = path.split(".")
+    prepared, perform = _preparation(path), _performance(path)
+    may_free, followed = freeing.frees(struct, function), freeing.is_followed(struct, function)
+    removes, roots = freeing.removes_blocks(struct, function), freeing.freed_alone(struct, function)
+    grows, writes_back = freeing.grows(struct, function), path == "Object.update_from_editmode"
+    evaluates = CHECKED.get(path) in EVALUATING
+
+    def call(bound: _Bound, /, *args: Any, **kwargs: Any) -> Any:
+        host, owner = bound
         references = host.stale
-        if references.touched_evaluated:
-            blocks.check_original(host, owner, function)
         # asked before the check: of what a first evaluation makes, the script holds nothing yet
         removing = removes or (evaluates and references.touched_evaluated)
-        if check is not None:
-            check(host, owner, given)
-        if limit is not None:
-            args, kwargs = cut(limit, args, kwargs)
+        args, kwargs, given = prepared(host, owner, args, kwargs)
         block = owner.id_data
         moves = references.touched_collections if followed else may_free and not is_blank(block)
         if evaluates:
@@ -81,14 +88,8 @@ def checked(path: str) -> Reader:
         if removing:
             references.before_removal(evaluates=evaluates)
         result = None
-        # looked up only now: what holds a function is looked through for what it belongs to
         try:
-            if makes_layers and references.layered:
-                with references.keeping_layers(owner) as new:
-                    result = getattr(owner, function)(*args, **kwargs)
-                    new.append(result)
-            else:
-                result = getattr(owner, function)(*args, **kwargs)
+            result = perform(host, owner, args, kwargs)
             if path in ADDING_TO_MESHES:
                 added.fill(host, owner, int(given.get("count", 0)))
         finally:  # it may have freed something before it failed
@@ -104,17 +105,58 @@ def checked(path: str) -> Reader:
                 host.overrides.drop_removed()
         return result
 
-    call.__name__ = call.__qualname__ = function
-
-    def read(host: BlenderHost, owner: Any, _name: str) -> Any:
-        getattr(owner, function)  # Blender's own AttributeError, where this version has no such function
-        return MethodType(call, _Bound((host, owner)))
-
-    return read
+    return call
 
 
-def _nothing_else(_host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
-    """There is nothing to look at but that arguments are plain."""
+def _preparation(path: str) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any], Arguments]]:
+    """What gives the arguments of a call as Blender is to see them, after a look, and by name where a check asks."""
+    function, limit, integers = path.partition(".")[2], name_limit(path), takes_integers(path)
+    check = _with_blocks(path, _with_pointers(path, CHECKED.get(path)))
+    as_plain = integers or check is not None
+    parameters: dict[type, list[str]] = {}
+
+    def prepared(
+        host: BlenderHost, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any], Arguments]:
+        if as_plain:
+            args, kwargs = all_as_plain(args, kwargs)
+        if integers:
+            args = tuple(map(held_items, args))
+            kwargs = {name: held_items(value) for name, value in kwargs.items()} if kwargs else kwargs
+        given = kwargs
+        if check is not None and args:
+            names = parameters.get(type(owner))
+            if names is None:
+                names = _parameter_names(owner, function) or _PYTHON_PARAMETERS.get(path, [])
+                parameters[type(owner)] = names
+            given = {**dict(zip(names, args, strict=False)), **kwargs}
+        if host.stale.touched_evaluated:
+            blocks.check_original(host, owner, function)
+        if check is not None:
+            check(host, owner, given)
+        if limit is not None:
+            args, kwargs = cut(limit, args, kwargs)
+        return args, kwargs, given
+
+    return prepared
+
+
+def _performance(path: str) -> Callable[[BlenderHost, Any, tuple[Any, ...], dict[str, Any]], Any]:
+    """What does the call: the function is looked up only then, as what holds it is looked through for its owner."""
+    struct, function = path.split(".")
+
+    def perform(_host: BlenderHost, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return getattr(owner, function)(*args, **kwargs)
+
+    def keeping_layers(host: BlenderHost, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not host.stale.layered:
+            return perform(host, owner, args, kwargs)
+        with host.stale.keeping_layers(owner) as new:
+            result = perform(host, owner, args, kwargs)
+            new.append(result)
+        return result
+
+    return keeping_layers if may_make(struct, function) else perform
 
 
 @cache
