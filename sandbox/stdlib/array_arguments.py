@@ -19,11 +19,12 @@ from ..guard.values import deep_nesting
 from ..guard.values.fractions import Fraction
 from ..guard.values.weight import opened
 
-__all__ = ("Arguments", "GuardedArrays")
+__all__ = ("LOOKED_AT_OPTIONS", "Arguments", "GuardedArrays")
 
 _WIDEST: Final = 1 << 63
 _REFUSED_OPTIONS: Final = frozenset({"signature", "sig", "extobj", "like"})
 """Options that choose how numpy computes, and so may choose Python objects."""
+LOOKED_AT_OPTIONS: Final = _REFUSED_OPTIONS | {"kind", "dtype", "where"}
 _SCALARS: Final = frozenset({int, float, bool, complex, str})
 _AS_THEY_ARE: Final = frozenset({float, bool, complex})
 _OBJECTS: Final = frozenset({Fraction, deep_nesting.deque})

@@ -12,6 +12,7 @@ The addresses come from numpy's table of functions, whose order is part of numpy
 
 from __future__ import annotations
 
+import contextvars
 import ctypes
 import sys
 from collections.abc import Callable
@@ -76,6 +77,10 @@ class ArrayMemory(AbstractContextManager["ArrayMemory"]):
         self._table = _table()
         self._before: object = None
         self._used = usage()
+        self._room = 0
+        """Bytes of arrays until the memory is looked at again: what is used besides is watched by the clock."""
+        self.unwatched: Callable[..., Any] = contextvars.copy_context().run
+        """Calls a function whose arrays nothing looks at: numpy keeps its handler in a variable of the context."""
 
     def __enter__(self) -> ArrayMemory:
         self._used = usage()
@@ -89,6 +94,9 @@ class ArrayMemory(AbstractContextManager["ArrayMemory"]):
 
     def _admits(self, size: int) -> bool:
         """Return whether an array may have so many bytes more; trip the run where it may not."""
+        if size <= self._room and size <= LARGEST:
+            self._room -= size
+            return True
         now, limit = usage(), self._limit
         resident = now.resident - self._used.resident + size
         committed = now.committed - self._used.committed + size
@@ -97,6 +105,7 @@ class ArrayMemory(AbstractContextManager["ArrayMemory"]):
         elif resident > limit or committed > UNUSED * limit:
             over = f"with a numpy array of {size >> 20:,} MiB the run would use more than {limit >> 20:,} MiB of memory"
         else:
+            self._room = min(limit - resident, UNUSED * limit - committed) // 2
             return True
         self._meter.trip(LimitExceeded(over, limit="memory"))
         return False

@@ -271,17 +271,17 @@ def _after_a_run() -> tuple[str, float, list[bool]]:
     core = getattr(numpy, "_core", None) or numpy.core
     handler: Callable[..., str] = core.multiarray.get_handler_name
     before = handler()
-    array = language.run("import numpy as np\na = np.ones(1000)", level="blender").names.pop("a")
+    array = language.run("import numpy as np\na = np.ones(100_000)", level="blender").names.pop("a")
     used = handler(array) == "mcp_bridge"
     total = float(array.sum())
-    array.resize(2000, refcheck=False)
+    array.resize(200_000, refcheck=False)
     del array
     return before, total, [used, handler() == before, bool(numpy.ones(10**8).sum())]
 
 
 def test_the_handler_is_there_for_the_run_alone() -> None:
     before, total, held = fork.run(_after_a_run)
-    assert (before, total, held) == ("default_allocator", 1000.0, [True, True, True])
+    assert (before, total, held) == ("default_allocator", 100_000.0, [True, True, True])
 
 
 def test_an_array_decides_what_an_operator_does() -> None:

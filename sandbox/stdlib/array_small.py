@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Calls of numpy that need little memory for certain: its allocation handler does not look at these.
+
+The handler is a call of Python for each array, of a single number too, and `np.clip(x, 0, 1)` makes six. How much a
+call may need is judged by its arguments, for functions of which `facts/numpy.json` says how. Of all others, and of
+arguments that are none of the few types here, it cannot be told.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ("MOST", "measure")
+
+MOST: Final = 1 << 14
+"""Items that arrays of a call have at most where its memory is not looked at."""
+_NUMERIC: Final = frozenset("bhilqBHILQefdgFDG?")
+_FLOATS: Final = frozenset({float, bool, complex})
+_COUNTED: Final = frozenset({int, float, bool})
+_LISTS: Final = json.loads(
+    (Path(__file__).parent.parent / "facts" / "numpy.json").read_text(encoding="utf-8")
+)["small"]
+_BY_SIZES: Final = frozenset(_LISTS["sizes"].split())
+_BY_NUMBERS: Final = frozenset(_LISTS["numbers"].split())
+
+Measure = Callable[[Iterable[Any]], float]
+
+
+def measure(np: Any, function: Any, numbers: Collection[type]) -> Measure | None:
+    """Return what says of arguments how many items the arrays of a call have at most; None where nothing can.
+
+    `numbers`: the types of numbers, and of None, that numpy sees as they are.
+    """
+    name = getattr(function, "__name__", "")
+    if isinstance(function, np.ufunc) or name in _BY_SIZES:
+        return lambda values: _by_sizes(values, np.ndarray, numbers)
+    return _by_numbers if name in _BY_NUMBERS else None
+
+
+def _by_sizes(values: Iterable[Any], array: type, numbers: Collection[type]) -> float:
+    """Every array of a call has at most the items of all arguments multiplied, whatever the numbers are."""
+    items = 1.0
+    for value in values:
+        kind = type(value)
+        if kind is array:
+            if value.dtype.char not in _NUMERIC:
+                return math.inf
+            items *= value.size or math.inf  # without items, it may have a million columns
+        elif kind is int:
+            if not _fits(value):
+                return math.inf
+        elif (kind is list or kind is tuple) and _FLOATS.issuperset(map(type, value)):
+            items *= len(value) or 1
+        elif kind not in numbers:
+            return math.inf
+    return items
+
+
+def _by_numbers(values: Iterable[Any]) -> float:
+    """Numbers are how many items there are, or steps between them: 0.01 counts as 100."""
+    items = 1.0
+    for value in values:
+        kind = type(value)
+        if kind is tuple and _COUNTED.issuperset(map(type, value)):
+            items *= (len(value) or 1) * _by_numbers(value)
+        elif kind in _COUNTED and (kind is not int or _fits(value)):
+            size = abs(float(value))
+            items *= size if size >= 1 or size != size else 1 / size if size else 1
+        elif value is not None:
+            return math.inf
+    return items
+
+
+def _fits(value: int) -> bool:
+    """Whether numpy has a type for an integer."""
+    return -(1 << 63) <= value < 1 << 64

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Calls of numpy whose memory is not looked at need so little that it would not be, whatever their arguments are."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from bl_ext.user_default.mcp_bridge.sandbox.guard.meter import Meter
+from bl_ext.user_default.mcp_bridge.sandbox.stdlib import array_memory, array_small, arrays
+
+_NUMBERS = {float, bool, complex, type(None), *(type(np.dtype(code).type(0)) for code in "bhilqBHILQefdg")}
+
+
+def _tried() -> tuple[Any, ...]:
+    """What could make arrays large, made anew: some functions write into the last that they are given."""
+    numbers = (
+        0,
+        3,
+        -2,
+        10**8,
+        10**30,
+        2.5,
+        1e-8,
+        -1e9,
+        math.inf,
+        math.nan,
+        True,
+        np.float32(1e6),
+        np.uint64(1 << 63),
+    )
+    small = (np.arange(3), np.eye(3), np.full((2, 2), 10**8), np.zeros(0), np.ones(12_000, "?"))
+    wide = (
+        np.ones((128, 1)),
+        np.ones((1, 128), "D"),
+        np.ones((128, 128)),
+        np.broadcast_to(1.0, (10**4, 10**4)),
+    )
+    others = (np.zeros((1, 0, 10**6)), np.zeros(2, "S900000"), np.array([None]))
+    return (*numbers, None, (), (3, 4), (10**5, 10**5), [0.5, 2.0], *small, *wide, *others)
+
+
+def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Whatever a script may call of numpy and what is judged by its arguments."""
+    generator, legacy = np.random.default_rng(0), np.random.RandomState(0)
+    for owner, names in (
+        (np, arrays._LISTS["functions"].split()),
+        (np.linalg, arrays._LISTS["linalg"].split()),
+        (np.fft, arrays._LISTS["fft"].split()),
+        (legacy, arrays._LISTS["random"].split()),
+        (generator, arrays._LISTS["generator"].split()),
+        (np.ndarray, arrays._METHODS),
+    ):
+        for name in names:
+            function = getattr(owner, name, None)
+            if function is not None and array_small.measure(np, function, _NUMBERS) is not None:
+                yield f"{getattr(owner, '__name__', type(owner).__name__)}.{name}", function
+
+
+FUNCTIONS = dict(_functions())
+
+
+@contextlib.contextmanager
+def _sizes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Collect how many bytes numpy asks for at a time."""
+    sizes: list[int] = []
+    table = array_memory._table()
+    monkeypatch.setattr(array_memory, "LOOKED_AT", -1)
+    monkeypatch.setattr(table, "admits", lambda size: sizes.append(size) or size <= array_memory.LARGEST)
+    before = table.set_handler(table.ours)
+    try:
+        yield sizes
+    finally:
+        table.set_handler(before)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_call_that_is_judged_small_needs_little_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function = FUNCTIONS[name]
+    measure = array_small.measure(np, function, _NUMBERS)
+    assert measure is not None
+    looked_at, tried = array_memory.LOOKED_AT, _tried()
+    calls = 0
+    with _sizes(monkeypatch) as sizes, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for arguments in itertools.chain(
+            itertools.product(tried, repeat=1),
+            itertools.product(tried, repeat=2),
+            itertools.product(tried[::2], repeat=3),
+        ):
+            if not measure(arguments) <= array_small.MOST:  # nor where it is not a number
+                continue
+            sizes.clear()
+            with contextlib.suppress(Exception):
+                function(*arguments)
+                calls += 1
+            assert max(sizes, default=0) <= looked_at, arguments
+    assert calls or name == "numpy.isnat"  # of dates, which are none of the types here
+
+
+def test_what_is_judged_is_most_of_what_scripts_call() -> None:
+    assert {
+        "numpy.clip",
+        "numpy.sqrt",
+        "numpy.zeros",
+        "RandomState.uniform",
+        "ndarray.sum",
+    } <= FUNCTIONS.keys()
+    assert {*array_small._BY_SIZES, *array_small._BY_NUMBERS} <= {
+        name.rpartition(".")[2] for name in FUNCTIONS
+    }
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        np.array([None]),
+        np.zeros(2, "S9"),
+        np.zeros(2, [("a", "f8")]),
+        1 << 64,
+        "O",
+        object(),
+        [1, 2],
+        [[0.5]],
+        {},
+    ],
+)
+def test_of_what_it_does_not_know_nothing_can_be_told(argument: Any) -> None:
+    for function in (np.add, np.zeros):
+        measure = array_small.measure(np, function, _NUMBERS)
+        assert measure is not None
+        assert not measure((argument,)) <= array_small.MOST
+
+
+def test_memory_of_small_calls_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = array_memory.ArrayMemory(Meter())
+    with _sizes(monkeypatch) as sizes:
+        memory.unwatched(np.ones, 3)
+        assert not sizes
+        np.ones(3)
+        assert sizes
