@@ -24,6 +24,7 @@ def _tried() -> tuple[Any, ...]:
         0,
         3,
         -2,
+        array_small.MOST,
         10**8,
         10**30,
         2.5,
@@ -35,7 +36,7 @@ def _tried() -> tuple[Any, ...]:
         np.float32(1e6),
         np.uint64(1 << 63),
     )
-    small = (np.arange(3), np.eye(3), np.full((2, 2), 10**8), np.zeros(0), np.ones(12_000, "?"))
+    small = (np.arange(3), np.eye(3), np.full((2, 2), 10**8), np.zeros(0), np.ones(array_small.MOST, "?"))
     wide = (
         np.ones((128, 1)),
         np.ones((1, 128), "D"),
