@@ -19,13 +19,13 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 _REQUIREMENTS = ROOT / "dev" / "requirements-dev.txt"
 
-#: Large things that every checkout can share: virtual environments of other Blenders, the window's root.
+#: The cache for large things that every checkout can share: virtual environments of other Blenders, the window's root.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mcp-bridge"
 
 
 @contextmanager
 def cache_lock(part: str = "") -> Iterator[None]:
-    """Keep other checkouts from changing what is in CACHE, or in this folder of it, at the same time."""
+    """Keep other checkouts from changing CACHE, or this folder in it, at the same time."""
     (CACHE / part).mkdir(parents=True, exist_ok=True)
     with (CACHE / part / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -40,7 +40,7 @@ def read_pins(requirements: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Blender:
-    """One version of the `bpy` module, with pins of what it needs and what others may not share with it.
+    """One version of the `bpy` module, with the pinned packages that it needs.
 
     Args:
         version: of the `bpy` package, such as "4.2.23".
@@ -54,14 +54,14 @@ class Blender:
 
     @property
     def pins(self) -> list[str]:
-        """Return `name==version` of every package that an environment to test on this Blender holds."""
+        """The pins `name==version` of every package in an environment for tests on this Blender."""
         return [f"bpy=={self.version}", *self.needs, *read_pins(_REQUIREMENTS)]
 
 
-#: What `.venv` holds and `make test` runs on: the oldest Blender that the extension supports.
+#: The Blender in `.venv`, for `make test`: the oldest one that the extension supports.
 DEFAULT = Blender("4.2.23", "3.11", ("numpy==2.4.6",))
 
-#: What `make test-matrix` runs the same tests on.
+#: The Blenders on which `make test-matrix` runs the same tests.
 MATRIX = (
     Blender("4.5.15", "3.11", ("numpy==1.26.4",)),
     Blender("5.0.1", "3.11", ("numpy==1.26.4",)),

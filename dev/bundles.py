@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bundle the stdio shim for clients that install servers themselves. None holds a token: the shim finds Blender.
+"""Bundles the stdio shim for clients that install servers themselves. No bundle has a token: the shim finds Blender.
 
     .venv/bin/python dev/bundles.py     dist/mcp-bridge-….mcpb, dist/plugins/claude-code and dist/plugins/codex
 
 The `.mcpb` is for Claude Desktop and other clients that know MCP bundles (manifest version 0.3); the folders under
 plugins/ are marketplaces of one plug-in each, for `claude plugin marketplace add` and `codex plugin marketplace add`.
-All of it is made of the same files in the same way each time, so that two builds are equal.
+Each build makes them in the same way from the same files, so that two builds are equal.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ __all__ = ("bundle", "manifest", "plugins", "server_json", "write_zip")
 DIST = ROOT / "dist"
 NAME, TITLE = "mcp-bridge", "MCP Bridge"
 DESCRIPTION = "Work in the scene that is open in Blender, with its user in charge."
-#: What the shim needs beside itself, and where it lies in each bundle.
+#: The files that the shim needs, and their places in each bundle.
 _SHIM = "server/clients/stdio_shim.py"
 FILES = (_SHIM, "server/clients/offline.json", "LICENSE")
-#: No file of a zip is older than its format.
+#: The oldest time that a zip can store.
 _TIME = (1980, 1, 1, 0, 0, 0)
 _SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
 
 def manifest() -> dict[str, Any]:
-    """Return the extension's manifest, which knows version, maintainer and licence."""
+    """Return the extension's manifest, with version, maintainer and licence."""
     return tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf-8"))
 
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Install the clients that tests drive the bridge with, besides `mcp` 2 of the environment, under build/clients:
+"""Installs the clients with which tests drive the bridge, besides `mcp` 2 of the environment, under build/clients:
 
 - `node/`: Node.js, from a wheel, so that a machine needs no Node.js of its own;
 - `node_modules/`: the TypeScript SDK and the conformance suites, as dev/package-lock.json names them;
-- `python3.11/` (and so on): the Python SDK 1.x, found by putting the folder on PYTHONPATH.
+- `python3.11/` (and so on): the Python SDK 1.x, for PYTHONPATH.
 
     .venv/bin/python dev/clients.py
 
-Does nothing where they are there.
+Does nothing if they are installed.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _MCP1 = ROOT / "dev" / "requirements-mcp1.txt"
 
 
 def ensure(python_version: str = DEFAULT.python) -> None:
-    """Make the clients be there, those in Python for Python `python_version`.
+    """Install the clients if they are missing, those in Python for Python `python_version`.
 
     Raises:
-        environment.SetupError: pip or npm failed; the message ends with what it said.
+        environment.SetupError: pip or npm failed; the message ends with its output.
     """
     _part("node", [_NODE_PIN], partial(_pip, python_version=DEFAULT.python))
     _part("node_modules", _PACKAGES[1].read_text(encoding="utf-8").splitlines(), _npm)
@@ -46,7 +46,7 @@ def ensure(python_version: str = DEFAULT.python) -> None:
 
 
 def _part(name: str, recipe: list[str], make: Callable[[Path, list[str]], None]) -> None:
-    """Have `make` fill the folder `name` by the recipe, unless it was made by the same one."""
+    """Have `make` fill the folder `name` by the recipe, unless the same recipe has filled it."""
     folder = CLIENTS / name
     stamp = CLIENTS / f"{name}.made"
     digest = hashlib.sha256("\n".join(recipe).encode()).hexdigest()
@@ -64,7 +64,7 @@ def _pip(folder: Path, pins: list[str], *, python_version: str) -> None:
 
 
 def _npm(folder: Path, _lock: list[str]) -> None:
-    """Install what the lock file names into `folder`, without running any package's own scripts."""
+    """Install the packages of the lock file into `folder`, without running any package's own scripts."""
     for path in _PACKAGES:
         shutil.copy(path, folder.parent)
     npm = NODE.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Root folders of Debian suites with Debian's own Blender, its window's needs and Python, for tests.
+"""Makes root folders of Debian suites with Debian's own Blender, its window's needs and Python, for tests.
 
     .venv/bin/python dev/debian_root.py [--suite trixie|sid] [COMMAND …]
 
 `trixie` (Debian 13) has Blender 4.3 and Python 3.13; `sid` (unstable) had Blender 5.2 and Python 3.14 when this was
-written. Makes a root where it is missing (a few minutes and 2 GB, shared by every checkout), and runs the command in
-it. Needs Linux and root rights, for debootstrap and mounts. A command sees this checkout where it is, this machine's
-network, and a /tmp of its own; when it is killed, so is everything that it started, and its mounts are gone.
+written. Makes a missing root (a few minutes and 2 GB, shared by every checkout), and runs the command in it. Needs
+Linux and root rights, for debootstrap and mounts. A command sees this checkout at its path, this machine's network,
+and a /tmp of its own; killing it also kills everything that it started and removes its mounts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from blenders import CACHE, ROOT, cache_lock
 
 __all__ = ("ENVIRONMENT", "SUITES", "RootError", "command", "ensure")
 
-#: The suites that roots are made of; the first one is meant where none is named.
+#: The suites of the roots; the first one is the default.
 SUITES = ("trixie", "sid")
 _PACKAGES = (
     "blender",
@@ -33,16 +33,16 @@ _PACKAGES = (
     "libegl1",
     "libgl1",
     "libgl1-mesa-dri",
-    "python3-numpy",  # without it Debian's Blender has no glTF
-    "tesseract-ocr",  # reads what is on the screen
+    "python3-numpy",  # for glTF in Debian's Blender
+    "tesseract-ocr",  # for reading the screen
     "xauth",
     "xdotool",
     "xvfb",
 )
-#: Suite -> what its Blender imports besides, and its package does not name.
+#: Suite -> packages that its Blender imports and that the Blender package does not name.
 _MORE = {"sid": ("python3-cattr", "python3-requests")}
 
-#: The environment of a command in the root: this machine's own names paths that are not there.
+#: The environment of a command in the root: this machine's own has paths that do not exist there.
 ENVIRONMENT = {"HOME": "/tmp", "LANG": "C.UTF-8", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 
 # $0 is the root, $1 the checkout, and the rest the command. The mounts live in the command's own mount namespace,
@@ -65,7 +65,7 @@ exec "$@"
 
 
 class RootError(Exception):
-    """The root cannot be made or entered; the message says why."""
+    """Tells that the root cannot be made or entered; the message says why."""
 
 
 def command(root: Path, arguments: Sequence[str | Path]) -> list[str | Path]:
@@ -75,9 +75,9 @@ def command(root: Path, arguments: Sequence[str | Path]) -> list[str | Path]:
 
 
 def ensure(suite: str = SUITES[0]) -> Path:
-    """Return the folder of a suite's root, made first where there is none; hold `blenders.cache_lock` meanwhile.
+    """Return the folder of a suite's root; make it if it is missing. Hold `blenders.cache_lock` meanwhile.
 
-    A root stays as it was made, also where the suite moves on, as sid does: remove the folder to have it made anew.
+    A root stays the same, even if the suite changes, as sid does: remove the folder to make a new one.
 
     Raises:
         RootError: this machine cannot make one.
@@ -105,7 +105,7 @@ def _make(suite: str, root: Path) -> None:
     new = root.with_suffix(".new")
     shutil.rmtree(new, ignore_errors=True)
     _run(["debootstrap", "--variant=minbase", suite, new])
-    # Unstable's lists are valid for a week, which a mirror may lag behind; their signatures are checked all the same.
+    # Unstable's lists are valid for a week, and a mirror may be older; apt still checks their signatures.
     options = ["-q", "-y", "-o", "Acquire::Check-Valid-Until=false"]
     apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *options]
     _run(command(new, [*apt, "update"]))
@@ -116,7 +116,7 @@ def _make(suite: str, root: Path) -> None:
 
 
 def _run(arguments: list[str | Path]) -> None:
-    """Run a step of making the root; its output is shown only where it fails."""
+    """Run a step of making the root; show its output only if it fails."""
     done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         raise RootError(f"{' '.join(map(str, arguments))} failed:\n{done.stdout[-4000:]}")

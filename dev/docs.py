@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Build the site of the docs in dist/site: `make docs`. A link that leads nowhere makes it fail.
+"""Builds the site of the docs in dist/site: `make docs`. It fails at a link that leads nowhere.
 
-The pages are those of the repository, at the same paths, with the files that they link to. One page is made here: the
-reference of the tools, from their schemas, so that it cannot be out of date. mkdocs is installed when it is first asked
-for, under build/docs.
+The pages are those of the repository, at the same paths, with the files that they link to. This script makes one page
+itself, the reference of the tools, from their schemas, so that it is never out of date. The first build installs
+mkdocs under build/docs.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def pages() -> list[Path]:
 
 
 def stage(folder: Path, tools: Iterable[Any]) -> None:
-    """Fill `folder`, which is emptied first, with the pages, what they link to, and the reference of `tools`.
+    """Empty `folder` and fill it with the pages, the files that they link to, and the reference of `tools`.
 
-    A link to a folder leads to its `__init__.py`. Raises FileNotFoundError where a link leads nowhere.
+    A link to a folder leads to its `__init__.py`. Raises FileNotFoundError for a link that leads nowhere.
     """
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "docs" / "pictures", folder / "docs" / "pictures")
@@ -83,7 +83,7 @@ def reference(tools: Iterable[Any]) -> str:
 
 
 def _parameters(schema: dict[str, Any]) -> str:
-    """A table of what a tool takes; "" where that is nothing."""
+    """Return a table of a tool's parameters; "" if it has none."""
     rows = []
     for name, about in schema.get("properties", {}).items():
         default = f"`{about['default']!r}`" if "default" in about else ""
@@ -95,7 +95,7 @@ def _parameters(schema: dict[str, Any]) -> str:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """A type in words, with its limits."""
+    """Return a type in words, with its limits."""
     if "enum" in schema:
         return ", ".join(f"`{one}`" for one in schema["enum"])
     if "anyOf" in schema:

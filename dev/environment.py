@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make a virtual environment that holds pinned packages; do nothing where it already does.
+"""Makes a virtual environment with pinned packages; does nothing if it has them already.
 
     python3.11 dev/environment.py     the checkout's own, .venv
 
@@ -32,16 +32,16 @@ for pin in sys.argv[1:]:
         print(pin)
 """
 
-#: The C libraries whose wheels a Debian 12 or 13 loads, newest first.
+#: The C libraries whose wheels Debian 12 or 13 loads, newest first.
 _PLATFORMS = [f"manylinux_2_{minor}_{platform.machine()}" for minor in range(36, 16, -1)]
 
 
 class SetupError(Exception):
-    """The environment cannot be made; the message says what to do."""
+    """Tells that the environment cannot be made; the message says what to do."""
 
 
 def missing(python: Sequence[str | Path], wanted: Sequence[str]) -> list[str]:
-    """Return those of the pins `wanted` that the interpreter with the command line `python` does not have."""
+    """Return those of the pins `wanted` that the interpreter with the command line `python` lacks."""
     done = subprocess.run([*python, "-c", _MISSING, *wanted], check=True, capture_output=True, text=True)
     return done.stdout.split()
 
@@ -58,7 +58,7 @@ def pip(
         options: for `pip install`.
 
     Raises:
-        SetupError: pip failed; the message ends with what it said.
+        SetupError: pip failed; the message ends with its output.
     """
     print(f"installing {len(wanted)} packages …", flush=True)
     command = [*python, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
@@ -71,21 +71,21 @@ def pip(
 def into(folder: Path, python_version: str) -> list[str | Path]:
     """Return the options of pip that install into `folder`, for this Python or for another one of Linux.
 
-    The other one need not be on this machine: the Debian 13 root has it.
+    The other Python need not be on this machine: the Debian 13 root has it.
     """
     options: list[str | Path] = ["--target", folder, "--upgrade"]
     if python_version == f"{sys.version_info.major}.{sys.version_info.minor}":
         return options
     options += ["--python-version", python_version]
-    options += ["--ignore-requires-python"]  # pip would ask it of the Python that runs pip
+    options += ["--ignore-requires-python"]  # pip would check it for the Python that runs pip
     return [*options, *(f"--platform={name}" for name in _PLATFORMS)]
 
 
 def ensure(venv: Path, wanted: Sequence[str]) -> Path:
-    """Make the virtual environment `venv` hold the pins `wanted`, and return its interpreter.
+    """Install the missing pins of `wanted` into the virtual environment `venv`; return its interpreter.
 
     Args:
-        venv: the folder, or a symbolic link to one; made with the Python that runs this where it is missing.
+        venv: the folder, or a symbolic link to one; the current Python makes it if it is missing.
 
     Raises:
         SetupError: this Python cannot make virtual environments, or pip failed.

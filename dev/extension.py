@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Build the extension's zip with Blender's own tool, and install it with Blender's own installer.
+"""Builds the extension's zip with Blender's own tool, and installs it with Blender's own installer.
 
     .venv/bin/python dev/extension.py build          the validated zip in dist/
     .venv/bin/python dev/extension.py repository     a static repository of it in dist/repository/
     .venv/bin/python dev/extension.py install USER   build, then install into the user folder USER
 
-All are quick enough to run before every test: installing is left out where the same zip is installed.
+All are quick enough to run before every test: they do not install the same zip twice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _blender_scripts() -> Path:
 
 
 def _blender_ext(command: str, *arguments: str | Path) -> None:
-    """Run Blender's command-line tool for extensions; its output is shown where it fails."""
+    """Run Blender's command-line tool for extensions; show its output if it fails."""
     tool = _blender_scripts() / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
     done = subprocess.run([sys.executable, tool, command, *arguments], capture_output=True, text=True)
     if done.returncode != 0:
@@ -60,7 +60,7 @@ def build(dist: Path = DIST) -> Path:
     dist.mkdir(exist_ok=True)
     valid_tags = _blender_scripts() / "modules" / "_bpy_internal" / "extensions" / "tags.py"
     tags = f"--valid-tags={valid_tags}"
-    with tempfile.TemporaryDirectory(dir=dist) as folder:  # tests may read the zip that is there meanwhile
+    with tempfile.TemporaryDirectory(dir=dist) as folder:  # tests may read the existing zip meanwhile
         made = Path(folder) / path.name
         _blender_ext("build", tags, "--source-dir", ROOT, "--output-filepath", made)
         _blender_ext("validate", tags, made)
@@ -76,7 +76,7 @@ def repository(dist: Path = DIST) -> Path:
 
 
 def generate(package: Path, folder: Path) -> None:
-    """Make `folder` a static repository of one validated zip; what was in it goes."""
+    """Empty `folder` and make it a static repository of one validated zip."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     shutil.copy(package, folder)
@@ -85,7 +85,7 @@ def generate(package: Path, folder: Path) -> None:
 
 
 def digest(path: Path) -> str:
-    """Return a hash of what is in a zip: names and contents, without times."""
+    """Return a hash of a zip's contents: names and data, without times."""
     with zipfile.ZipFile(path) as archive:
         members = sorted((info.filename, info.CRC, info.file_size) for info in archive.infolist())
     return hashlib.sha256(repr(members).encode()).hexdigest()

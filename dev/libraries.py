@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fetch the libraries that the extension bundles into wheels/: pinned, by hash, and for every platform.
+"""Fetches the libraries that the extension bundles into wheels/: pinned, by hash, and for every platform.
 
     .venv/bin/python dev/libraries.py
 
-Does nothing, without a network, where wheels/ already holds exactly what dev/wheels.lock names.
+Does nothing, without a network, if wheels/ already has exactly the files of dev/wheels.lock.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def present(folder: Path) -> dict[str, str]:
 
 
 def fetch(lock: Path = LOCK, folder: Path = WHEELS, options: Sequence[str] = ()) -> None:
-    """Make `folder` hold what `lock` names and nothing else; `options` go to `pip download`.
+    """Fill `folder` with the files that `lock` names, and nothing else; `options` go to `pip download`.
 
     The platform, implementation and ABI are forced: pip would otherwise take the compiled `websockets`.
 

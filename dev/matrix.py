@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the tests on every Blender of dev/blenders.py, and on the programs of the Debian roots: `make test-matrix`.
+"""Runs the tests on every Blender of dev/blenders.py, and on the programs of the Debian roots: `make test-matrix`.
 
     .venv/bin/python dev/matrix.py [--only VERSION-OR-SUITE | --prepare] [PYTEST-ARGUMENT …]
 
 Modules that run on this Python get a virtual environment each; the others run on the Python of the Debian 13 root.
-Both are kept in the cache that all checkouts share. Programs run the tests of tests/program: as artists have them,
-they install the extension, serve without a window, and start themselves again for what is confined.
+Both are in the cache that all checkouts share. Programs run the tests of tests/program: as on an artist's computer,
+they install the extension, serve without a window, and start themselves again for confined work.
 
-Rooms that know nothing of Blender, or reach it only by others, are tested once for each Python; what the checkout
-itself holds is tested once.
+Rooms that know nothing of Blender, or reach it only through others, are tested once for each Python; tests of the
+checkout itself run once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import window
 from blenders import BUILD, CACHE, DEFAULT, MATRIX, ROOT, Blender, cache_lock
 
 _PROGRAM = "tests/program"
-#: The whole suite runs in one Blender more than there are processors, as `make test` has it.
+#: The whole suite runs in one Blender more than there are processors, as in `make test`.
 _WORKERS = ("-n", str(len(os.sched_getaffinity(0)) + 1), "--dist", "worksteal")
 #: Rooms that know nothing of Blender: what they do depends on the Python alone, so that `make test` has tested them for
 #: each Blender with the same one.
@@ -51,7 +51,7 @@ CHECKOUT = (
 
 
 def _concerns(arguments: Sequence[str], *, programs: bool) -> bool:
-    """Whether pytest's arguments ask for tests of programs, or of modules; without a path they ask for all."""
+    """Return whether pytest's arguments ask for tests of programs, or of modules; without a path they ask for all."""
     paths = [argument for argument in arguments if argument.startswith("tests/")]
     return not paths or any(path.startswith(_PROGRAM) == programs for path in paths)
 
@@ -81,18 +81,18 @@ def _in_root(blender: Blender) -> list[str | Path]:
 
 
 def _python(blender: Blender) -> list[str | Path]:
-    """Return the command of one Blender's Python, which is set up if need be.
+    """Return the command of one Blender's Python; set it up if necessary.
 
     Raises:
         environment.SetupError: it could not be set up.
-        debian_root.RootError: the same, for one that needs the Debian root.
+        debian_root.RootError: a Blender that needs the Debian root could not be set up.
     """
     with cache_lock():
         return _here(blender) if blender.python == DEFAULT.python else _in_root(blender)
 
 
 def prepare() -> None:
-    """Set up all that is tested on. Raises what `_python` does."""
+    """Set up all Blenders and programs for the tests. Raises what `_python` raises."""
     for blender in MATRIX:
         _python(blender)
         clients.ensure(blender.python)
@@ -102,9 +102,9 @@ def prepare() -> None:
 
 
 def install(blender: Blender, package: Path) -> tuple[list[str | Path], dict[str, str]]:
-    """Install the extension for one Blender; return the command of its Python and the environment to run that in.
+    """Install the extension for one Blender; return the command of its Python and the environment for it.
 
-    Raises what `_python` does.
+    Raises what `_python` raises.
     """
     python, here = _python(blender), blender.python == DEFAULT.python
     user = BUILD / f"bpy-{blender.version}" / "user"
@@ -114,7 +114,7 @@ def install(blender: Blender, package: Path) -> tuple[list[str | Path], dict[str
 
 
 def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
-    """Run the tests on one Blender, show pytest's output, and tell whether they passed."""
+    """Run the tests on one Blender, show pytest's output, and return whether they passed."""
     try:
         python, env = install(blender, package)
         clients.ensure(blender.python)
@@ -128,7 +128,7 @@ def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
 
 
 def main() -> int:
-    """Test on each Blender that was asked for; 1 where one failed."""
+    """Test on each Blender that the arguments name; return 1 if one failed."""
     parser = argparse.ArgumentParser(description="Run the tests on every Blender; arguments go to pytest.")
     parser.add_argument("--only", choices=[*(blender.version for blender in MATRIX), *debian_root.SUITES])
     parser.add_argument("--prepare", action="store_true", help="only set up what is tested on")

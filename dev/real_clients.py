@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The programs of assistants that can be installed without an account, to see whether they read what we write for them.
+"""Installs assistants' programs that need no account, to check that they read the configurations that we write.
 
     .venv/bin/python dev/real_clients.py [PYTEST-ARGUMENT …]      make clients-check
 
-Each is installed once, at a pinned version, into the cache that all checkouts share; what cannot be installed is told,
-and its checks are skipped with that word.
+Each is installed once, at a pinned version, into the cache that all checkouts share. If one cannot be installed, this
+says so, and its checks are skipped with that reason.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONGEST_S = 900
 
 
 class NotInstalled(Exception):
-    """The program cannot be had here; the message says why."""
+    """Tells that the program cannot be installed here; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Program:
     name: str
 
 
-#: By the client's id in server/clients/config/table.py; and the program that checks bundles for Claude Desktop.
+#: Programs by the client's id in server/clients/config/table.py; and the one that checks bundles for Claude Desktop.
 PROGRAMS = {
     "claude_code": Program("@anthropic-ai/claude-code@2.1.330", "claude"),
     "codex": Program("@openai/codex@0.169.0", "codex"),
@@ -51,12 +51,12 @@ PROGRAMS = {
 
 
 def path() -> str:
-    """What PATH has to be for these programs: with the Node.js that the tests have."""
+    """Return PATH for these programs, with the Node.js of the tests."""
     return f"{clients.NODE.parent}{os.pathsep}{os.environ['PATH']}"
 
 
 def install(program: Program) -> Path:
-    """Return the program, which is installed if need be. Raises NotInstalled."""
+    """Return the program; install it if necessary. Raises NotInstalled."""
     folder = FOLDER / re.sub("[/@]", "_", program.package)
     found = folder / "node_modules" / ".bin" / program.name
     stamp = folder / "installed"
@@ -68,7 +68,7 @@ def install(program: Program) -> Path:
 
 
 def install_python(pin: str) -> Path:
-    """Return a Python that has this package and all it needs, installed if need be. Raises NotInstalled.
+    """Return a Python with this package and all it needs; install it if necessary. Raises NotInstalled.
 
     pin: such as "fastmcp==4.1.2".
     """
@@ -94,7 +94,7 @@ def install_python(pin: str) -> Path:
 
 
 def python_1_version() -> str:
-    """The version of the Python SDK 1.x that `make clients` installs."""
+    """Return the version of the Python SDK 1.x that `make clients` installs."""
     pins = dict(pin.split("==") for pin in read_pins(ROOT / "dev" / "requirements-mcp1.txt"))
     return pins["mcp"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write server/clients/offline.json anew: what the stdio shim answers while there is no Blender. `make offline`."""
+"""Records server/clients/offline.json: the stdio shim's answers while there is no Blender. `make offline`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ sys.path.append(str(ROOT / "tests"))
 def main() -> None:
     """Write the file."""
     import_module("bpy")
-    addon_utils = import_module("addon_utils")  # Blender's own: found only after bpy
+    addon_utils = import_module("addon_utils")  # a module of Blender's own, which Python finds only after bpy
     addon_utils.enable("bl_ext.user_default.mcp_bridge", default_set=True)
     from support.bridges import recording
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Build all that a release consists of, the same bytes each time: `make release`.
+"""Builds all files of a release, with the same bytes each time: `make release`.
 
     .venv/bin/python dev/release.py [--downloads URL --namespace NAME] [--into FOLDER]
 
 Makes dist/release: the extension's zip, a static repository of it, the MCP bundle, the plug-ins, notes from the change
-log, and SHA256SUMS. With the address that the files can be fetched from and the name to publish under, such as
-io.github.somebody, also server.json for the MCP registry.
+log, and SHA256SUMS. With the address of the downloads and the name to publish under, such as io.github.somebody, also
+server.json for the MCP registry.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ __all__ = ("main", "notes", "release")
 
 
 def release(folder: Path, downloads: str = "", namespace: str = "") -> list[Path]:
-    """Fill `folder`, which is emptied first, and return its files.
+    """Empty and fill `folder`, and return its files.
 
     Raises:
-        SystemExit: Blender's tools refuse the extension, or the change log does not speak of this version.
+        SystemExit: Blender's tools refuse the extension, or the change log does not mention this version.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -58,7 +58,7 @@ def release(folder: Path, downloads: str = "", namespace: str = "") -> list[Path
 
 
 def notes(changes: str, version: str) -> str:
-    """Return what the change log says of a version. Raises SystemExit where it says nothing."""
+    """Return the change log's text about a version. Raises SystemExit if there is none."""
     found = re.search(rf"^## {re.escape(version)}\b.*\n\n(?P<text>(?:(?!## ).*\n?)+)", changes, re.MULTILINE)
     if found is None:
         raise SystemExit(f"CHANGELOG.md says nothing of version {version}")
@@ -66,7 +66,7 @@ def notes(changes: str, version: str) -> str:
 
 
 def _without_time(page: Path, version: str) -> None:
-    """Blender writes into the page of a repository when it was made; a release says its version there."""
+    """Replace the time that Blender writes into a repository's page by the release's version."""
     text = page.read_text(encoding="utf-8")
     page.write_text(re.sub(r"<p>Built [^<]*</p>", f"<p>Version {version}</p>", text), encoding="utf-8")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Build the extension, install it into a user folder of its own, and serve: `make run`.
+"""Builds the extension, installs it into a user folder of its own, and serves: `make run`.
 
-Without BLENDER in the environment that is the `bpy` module, without a window; BLENDER=/path/to/blender starts that
+Without BLENDER in the environment it starts the `bpy` module, without a window; BLENDER=/path/to/blender starts that
 Blender with its window. The environment is passed on, so that BLENDER_PORT and the like have their effect.
 """
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the window tests with the Blender of each Debian root: `make test-window`.
+"""Runs the window tests with the Blender of each Debian root: `make test-window`.
 
     .venv/bin/python dev/window.py [--only SUITE] [PYTEST-ARGUMENT …]
 
-Without a path among the arguments, all of tests/window is run. The roots are tested at the same time: tests of a screen
+Without a path among the arguments, it runs all of tests/window. It tests the roots at the same time: tests of a screen
 wait most of the time, and each root has its own screen, folders and pictures.
 """
 
@@ -24,11 +24,11 @@ __all__ = ("run_tests",)
 
 
 def run_tests(suites: Sequence[str], arguments: Sequence[str], home: str = "tests/window") -> list[str]:
-    """Run tests with the Blender of each suite, all at once, and show pytest's output; return where they failed.
+    """Run tests with the Blender of each suite, all at once, and show pytest's output; return the suites that failed.
 
     Args:
         suites: of `debian_root.SUITES`.
-        arguments: for pytest; without a path among them, all of `home` is run.
+        arguments: for pytest; without a path among them, all of `home` runs.
     """
     with ThreadPoolExecutor(len(suites)) as pool:
         passed = pool.map(lambda suite: _run(suite, arguments, home), suites)
@@ -36,7 +36,7 @@ def run_tests(suites: Sequence[str], arguments: Sequence[str], home: str = "test
 
 
 def _run(suite: str, arguments: Sequence[str], home: str) -> bool:
-    """Run tests with one suite's Blender, each line of the output behind its name; tell whether they passed."""
+    """Run tests with one suite's Blender, its name before each line of output; return whether they passed."""
     try:
         with cache_lock():
             root = debian_root.ensure(suite)

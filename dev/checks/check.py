@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The inner loop: format, lint, types, and the tests of what changed: `make check`, in less than a minute.
+"""Checks what changed: format, lint, types and tests: `make check`, in less than a minute.
 
     .venv/bin/python dev/checks/check.py [--since COMMIT]
 
-Tests mirror the tree, so that those of a module are found by its name. `make test` runs all.
+Tests mirror the tree, so the tests of a module are found by its name. `make test` runs all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 __all__ = ("changed", "tests_of")
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Rules about the tree as a whole, which any change may break. They are quick.
+#: Tests of rules about the whole tree, which any change may break. They are quick.
 _ALWAYS = (
     "tests/dev/test_folders.py",
     "tests/test_imports.py",
@@ -41,11 +41,11 @@ def changed(since: str) -> list[str]:
 
 
 def tests_of(files: Iterable[str], exists: Callable[[str], bool]) -> list[str]:
-    """Return the test files to run for files that changed: they themselves, and those that mirror a module.
+    """Return the test files for the changed files: changed tests, and tests that mirror a changed module.
 
     Args:
         files: paths from the root, with slashes.
-        exists: whether there is a file of that path.
+        exists: tells whether a file of a path exists.
     """
     found = set()
     for name in files:
@@ -67,7 +67,7 @@ def tests_of(files: Iterable[str], exists: Callable[[str], bool]) -> list[str]:
 
 
 def main() -> int:
-    """Run each step, also after one failed; 1 where one did."""
+    """Run each step, even after a failed one; return 1 if one failed."""
     parser = argparse.ArgumentParser(description="Format, lint, types, and the tests of what changed.")
     parser.add_argument("--since", default="main", metavar="COMMIT", help="what changed since then (main)")
     options = parser.parse_args()

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run mypy over the extension; the settings are in pyproject.toml.
+"""Runs mypy over the extension; the settings are in pyproject.toml.
 
-The checkout may have any name, and the extension is a package: a symbolic link under build/ gives it
-its own name.
+The checkout may have any name, and the extension is a package: a symbolic link under build/ gives it its own name.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def main() -> int:
-    """Run mypy; its exit code."""
+    """Run mypy; return its exit code."""
     build = ROOT / "build"
     package = build / "types" / "mcp_bridge"
     package.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs inside Blender: install and enable the extension's zip named by MCP_BRIDGE_ZIP.
+"""Runs inside Blender: installs and enables the extension's zip named by MCP_BRIDGE_ZIP.
 
-The preferences are saved, so that the next start of that Blender has the extension enabled.
+This saves the preferences, so that the next start of that Blender has the extension enabled.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import bpy
 
 
 def main() -> None:
-    """Install with Blender's own operator; raise where the extension does not come up afterwards."""
+    """Install with Blender's own operator. Raises an error if the extension is not enabled afterwards."""
     import addon_utils
 
     bpy.ops.extensions.package_install_files(
@@ -25,14 +25,14 @@ def main() -> None:
     if not all(addon_utils.check(name)):
         raise RuntimeError(f"{name} is installed but could not be enabled")
     bpy.ops.wm.save_userpref()
-    # Hundreds of Blenders start from copies of this folder, and none of them has to compile what is in it.
+    # Hundreds of Blenders start from copies of this folder; compile its code once for all of them.
     compileall.compile_dir(bpy.utils.user_resource("EXTENSIONS"), quiet=2)
 
 
 try:
     main()
 except BaseException:
-    # `blender --python` would go on to its window and end with exit code 0.
+    # `blender --python` would open its window and end with exit code 0.
     traceback.print_exc()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs inside Blender, started by dev/run.py: serve until Ctrl-C or SIGTERM, with or without a window."""
+"""Runs inside Blender, started by dev/run.py: serves until Ctrl-C or SIGTERM, with or without a window."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _serve_without_window() -> None:
 
 
 def _serve_with_window() -> None:
-    """Start the server and let Blender's main loop go on; a signal closes Blender as its menu does."""
+    """Start the server and return to Blender's main loop; a signal closes Blender as its menu does."""
     came: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda received, _frame: came.append(received))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Search for a way out of the sandbox, for a given time: `make attack`.
+"""Searches for a way out of the sandbox, for a given time: `make attack`.
 
     .venv/bin/python dev/measure/attack.py [--minutes M] [--scripts N] [--seed S] [--blender VERSION]
 
-Scripts are made of the tables and the grammar of tests/support/attack, and each is run in a fork of this Blender. The
-counts by cell are printed and written to build/attack/counts.json; every finding is a script in build/attack. The exit
-code is 1 where one of them did harm or crashed Blender.
+It makes scripts from the tables and the grammar of tests/support/attack, and runs each in a fork of this Blender. It
+prints the counts by cell and writes them to build/attack/counts.json; every finding is a script in build/attack. The
+exit code is 1 if a script did harm or crashed Blender.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SAID_EVERY_S = 60.0
 
 
 def main() -> int:
-    """Search, or judge the script that `--run` names; 1 where there was harm or a crash."""
+    """Search, or judge the script that `--run` names; return 1 for harm or a crash."""
     parser = argparse.ArgumentParser(description="Search for a way out of the sandbox.")
     parser.add_argument("--minutes", type=float, default=10.0, help="how long to search (10)")
     parser.add_argument("--scripts", type=int, default=10**9, help="how many scripts to try at most")
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def _elsewhere(version: str) -> int:
-    """Run this in another Blender, where the extension is installed first."""
+    """Run this in another Blender, after installing the extension there."""
     sys.path.insert(0, str(ROOT / "dev"))
     import environment
     import extension
@@ -70,7 +70,7 @@ def _elsewhere(version: str) -> int:
 
 def _search(options: argparse.Namespace) -> int:
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "dev")]
-    load_module(ROOT / "tests" / "conftest.py")  # brings up Blender with the extension, as for the tests
+    load_module(ROOT / "tests" / "conftest.py")  # starts Blender with the extension, as for the tests
     from support.attack import oracles, search
 
     with oracles.Judge(oracles.plain if options.plain else oracles.guarded) as judge:
@@ -93,7 +93,7 @@ def _search(options: argparse.Namespace) -> int:
 
 
 def _sayer() -> Callable[[int, Counter[str]], None]:
-    """Print the counts once a minute."""
+    """Return a function that prints the counts once a minute."""
     last = time.monotonic()
 
     def say(count: int, counts: Counter[str]) -> None:

@@ -3,8 +3,8 @@
 
     python dev/measure/bench.py [NAME …]     # only tests/bench/bench_NAME*.py
 
-Each of these files has `rows()`, which gives `support.bench.Row`s. The exit code is 1 where one misses its target; on a
-machine that has other work to do, that work may be the reason.
+Each of these files has `rows()`, which returns `support.bench.Row`s. The exit code is 1 if a row misses its target;
+other work on the machine may be the reason.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _BENCHES = ROOT / "tests" / "bench"
 
 
 def main(names: list[str]) -> int:
-    """Run the named benchmarks, or all of them; 1 where a target is missed."""
+    """Run the named benchmarks, or all of them; return 1 if a row misses its target."""
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "dev"), str(_BENCHES)]
-    load_module(ROOT / "tests" / "conftest.py")  # brings up Blender with the extension, as for the tests
+    load_module(ROOT / "tests" / "conftest.py")  # starts Blender with the extension, as for the tests
     missed = 0
     results: dict[str, object] = {"date": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "load": os.getloadavg()[0]}
     for path in sorted(_BENCHES.glob("bench_*.py")):
@@ -45,7 +45,7 @@ def main(names: list[str]) -> int:
 
 
 def load_module(path: Path) -> Any:
-    """Return the module of a file that is in no package, such as tests/conftest.py."""
+    """Return the module of a file outside any package, such as tests/conftest.py."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec
     assert spec.loader

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the allow-lists from the RNA of several Blenders, or show what a Blender would add to them.
+"""Writes the allow-lists from the RNA of several Blenders, or shows what a Blender would add to them.
 
     generate.py write PYTHON [PYTHON …]    each PYTHON can import the bpy of one Blender
     generate.py diff  PYTHON               what that Blender has and the lists do not know
     generate.py dump  FILE                 (inside a Blender's Python) its RnaIndex as a pickle
 
-`diff` prints every operator, property and function that is new, with what rules.py would say
-of it, for a person to read before `write` puts it into the lists.
+`diff` prints every new operator, property and function, with the decision of rules.py, for a person to read before
+`write` puts it into the lists.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Lists = dict[str, Any]
 
 
 def room(name: str) -> ModuleType:
-    """A module of the extension, imported from the source tree: the tree's folder is its package."""
+    """Return a module of the extension, imported from the source tree: the tree's folder is its package."""
     sys.path.insert(0, str(ROOT.parent))
     return importlib.import_module(f"{ROOT.name}.{name}")
 
@@ -44,7 +44,7 @@ def dump(target: str) -> None:
 
 
 def load(python: str) -> Any:
-    """The RnaIndex of the Blender that `python` imports, built in a process of its own."""
+    """Return the RnaIndex of the Blender that `python` imports, built in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "index"
         environment = {**os.environ, "BLENDER_USER_RESOURCES": folder, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -57,7 +57,7 @@ def load(python: str) -> Any:
 
 
 def decide(index: Any) -> Lists:
-    """The lists that the rules make of one Blender."""
+    """Return the lists that the rules make of one Blender."""
     hidden = {n for n in index.structs if not rules.allows_struct(n, [s.name for s in index.lineage(n)][1:])}
     read: dict[str, set[str]] = defaultdict(set)
     write: dict[str, set[str]] = defaultdict(set)
@@ -87,12 +87,12 @@ def decide(index: Any) -> Lists:
 
 
 def takes_path(parameters: Any) -> bool:
-    """Whether a parameter is a path, a file name or bytes."""
+    """Return whether a parameter is a path, a file name or bytes."""
     return any(p.subtype in rules.PATH_SUBTYPES or p.name in ("filepath", "directory") for p in parameters)
 
 
 def merge(several: list[Lists]) -> Lists:
-    """The union of the lists of several Blenders."""
+    """Return the union of the lists of several Blenders."""
     merged: Lists = {
         "read": defaultdict(set),
         "write": defaultdict(set),
@@ -129,7 +129,7 @@ def write(lists: Lists) -> None:
 
 
 def known() -> Lists:
-    """The lists as they are on disk."""
+    """Return the lists on disk."""
 
     def table(file: str) -> dict[str, set[str]]:
         return {k: set(v.split()) for k, v in json.loads((LISTS / f"{file}.json").read_text("utf-8")).items()}
@@ -144,7 +144,7 @@ def known() -> Lists:
 
 
 def diff(index: Any) -> int:
-    """Print what the rules would add to the lists for this Blender and what it no longer has; returns the count."""
+    """Print what the rules would add to the lists for this Blender and what it no longer has; return the count."""
     now, then = decide(index), known()
     lines = [f"+ operator {o}" for o in sorted(now["operators"] - then["operators"])]
     for kind in ("read", "write", "call"):
@@ -163,7 +163,7 @@ def diff(index: Any) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Run one of the three commands."""
+    """Run one of the three commands; return the exit code."""
     match arguments:
         case ["dump", target]:
             dump(target)

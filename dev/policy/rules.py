@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The review behind `sandbox/facts/allowlists`: what scripts may use of Blender, decided by kind, by struct, by member.
+"""The rules behind `sandbox/facts/allowlists`: what scripts may use of Blender, by kind, by struct, by member.
 
-`generate.py` applies these rules to the RNA of every supported Blender and writes the allow-lists. The
-lists, not the rules, are what the guard reads: what a new Blender adds stays refused until the lists are
-generated again and a person has read the difference (`make policy-diff`).
+`generate.py` applies these rules to the RNA of every supported Blender and writes the allow-lists. The guard reads the
+lists, not the rules: what a new Blender adds stays refused until the lists are generated again and a person has read
+the difference (`make policy-diff`).
 
 A pattern is a regular expression that must match the whole name.
 """
@@ -55,7 +55,7 @@ CYCLES_STRUCTS = _any("Cycles(?!RenderEngine|Preferences|Device).*")
 
 # --- properties ----------------------------------------------------------------------------------------------
 
-#: Not readable: `Struct.property`.
+#: Properties that scripts may not read: `Struct.property`.
 HIDDEN_PROPERTIES = _any(
     r"Context\.preferences|BlendData\.(?:libraries|volumes|cache_files|use_autopack|hair_curves_experimental)",
     r"WindowManager\.(?!windows$|name$|name_full$|bl_rna$).*",
@@ -64,9 +64,9 @@ HIDDEN_PROPERTIES = _any(
     r"WorkSpace\.(?!name$|name_full$|screens$).*",
     r"ID\.(?:preview|asset_data|override_library|library_weak_reference|runtime_data)",
     r".*\.(?:packed_file|packed_files|bytecode|bytecode_hash|custom_bytecode|custom_bytecode_hash)",
-    # Blender frees these as they are read, and shows freed memory.
+    # Blender frees these when they are read, and shows freed memory.
     r"Curves\.normals",
-    # Blender makes a layer as these are read, which moves the mesh's other layers in memory.
+    # Blender makes a layer when these are read, which moves the mesh's other layers in memory.
     r"MeshUVLoopLayer\.(?:edge_selection|pin|vertex_selection)",
     # Reading the palette of these tool settings kills Blender 4.2.
     r"ToolSettings\.uv_sculpt|UvSculpt\.palette|Paint\.palette",
@@ -76,16 +76,16 @@ HIDDEN_PROPERTIES = _any(
     r".*\.bl_system_properties_get|Node\.bl_static_type",
 )
 
-#: Readable and not writable although RNA would allow it: `Struct.property`.
+#: Properties that scripts may read and not write, although RNA would allow it: `Struct.property`.
 FIXED_PROPERTIES = _any(
-    # Run code, or make a later load run it.
+    # These run code, or make a later load run it.
     r"Text\.(?:use_module|filepath|is_.*)|Driver\.use_self|.*\.use_self",
     r"CyclesRenderSettings\.shading_system|.*\.(?:use_script|script|freestyle_module)",
     r"Freestyle(?:Settings|LineSet)\.mode|RenderSettings\.use_freestyle_script",
     # Names of classes, tools and programs.
     r".*\.bl_(?:idname|label|description|icon|width.*|height.*|owner.*|space.*|region.*|context|subtype_label|rna)",
     r"GeometryNodeTree\.(?:node_tool_idname|is_tool.*)|Node\.(?:type)",
-    # Changes the type and not the value, which is then read as what it is not: `socket_type` changes both.
+    # Changes the type but not the value, which Blender then reads wrongly: `socket_type` changes both.
     r"NodeTreeInterfaceSocket\.bl_socket_idname",
     # Files: a path, or where a cache or a movie lies; what a texture's output calls so is only its name.
     r"(?!TextureNodeOutput\.).*\.(?:filepath\w*|directory|.*_directory|.*_filepath|cache_path|image_output_path|base_path|object_path)",
@@ -113,7 +113,7 @@ PLAIN_BYTES = frozenset({"StringAttributeValue.value"})
 
 # --- functions -----------------------------------------------------------------------------------------------
 
-#: Functions that are refused: `Struct.function`.
+#: Functions that scripts may not call: `Struct.function`.
 HIDDEN_FUNCTIONS = _any(
     # Files, programs, packed data, other threads and processes.
     r"Library\..*|.*\.(?:load|load_.*|save|save_.*|unpack|export.*|alembic_.*|collada_.*|reload|bake|.*_graphviz|.*_gnuplot)",
@@ -133,7 +133,7 @@ HIDDEN_FUNCTIONS = _any(
     r"KeyingSetInfo.*|RenderEngine.*|Depsgraph\.(?:debug_.*)|Curves\.unit_test.*|CompositorNode\.tag_need_exec",
     r"RenderSettings\..*|Scene\.(?:alembic.*|collada.*|uvedit_.*|sequence_.*proxy.*|sequencer_.*)",
     r"AnimData\.fix_paths.*|Node\.(?:poll.*|debug_.*)|GreasePencil.*\.bake.*|PreviewImage.*|ImagePreview.*",
-    # Callbacks that Blender itself makes, tests, and what reads freed memory.
+    # Callbacks that Blender itself makes, tests, and functions that read freed memory.
     r".*\.unit_test_compare|Node\.(?:update|insert_link|is_registered_node_type)|NodeTree\.(?!contains_tree$|interface_update$|update$).*",
     r"NodeTreeInterfaceSocket\..*|ShaderNodeTexPointDensity\..*|Object\.(?:crazyspace_.*|cache_release)",
     r"Pose\.backup_.*|KeyingSet\.refresh|Screen\..*|Windows\..*",
@@ -202,7 +202,7 @@ EXTRA_OPERATORS = frozenset(
 )
 
 HIDDEN_OPERATORS = _any(
-    # Evaluate text, run registered code, or hand a driver to the user interface.
+    # Operators that evaluate text, run registered code, or hand a driver to the user interface.
     r"anim\.(?:update_animated_transform_constraints|.*driver.*|keying_set_export|.*_button.*|keyingset_.*)",
     r"anim\.(?:channels?_(?:view|click|rename|select_box|box).*|view_curve.*|keying_set_(?!add|remove|active).*)",
     r"object\.(?:assign_property_defaults|add_modifier_menu|.*_tool.*|run_.*)|geometry\.execute_node_group",
@@ -220,7 +220,7 @@ HIDDEN_OPERATORS = _any(
     # The clipboard and Blender's own copy buffers, which are files.
     r"(?:action|graph|pose|nla|gpencil|grease_pencil|material|object|texture|uv)\.(?:copy|paste|slot_copy|slot_paste)",
     r"object\.(?:copy|paste)_.*transform|object\.camera_custom_update|anim\.(?:copy|paste)_.*|.*\.clipboard_.*|pose\.selection_set_(?:copy|paste)|constraint\.copy",
-    # Wait for the mouse: strokes, gestures, picking and modal tools.
+    # Operators that wait for the mouse: strokes, gestures, picking and modal tools.
     r".*\.(?:.*_pick|.*_gesture|.*gesture.*|.*brush_stroke|draw|pen|annotate|.*_lasso|.*_box|.*_circle_select|.*_modal.*)",
     r".*\.(?:knife_tool|knife_project|.*_at_cursor.*|clickselect|.*click.*|vertex_paint|weight_paint|.*_edge_slide_modal)",
     r"mesh\.(?:rip.*|polybuild_.*|dupli_extrude_cursor|primitive_cube_add_gizmo|loop_multi_select_pick)",
@@ -233,18 +233,18 @@ HIDDEN_OPERATORS = _any(
     r"grease_pencil\.(?:fill|.*paint.*|primitive_.*|interpolate.*|pen|stroke_cutter|.*erase.*|select_.*pick)",
     r"rigidbody\..*preset.*|armature\.click_extrude|curve\.(?:draw|pen|vertex_add|click.*)|curves\.(?:draw|pen)",
     r"paint\.(?:hide_show.*gesture|mask_.*gesture)|uv\.(?:select_(?:edge_ring|loop|.*pick)|rip.*|.*slide.*)",
-    # Crash Blender: a UV editor or an animation editor is taken for granted (5.0 on).
+    # Operators that crash Blender without a UV editor or an animation editor (5.0 on).
     r"uv\.(?:move_on_axis|stitch)|anim\.slot_channels_move_to_new_action",
 )
 
 
 def allows_struct(name: str, bases: list[str]) -> bool:
-    """Whether anything of a struct may be read; a struct is hidden when it or one of its bases is."""
+    """Return whether anything of a struct may be read; a struct is hidden if it or one of its bases is."""
     return not any(HIDDEN_STRUCTS.fullmatch(n) for n in (name, *bases))
 
 
 def is_readable(struct: str, name: str, *, runtime: bool, subtype: str, target_hidden: bool) -> bool:
-    """Whether the property `struct.name` may be read."""
+    """Return whether the property `struct.name` may be read."""
     path = f"{struct}.{name}"
     known = (
         RUNTIME_PROPERTIES.fullmatch(name)
@@ -259,7 +259,7 @@ def is_readable(struct: str, name: str, *, runtime: bool, subtype: str, target_h
 
 
 def allows_write(struct: str, name: str, *, subtype: str) -> bool:
-    """Whether the property `struct.name`, readable and writable in RNA, may be written."""
+    """Return whether the property `struct.name`, readable and writable in RNA, may be written."""
     path = f"{struct}.{name}"
     if path in CHECKED_PATHS or path in PLAIN_BYTES:
         return True
@@ -269,14 +269,14 @@ def allows_write(struct: str, name: str, *, subtype: str) -> bool:
 
 
 def allows_function(struct: str, name: str, *, takes_path: bool) -> bool:
-    """Whether the function `struct.name` may be called."""
+    """Return whether the function `struct.name` may be called."""
     if f"{struct}.{name}" in CHECKED_FUNCTIONS:
         return True
     return not takes_path and not HIDDEN_FUNCTIONS.fullmatch(f"{struct}.{name}")
 
 
 def allows_operator(idname: str, *, takes_path: bool) -> bool:
-    """Whether an operator may be called."""
+    """Return whether an operator may be called."""
     if idname in EXTRA_OPERATORS:
         return True
     if takes_path or idname.partition(".")[0] not in DATA_MODULES:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Helpers that tests share: a folder for each purpose, whose first line says it; beside them what fits none."""
+"""Helpers that tests share, in a folder for each purpose; helpers without such a purpose are here."""

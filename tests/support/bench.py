@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a benchmark under tests/bench is made of: rows, and ways to time something."""
+"""The rows of a benchmark under tests/bench, and functions that time it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ("Row", "percentile", "samples")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure. `target` is what DESIGN asks for, `baseline` what something comparable took in the same run."""
+    """One figure. `target` is the design's demand, `baseline` the time of something comparable in the same run."""
 
     name: str
     value: float
@@ -30,7 +30,7 @@ class Row:
 
 
 def samples(act: Callable[[], object], count: int, *, warm_up: int = 50, pause: float = 0.0) -> list[float]:
-    """How long each of `count` calls took, in seconds, sorted; `pause` seconds before each are not counted."""
+    """Return the seconds of each of `count` calls, sorted; `pause` seconds before each do not count."""
     for _ in range(warm_up):
         act()
     taken = []
@@ -44,5 +44,5 @@ def samples(act: Callable[[], object], count: int, *, warm_up: int = 50, pause: 
 
 
 def percentile(sorted_samples: Sequence[float], part: float) -> float:
-    """The sample below which `part` (0 to 1) of all lie."""
+    """Return the sample below which `part` (0 to 1) of all lie."""
     return sorted_samples[min(len(sorted_samples) - 1, int(len(sorted_samples) * part))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One instance of each class of error that the extension has."""
+"""Makes one instance of each class of error that the extension has."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 
 __all__ = ("every_error",)
 
-#: Programs and scripts of their own, which run when they are imported, or which only another system can import.
+#: Modules that run as programs or scripts when they are imported, or that only another system can import.
 _LEFT_OUT = ("scripts", "windows", "macos")
-#: What a parameter of a constructor is given, by its type where its name does not say.
+#: Arguments for constructors, by the parameter's type if its name is not enough.
 _VALUES: dict[str, Any] = {
     "original": ValueError("boom"),
     "near": ["a"],
@@ -28,7 +28,7 @@ _VALUES: dict[str, Any] = {
 
 
 def every_error() -> list[BridgeError]:
-    """An instance of every class, after each module of the extension was imported."""
+    """Return an instance of every class of error, after importing each module of the extension."""
     for found in pkgutil.walk_packages(extension.__path__, f"{extension.__name__}.", onerror=lambda _: None):
         if not set(found.name.split(".")) & set(_LEFT_OUT):
             importlib.import_module(found.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes scripts of the tables: the first ones so that each row appears, all others by chance."""
+"""Makes scripts from the tables: the first ones cover each row, all others are random."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ _WHERE_NAMED: Final = {
         "    def __len__(self): return 1\n"
     ),
 }
-"""Classes that a script has only where it names them, since they may be refused."""
+"""Classes that a script only has if it names them, since the sandbox may refuse them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script, the seed and number that it was made of, and its rows, by table."""
+    """A script, its seed and number, and its rows by table."""
 
     code: str
     seed: int
@@ -108,7 +108,7 @@ def needed() -> int:
 
 
 def make(seed: int, number: int) -> Script:
-    """Make one script; the same for the same seed and number. Odd numbers are the grammar's."""
+    """Make one script; the same seed and number make the same script. Odd numbers use the grammar."""
     chance = random.Random(f"{seed}/{number}")
     turn, is_grammar = divmod(number, 2)
     if is_grammar:
@@ -152,7 +152,7 @@ def _combined(picked: dict[str, str], names: list[str], asks: list[str], turn: i
 
 
 def _lines(line: str, names: list[str]) -> list[str]:
-    """A line of a class's body once for each name, another one for the first."""
+    """Return a line of a class's body once for each name, any other line for the first name."""
     return [
         line.replace("@NAME@", name).replace("@WIDE@", _widened(name))
         for name in (names if _MEMBER.match(line) else names[:1])
@@ -160,7 +160,7 @@ def _lines(line: str, names: list[str]) -> list[str]:
 
 
 def _widened(name: str) -> str:
-    """The same identifier to Python, in letters of full width."""
+    """Return the same identifier for Python, in letters of full width."""
     return "".join(chr(ord(each) + _FULL_WIDTH) if each.isalpha() else each for each in name)
 
 

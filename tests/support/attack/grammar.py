@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes scripts by chance from a grammar of what a script may say: what no table thinks of.
+"""Makes random scripts from a grammar of what a script may say, to find what no table contains.
 
 `<name>` in a rule stands for one of the texts under that name. Members of Blender's structs and functions of modules
-are taken from the sandbox's own lists, so that a new one is tried as soon as it is allowed.
+come from the sandbox's own lists, so that a new one is tried as soon as it is allowed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _HELD: Final[dict[str, str]] = {
     "bpy.data": "BlendData",
     "bpy.context": "Context",
 }
-"""What scripts ask of Blender, and the struct of each."""
+"""What scripts read of Blender, and the struct of each."""
 
 RULES: Final[dict[str, tuple[str, ...]]] = {
     "statement": (
@@ -169,7 +169,7 @@ RULES: Final[dict[str, tuple[str, ...]]] = {
     "f": ("f", "g"),
     "K": ("K", "L"),
 }  # fmt: skip
-"""What each name may stand for; those of `_lists` besides."""
+"""What each name may stand for, besides those of `_lists`."""
 
 _PRELUDE: Final = """
 SCENE, OB = bpy.context.scene, bpy.context.object
@@ -203,7 +203,7 @@ _STRIPPED: Final = re.compile(r"<([A-Za-z]\w*)>")
 
 
 def _listed(name: str) -> tuple[str, ...]:
-    """What an allow-list has of the structs in `_HELD` and what these are kinds of, as expressions."""
+    """Return the members that an allow-list has for the structs in `_HELD` and their bases, as expressions."""
     path = Path(rules.__file__).parent / "allowlists" / f"{name}.json"
     lists: dict[str, str] = json.loads(path.read_text("utf-8"))
     return tuple(
@@ -216,7 +216,7 @@ def _listed(name: str) -> tuple[str, ...]:
 
 @cache
 def _lists() -> dict[str, tuple[str, ...]]:
-    """What is taken from the sandbox's own lists."""
+    """Return the rules that come from the sandbox's own lists."""
     operators = tuple(sorted(rules.policy("blender").operators))
     read = _listed("properties_read")
     calls = [f"{module}.{name}" for module, names in PLAIN_MEMBERS.items() for name in names.split()]
@@ -255,7 +255,7 @@ bpy.data.objects.new bpy.data.meshes.new bpy.data.meshes.remove bpy.data.node_gr
 
 
 def script(chance: random.Random, turn: int) -> tuple[str, tuple[str, ...]]:
-    """Make a script, and say which statements it is made of; script `turn` has that statement of the rules."""
+    """Make a script; return it and its statements. Script `turn` has that statement of the rules."""
     statements = RULES["statement"]
     picked = (statements[turn % len(statements)], *chance.choices(statements, k=_STATEMENTS))
     code = []
@@ -270,7 +270,7 @@ def script(chance: random.Random, turn: int) -> tuple[str, tuple[str, ...]]:
 
 
 def _is_accepted(code: str) -> bool:
-    """Whether the sandbox's language has such a statement."""
+    """Return whether the sandbox's language allows such a statement."""
     try:
         compile_script(code)
     except ScriptRefused:
@@ -279,7 +279,7 @@ def _is_accepted(code: str) -> bool:
 
 
 def _expand(text: str, chance: random.Random, depth: int) -> str:
-    """Put something in the place of each `<name>`; where it is deep, a variable in that of an expression."""
+    """Replace each `<name>`; at the greatest depth, use a variable for an expression."""
 
     def chosen(match: re.Match[str]) -> str:
         name = match[1]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs a script in a forked Blender, and tells what came of it: what the product said, and what harm was done.
+"""Runs a script in a forked Blender, and reports its outcome: the product's answer, and the harm.
 
-The product is not asked about harm. Files, the network, memory and the way the process ended are looked at from the
-parent. In the child a hook of Python's own audit events is added after the product's, so that it sees what got past
-that; what the process consists of (functions, classes, modules, handlers) is compared before and after; and every value
-that the script holds at the end is classified, as tests/sandbox/test_world.py does.
+The product's word on harm does not count. The parent checks files, the network, memory and the way the process ended.
+In the child a second hook for Python's audit events is added after the product's, so that it sees what got past that;
+the process's functions, classes, modules and handlers are compared before and after; and every value that the script
+holds at the end is classified, as in tests/sandbox/test_world.py.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ __all__ = ("CRASH", "HARM", "OUTCOMES", "WALL", "Judge", "Verdict", "guarded", "
 ACCEPTED, BEFORE, WITHIN, LIMIT = "accepted", "refused before", "refused within", "limit"
 OWN_ERROR, WALL, HARM, CRASH = "own error", "audit wall", "HARM", "CRASH"
 OUTCOMES: Final = (ACCEPTED, OWN_ERROR, BEFORE, WITHIN, LIMIT, WALL, HARM, CRASH)
-"""What can come of a script. "audit wall" is no harm, but the walls before it have a hole."""
+"""The outcomes of a script. "audit wall" is no harm, but the walls before it have a hole."""
 
-#: Runs a script's text and leaves its globals, hooks too, in the dict.
+#: A function that runs a script's text and leaves its globals, hooks too, in the dict.
 Runner = Callable[[str, dict[str, Any]], str]
 
 _SCRIPT: Final = "<script>"
@@ -54,7 +54,7 @@ _UNSAFE: Final = (types.ModuleType, types.CodeType, types.FrameType)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of a script: one of OUTCOMES, and what was seen of it."""
+    """The verdict on a script: one of OUTCOMES, and the evidence."""
 
     outcome: str
     seen: str
@@ -62,7 +62,7 @@ class Verdict:
 
 
 def guarded(code: str, names: dict[str, Any]) -> str:
-    """The product's own entry point."""
+    """Run a script through the product's own entry point."""
     build = building.build_namespace
     made: list[dict[str, Any]] = []
 
@@ -81,7 +81,7 @@ def guarded(code: str, names: dict[str, Any]) -> str:
 
 
 def plain(code: str, names: dict[str, Any]) -> str:
-    """No wall at all: what the oracles themselves are tested on."""
+    """Run a script without any wall, to test the oracles themselves."""
     names["__name__"] = "__main__"
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -90,7 +90,7 @@ def plain(code: str, names: dict[str, Any]) -> str:
 
 
 class Judge:
-    """`with Judge() as judge: judge.verdict(code)`: the places that scripts attack, and what tells harm."""
+    """The places that scripts attack, and the checks for harm: `with Judge() as judge: judge.verdict(code)`."""
 
     def __init__(self, runner: Runner = guarded) -> None:
         self._runner = runner
@@ -136,7 +136,7 @@ class Judge:
         return Verdict(found["outcome"], found["said"], seconds)
 
     def _judged(self, outcome: str, seen: str, seconds: float) -> Verdict:
-        """Each finding is followed by fresh places."""
+        """Return a verdict, and make fresh places after each finding."""
         self._stack.close()
         self._open()
         return Verdict(outcome, seen, seconds)
@@ -149,7 +149,7 @@ class Judge:
         self._files = self._listing()
 
     def _listing(self) -> dict[str, int]:
-        """Every file of the places, and its size."""
+        """Return every file of the places, and its size."""
         root = Path(self._places["@DIR@"]).parent
         return {
             str(path.relative_to(root)): path.stat().st_size
@@ -169,7 +169,7 @@ class Judge:
 
 
 def _tail(path: Path) -> str:
-    """The end of what the child printed as it died: Python's own frames."""
+    """Return what the child printed when it crashed: Python's own frames."""
     try:
         return "\n".join(path.read_text("utf-8", "replace").splitlines()[:25])
     except OSError:
@@ -196,7 +196,7 @@ def _child(code: str, places: dict[str, str], runner: Runner, stderr: str) -> di
         outcome = _outcome(raised)
         said = f"{type(raised).__name__}: {raised}"
     harm = [f"audit event {event} was not stopped" for event in events]
-    events.append("")  # what follows is ours
+    events.append("")  # the events that follow are the oracle's own
     harm += _changes(before, _process())
     if sandbox_cases.SECRET in said + repr(type(error)):
         harm.append("the secret was read")
@@ -210,7 +210,7 @@ def _child(code: str, places: dict[str, str], runner: Runner, stderr: str) -> di
 
 
 def _outcome(error: BaseException) -> str | None:
-    """None for what must not reach the host."""
+    """Return the outcome for an error; None for an error that must not reach the host."""
     match error:
         case ScriptRefused():
             return BEFORE
@@ -227,7 +227,7 @@ def _outcome(error: BaseException) -> str | None:
 
 @may_raise("sys._getframe", "object.__getattr__")
 def _watch() -> list[str]:
-    """From now on note the events of scripts that should have been stopped; an empty text in the list ends it."""
+    """Note from now on the events of scripts that should have been stopped; an empty text in the list ends it."""
     noted: list[str] = []
     denied = frozenset(LISTED["deny"]) | {"exec", "compile"}
     frame_at = sys._getframe
@@ -243,7 +243,7 @@ def _watch() -> list[str]:
             if name == _SCRIPT:
                 noted.append(f"{event} {[each for each in details if type(each) is str][:1]}")
                 return
-            if name.endswith(".py"):  # code of ours and of Blender's, which may: the wall looked at it
+            if name.endswith(".py"):  # code of the product or of Blender, which may: the wall has checked it
                 return
             frame = frame.f_back
 
@@ -252,7 +252,7 @@ def _watch() -> list[str]:
 
 
 def _process() -> dict[str, Any]:
-    """What the process consists of: functions, classes and modules that scripts are near to, and Blender's hooks."""
+    """Return the functions, classes and modules of the process that scripts are near to, and Blender's hooks."""
     found: dict[str, Any] = {}
     wanted = {"builtins", "sys", "os", *policy("blender").imports}
     for name, module in list(sys.modules.items()):
@@ -283,7 +283,7 @@ def _process() -> dict[str, Any]:
 
 
 def _parts(value: Any) -> tuple[object, ...]:
-    """What of a function or class may not change; the values themselves are kept, so that no address is used twice."""
+    """Return the parts of a function or class that may not change; keeping the values keeps their addresses in use."""
     if isinstance(value, types.FunctionType):
         return (value, value.__code__, value.__defaults__, value.__closure__, sorted(vars(value)))
     if isinstance(value, type) and value.__flags__ & _HEAP_TYPE and value.__module__ != "bpy.types":
@@ -306,7 +306,7 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
 
 
 def _leaks(names: dict[str, Any]) -> Iterator[str]:
-    """Values that a script holds at the end and may not."""
+    """Yield values that a script holds at the end and may not."""
     hook = names.get(GETATTR)
     guard = hook.__self__ if hook is not None else None
     waiting = deque((name, value) for name, value in names.items() if not name.startswith(("<", "__")))
@@ -337,7 +337,7 @@ def _outside(guard: Any, value: Any) -> str:
 
 
 def _held(guard: Any, value: Any) -> list[Any]:
-    """What a container or an instance of the script's holds."""
+    """Return the contents of a container or of an instance of the script's."""
     if isinstance(value, dict):
         return [*dict.keys(value), *dict.values(value)][:200]
     for kind in (list, tuple, set, frozenset):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The search: makes scripts, has each judged, counts what came of them by row, and keeps those that found something."""
+"""Makes scripts, has each judged, counts the outcomes by row, and keeps the scripts with findings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAMED_MOST: Final = 4
 
 
 def warm_up() -> None:
-    """Blender's own start-up file, a short limit of time, and everything loaded that a run needs."""
+    """Open Blender's own start-up file, set a short time limit, and load everything that a run needs."""
     bpy.ops.wm.read_homefile(use_factory_startup=True)
     settings.set_preferences({"time_limit_s": _TIME_LIMIT_S})
     parts.prepare()
@@ -43,7 +43,7 @@ class Report:
     cells: dict[str, dict[str, Counter[str]]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     found: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """Names of the scripts that found the same, by what that is."""
+    """Names of the scripts with the same finding, by that finding."""
     seconds: float = 0.0
 
     @property
@@ -59,7 +59,7 @@ class Report:
                 self.cells[table][row][verdict.outcome] += 1
 
     def text(self) -> str:
-        """The counts by cell as a table, and a line for each finding."""
+        """Return the counts by cell as a table, and a line for each finding."""
         lines = []
         for table, rows in self.cells.items():
             lines += ["", f"{table:<44}" + "".join(f"{each:>15}" for each in OUTCOMES)]
@@ -82,7 +82,7 @@ def run(
     out: Path,
     say: Callable[[int, Counter[str]], None] = lambda _count, _counts: None,
 ) -> Report:
-    """Judge the scripts of these numbers, as long as `goes_on()`; findings and counts.json are written into `out`."""
+    """Judge the scripts of these numbers while `goes_on()`; write findings and counts.json into `out`."""
     out.mkdir(parents=True, exist_ok=True)
     report = Report({table: {row: Counter() for row in rows} for table, rows in combine.TABLES.items()})
     for number in numbers:
@@ -100,7 +100,7 @@ def run(
 
 
 def _sign(verdict: Verdict) -> str:
-    """What of a finding is the same in each script that finds it: names and numbers of the script's are left out."""
+    """Return what a finding has in common with others of its kind, without names and numbers of the script."""
     lines = verdict.seen.splitlines()
     frames = (
         [line for line in lines if line.lstrip().startswith("File ")][:2] if verdict.outcome == CRASH else []

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What attacks are combined from: a special name, a way to make it, a place for it, C code that asks, an effect.
+"""The tables that attacks combine: a special name, a way to make it, a place for it, C code that asks, an effect.
 
-A script binds `T`, the place; a way turns it into `X`, whose special names lead to `E`; code that asks `X` for them
-follows. `E(name, *values)` counts its calls, has its effect in one of them, and answers as the name should otherwise.
+A script binds `T`, the place; a way turns it into `X`, whose special names lead to `E`; then comes code that asks `X`
+for them. `E(name, *values)` counts its calls, has its effect in one of them, and otherwise answers as the name should.
 
-In ways, a line with `@NAME@` stands once for each of the script's names, and `@BASE@` is a class of the place's kind.
+In ways, a line with `@NAME@` is repeated for each of the script's names, and `@BASE@` is a class of the place's kind.
 `@CANARY@`, `@SECRET@`, `@VICTIM@` and `@PORT@` are places of this machine, as in `sandbox_cases`.
 """
 
@@ -18,7 +18,7 @@ __all__ = ("ANSWERS", "ASKS", "EFFECTS", "PLACES", "WAYS", "Ask", "Place")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a special name is put: an expression that makes it, and a class whose instances are of its kind."""
+    """The place of a special name: an expression that makes it, and a class whose instances are of its kind."""
 
     make: str
     base: str = "object"
@@ -26,7 +26,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """An expression or statement that has C code look at `X`, and the special names that it asks for."""
+    """An expression or statement that makes C code use `X`, and the special names that it asks for."""
 
     code: str
     names: str
@@ -120,7 +120,7 @@ ANSWERS: Final[dict[str, str]] = {
     "_missing_": "1",
     "_generate_next_value_": "1",
 }
-"""Special names, and what answers where no effect takes place; `a` are the values given."""
+"""Special names, and their answers without an effect; `a` are the arguments."""
 
 PLACES: Final[dict[str, Place]] = {
     "own instance": Place("Own()", "Own"),
@@ -160,7 +160,7 @@ PLACES: Final[dict[str, Place]] = {
     "byte array": Place("bytearray(b'abc')", "bytearray"),
     "text": Place("OwnText('abc')", "str"),
 }
-"""Places to put it."""
+"""Places for a special name."""
 
 WAYS: Final[dict[str, str]] = {
     "class body": "class C(@BASE@):\n    def @NAME@(self, *a, **k): return E('@NAME@', self, *a, **k)\nX = C()",
@@ -492,7 +492,7 @@ ASKS: Final[dict[str, Ask]] = {
         ("result", "setresult(X)", "__iter__ __float__ items __str__ __repr__ __class__"),
     )
 }
-"""C code that asks."""
+"""C code that asks for special names."""
 
 EFFECTS: Final[dict[str, str]] = {
     "write a file": "open('@CANARY@', 'w').write('x')",
@@ -531,4 +531,4 @@ EFFECTS: Final[dict[str, str]] = {
     "swallow a stop": "\n        try: bpy.ops.wm.quit_blender()\n        except Exception: pass",
     "nothing": "pass",
 }
-"""What is tried once a special name was asked for; statements of the body of `E`."""
+"""Effects that a script tries when C code asks for a special name; statements of the body of `E`."""

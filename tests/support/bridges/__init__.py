@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Servers to speak to: a Blender that serves, the server without Blender, the protocol alone, and scripted ones."""
+"""Servers for tests: a serving Blender, the server without Blender, the protocol alone, and scripted ones."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The server on a real port, without Blender's part: the app, uvicorn and a token, and ways to speak to it."""
+"""Runs the server on a real port, without Blender's part: the app, uvicorn and a token, and clients for it."""
 
 from __future__ import annotations
 
@@ -70,19 +70,19 @@ class Live:
 
     @contextlib.contextmanager
     def websocket(self, **options: Any) -> Iterator[ClientConnection]:
-        """A plain WebSocket with the token."""
+        """Open a plain WebSocket with the token."""
         with connect(self.websocket_url, **{"max_size": None, "compression": None, **options}) as socket_:
             yield socket_
 
     def post(self, message: object, *, token: str = TOKEN, **headers: str) -> tuple[int, dict[str, str], str]:
-        """POST a message (bytes as they are); status, headers in lower case, and body."""
+        """POST a message (bytes unchanged); return status, headers in lower case, and body."""
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         return self.request("POST", "/mcp", body, token=token, **headers)
 
     def request(
         self, method: str, path: str, body: bytes | None = None, *, token: str | None = TOKEN, **headers: str
     ) -> tuple[int, dict[str, str], str]:
-        """An HTTP request; underscores in header names stand for dashes."""
+        """Send an HTTP request; underscores in header names stand for dashes. Return status, headers and body."""
         fields = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
@@ -99,7 +99,7 @@ class Live:
             connection.close()
 
     def stateless(self, message: Json, **headers: str) -> tuple[int, Json]:
-        """POST a stateless request with the headers that mirror it; status and the last message."""
+        """POST a stateless request with the headers that mirror it; return the status and the last message."""
         params = message["params"]
         mirrored = {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": message["method"]}
         name = params.get("name") or params.get("uri") or params.get("taskId")
@@ -111,19 +111,19 @@ class Live:
         return status, json.loads(body)
 
     def session(self, version: str = "2025-11-25", **capabilities: Any) -> str:
-        """Begin a session of the handshake era; its id."""
+        """Begin a session of the handshake era; return its id."""
         status, headers, _ = self.post(protocol.handshake(0, version, **capabilities))
         assert status == 200
         return headers["mcp-session-id"]
 
     def raw(self, head: str, body: bytes = b"") -> socket.socket:
-        """A socket on which the beginning of a request was sent."""
+        """Return a socket that has sent the beginning of a request."""
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=20)
         connection.sendall(head.replace("\n", "\r\n").encode() + b"\r\n" + body)
         return connection
 
     def threads(self) -> list[str]:
-        """Names of the server's threads."""
+        """Return the names of the server's threads."""
         return [thread.name for thread in threading.enumerate() if thread.name.startswith("MCP Bridge")]
 
     def _tools(self) -> list[Tool]:
@@ -164,7 +164,7 @@ class Live:
 
 
 def until(condition: Any, timeout: float = 30.0) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     end = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
@@ -173,7 +173,7 @@ def until(condition: Any, timeout: float = 30.0) -> None:
 
 @contextlib.asynccontextmanager
 async def http_transport(url: str, token: str = TOKEN) -> AsyncIterator[Any]:
-    """Streamable HTTP of the SDK 2.x with a token."""
+    """Open Streamable HTTP of the SDK 2.x with a token."""
     headers = {"Authorization": f"Bearer {token}"}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=30) as client,
@@ -184,7 +184,7 @@ async def http_transport(url: str, token: str = TOKEN) -> AsyncIterator[Any]:
 
 @contextlib.asynccontextmanager
 async def websocket_transport(url: str) -> AsyncIterator[Any]:
-    """A WebSocket as a transport of the SDK 2.x."""
+    """Open a WebSocket as a transport of the SDK 2.x."""
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](100)
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage](100)
     async with (

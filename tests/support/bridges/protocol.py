@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A protocol core for tests, and messages of both eras."""
+"""Makes a protocol core for tests, and messages of both eras."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Client:
-    """Whose token it is."""
+    """The client of a token."""
 
     id: str
     name: str
@@ -52,7 +52,7 @@ class Clock:
 
 
 def core(clock: Clock | None = None) -> Core:
-    """A core with one of each kind of feature."""
+    """Return a core with one of each kind of feature."""
     clock = clock or Clock()
     features = Features()
     features.add(
@@ -85,23 +85,23 @@ def core(clock: Clock | None = None) -> Core:
 
 
 def request(request_id: Any, method: str, **params: Any) -> Json:
-    """A request of the handshake era."""
+    """Return a request of the handshake era."""
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
 def stateless(request_id: Any, method: str, capabilities: Json | None = None, **params: Any) -> Json:
-    """A request with the envelope of 2026-07-28. `_meta` in `params` is added to it."""
+    """Return a request with the envelope of 2026-07-28. `_meta` in `params` is added to it."""
     meta = {PROTOCOL_VERSION: "2026-07-28", CLIENT_CAPABILITIES: capabilities or {}}
     return request(request_id, method, **{**params, "_meta": {**meta, **params.get("_meta", {})}})
 
 
 def notification(method: str, **params: Any) -> Json:
-    """A notification."""
+    """Return a notification."""
     return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
 def handshake(request_id: Any = "init", version: str = "2025-11-25", **capabilities: Any) -> Json:
-    """An initialize request."""
+    """Return an initialize request."""
     info = {"name": "client", "version": "1"}
     return request(
         request_id, "initialize", protocolVersion=version, capabilities=capabilities, clientInfo=info

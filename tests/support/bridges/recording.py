@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a bridge in this Blender answers before anything is asked of the scene: the stdio shim's packaged list."""
+"""Records a bridge's answers that need no scene, for the stdio shim's `offline.json`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HANDSHAKE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo":
 
 
 def record() -> dict[str, Any]:
-    """Start a bridge, ask it, stop it; returns what `offline.json` holds."""
+    """Start a bridge, ask it, stop it; return the contents of `offline.json`."""
     running = bridge.start(settings.load(environ={"BLENDER_PORT": str(free_port())}))
     answers: dict[str, Any] = {}
     thread = threading.Thread(target=lambda: answers.update(_ask(running)))
@@ -37,7 +37,7 @@ def record() -> dict[str, Any]:
 
 
 def text(recorded: dict[str, Any]) -> str:
-    """Return the file's text, the same for the same answers."""
+    """Return the file's text; the same answers make the same text."""
     return json.dumps(recorded, indent=1, ensure_ascii=False) + "\n"
 
 

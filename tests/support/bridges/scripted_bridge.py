@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The two ends around the stdio shim: a bridge that does what a test says, and a client of the shim's process."""
+"""The two ends around the stdio shim: a bridge that a test scripts, and a client of the shim's process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 Json = dict[str, Any]
 
-#: How long anything in these tests may take that should be immediate, in seconds.
+#: The most seconds for anything in these tests that should be immediate.
 PATIENCE = 10.0
 
 CAPABILITIES = {"tools": {"listChanged": True}, "prompts": {"listChanged": True}, "resources": {}}
@@ -27,7 +27,7 @@ CAPABILITIES = {"tools": {"listChanged": True}, "prompts": {"listChanged": True}
 class ScriptedBridge:
     """A WebSocket server on a loopback port with the bridge's /health; answers `initialize` and `tools/list`.
 
-    Everything that arrives can be had from `next`; what else to send is up to the test.
+    `next` returns the messages that arrive; the test sends everything else.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ScriptedBridge:
         self.stop()
 
     def announce(self, folder: Path, **changes: Any) -> None:
-        """Leave a record of this bridge in the run-time folder that holds `mcp_bridge/instances`."""
+        """Write a record of this bridge into the run-time folder with `mcp_bridge/instances`."""
         record = {
             "pid": os.getpid(),
             "host": "127.0.0.1",
@@ -73,20 +73,20 @@ class ScriptedBridge:
         path.write_text(json.dumps(record))
 
     def next(self, method: str) -> Json:
-        """Return the next message that arrived; it must be of this method ('' for an answer)."""
+        """Return the next message that arrived; it must have this method ('' for an answer)."""
         message = self._received.get(timeout=PATIENCE)
         assert message.get("method", "") == method, message
         return message
 
     def next_request(self, method: str) -> Json:
-        """Return the next request, whatever notifications come before it."""
+        """Return the next request, after skipping notifications."""
         while "id" not in (message := self._received.get(timeout=PATIENCE)):
             pass
         assert message["method"] == method, message
         return message
 
     def nothing_more(self, seconds: float = 0.3) -> bool:
-        """Whether nothing arrives for a while."""
+        """Return whether nothing arrives for a while."""
         try:
             self._received.get(timeout=seconds)
         except queue.Empty:
@@ -191,7 +191,7 @@ class ShimClient:
         return message
 
     def silent(self, seconds: float = 0.3) -> bool:
-        """Whether the shim writes nothing for a while."""
+        """Return whether the shim writes nothing for a while."""
         try:
             self._lines.get(timeout=seconds)
         except queue.Empty:
@@ -199,7 +199,7 @@ class ShimClient:
         return False
 
     def initialize(self, version: str = "2025-11-25") -> Json:
-        """Shake hands as a client does; returns the result."""
+        """Shake hands as a client does; return the result."""
         client = {"name": "test", "version": "1"}
         self.request(
             "hello",
@@ -213,7 +213,7 @@ class ShimClient:
         return result
 
     def finish(self) -> tuple[int, str]:
-        """Close the shim's input; returns its exit code and what it wrote to stderr."""
+        """Close the shim's input; return its exit code and its output on stderr."""
         assert self.process.stdin is not None
         assert self.process.stderr is not None
         self.process.stdin.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blenders that serve, each a process of its own, started as the README says."""
+"""Starts Blenders that serve, each in a process of its own, as the README describes it."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ class Served:
 def serving(
     folder: Path, *, objects: int = 0, before: str = "", killed: bool = False, **more: str
 ) -> Iterator[Served]:
-    """A Blender with its factory scene and `objects` objects more, whose folders lie in `folder`; ends it well, or
-    kills it. `before`: Python text for it. `more`: environment variables.
+    """Start a Blender with its factory scene and `objects` more objects, with its folders in `folder`; end or kill it.
+
+    `before`: Python text that it runs first. `more`: environment variables.
     """
     port = free_port()
     own = {"BLENDER_PORT": str(port), "BLENDER_MCP_TOKEN": TOKEN, "BLENDER_MCP_CONFIRM": "auto"}

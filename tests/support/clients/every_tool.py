@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The official client calls every tool at least once, over a real socket; services have local stand-ins.
+"""Calls every tool at least once with the official client, over a real socket; services have local stand-ins.
 
-It knows the schema of every result, since the whole list is shown to it first, and refuses a result that breaks it.
+The client knows the schema of every result, since it reads the whole list first, and refuses a result that breaks it.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ __all__ = ("CHOICES", "services", "tell")
 Part = Callable[["_Teller"], Awaitable[None]]
 
 CHOICES = {"BLENDER_MCP_CONFIRM": "client", "BLENDER_MCP_REHEARSE": "never"}
-"""The settings that the story counts on, as variables; BLENDER_MCP_FOLDERS has to name a folder besides."""
+"""The settings that the story needs, as variables; BLENDER_MCP_FOLDERS has to name a folder besides."""
 
 FRAMES = 3
-#: Longer than anybody waits: it is cancelled.
+#: Longer than any test waits: the story cancels it.
 LONG = {"resolution": [1920, 1080], "samples": 60000}
 _OBJ = b"v 0 0 0\nv 2 0 0\nv 0 1 0\nf 1 2 3\n"
 
 
 class _Teller:
-    """A client's session: its calls succeed, and give the structured result, or the pictures with their text.
+    """A client's session: its calls succeed, and return the structured result, or the pictures with their text.
 
-    `asked` has what the user was asked, who agrees to everything.
+    `asked` has the questions to the user, who agrees to everything.
     """
 
     def __init__(self, client: Any, asked: list[str]) -> None:
@@ -52,7 +52,7 @@ class _Teller:
         return result.structured_content if result.structured_content is not None else result.content
 
     async def whole(self, tool: str, **arguments: Any) -> Any:
-        """The blocks of the answer, also where it has a structured result."""
+        """Return all blocks of the answer, even if it has a structured result."""
         return (await self._call(tool, arguments)).content
 
     async def _call(self, tool: str, arguments: dict[str, Any]) -> Any:
@@ -125,7 +125,7 @@ async def _tells_what_happens(tell: _Teller) -> None:
 
 
 async def _works_on_files(tell: _Teller) -> None:
-    # No glTF: once that was exported, Python's end takes the bpy module down, also without the extension.
+    # No glTF: after an export of it, Python's end crashes the bpy module, even without the extension.
     done = await tell("export_file", path="cube.obj", objects=["Cube"])
     assert (done["objects"], [Path(name).name for name in done["files"]]) == (1, ["cube.obj", "cube.mtl"])
     saved = await tell("save_file", path="scene.blend")
@@ -158,7 +158,7 @@ async def _sends_and_fetches(tell: _Teller) -> None:
 
 
 async def _ended(tell: _Teller, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the result of a call; where it takes long and was answered by a job, wait for the job."""
+    """Return the result of a call; if the call was answered by a job, wait for the job."""
     while "frames" not in answer:
         job = await tell("get_job", job_id=answer["job_id"], wait_seconds=20)
         assert job["state"] in ("working", "completed"), job
@@ -219,7 +219,7 @@ async def _has_a_model_generated(tell: _Teller) -> None:
     assert made["objects"] == ["Generated"]
 
 
-#: In this order, since one builds on the scene that another leaves.
+#: In this order, since one step builds on the scene of another.
 PARTS: tuple[Part, ...] = (
     _looks,
     _reads,
@@ -236,7 +236,7 @@ PARTS: tuple[Part, ...] = (
 
 
 def tell(served: Served) -> set[str]:
-    """Tell the story to a Blender with the factory scene; gives the names of the tools that were called."""
+    """Run the story in a Blender with the factory scene; return the names of the called tools."""
     return asyncio.run(_story(served))
 
 
@@ -256,7 +256,7 @@ async def _story(served: Served) -> set[str]:
         tell = _Teller(client, asked)
         listed = {one.name for one in (await client.list_tools()).tools}
         others = [one.name for one in all_tools() if one.name not in listed]
-        # At once, since each waits a while for the client to list again.
+        # At once, since each call waits a while for the client to request the list again.
         await asyncio.gather(*(tell("find_tools", query=name, limit=1) for name in others))
         listed = {one.name for one in (await client.list_tools(cache_mode="bypass")).tools}
         for part in PARTS:
@@ -267,7 +267,7 @@ async def _story(served: Served) -> set[str]:
 
 @contextmanager
 def services(folder: Path) -> Iterator[dict[str, str]]:
-    """Local stand-ins for the asset services, their files in `folder`: the variables by which Blender finds them."""
+    """Start local stand-ins for the asset services, with files in `folder`; yield the variables for Blender."""
     homes = [folder / name for name in ("polyhaven-tools", "sketchfab-tools", "rodin-tools")]
     for home in homes:
         home.mkdir(parents=True, exist_ok=True)

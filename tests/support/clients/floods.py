@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Clients that flood a server, each kind a process of its own, so that it is the server that is short of time.
+"""Clients that flood a server, each kind in a process of its own, so that only the server is short of time.
 
 python floods.py KIND PORT TOKEN     # until it is killed
 """
@@ -27,7 +27,7 @@ _PAD = b"x" * MB
 
 @contextmanager
 def flood(kind: str, port: int, token: str) -> Iterator[subprocess.Popen[str]]:
-    """Have one going on until this context is left."""
+    """Run one kind of flood until this context ends."""
     process = subprocess.Popen(
         [sys.executable, __file__, kind, str(port), token], stdout=subprocess.PIPE, text=True
     )
@@ -42,7 +42,7 @@ def flood(kind: str, port: int, token: str) -> Iterator[subprocess.Popen[str]]:
 
 
 class _Client:
-    """A WebSocket that sends whatever it is told to."""
+    """A WebSocket that sends any bytes."""
 
     def __init__(self, port: int, token: str) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
@@ -62,7 +62,7 @@ class _Client:
 
 
 def frame(opcode: int, payload: bytes = b"", *, final: bool = True) -> bytes:
-    """A client's frame, with a mask of zeros, which costs this side nothing."""
+    """Return a client's frame, with a mask of zeros, which costs the client nothing."""
     length = len(payload)
     first = (0x80 if final else 0) | opcode
     if length < 126:
@@ -71,7 +71,7 @@ def frame(opcode: int, payload: bytes = b"", *, final: bool = True) -> bytes:
 
 
 def _again(connect_and_send: Callable[[], None]) -> None:
-    """Come back whenever the server hangs up."""
+    """Connect again whenever the server closes the connection."""
     while True:
         try:
             connect_and_send()
@@ -168,7 +168,7 @@ def _read_on(connection: socket.socket) -> None:
         pass
 
 
-#: What each kind does, and on how many connections.
+#: The function of each kind, and its number of connections.
 KINDS: dict[str, tuple[Callable[[int, str], None], int]] = {
     "empty continuation frames": (_empty_continuations, 1),
     "the same on 20 connections": (_empty_continuations, 20),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Clients that cannot live in this process, each run as a program of its own: the Python SDK 1.x and TypeScript's."""
+"""Clients that cannot run in this process, each run as a program: the Python SDK 1.x and TypeScript's."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How providers of models take a tool's schema: their published rules, as checks that raise for what breaks them.
+"""The rules of model providers for a tool's schema, as checks that raise an error for a schema that breaks them.
 
 Sources: OpenAI, "Structured Outputs" (supported schemas, strict mode); Google, "Function calling" (`Schema` of the
 Gemini API); Anthropic, "Tool use" (`input_schema`, any JSON Schema of type object).
@@ -26,11 +26,11 @@ _GEMINI = {
 
 
 class NotTaken(Exception):
-    """The provider refuses this schema; the message says where and why."""
+    """Tells that the provider refuses this schema; the message says where and why."""
 
 
 def openai_strict(name: str, schema: Schema) -> Schema:
-    """The function's parameters in strict mode: every member is required, what is optional may be null."""
+    """Return a function's parameters in strict mode: every member is required, an optional one may be null."""
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         raise NotTaken(f"{name}: not a function's name")
     return _strict(schema, name)
@@ -61,11 +61,11 @@ def _strict(schema: Schema, where: str) -> Schema:
 
 
 def gemini(name: str, schema: Schema) -> Schema:
-    """The declaration's parameters: one type each, enums of texts alone, objects with members."""
+    """Return a declaration's parameters: one type each, enums of texts alone, objects with members."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", name):
         raise NotTaken(f"{name}: not a function's name")
     if not schema.get("properties"):
-        return {}  # a function without parameters has none
+        return {}  # Gemini omits the schema of a function without parameters
     return _gemini(schema, name)
 
 
@@ -95,7 +95,7 @@ def _gemini(schema: Schema, where: str) -> Schema:
 
 
 def anthropic(name: str, schema: Schema) -> Schema:
-    """The tool's input schema, as it is."""
+    """Return a tool's input schema, unchanged."""
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         raise NotTaken(f"{name}: not a tool's name")
     if schema.get("type") != "object" or {"anyOf", "oneOf", "allOf"} & schema.keys():

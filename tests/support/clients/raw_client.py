@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The least a WebSocket client can be (RFC 6455), so that a measurement shows the server and not the client."""
+"""A minimal WebSocket client (RFC 6455), so that a measurement shows the server and not the client."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class RawClient:
         self.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode())
 
     def call(self, tool: str, **arguments: Any) -> Any:
-        """Call a tool and give its result."""
+        """Call a tool and return its result."""
         return self.request("tools/call", {"name": tool, "arguments": arguments})
 
     def request(self, method: str, params: dict[str, Any]) -> Any:
-        """Send a request, wait for its answer, and give the result."""
+        """Send a request, wait for its answer, and return the result."""
         self._id += 1
         self.send(json.dumps({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}).encode())
         answer = json.loads(self.receive())
@@ -62,7 +62,7 @@ class RawClient:
         self._socket.sendall(head + b"\0\0\0\0" + data)
 
     def receive(self) -> bytes:
-        """The next message. The server does not fragment, and sends no ping."""
+        """Return the next message. The server does not fragment, and sends no ping."""
         _, short = self._read(2)
         length = short & 0x7F
         if length == 126:
@@ -72,7 +72,7 @@ class RawClient:
         return bytes(self._read(length))
 
     def close(self) -> None:
-        """Hang up, without a closing handshake."""
+        """Close the connection, without a closing handshake."""
         self._socket.close()
 
     def _read(self, count: int) -> bytearray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The official Python SDK 2.x, connected to a Blender that serves, over every transport."""
+"""Connects the official Python SDK 2.x to a serving Blender, over every transport."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def _http(url: str) -> AsyncIterator[Any]:
 
 
 def transport(kind: str, served: Served) -> AbstractAsyncContextManager[Any]:
-    """What a Client is made with; `kind` is websocket, http or stdio."""
+    """Return the transport for a Client; `kind` is websocket, http or stdio."""
     if kind == "websocket":
         return _websocket(f"ws://127.0.0.1:{served.port}/mcp")
     if kind == "http":
@@ -69,5 +69,5 @@ def transport(kind: str, served: Served) -> AbstractAsyncContextManager[Any]:
 
 
 def dump(result: Any) -> dict[str, Any]:
-    """A result as JSON."""
+    """Return a result as JSON."""
     return result.model_dump(mode="json", by_alias=True, exclude_none=True)

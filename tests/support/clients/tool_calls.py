@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools called as a client calls them: over a socket, while this thread is Blender's main thread."""
+"""Calls tools as a client does: over a socket, while this thread is Blender's main thread."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VERSION = "2026-07-28"
 
 
 async def outcome(call: Awaitable[ToolResult]) -> ToolResult:
-    """What a client is given for this call of a tool's function: a failure is a result."""
+    """Return a client's result for a call of a tool's function: a failure is a result, too."""
     try:
         return await call
     except BridgeError as error:
@@ -33,7 +33,7 @@ async def outcome(call: Awaitable[ToolResult]) -> ToolResult:
 
 
 def facts_of(result: dict[str, Any]) -> Any:
-    """A result's facts: its structure, or beside pictures the text of them."""
+    """Return a result's facts: its structure or, beside pictures, their text."""
     if "structuredContent" in result or not any(block["type"] == "image" for block in result["content"]):
         return result.get("structuredContent")
     texts = [block["text"] for block in result["content"] if block.get("text", "").startswith("{")]
@@ -41,11 +41,11 @@ def facts_of(result: dict[str, Any]) -> Any:
 
 
 class ToolError(Exception):
-    """The tool answered `isError`; the message is its text."""
+    """Tells that the tool answered `isError`; the message is its text."""
 
 
 def on_worker(do: Callable[[], T]) -> T:
-    """Call `do` in another thread while this one does Blender's work; its result, or what it raised."""
+    """Call `do` in another thread while this one does Blender's work; return its result, or raise its error."""
     outcome: list[Any] = []
 
     def work() -> None:
@@ -53,7 +53,7 @@ def on_worker(do: Callable[[], T]) -> T:
             outcome.append((True, do()))
         except BaseException as error:
             outcome.append((False, error))
-        main_thread.run(lambda: None)  # the pump looks up at once
+        main_thread.run(lambda: None)  # wakes the loop at once
 
     main_thread.start()
     thread = threading.Thread(target=work)
@@ -68,7 +68,7 @@ def on_worker(do: Callable[[], T]) -> T:
 
 @cache
 def _fits(tool: str) -> Callable[[Any], Any]:
-    """A check of a tool's structured results. Raises JsonSchemaException."""
+    """Return a check of a tool's structured results. It raises JsonSchemaException."""
     [schema] = [one.output_schema for one in all_tools() if one.name == tool]
     if schema is None:
         return lambda _result: None
@@ -89,14 +89,14 @@ class Tools:
         bridge.stop()
 
     def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The structured result. Raises ToolError."""
+        """Return a call's structured result. Raises ToolError."""
         result = self.raw(tool, arguments)
         if result.get("isError"):
             raise ToolError(result["content"][0]["text"])
         return facts_of(result)
 
     def raw(self, tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """The whole result of `tools/call`, which has to be as the tool's output schema says."""
+        """Return the whole result of `tools/call`, which must fit the tool's output schema."""
         answer = self._request("tools/call", tool, {"name": tool, "arguments": arguments, **more})
         assert "result" in answer, answer
         result = answer["result"]
@@ -105,7 +105,7 @@ class Tools:
         return result
 
     def read(self, uri: str) -> dict[str, Any]:
-        """The contents of a resource. Raises ToolError."""
+        """Return the contents of a resource. Raises ToolError."""
         answer = self._request("resources/read", uri, {"uri": uri})
         if "error" in answer:
             raise ToolError(answer["error"]["message"])

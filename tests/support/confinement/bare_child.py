@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rehearsal's child without the walls inside: it runs a script by plain `exec`, so that only the operating
-system stands between the script and this machine. The product has no such switch: it is made here, from outside.
+"""A rehearsal's child without the walls inside: it runs a script by plain `exec`.
 
-Runs in the confined Blender, in place of `sandbox.rehearsal.child`.
+So only the operating system stands between the script and this machine. The product has no such switch: this file
+makes one from outside. It runs in the confined Blender, in place of `sandbox.rehearsal.child`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 
 def main(facts: dict[str, Any], say: Any, *, has_audit_wall: bool = False) -> None:
-    """As the product's child, with another `execute.run`."""
+    """Run the product's child with another `execute.run`."""
     child = importlib.import_module("mcp_bridge.sandbox.rehearsal.child")
     execute = importlib.import_module("mcp_bridge.sandbox.run.execute")
     errors = importlib.import_module("mcp_bridge.base.errors")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shared attacks in a confined child without walls: what of the machine outside they have touched."""
+"""Runs the shared attacks in a confined child without walls, and reports what they touched outside."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ("run_confined",)
 
 
 def run_confined(attack: Attack) -> list[str]:
-    """Run an attack by plain `exec` in a rehearsal, and tell what it read, changed or reached outside."""
+    """Run an attack by plain `exec` in a rehearsal; return what it read, changed or reached outside."""
     with sandbox_cases.surroundings() as places, sandbox_cases.listener() as contacted:
         folder = Path(places["@DIR@"]).parent
         for path in (
             folder,
             *folder.rglob("*"),
-        ):  # not the file system's rights, but confinement must hold it
+        ):  # confinement alone must protect it, not the file system's rights
             path.chmod(0o777 if path.is_dir() else path.stat().st_mode | 0o666)
         places["@PORT@"] = str(contacted.port)
         before = _state(folder)
@@ -40,7 +40,7 @@ def run_confined(attack: Attack) -> list[str]:
 
 
 def _state(folder: Path) -> dict[str, str]:
-    """Path -> mode, time and digest of everything in a folder."""
+    """Return path -> mode, time and digest of everything in a folder."""
     return {
         str(path): f"{status.st_mode} {status.st_mtime_ns} "
         + (hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Means for tests that confine a copy of a Python: what would be started by itself runs in a fork of a zygote."""
+"""Means for tests that confine a copy of a Python: a command runs in a fork of a zygote."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ exec(compile(code, "<copy>", "exec"), {"__name__": "__main__"})
 
 
 class Copied:
-    """Takes commands such as `python -I -c CODE ARGUMENT…`. `close` it."""
+    """Takes commands such as `python -I -c CODE ARGUMENT…`. Call `close` at the end."""
 
     name, wraps, needs_namespaces = "a copy", False, False
 

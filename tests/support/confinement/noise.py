@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Confined processes that print before, between and after their answers, as Blender and add-ons do."""
+"""Makes confined processes print before, between and after their answers, as Blender and add-ons do."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _RUN_FILE = "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv
 
 
 def noisy(command: tuple[str, ...]) -> tuple[str, ...]:
-    """The same Python program, with noise: `python … -c CODE …` or `python -I FILE …`."""
+    """Return the same Python program, with noise: `python … -c CODE …` or `python -I FILE …`."""
     if "-c" in command:
         at = command.index("-c") + 1
         return (*command[:at], _NOISE + command[at], *command[at + 1 :])
@@ -54,7 +54,7 @@ def noisy(command: tuple[str, ...]) -> tuple[str, ...]:
 
 @contextmanager
 def noisy_processes() -> Iterator[list[tuple[str, ...]]]:
-    """Every process that a supervisor starts within this is noisy. Gives the commands that it was asked to start."""
+    """Make every process that a supervisor starts in this context noisy; yield the original commands."""
     asked: list[tuple[str, ...]] = []
 
     class Noisy(Running):

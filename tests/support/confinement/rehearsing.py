@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rehearsals of the tests' own: a work folder apart, and a child that a test chooses."""
+"""Rehearsals for tests: in a work folder of their own, with a child that a test chooses."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ("bare_program", "rehearsals", "report_of")
 
 @contextmanager
 def rehearsals(folder: Path, *, outlive: bool = False, **sandbox: Any) -> Iterator[Path]:
-    """Within this, processes work below `folder`; afterwards every one of them is gone, with what it wrote.
+    """Let processes work below `folder` inside this context; end them all and remove their files afterwards.
 
     outlive: a bridge that stops leaves them to the next one, so that not every test has to warm a Blender.
     """
     for above in (folder, *folder.parents[:2]):
-        above.chmod(above.stat().st_mode | 0o011)  # root's processes become nobody, who has to get there
+        above.chmod(above.stat().st_mode | 0o011)  # root's processes become nobody, who must reach the folder
     base = folder / "runs"
     confinement.configure(Config(Sandbox(workdir_base=base, **sandbox)))
     shutdown = rehearse.shutdown
@@ -41,14 +41,14 @@ def rehearsals(folder: Path, *, outlive: bool = False, **sandbox: Any) -> Iterat
 
 
 def report_of(script: str, **more: Any) -> Report:
-    """Rehearse a script on what is open now."""
+    """Rehearse a script on the open scene; return the report."""
     return rehearse.rehearse(
         rehearse.prepare(), textwrap.dedent(script), **{"pictures": False, **more}
     ).report
 
 
 def bare_program(named: Path | None = None, *, child: str = "bare_child") -> program.Program:
-    """The program of a child that runs scripts by plain `exec`; patch `rehearse.find` with it.
+    """Return the program of a child that runs scripts by plain `exec`; patch `rehearse.find` with it.
 
     `child` may be `walled_child`, which has the audit wall.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rehearsal's child whose only wall inside is the audit wall: it runs a script by plain `exec`, as `bare_child`."""
+"""A rehearsal's child whose only wall inside is the audit wall: otherwise like `bare_child`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import bare_child
 
 
 def main(facts: dict[str, Any], say: Any) -> None:
-    """As the product's child, with another `execute.run`."""
+    """Run the product's child with another `execute.run` and the audit wall."""
     bare_child.main(facts, say, has_audit_wall=True)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender's window on a virtual screen, driven and read as a user does; panels without a window."""
+"""Drives and reads Blender's window on a virtual screen, as a user does; draws panels without a window."""

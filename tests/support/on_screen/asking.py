@@ -42,7 +42,7 @@ class Bridge:
         self.until(lambda: self.state() == state, f"the request is not {state!r}")
 
     def until(self, condition: Callable[[], bool], otherwise: str) -> None:
-        """Wait until a condition holds; fail where it does not within 90 s, with a picture."""
+        """Wait until a condition holds; fail with a picture if it does not within 90 s."""
         end = time.monotonic() + 90.0
         while not condition():
             if time.monotonic() > end:
@@ -81,7 +81,7 @@ class Asking(threading.Thread):
         client = RawClient(self._port, TOKEN)
         try:
             answer = client.call("inject_bpy_script", **self._arguments)["structuredContent"]
-            while answer["status"] == "pending":  # where this machine is slow
+            while answer["status"] == "pending":  # on a slow machine
                 asked = {"job_id": answer["request_id"], "wait_seconds": 30}
                 job = client.call("get_job", **asked)["structuredContent"]
                 if job["state"] not in ("working", "input_required"):

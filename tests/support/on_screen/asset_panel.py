@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The panel Assets in a Blender with its window, and Poly Haven as a local server whose previews have colours."""
+"""The panel *Assets* in a Blender with its window, and Poly Haven as a local server with coloured previews."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Assets:
         )
 
     def open(self) -> Rectangle:
-        """Open the tab and the panel in it, once, and return where the tab is."""
+        """Open the tab and the panel in it, once; return the tab's place."""
         if self._tab is None:
             self._tab = self.open_here()
         return self._tab
 
     def open_here(self) -> Rectangle:
-        """Open the tab and the panel in it, in the workspace that is shown, and return where the tab is.
+        """Open the tab and the panel in the workspace that is shown; return the tab's place.
 
         The panel's name is read once: it is at the same place of every sidebar.
         """
@@ -69,7 +69,7 @@ class Assets:
         return Rectangle(tab.x, tab.y, tab.width - TABS, tab.height)
 
     def pixel(self, *place: float) -> tuple[int, int]:
-        """Where on the screen a place of the scene is."""
+        """Return the place on the screen of a place in the scene."""
         x, y = self.run(_PIXEL.format(place=place))
         return round(x), round(self.window.height - y)
 
@@ -83,7 +83,7 @@ class Assets:
             self.run(f"bpy.context.window_manager.mcp_bridge_asset_{name} = {value!r}")
 
     def until(self, condition: str) -> None:
-        """Wait until an expression over `view` holds."""
+        """Wait until an expression over `view` is true."""
         end = time.monotonic() + 60
         while not self.run(f"view = asset_view.view; result = bool({condition})"):
             assert time.monotonic() < end, self.run("result = repr(asset_view.view)")
@@ -93,7 +93,7 @@ class Assets:
 
 @contextmanager
 def served(folder: Path) -> Iterator[PolyHavenServer]:
-    """Poly Haven, with a preview for each asset; `folder` is for its files."""
+    """Serve Poly Haven, with a preview for each asset; `folder` is for its files."""
     with PolyHavenServer(folder) as server:
         for slug, colour in COLOURS.items():
             server.routes[f"/thumbs/{slug}.png"] = Reply(thumbnail(folder / f"{slug}.png", colour))
@@ -102,7 +102,7 @@ def served(folder: Path) -> Iterator[PolyHavenServer]:
 
 
 def thumbnail(path: Path, colour: tuple[float, float, float], *, even: bool = False) -> bytes:
-    """A picture of 64 × 64 pixels that grows darker downwards, unless it is `even`."""
+    """Return a picture of 64 × 64 pixels that grows darker downwards, unless it is `even`."""
     image = bpy.data.images.new(path.name, 64, 64)
     image.pixels = [
         value
@@ -124,7 +124,7 @@ x, y = location_3d_to_region_2d(region, region.data, {place!r})
 result = [region.x + x, region.y + y]
 """
 
-#: Whether the panel is drawn, which it is while it is open.
+#: An expression that tells whether the panel is drawn, which it is while it is open.
 _COUNT_DRAWING = """
 panel, space = bpy.types.MCP_BRIDGE_PT_assets, bpy.app.driver_namespace
 space['assets_drawn'] = 0

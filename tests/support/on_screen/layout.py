@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A layout that notes what is drawn into it: panels without a window."""
+"""A layout that records what panels draw into it, without a window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ("CONTEXT", "Drawn", "draw", "layout")
 
 
 class _Context:
-    """What panels ask a context for: the width of the sidebar, the scale; and what Blender's own context has."""
+    """The context for panels: the width of the sidebar, the scale, and the members of Blender's own context."""
 
     region = SimpleNamespace(width=280)
     preferences = SimpleNamespace(
@@ -21,14 +21,14 @@ class _Context:
     )
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(bpy.context, name)  # another one with each file
+        return getattr(bpy.context, name)  # Blender's context changes with each file
 
 
 CONTEXT = _Context()
 
 
 class Drawn:
-    """What was drawn, in order: labels, properties, operators with their properties, menus."""
+    """The things that panels drew, in order: labels, properties, operators with their properties, menus."""
 
     def __init__(self) -> None:
         self.labels: list[str] = []
@@ -47,14 +47,14 @@ class Drawn:
         return [name for name, _ in self.buttons]
 
     def leave_out(self, other: Drawn) -> None:
-        """Forget the labels that the other has, which a test does not speak of."""
+        """Forget the labels that `other` has, which a test does not check."""
         for label in other.labels:
             at = self.labels.index(label)
             del self.labels[at], self.icons[at]
 
 
 class _Layout:
-    """One layout; the ones made from it note into the same place."""
+    """One layout; layouts made from it record into the same place."""
 
     def __init__(self, drawn: Drawn) -> None:
         self._drawn = drawn
@@ -95,11 +95,11 @@ class _Layout:
         self._drawn.lists.append(kind)
 
     def separator(self) -> None:
-        """Takes room and says nothing."""
+        """Record nothing: a separator only takes room."""
 
 
 def draw(*classes: Any) -> Drawn:
-    """Draw these panels or menus, headers too, and return what they drew."""
+    """Draw these panels or menus, headers too; return what they drew."""
     drawn = Drawn()
     for cls, method in _methods(classes):
         method(SimpleNamespace(layout=_Layout(drawn), __class__=cls), CONTEXT)
@@ -107,7 +107,7 @@ def draw(*classes: Any) -> Drawn:
 
 
 def layout() -> tuple[Any, Drawn]:
-    """Return a layout, and what is drawn into it."""
+    """Return a layout, and the record of what is drawn into it."""
     drawn = Drawn()
     return _Layout(drawn), drawn
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads texts on a screen, so that tests press what a user reads, wherever a Blender draws it.
+"""Reads texts on a screen, so that tests press what a user reads, at any place where Blender draws it.
 
-A program for text recognition (tesseract) gives words with their places; `find` looks for some that follow each other.
+A program for text recognition (tesseract) returns words with their places; `find` searches for words that follow each
+other.
 """
 
 from __future__ import annotations
@@ -28,25 +29,25 @@ class Rectangle:
 
     @property
     def middle(self) -> tuple[int, int]:
-        """Where to click on it."""
+        """The place to click."""
         return self.x + self.width // 2, self.y + self.height // 2
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to prepare a picture: how many times larger it is made, as letters are small, and what makes it plain."""
+    """A way to prepare a picture: how many times to enlarge it, as letters are small, and how to make it plain."""
 
     scale: int
     filters: str
 
 
-#: What one way misses another one sees: bright texts; dim ones; large dark ones, as bright themes have.
+#: One way finds what another misses: bright texts; dim ones; large dark ones, as in bright themes.
 WAYS = (Way(3, "-threshold 55% -negate"), Way(2, "-lat 20x20+10% -negate"), Way(1, "-threshold 40%"))
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word, the line that it stands in, and its place on the screen in pixels."""
+    """A word, its line, and its place on the screen in pixels."""
 
     text: str
     line: tuple[int, ...]
@@ -60,7 +61,7 @@ def words(run: Callable[..., str], part: Rectangle, way: Way, *, turned: bool = 
     """Read a part of the screen; with `turned` the texts that run downwards.
 
     Args:
-        run: runs a command on the screen and returns its output, as `Screen.run`.
+        run: runs a command on the screen and returns its output, as `Screen.run` does.
     """
     crop = f"{part.width}x{part.height}+{part.x}+{part.y}"
     turn = "-rotate -90" if turned else ""
@@ -83,7 +84,7 @@ def words(run: Callable[..., str], part: Rectangle, way: Way, *, turned: bool = 
 
 
 def find(words: list[Word], text: str) -> list[Rectangle]:
-    """Each place where `text` stands on one line, the topmost first. Only letters and digits count, in any case."""
+    """Return each place of `text` on one line, the topmost first. Only letters and digits count, in any case."""
     wanted = _plain(text)
     found = []
     for _, line in groupby(words, key=lambda word: word.line):

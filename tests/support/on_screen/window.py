@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A real Blender with its window, on a virtual screen in a Debian root, driven as a user drives it.
+"""Drives a real Blender with its window, on a virtual screen in a Debian root, as a user does.
 
-`start` gives a `Window`: `run` reads and prepares state inside that Blender, `click`, `move` and `press` are
-the user's hands, `picture` is what the user sees. Which suite's Blender it is, the variable MCP_BRIDGE_SUITE says:
+`start` yields a `Window`: `run` reads and prepares state inside that Blender, `click`, `move` and `press` are the
+user's hands, `picture` is what the user sees. The variable MCP_BRIDGE_SUITE names the suite of the Blender;
 `dev/window.py` runs the tests with each.
 """
 
@@ -47,12 +47,12 @@ __all__ = (
 WIDTH, HEIGHT = 1280, 800
 SUITE = os.environ.get("MCP_BRIDGE_SUITE", debian_root.SUITES[0])
 PICTURES = BUILD / "pictures" / SUITE
-#: Has a folder for each Blender that a test starts.
+#: The folder with a folder for each Blender that a test starts.
 FOLDER = BUILD / "window" / SUITE
 
 _AGENT = Path(__file__).resolve().with_name("window_agent.py")
 
-#: How wide the strip of tabs at the right of a sidebar is, at a scale of 1.
+#: The width of the strip of tabs at the right of a sidebar, at a scale of 1.
 TABS = 32
 
 _SHADE_PLAINLY = """
@@ -77,7 +77,7 @@ wait $!
 
 
 def picture_path(name: str) -> Path:
-    """Return build/pictures/SUITE/NAME.png, in a folder that is there."""
+    """Return build/pictures/SUITE/NAME.png, and make its folder."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     return PICTURES / f"{name}.png"
 
@@ -101,7 +101,7 @@ class Window:
         self.screen = Screen(process)
         #: Seconds spent on reading the screen, which a user does at a glance.
         self.read_s = 0.0
-        #: How often the mouse was clicked.
+        #: The number of clicks.
         self.clicks = 0
 
     def run(self, code: str, *, timeout: float = 60.0) -> Any:
@@ -119,7 +119,7 @@ class Window:
         until = time.monotonic() + timeout
         while not written.exists():
             if (status := self._process.poll()) is not None:
-                # As a shell says it: 128 and more is the number of a signal, and 128.
+                # A shell's exit code for a signal: 128 and the signal's number.
                 raise TimeoutError(f"Blender has ended with status {status}:\n{self.log()[-4000:]}")
             if time.monotonic() > until:
                 raise TimeoutError(f"Blender does not answer:\n{self.log()[-4000:]}")
@@ -131,7 +131,7 @@ class Window:
         return answer["result"]
 
     def serve(self) -> tuple[str, str]:
-        """Start the extension's server, where it is not running, and return its URL and a token for it."""
+        """Start the extension's server if it does not run; return its URL and a token for it."""
         code = f"""
 from {EXTENSION}.server import bridge
 running = bridge.start()
@@ -151,7 +151,7 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
         return path
 
     def look(self, part: Rectangle) -> str:
-        """Return what tells whether a part of the screen looks the same as before."""
+        """Return a text that changes when a part of the screen looks different."""
         crop = f"{part.width}x{part.height}+{part.x}+{part.y}"
         return self.screen.run(
             "import", "-window", "root", "-crop", crop, "+repage", "-format", "%#", "info:-"
@@ -208,15 +208,15 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
         turned: bool = False,
         timeout: float = 45.0,
     ) -> Rectangle:
-        """Wait until a text can be read on the screen, and return where it stands.
+        """Wait until a text can be read on the screen, and return its place.
 
         Args:
-            within: the part of the screen to look at; the smaller, the sooner it is read.
-            which: which one it is where the text stands in several places, from the top; -1 is the lowest.
+            within: the part of the screen to look at; a small part is read sooner.
+            which: which one, from the top, if the text is in several places; -1 is the lowest.
             turned: whether the text runs downwards, as on tabs.
 
         Raises:
-            AssertionError: it did not appear in `timeout` seconds; the message has what could be read.
+            AssertionError: it did not appear in `timeout` seconds; the message has the texts on the screen.
         """
         within = within or Rectangle(0, 0, self.width, self.height)
         until = time.monotonic() + timeout
@@ -232,19 +232,19 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
         raise AssertionError("unreachable")
 
     def find_at_rest(self, text: str, within: Rectangle | None = None, *, which: int = 0) -> Rectangle:
-        """Find a text that is there and does not move: panels do while others above them come and go."""
+        """Find a text that does not move: panels move while others above them come and go."""
         before, place = None, self.find(text, within, which=which)
         while place != before:
-            self.settle(1.0)  # what the panels show is gathered once a second
+            self.settle(1.0)  # the extension updates its panels once a second
             before, place = place, self.find(text, within, which=which)
         return place
 
     def press_on(self, text: str, within: Rectangle | None = None, *, which: int = 0) -> None:
-        """Click on a text, once it is there and rests."""
+        """Click on a text, once it does not move."""
         self.click(*self.find_at_rest(text, within, which=which).middle)
 
     def region(self, kind: str = "UI", area: str = "VIEW_3D") -> Rectangle:
-        """Return where a region of an editor is; of the sidebar of the 3D view where none is named."""
+        """Return the place of an editor's region; by default of the sidebar of the 3D view."""
         found = self.run(
             f"area = next(a for a in bpy.context.window_manager.windows[0].screen.areas if a.type == {area!r})\n"
             f"region = next(r for r in area.regions if r.type == {kind!r})\n"
@@ -254,7 +254,7 @@ result = [running.url, bridge.token_store().mint("Test")[1]]
         return Rectangle(x, self.height - y - height, width, height)
 
     def open_tab(self, name: str = "MCP") -> Rectangle:
-        """Open the sidebar of the 3D view and this tab in it, and return where its panels are."""
+        """Open the sidebar of the 3D view and this tab in it; return the place of its panels."""
         self.run(
             "next(a for a in bpy.context.window_manager.windows[0].screen.areas if a.type == 'VIEW_3D')"
             ".spaces[0].show_region_ui = True"
@@ -308,7 +308,7 @@ def _child(process: subprocess.Popen[Any]) -> int:
 
 
 def root() -> Path:
-    """Return the root whose Blender is tested, made first where there is none."""
+    """Return the root whose Blender is tested; make it if it is missing."""
     with blenders.cache_lock():
         return debian_root.ensure(SUITE)
 
@@ -339,7 +339,7 @@ def _environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
 def drawing() -> dict[str, str]:
     """Return the variables for drawing without a graphics card.
 
-    Shaders are compiled for the processor then, which takes a minute: all Blenders of a suite share what one compiled.
+    The processor then compiles the shaders, which takes a minute: all Blenders of a suite share the compiled shaders.
     """
     shaders = FOLDER / "shaders"
     shaders.mkdir(parents=True, exist_ok=True)
@@ -369,11 +369,11 @@ def start(
     env: Mapping[str, str] | None = None,
     size: tuple[int, int] = (WIDTH, HEIGHT),
 ) -> Iterator[Window]:
-    """Start Blender with a window and the extension enabled; end it when the context is left.
+    """Start Blender with a window and the extension enabled; end it when the context ends.
 
     Args:
         name: of its folder under FOLDER, which is emptied first; Blender's output is `log.txt` there.
-        arguments: for Blender's command line. Of this machine's files the root sees those of the checkout alone.
+        arguments: for Blender's command line. Of this machine's files the root sees only the checkout's.
         env: variables to add, such as BLENDER_PORT.
         size: of the screen and of the window, in pixels.
     """
@@ -398,7 +398,7 @@ def start(
 def program(
     name: str, *arguments: str | Path, env: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start Blender without a window (`blender -b …`); arguments as for `start`. Its output is the pipe `stdout`."""
+    """Start Blender without a window (`blender -b …`); arguments as for `start`. The pipe `stdout` has its output."""
     folder, home = _prepare(name)
     environment = _environment(home, env or {})
     process = _spawn(folder, home, ["-b", *arguments], env=environment, stdout=subprocess.PIPE, text=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs inside the Blender with a window: does what tests put into a mailbox. No part of the extension.
+"""Runs inside the Blender with a window: runs the code that tests put into a mailbox. No part of the extension.
 
-The mailbox is the folder named by MCP_BRIDGE_MAILBOX. A file `N.py` there is run on the main thread, with `bpy`
-at hand; `N.json` answers with the value that it gave to `result`, or with the traceback.
+The mailbox is the folder named by MCP_BRIDGE_MAILBOX. A file `N.py` there runs on the main thread, with `bpy`
+imported; `N.json` answers with the value of its `result`, or with the traceback.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Forks of this Blender and fresh ones; processes, ports and threads of this machine."""
+"""Runs forks of this Blender and fresh ones; finds processes, ports and threads of this machine."""

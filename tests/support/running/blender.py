@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fresh Blender processes (the `bpy` module) with the installed extension, each with folders of its own."""
+"""Starts fresh Blender processes (the `bpy` module) with the installed extension, each with its own folders."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def environment(folder: Path, *, installed: bool = True, **more: str) -> dict[st
 
 
 def _copy(source: str, target: str) -> None:
-    """Copy a file. Of the 1,400 files of code, which are replaced and never written into, make a link."""
+    """Copy a file; link the 1,400 files of code, which are replaced and never written into."""
     if source.endswith((".py", ".pyc")):
-        Path(target).unlink(missing_ok=True)  # from the Blender before in the same folder
+        Path(target).unlink(missing_ok=True)  # a file of an earlier Blender in the same folder
         with contextlib.suppress(OSError):  # the folders are on different disks
             os.link(source, target)
             return

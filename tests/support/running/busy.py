@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Threads that work on Python objects without a break: what Blender does without the interpreter's lock meets them."""
+"""Keeps threads busy with Python objects, to meet what Blender does without the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ("start",)
 
 
 def start() -> None:
-    """Start two of them, for as long as the process lives; they pause when they are asked to."""
+    """Start two such threads, for as long as the process lives; they pause on request."""
     sys.setswitchinterval(0.0005)
     for _ in range(2):
         threading.Thread(target=_work, daemon=True).start()

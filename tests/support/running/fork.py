@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run a function in a forked copy of this warm Blender: a fresh Blender in milliseconds, free to crash.
+"""Runs a function in a forked copy of this warm Blender: a fresh Blender in milliseconds, free to crash.
 
-The copy starts from the scene, modules and settings of the moment, and nothing it does comes back but its result.
-It has a single thread: servers, timers and pools of the parent are not running in it. So none of them may hold a lock
-that Blender needs: tests/conftest.py brings Blender up without workers for its task pool.
+The copy starts from the current scene, modules and settings, and only its result comes back. It has a single thread:
+servers, timers and pools of the parent do not run in it. So none of them may hold a lock that Blender needs:
+tests/conftest.py starts Blender without workers for its task pool.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Died(Exception):
-    """The child ended without a result: killed by the signal `signal`, or by leaving with `exit_code`."""
+    """Tells that the child ended without a result: by the signal `signal`, or with `exit_code`."""
 
     def __init__(self, status: int) -> None:
         self.signal = signal.Signals(os.WTERMSIG(status)) if os.WIFSIGNALED(status) else None
@@ -40,7 +40,7 @@ class Died(Exception):
 
 
 class TimedOut(Exception):
-    """The child was still at work at its time limit, and was killed."""
+    """Tells that the child was still at work at its time limit, and was killed."""
 
 
 def run(function: Callable[..., T], *args: object, timeout: float = 60.0) -> T:
@@ -90,10 +90,10 @@ def run(function: Callable[..., T], *args: object, timeout: float = 60.0) -> T:
 def run_each(
     function: Callable[..., T], cases: Sequence[object], *, timeout: float = 60.0
 ) -> list[T | Exception]:
-    """What `function` returns or raises for each case: `run` for many, in one fork as long as none of them crashes.
+    """Return what `function` returns or raises for each case, in one fork as long as none of them crashes.
 
-    The case at which a fork ends, or is still at work after `timeout` seconds, has Died or TimedOut. The next fork goes
-    on after it.
+    The case at which a fork ends, or is still at work after `timeout` seconds, has Died or TimedOut. The next fork
+    continues after it.
     """
     answers: list[T | Exception] = []
     while len(answers) < len(cases):
@@ -129,7 +129,7 @@ def _answer_each(
 
 
 def _child(writing: int, function: Callable[..., object], args: tuple[object, ...]) -> None:
-    """Do the work, send `(succeeded, value)`, and leave without any of the parent's clean-up."""
+    """Do the work, send `(succeeded, value)`, and exit without the parent's clean-up."""
     try:
         answer: tuple[bool, object] = (True, function(*args))
     except Exception as error:
@@ -147,7 +147,7 @@ def _child(writing: int, function: Callable[..., object], args: tuple[object, ..
 
 
 def _read(reading: int, until: float) -> bytes | None:
-    """Read to the end of the pipe; None where it has not ended by `until`."""
+    """Read to the end of the pipe; return None if it has not ended by `until`."""
     chunks = []
     poll = select.poll()
     poll.register(reading, select.POLLIN)
@@ -176,13 +176,13 @@ def make_cheap() -> None:
 
 _HUGE = 1 << 21
 _MADV_COLLAPSE = 25
-"""Linux's mman-common.h."""
+"""The number from Linux's mman-common.h."""
 
 
 def overwrite_freed() -> None:
-    """From now on what this process frees is overwritten, so that using it shows: for a fork, as nothing undoes it."""
+    """Overwrite freed memory of this process from now on, so that using it shows: for a fork, as nothing undoes it."""
     ctypes.CDLL(None).mallopt(_M_PERTURB, 0xA5)
 
 
 _M_PERTURB = -6
-"""glibc's malloc.h."""
+"""The number from glibc's malloc.h."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ports for test servers."""
+"""Finds ports for test servers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def free_port() -> int:
 
 
 def is_open(port: int) -> bool:
-    """Tell whether something accepts connections on 127.0.0.1:`port`."""
+    """Return whether something accepts connections on 127.0.0.1:`port`."""
     with socket.socket() as probe:
         probe.settimeout(1.0)
         return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Processes of this machine, as the kernel tells of them."""
+"""Reads facts about this machine's processes from the kernel."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ __all__ = ("alive", "descendants", "resident", "with_last_argument")
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and that nobody has asked after does not."""
+    """Return whether a process runs; a zombie does not."""
     return _state_and_parent(pid)[0] != "Z"
 
 
 def with_last_argument(text: str) -> list[int]:
-    """The living processes whose command line ends in `text`: a command itself, not what started it."""
+    """Return the living processes whose command line ends in `text`: a command itself, not its starter."""
     return [pid for pid in _all() if alive(pid) and _last_argument(pid) == text]
 
 
 def descendants(pid: int) -> list[int]:
-    """What a process has started, and what that has."""
+    """Return the processes that a process has started, and their descendants."""
     children = [child for child in _all() if _state_and_parent(child)[1] == str(pid)]
     return children + [below for child in children for below in descendants(child)]
 
 
 def resident(pid: int) -> int:
-    """How much memory a process has, in bytes."""
+    """Return how much memory a process has, in bytes."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -35,7 +35,7 @@ def _all() -> list[int]:
 
 
 def _state_and_parent(pid: int) -> list[str]:
-    """Of a process that is gone, those of one that nobody has asked after."""
+    """Return a process's state and parent; those of a zombie if it has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
     except OSError:

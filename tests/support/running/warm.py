@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes this Blender ready for forks that run scripts: what the first script loads and makes is there before them."""
+"""Prepares this Blender for forks that run scripts: loads and makes all that the first script needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.run import execute, watchdog
 
 __all__ = ("warm",)
 
-#: What a run makes ready depends on what its script imports; most tests' scripts import no more than bpy.
+#: The modules that the prepared scripts import; most tests' scripts import no more than bpy.
 _SCRIPTS = (
     "import bpy\nbpy.data.objects['Cube'].location.x = 1",
     "import bpy, bmesh",
@@ -23,7 +23,7 @@ result = np.zeros(3).tolist()
 
 
 def warm() -> None:
-    """Run scripts and open Blender's own start-up file; a fork takes no thread with it, so the watching one ends."""
+    """Run scripts and open Blender's own start-up file; end the watching thread, since a fork takes none with it."""
     settings.set_preferences({"time_limit_s": 10.0})
     bpy.ops.wm.read_homefile(use_factory_startup=True)
     execute._rate.clear()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Breaks functions of the sandbox on purpose, wherever they are held: for a fork, as nothing undoes it."""
+"""Breaks functions of the sandbox on purpose, wherever they are stored: for a fork, as nothing undoes it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ("Called", "break_code", "codes", "is_ours", "name_of")
 
 _FOLDER = str(Path(str(sandbox.__file__)).parent)
 _CONSTANTS = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)
-"""Where a code object has the pointer to its constants: after the head of an object of variable size."""
+"""The offset of a code object's pointer to its constants: after the head of an object of variable size."""
 _kept: list[object] = []
 
 
 def break_code(code: types.CodeType, error: type[Exception]) -> None:
-    """Let all functions that have this code raise `error` as soon as they are called, in the place of what they do.
+    """Make all functions with this code raise `error` when they are called, instead of doing their work.
 
-    The code is changed where it lies: whoever holds such a function has it broken, in a table, a closure or sealed, and
-    what goes by the code (a grant, a permission) goes on. A generator raises when it is first drawn from.
+    The code changes in place: so the function is broken in a table, in a closure and sealed, too, and what is stored
+    by the code (a grant, a permission) stays valid. A generator raises when it is first drawn from.
     """
     constants = (error, *code.co_consts[1:])
     _kept.append(constants)
@@ -39,7 +39,7 @@ def break_code(code: types.CodeType, error: type[Exception]) -> None:
 
 
 class Called:
-    """`with Called() as codes: …`: the code of each function of the sandbox that is called within, the latest last."""
+    """The code of each function of the sandbox called inside: `with Called() as codes: …`, the latest last."""
 
     def __init__(self) -> None:
         self.codes: dict[types.CodeType, None] = {}
@@ -63,17 +63,17 @@ class Called:
 
 
 def is_ours(code: types.CodeType) -> bool:
-    """Whether a function of the sandbox has this code."""
+    """Return whether a function of the sandbox has this code."""
     return code.co_filename.startswith(_FOLDER)
 
 
 def codes(code: types.CodeType) -> list[types.CodeType]:
-    """The code of a function and of all that it defines."""
+    """Return the code of a function and of all that it defines."""
     inner = [each for each in code.co_consts if isinstance(each, types.CodeType)]
     return [code, *(found for each in inner for found in codes(each))]
 
 
 def name_of(code: types.CodeType) -> str:
-    """`guard/meter.py Meter.refuse`, with the line, since some functions have no name of their own."""
+    """Return `guard/meter.py Meter.refuse` with the line, since some functions have no name of their own."""
     file = Path(code.co_filename).relative_to(_FOLDER).as_posix()
     return f"{file} {code.co_qualname}:{code.co_firstlineno}"

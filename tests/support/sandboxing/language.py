@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs scripts as the product does, but without its undo step and clean-up: what tests of the sandbox share."""
+"""Runs scripts as the product does, but without its undo step and clean-up, for tests of the sandbox."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ("Ran", "refusal", "run")
 
 @dataclass
 class Ran:
-    """What came of a script."""
+    """The outcome of a script."""
 
     names: dict[str, Any]
     output: str
@@ -38,7 +38,7 @@ def run(
     stopped: bool = False,
     given: Mapping[str, Any] | None = None,
 ) -> Ran:
-    """Run a script, with the names `given`; its own exceptions are raised, a stop of the guards unless `stopped`."""
+    """Run a script with the names `given`; raise its own exceptions, and a stop of the guards unless `stopped`."""
     compiled = compile_script(source)
     meter = Watchdog(limits or Limits())
     namespace, running = prepare(compiled, policy(level), meter)  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ def run(
 
 
 def refusal(source: str, *, limits: Limits | None = None) -> BridgeError:
-    """The error that ends a script: refused before it runs, or stopped by a guard or a limit.
+    """Return the error that ends a script: a refusal before it runs, or a stop by a guard or a limit.
 
     Raises:
         AssertionError: the script ran to its end.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs a real script in plain Blender and in the sandbox, each in a fork, and compares the scenes at the end.
 
-The scripts are other people's and stand in no checkout: the folder that MCP_BRIDGE_REAL_SCRIPTS names, or
-`~/.cache/mcp-bridge/real_scripts`, holds `scripts.tsv` (its columns `id`, `blender` and `scope` are read) and a file
-`<id>.py` of each.
+The scripts are other people's and not in any checkout: the folder that MCP_BRIDGE_REAL_SCRIPTS names, or
+`~/.cache/mcp-bridge/real_scripts`, has `scripts.tsv` (this reads its columns `id`, `blender` and `scope`) and a file
+`<id>.py` for each.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FOLDER: Final = Path(
     or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mcp-bridge" / "real_scripts"
 )
 _LIMIT_S: Final = 30.0
-"""What a rehearsed script has by default. It is processor time here, as all times: other programs take the rest."""
+"""The default time limit of a rehearsed script. All times here are processor time: other programs run, too."""
 _TIMEOUT_S: Final = 600.0
 _SLOW_S: Final = 0.03
 _SEED: Final = 7
@@ -55,7 +55,7 @@ _MEMORY_BYTES: Final = 6 << 30
 _UNREHEARSED: Final = "unrehearsed"
 _PLAIN_RUNS: Final = 3
 _MOST_PLAIN_RUNS: Final = 9
-"""Chance that has two outcomes shows itself in three runs only three times of four."""
+"""The most plain runs: in three runs, chance with two outcomes shows itself only three times of four."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,11 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What became of a script in the sandbox.
+    """The outcome of a script in the sandbox.
 
-    `outcome`: same, DIFFERENT, refused before, refused, limit, own error, crash, or "no plain run" where plain Blender
+    `outcome`: same, DIFFERENT, refused before, refused, limit, own error, crash, or "no plain run" if plain Blender
     does not run it. `message` has the refusal, or where the scenes differ. `plain_s` and `sandbox_s` are seconds of
-    the processor's, from the text to the end.
+    processor time, from the text to the end.
     """
 
     id: str
@@ -95,7 +95,7 @@ class _Run:
 
 
 def scripts() -> list[Script]:
-    """The scripts in the folder, of all Blenders; none where there is no folder."""
+    """Return the scripts in the folder, for all Blenders; none if there is no folder."""
     table = FOLDER / "scripts.tsv"
     if not table.exists():
         return []
@@ -119,14 +119,14 @@ bpy.ops.object.mode_set(mode="OBJECT")
 
 
 def warm_up() -> None:
-    """What the first script of a session pays for belongs to none of those that are measured."""
+    """Run a first script, whose extra costs must not count for the measured ones."""
     _start()
     execute.execute_blender_code({"code": _FIRST})
     _start()
 
 
 def _plain_runs(script: Script, count: int) -> list[_Run]:
-    """Plain runs. Their digests are kept, since nothing of ours changes them; times belong to this run."""
+    """Return plain runs. Their digests are stored, since nothing of ours changes them; times belong to this run."""
     kept = FOLDER / "plain" / f"{script.id}-{bpy.app.version_string.split()[0]}.pickle"
     sources = [script.code.encode(), *(Path(each).read_bytes() for each in (digest.__file__, __file__))]
     key = _hash(b"".join(sources)).encode()
@@ -148,9 +148,9 @@ def _hash(data: bytes) -> str:
 
 
 def compare(script: Script) -> Compared:
-    """Run `script` thrice plain and once in the sandbox. What differs between the plain runs is chance.
+    """Run `script` three times plain and once in the sandbox. Differences between the plain runs are chance.
 
-    Where the scene differs, it is run plain more often before that is said.
+    If the scene differs, run it plain more often before reporting that.
     """
     plain = _plain_runs(script, _PLAIN_RUNS)
     failed = next((run for run in plain if run.error), None)
@@ -172,7 +172,7 @@ def compare(script: Script) -> Compared:
 
 
 def _different(plain: list[_Run], run: _Run) -> list[str]:
-    """What of the scene is other than in all plain runs, where those agree."""
+    """Return the parts of the scene that differ from all plain runs, where those agree."""
     first, *others = (each.digest for each in plain)
     known = first.keys() | {key for other in others for key in other}
     chance = {key for key in known if any(other.get(key) != first.get(key) for other in others)}
@@ -184,7 +184,7 @@ def _different(plain: list[_Run], run: _Run) -> list[str]:
 
 
 def _renamed(key: str, chance: set[str]) -> bool:
-    """Whether data-blocks of this kind have names by chance."""
+    """Return whether data-blocks of this kind get names by chance."""
     root = key.partition("/")[0] + "/"
     return any(each.startswith(root) for each in chance)
 
@@ -217,8 +217,10 @@ def _in_child(act: Callable[[str], _Run], code: str, folder: str) -> _Run:
 
 
 def _shift_memory() -> None:
-    """Let Blender's memory lie elsewhere in each run, and hold anything: what comes by the order of addresses is
-    chance, and so is what Blender reads before it has written it."""
+    """Move and fill Blender's memory at random in each run: what depends on it is chance.
+
+    That is the order of addresses, and memory that Blender reads before it has written it.
+    """
     libc = ctypes.CDLL(None)
     libc.malloc.restype = ctypes.c_void_p
     sizes = (24, 56, 120, 500, 3000, 20_000)
@@ -231,7 +233,7 @@ def _shift_memory() -> None:
 
 
 def _seed() -> None:
-    """Let all unseeded random numbers begin alike, those of the sandbox's own generators too."""
+    """Seed all unseeded random numbers alike, those of the sandbox's own generators too."""
     import numpy as np
 
     random.seed(_SEED)
@@ -249,7 +251,7 @@ def _start() -> None:
 
 
 class _NoPictures:
-    """`bpy.ops.render`: pictures are no part of the scene, and take minutes."""
+    """A stand-in for `bpy.ops.render`: pictures are no part of the scene, and take minutes."""
 
     def render(self, *_context: object, **_parameters: object) -> set[str]:
         return {"FINISHED"}
@@ -279,7 +281,7 @@ def _plain(code: str) -> _Run:
 
 
 def _sandbox(code: str, growth: Measured | None = None) -> _Run:
-    """As after the user's yes: the script was rehearsed, where its estimates are above the limit with `growth`."""
+    """Run a script as after the user's yes: if its estimates are above the limit, it was rehearsed with `growth`."""
     os.environ["BLENDER_MCP_TIME_LIMIT"] = f"{_TIMEOUT_S:g}"
     growth = growth or Measured()
     began = time.process_time()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs attacks and honest scripts, each in a forked Blender of its own, and says whether harm was done.
+"""Runs attacks and honest scripts, each in a forked Blender of its own, and reports whether they did harm.
 
-`attacks.json` and `benign.json` have their own notation; `README.md` beside them is summed up in `_harmed`. Own
-attacks are in `attacks_own.txt`, a heading line `### id | category | harm | detect` before each, and own honest
-scripts in `honest/*.py`, whose last line is the check.
+`attacks.json` and `benign.json` have their own notation; `_harmed` follows the `README.md` beside them. Own attacks
+are in `attacks_own.txt`, with a heading line `### id | category | harm | detect` before each, and own honest scripts
+in `honest/*.py`, whose last line is the check.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _TIMEOUT_S = 40.0
 _RSS_LIMIT_MB = 3000
 
 Namespace = dict[str, Any]
-#: Runs a script's text, filling the namespace that `detect` and `check` call `g`, and returns what was printed.
+#: Runs a script's text, filling the namespace that `detect` and `check` call `g`, and returns its output.
 Runner = Callable[[str, Namespace], str]
 
 
@@ -76,7 +76,7 @@ class Honest:
 
 @dataclass
 class Outcome:
-    """What came of one case: `ok` is "no harm was done" or "passed its check"; `note` says how."""
+    """The outcome of one case: `ok` means "no harm was done" or "passed its check"; `note` says how."""
 
     ok: bool
     note: str = ""
@@ -87,11 +87,11 @@ class Outcome:
 
 
 UNDONE = frozenset(("ss-homefile", "ss-orphans-purge"))
-"""Shared attacks that are ordinary scripts by now: all that they change is within their undo step."""
+"""Shared attacks that are ordinary scripts by now: all that they change is inside their undo step."""
 
 
 def undone() -> list[Attack]:
-    """The shared attacks that one undo step takes back."""
+    """Return the shared attacks that one undo step reverses."""
     return [attack for attack in _shared() if attack.id in UNDONE]
 
 
@@ -100,12 +100,12 @@ def _shared() -> list[Attack]:
 
 
 def shared() -> list[Attack]:
-    """The shared attacks, but those of `undone`."""
+    """Return the shared attacks without those of `undone`."""
     return [attack for attack in _shared() if attack.id not in UNDONE]
 
 
 def attacks() -> list[Attack]:
-    """The shared attacks, but those of `undone`, and our own."""
+    """Return the shared attacks without those of `undone`, and our own."""
     found = shared()
     own = CASES / "attacks_own.txt"
     if own.exists():
@@ -117,7 +117,7 @@ def attacks() -> list[Attack]:
 
 
 def honest() -> list[Honest]:
-    """The shared honest scripts and our own."""
+    """Return the shared honest scripts and our own."""
     found = [Honest(**case) for case in json.loads((CASES / "benign.json").read_text("utf-8"))]
     for path in sorted((CASES / "honest").glob("*.py")):
         code = path.read_text("utf-8")
@@ -130,7 +130,7 @@ def honest() -> list[Honest]:
 
 
 def plain(code: str, namespace: Namespace) -> str:
-    """Plain Blender: `exec` with everything."""
+    """Run a script in plain Blender: `exec` with everything."""
     namespace["__name__"] = "__main__"
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -139,7 +139,7 @@ def plain(code: str, namespace: Namespace) -> str:
 
 
 def guarded(code: str, namespace: Namespace) -> str:
-    """The extension's own entry point; the script's namespace is caught on its way."""
+    """Run a script through the extension's own entry point, and catch its namespace on the way."""
     from bl_ext.user_default.mcp_bridge.sandbox.run import execute
     from bl_ext.user_default.mcp_bridge.sandbox.run import namespace as building
 
@@ -165,7 +165,7 @@ def guarded(code: str, namespace: Namespace) -> str:
 
 
 def run_attack(attack: Attack, runner: Runner = guarded) -> Outcome:
-    """Run an attack in a child and say whether it was stopped."""
+    """Run an attack in a child; return whether it was stopped."""
     with surroundings() as places, listener() as contacted:
         places["@PORT@"] = str(contacted.port)
         code, detect = fill(attack.code, places), fill(attack.detect, places)
@@ -253,7 +253,7 @@ def _harmed(
     grown_mb: float,
     contacted: _Listener,
 ) -> str:
-    """What harm was done, or an empty text."""
+    """Return the harm that was done, or an empty text."""
     kind, _, wanted = detect.partition(":")
     signalled = os.WIFSIGNALED(status) and os.WTERMSIG(status) != signal.SIGKILL
     if signalled:
@@ -269,7 +269,7 @@ def _harmed(
         case "nofile":
             return "" if Path(wanted).exists() else f"{wanted} vanished"
         case "expr" | "later":
-            # A refusal rolls the scene back, and what the script itself had made is gone with it.
+            # A refusal rolls the scene back, so what the script itself made is gone, too.
             absent = " not in bpy.data." in wanted and found.get("refused")
             return f"{wanted} is true" if found.get("harm") and not absent else ""
         case "leak":
@@ -290,7 +290,9 @@ def _harmed(
         case "out":
             return "printed too much" if len(found.get("out", "")) > float(wanted) * 1e6 else ""
         case "net":
-            return "the network was reached" if contacted.reached.wait(0.3) else ""  # another thread accepts
+            return (
+                "the network was reached" if contacted.reached.wait(0.3) else ""
+            )  # the listener's thread may still accept
         case "crash" | "exit":
             return ""
     raise ValueError(f"unknown detect {detect!r}")
@@ -376,7 +378,7 @@ def _pickle(payload: str) -> bytes:
 
 
 def _write_blend(target: Path, payload: str) -> None:
-    """A file with a material and with a Text that runs when scripts are on."""
+    """Write a file with a material and with a Text that runs when scripts are on."""
     import bpy
 
     text = bpy.data.texts.new("evil.py")
@@ -410,7 +412,7 @@ class _Listener:
             connection.close()
 
     def close(self) -> None:
-        """End the thread, too: while it waits in `accept`, the kernel keeps the number of a file for it."""
+        """End the thread, too: while it waits in `accept`, the kernel keeps a file number for it."""
         with contextlib.suppress(OSError):
             self.server.shutdown(socket.SHUT_RDWR)
         self._thread.join()
@@ -432,7 +434,7 @@ def listener() -> Iterator[_Listener]:
 def in_child(
     function: Callable[..., dict[str, Any]], *args: Any
 ) -> tuple[dict[str, Any] | None, int, float, float]:
-    """Run in a fork; returns its answer (None: it gave none), wait status, seconds and how many MB it grew by.
+    """Run a function in a fork; return its answer (None without one), wait status, seconds and MB that it grew by.
 
     A fork starts with all that this process has, which after thousands of tests is a lot.
     """
@@ -486,7 +488,7 @@ def _work(
     writing: int, function: Callable[..., dict[str, Any]], args: tuple[Any, ...], at_start: float
 ) -> None:
     null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(os.pipe()[0], 0)  # a terminal at which nobody types
+    os.dup2(os.pipe()[0], 0)  # a terminal without input
     if not os.environ.get("SANDBOX_CASES_VERBOSE"):
         os.dup2(null, 1)
         os.dup2(null, 2)
@@ -510,7 +512,7 @@ def _work(
 
 
 def _queued_s() -> float:
-    """For how long this process would have run, had others not had the processors; 0 where the kernel does not say."""
+    """Return how long this process waited for a processor; 0 if the kernel does not say."""
     try:
         return int(Path("/proc/self/schedstat").read_text().split()[1]) / 1e9
     except (OSError, IndexError):
@@ -518,7 +520,7 @@ def _queued_s() -> float:
 
 
 def _resident_mb(memory: int) -> float:
-    """The memory of the process whose `/proc/…/statm` is open as `memory`; asked hundreds of times for a case."""
+    """Return the MB of the process whose `/proc/…/statm` is open as `memory`; called hundreds of times for a case."""
     try:
         return int(os.pread(memory, 100, 0).split()[1]) * _PAGE_MB
     except (OSError, IndexError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scripts that run in this Blender as an assistant's do, and what they give."""
+"""Runs scripts in this Blender as an assistant's scripts run, and returns their results."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ __all__ = ("result",)
 
 
 def result(code: str) -> Any:
-    """The `result` of a script, which need not import bpy."""
+    """Return the `result` of a script, which need not import bpy."""
     return execute.execute_blender_code({"code": "import bpy\n" + code})["result"]

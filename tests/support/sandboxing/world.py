@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Walks every value that a script can reach, and says of each which of the five kinds it is.
+"""Walks every value that a script can reach, and decides which of the five kinds each is.
 
 A script may hold plain data of exact builtin types; what it made itself through the class hook; values of Blender,
 mathutils, bmesh or numpy whose type is reviewed; facades; and C functions. Everything else is outside.
@@ -50,7 +50,7 @@ _MACHINERY: Final = frozenset(
     {deep_nesting.property, deep_nesting.staticmethod, deep_nesting.classmethod, super}
     | {type(collections.namedtuple("_", "x").x)}
 )
-"""Types of what only a class body or a method makes something of; they hold functions of the script."""
+"""Types that only mean something in a class body or a method; they hold functions of the script."""
 _C_VALUES: Final = frozenset(
     {re.Match, type(hashlib.md5()), type(hashlib.sha1()), type(hashlib.sha256()), time.struct_time}
     | {
@@ -60,7 +60,7 @@ _C_VALUES: Final = frozenset(
     | {type(iter("é")), type(reversed([])), type(reversed({})), type(iter(int, 1)), type(iter(Vector()))}
     | {type(int.imag), type(range.step), object}
 )
-"""Types written in C whose values have methods of their own and nothing that could be set."""
+"""Types written in C whose values have methods of their own and no attribute that a script could set."""
 _FUNCTIONS: Final = (
     types.BuiltinFunctionType,
     types.MethodWrapperType,
@@ -71,11 +71,11 @@ _FUNCTIONS: Final = (
 )
 
 _HARMLESS_METHODS: Final = frozenset({(random.Random, "random")})
-"""Methods written in C of objects that a script does not hold, which change nothing but these."""
+"""Methods written in C of objects that a script does not hold; they change only these objects."""
 
 
 class Outside(AssertionError):
-    """The value is of none of the five kinds."""
+    """Tells that a value is of none of the five kinds."""
 
 
 def classify(guard: Guard, value: Any) -> str:
@@ -146,7 +146,7 @@ def _checked_facade(value: Any) -> str:
 
 
 def _checked_function(guard: Guard, value: Any) -> str:
-    """A function of ours or of C, and what it is bound to."""
+    """Return the kind of a function of ours or of C, after a check of the object that it is bound to."""
     holder = getattr(value, "__self__", None)
     if type(value) is types.MethodType:
         function = value.__func__
@@ -200,16 +200,16 @@ class Drawn(bpy.types.Panel): pass
 bpy.utils.register_class(Operated)
 operated, drawn = Operated(), Drawn()
 """
-"""At the levels with Blender."""
+"""The further part of the walk's script at the levels with Blender."""
 _OWN_NAMES: Final = "function two generator Plain Rows Table Bad instance rows table error".split()
 _REGISTERED_NAMES: Final = "Operated operated Drawn drawn".split()
 HOSTILE: Final = "().__class__.__itemsize__"
-"""A text that does harm where anything gives it to Python's compiler."""
+"""A text that does harm if anything gives it to Python's compiler."""
 _MEMBERS_MOST: Final = 4_000
 
 
 def _arguments(own: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """Typical arguments, from none to three."""
+    """Yield typical arguments, from none to three."""
     function, two, Plain, instance = own["function"], own["two"], own["Plain"], own["instance"]
     single = (2, 0.5, "a.b", b"ab", [3, 1, 2], [[1.0, 2.0], [3.0, 4.0]], {"a": 1}, (1, 2), {1, 2}, None)
     yield ()
@@ -239,10 +239,10 @@ def _arguments(own: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def reachable(level: str, *, most: int = 60_000) -> Iterator[tuple[str, Any, Guard]]:
-    """Yield the way to every value that the walk reaches, the value, and the guard that gave it, within its run.
+    """Yield the way to every value that the walk reaches, the value, and the guard that gave it, inside its run.
 
-    It begins with the builtins and all that the level may import; goes on to the members, the items and what an
-    iteration gives; and calls what can be called with typical arguments.
+    The walk begins with the builtins and all that the level may import; it continues with the members, the items and
+    the values of iterations; and it calls callables with typical arguments.
     """
     rules = policy(level)  # type: ignore[arg-type]
     imports = "\n".join(f"import {name}" for name in sorted(rules.imports) if name != "__future__")
@@ -292,7 +292,7 @@ _NOTHING: Final = object()
 
 
 def _identity(value: Any) -> Any:
-    """Functions that were read twice are one; of values without an identity each is its own."""
+    """Return a value's identity: functions read twice are the same; a value without an identity has its own."""
     if type(value) in (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType):
         return (
             type(value),
@@ -352,7 +352,7 @@ def _names(guard: Guard, value: Any, kind: type) -> list[str]:
 
 
 def _is_blenders_function(guard: Guard, value: Any) -> bool:
-    """Whether calling it changes the scene: operators, and methods of Blender's data."""
+    """Return whether calling a function changes the scene: operators, and methods of Blender's data."""
     holder = getattr(value, "__self__", None)
     return (
         type(value).__name__ in ("Operator", "bpy_func")

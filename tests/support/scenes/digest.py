@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a scene consists of, as texts that can be compared: a hash for each property group of each data-block."""
+"""Describes a scene as comparable texts: a hash for each property group of each data-block."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEFT_OUT: Final = frozenset(
     cursor stats depsgraph lines current_line select_end_line current_character select_end_character
     as_pointer users_collection users_scene runtime_data elapsed_time storage_type""".split()
 )
-"""Properties that say when or how something was made, how it lies in memory, and what repeats another data-block."""
+"""Properties about time, origin or memory, and those that repeat another data-block."""
 _ONLY: Final = {
     "Scene": frozenset(
         """name camera world collection frame_start frame_end frame_current frame_step use_nodes node_tree gravity
@@ -40,7 +40,7 @@ _ONLY: Final = {
 Of a UV layer `data` repeats `uv`, and Blender makes the layers of its selection and pins when they are looked at:
 those that are there stand in the mesh's attributes."""
 _BY_THE_CLOCK: Final = frozenset({("FieldSettings", "seed")})
-"""What Blender sets to the second of the clock when it makes the struct."""
+"""Properties that Blender sets to the clock's second when it makes the struct."""
 _ARRAYS: Final = {
     ("Mesh", "vertices"): ("co", 3),
     ("Mesh", "edges"): ("vertices", 2),
@@ -48,20 +48,20 @@ _ARRAYS: Final = {
     ("Mesh", "polygons"): ("loop_start", 1),
     ("ShapeKey", "data"): ("co", 3),
 }
-"""Long collections, and which property of their items says enough."""
+"""Long collections, and the property of their items that says enough."""
 _REPEATED: Final = frozenset(
     """loop_triangles loop_triangle_polygons corner_normals vertex_normals polygon_normals edge_keys
     vertex_colors sculpt_vertex_colors uv_layer_stencil uv_layer_clone vertex_paint_masks skin_vertices
     texspace_location texspace_size pixels points_normal interface_items""".split()
 )
-"""What Blender computes from the rest, or shows under an older name."""
+"""Properties that Blender computes from others, or shows under an older name."""
 _MEMBERS: Final = (bpy.types.Node, bpy.types.NodeSocket, bpy.types.NodeTreeInterfaceItem)
 """What one of these points at of its kind stands in the node tree's own list, too: its name is enough."""
 _DEPTH: Final = 8
 
 
 def scene() -> dict[str, str]:
-    """Hashes of all data-blocks, by "collection/name/property"; of modes, edits are written back first."""
+    """Return hashes of all data-blocks, by "collection/name/property"; write the edits of modes back first."""
     for window_scene in bpy.data.scenes:
         for layer in window_scene.view_layers:
             layer.update()
@@ -116,7 +116,7 @@ def _value(value: Any, prop: Any, depth: int) -> Any:
 
 
 def _attribute(items: Any) -> str:
-    """Items of a geometry's attribute: one hash of all their values."""
+    """Return one hash of all values of a geometry's attribute."""
     if not len(items):
         return "none"
     first = items[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node trees with every type of node that this Blender offers, and settings away from the usual."""
+"""Makes node trees with every type of node that this Blender offers, and with unusual settings."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _LEFT = frozenset(
     "add remove socket_idname script bytecode is_active_output".split()
 )
 _PARTS = ("ColorRamp", "CurveMapping", "TexMapping", "ColorMapping", "ImageUser")
-#: Where a block for a pointer of this type is made.
+#: The collection that makes a data-block for a pointer of this type.
 _BLOCKS = {"Object": "objects", "Material": "materials", "Collection": "collections", "Text": "texts",
            "Scene": "scenes", "Mask": "masks"}  # fmt: skip
 
 
 def every_type(tree: Any) -> list[str]:
-    """The idnames of all nodes that this tree takes."""
+    """Return the idnames of all nodes that this tree allows."""
     found = []
     for name in dir(bpy.types):
         kind = getattr(bpy.types, name)
@@ -59,7 +59,7 @@ def fill(tree: Any, names: list[str], turn: int) -> None:
 
 
 def vary(item: Any, turn: int) -> None:
-    """Other settings than a new one has; those that Blender does not take stay."""
+    """Change the settings from those of a new node; settings that Blender refuses stay."""
     for prop in item.bl_rna.properties:
         name = prop.identifier
         if name in _LEFT or name.startswith(("bl_", "active_")):
@@ -90,7 +90,7 @@ def _vary_value(item: Any, prop: Any, turn: int) -> None:
 
 
 def _vary_choice(item: Any, prop: Any, turn: int) -> None:
-    """Another choice than a new node's: the first after `turn` that Blender takes beside the other settings."""
+    """Set another choice than a new node's: the first after `turn` that Blender accepts with the other settings."""
     known: list[str] = prop.enum_items.keys()
     choices = [choice for choice in known if choice != getattr(item, prop.identifier)]
     for number in range(turn, turn + len(choices)):
@@ -115,7 +115,7 @@ def _vary_pointer(item: Any, prop: Any, turn: int) -> None:
         if held in _PARTS:
             _vary_part(getattr(item, prop.identifier))
     elif held == "Image":
-        # Once a Cryptomatte node was given a layer, Blender no longer knows which ones its picture has.
+        # After a Cryptomatte node gets a layer, Blender no longer knows the layers of its picture.
         layered = turn % 2 == 1 and not item.bl_rna.identifier.startswith("CompositorNodeCryptomatte")
         setattr(item, prop.identifier, _image(layered=layered))
     elif held == "MovieClip":
@@ -151,8 +151,9 @@ bpy.ops.render.render(write_still=True)
 
 @cache
 def _layered() -> str:
-    """A picture with two layers and two views. Another Blender makes it: rendering starts threads, and this one is
-    forked.
+    """Return a picture with two layers and two views.
+
+    Another Blender makes it: rendering starts threads, and this one is forked.
     """
     home = Path(bpy.app.tempdir) / "layered"
     home.mkdir()
@@ -234,7 +235,7 @@ def _vary_socket(socket: Any, turn: int) -> None:
 
 
 def snapshot(tree: Any) -> dict[str, Any]:
-    """All that RNA says of a tree's nodes, sockets and links: made without the code that is tested."""
+    """Return all that RNA says of a tree's nodes, sockets and links, without using the code under test."""
     return {
         "nodes": {node.name: _all(node, 0) for node in tree.nodes},
         "order": [node.name for node in tree.nodes],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""References to all parts of a scene that a script may come to."""
+"""Gathers references to all parts of a scene that a script can reach."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def gather(block, held):
                     held.append(each)
                     waiting.append(each)
 """
-"""A script's `gather(block, held)`: appends to `held` what is read of a data-block; wants the global `NAMES`."""
+"""A script's `gather(block, held)`: appends to `held` what it reads of a data-block; needs the global `NAMES`."""
 
-#: Reading `palette` takes Blender down; items of a depsgraph live for one turn.
+#: Reading `palette` crashes Blender; items of a depsgraph live for one turn.
 _LEFT_OUT = {"rna_type", "palette", "object_instances", "depsgraph", "uv_layer_clone", "uv_layer_stencil"}
 
 
 @functools.cache
 def names() -> dict[str, tuple[str, ...]]:
-    """What a script may read of each struct, data-blocks apart. Ask before a fork, or each fork works it out anew."""
+    """Return what a script may read of each struct, without data-blocks. Call it before a fork, which then has it."""
     rules = policy("blender")
     found = {}
     for each in dir(bpy.types):

@@ -16,7 +16,7 @@ def test_a_force_field_differs_by_what_is_set_alone() -> None:
     field = bpy.context.object.field
     field.seed = 3
     before = digest.scene()
-    field.seed = 4  # Blender takes the second of the clock where a script sets nothing
+    field.seed = 4  # Blender uses the clock's second if a script sets nothing
     assert digest.scene() == before
     field.strength += 1.0
     assert digest.scene() != before

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stand-ins for what lies outside: asset services with their files, and render farms."""
+"""Stand-ins for outside services: asset services with their files, and render farms."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Real asset files, made by Blender itself in forks of this one; each made once a session."""
+"""Makes real asset files, by Blender itself in forks of this one; each once a session."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SUFFIXES = {"JPEG": ".jpg", "PNG": ".png", "OPEN_EXR": ".exr", "HDR": ".hdr"}
 
 
 def picture(folder: Path, name: str, colour: tuple[float, ...], kind: str = "JPEG", size: int = 16) -> Path:
-    """A picture of one colour; `kind` is Blender's name of the format."""
+    """Make a picture of one colour; `kind` is Blender's name of the format."""
 
     path = folder / f"{name}{_SUFFIXES[kind]}"
-    if not path.exists():  # not in a fork: OpenEXR waits for threads that a forked copy has not
+    if not path.exists():  # not in a fork: OpenEXR waits for threads, which a fork lacks
         image = bpy.data.images.new(name, size, size, float_buffer=kind in ("HDR", "OPEN_EXR"))
-        image.colorspace_settings.name = "Non-Color"  # the values as they are
+        image.colorspace_settings.name = "Non-Color"  # the unchanged values
         image.pixels = [*colour, 1.0] * (size * size)
         image.file_format = kind
         image.filepath_raw = str(path)
@@ -33,9 +33,10 @@ def picture(folder: Path, name: str, colour: tuple[float, ...], kind: str = "JPE
 
 
 def blend(folder: Path, slug: str, *, hostile: bool = False) -> Path:
-    """A model as Poly Haven's: two levels of detail of one textured box of 2 × 1 × 0.5 m, a stray box and a camera.
+    """Make a model like Poly Haven's: two levels of detail of one textured box of 2 × 1 × 0.5 m, a stray box and a
+    camera.
 
-    `hostile` adds what a scrubbed file must not have.
+    `hostile` adds parts that a scrubbed file must not have.
     """
 
     def make() -> None:
@@ -66,7 +67,7 @@ def blend(folder: Path, slug: str, *, hostile: bool = False) -> Path:
 
 
 def gltf(folder: Path, *, wrapped: bool = False, animated: bool = False, binary: bool = False) -> Path:
-    """A box of 2 × 1 × 0.5 m as glTF with its texture; `wrapped` in three empties that scale it by 0.01 · 100."""
+    """Make a box of 2 × 1 × 0.5 m as glTF with its texture; `wrapped` in three empties that scale it by 0.01 · 100."""
 
     def make() -> None:
         bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
@@ -99,7 +100,7 @@ def gltf(folder: Path, *, wrapped: bool = False, animated: bool = False, binary:
 
 
 def fbx(path: Path, texture: Path) -> Path:
-    """A box as FBX that says where on this computer its texture lies."""
+    """Make a box as FBX that names the place of its texture on this computer."""
 
     def make() -> None:
         bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
@@ -110,7 +111,7 @@ def fbx(path: Path, texture: Path) -> Path:
 
 
 def archive(folder: Path, scene: Path) -> Path:
-    """The files beside a glTF as Sketchfab zips them."""
+    """Make a zip of the files beside a glTF, like Sketchfab's."""
     path = folder / f"{scene.parent.name}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
         for file in sorted(scene.parent.rglob("*")):
@@ -146,7 +147,7 @@ def _box(name: str, image: Any) -> Any:
 
 
 def _poison(box: Any, folder: Path) -> None:
-    """A driver, a script, a script node, and paths into this computer."""
+    """Add a driver, a script, a script node, and paths into this computer."""
     marker = folder / "ran"
     driver = box.driver_add("location", 0).driver
     driver.type = "SCRIPTED"
@@ -176,12 +177,12 @@ def _poison(box: Any, folder: Path) -> None:
 
 
 def picture_outside(folder: Path) -> Path:
-    """A picture of the user's own, which no file has a right to."""
+    """Return the path of a picture of the user's own, which no file may use."""
     return folder.with_name(f"{folder.name}-private") / "own.png"
 
 
 def _bring_the_scene(box: Any) -> None:
-    """A driver that runs nothing, but points to a scene that has a script."""
+    """Add a driver that runs nothing, but refers to a scene that has a script."""
     script = bpy.data.texts.new("freestyle.py")
     bpy.context.view_layer.freestyle_settings.modules.new().script = script
     driver = box.driver_add("location", 1).driver
@@ -191,7 +192,7 @@ def _bring_the_scene(box: Any) -> None:
 
 
 def _linked(folder: Path) -> Any:
-    """An object that lies in a further file, outside of what was downloaded."""
+    """Make an object in a further file, outside the download."""
     further = folder.with_name(f"{folder.name}-private") / "further.blend"
     if not further.exists():
         own = bpy.data.objects.new("from another file", bpy.data.meshes.new("own"))

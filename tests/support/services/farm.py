@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Small animations for render targets, and how a client orders and follows them."""
+"""Small animations for render targets, and functions with which a client orders and follows them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ YES = {"action": "accept", "content": {}}
 
 
 def set_up(folder: Path, monkeypatch: pytest.MonkeyPatch, targets: str) -> Path:
-    """Name a folder for files, and the targets in a policy file; gives the folder."""
+    """Name a folder for files, and the targets in a policy file; return the folder."""
     named = folder / "named"
     named.mkdir()
     monkeypatch.setenv("BLENDER_MCP_FOLDERS", str(named))
@@ -49,16 +49,16 @@ def set_up(folder: Path, monkeypatch: pytest.MonkeyPatch, targets: str) -> Path:
 
 
 def openjd(folder: Path) -> Path:
-    """The `openjd` command of this environment, which has it as a module wherever its scripts are.
+    """Return an `openjd` command for this environment's module `openjd`.
 
-    Skips the test where there is none.
+    Skips the test without that module.
     """
     pytest.importorskip("openjd.cli", reason="needs openjd-cli in this environment")
     return _program(folder / "openjd", f'exec {sys.executable} -m openjd "$@"\n')
 
 
 def blender(folder: Path) -> Path:
-    """The `bpy` module under the name of Blender's program: takes what a worker starts it with."""
+    """Return a program with the name of Blender's that starts the `bpy` module, with a worker's arguments."""
     return _program(
         folder / "blender",
         'while [ "$1" != --python ]; do shift; done\n'
@@ -74,7 +74,7 @@ def _program(path: Path, script: str) -> Path:
 
 
 def workers(job_id: str) -> list[int]:
-    """The Blenders that render this job."""
+    """Return the Blenders that render this job."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -85,7 +85,7 @@ def workers(job_id: str) -> list[int]:
 
 
 def scene() -> None:
-    """A camera before a lamp whose light changes from frame to frame."""
+    """Make a camera before a lamp whose light changes from frame to frame."""
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     camera.location.z = 8
     bpy.context.scene.collection.objects.link(camera)
@@ -95,7 +95,7 @@ def scene() -> None:
 
 
 def question(tools: Tools, **arguments: Any) -> tuple[str, Callable[[dict[str, Any]], Any]]:
-    """What the user is asked about `render_animation`, and what gives the answer and returns the tool's own."""
+    """Return the question to the user about `render_animation`, and a function that answers it."""
     given = {**TINY, **arguments}
     first = tools.raw("render_animation", given)
     assert "inputRequests" in first, first
@@ -110,7 +110,7 @@ def question(tools: Tools, **arguments: Any) -> tuple[str, Callable[[dict[str, A
 
 
 def order(tools: Tools, **arguments: Any) -> str:
-    """Order it, with the user's yes; gives the job's id."""
+    """Order an animation, with the user's yes; return the job's id."""
     _, answer = question(tools, **arguments)
     begun = answer(YES)
     assert not begun.get("isError"), begun
@@ -120,7 +120,7 @@ def order(tools: Tools, **arguments: Any) -> str:
 def until(
     tools: Tools, job_id: str, wanted: Callable[[dict[str, Any]], bool], seconds: float = 120
 ) -> dict[str, Any]:
-    """Ask for a job until it is as wanted."""
+    """Ask for a job until `wanted` accepts it."""
     end = time.monotonic() + seconds
     while True:
         job = tools("get_job", job_id=job_id, wait_seconds=0.2)
@@ -131,7 +131,7 @@ def until(
 
 
 def ended(tools: Tools, job_id: str, seconds: float = 120) -> dict[str, Any]:
-    """The job once it has ended."""
+    """Return the job after its end."""
     end = time.monotonic() + seconds
     while (job := tools("get_job", job_id=job_id, wait_seconds=5))["state"] == "working":
         assert time.monotonic() < end, job
@@ -139,16 +139,16 @@ def ended(tools: Tools, job_id: str, seconds: float = 120) -> dict[str, Any]:
 
 
 def breaking_frame(results: Path, frame: int) -> None:
-    """A frame that no worker can write: there is a folder where its picture would go."""
+    """Make a frame fail on every worker: put a folder in its picture's place."""
     (results / f"frame_{frame}.part.png").mkdir(parents=True)
     os.chmod(results, 0o777)
 
 
 @contextlib.contextmanager
 def halted_at(results: Path, frame: int) -> Iterator[Callable[[], None]]:
-    """A frame at which its worker waits for as long as the block lasts; what it gives waits until one does.
+    """Stop a worker at a frame while the block lasts; yield a function that waits until one has stopped.
 
-    A worker reads first what was told of a frame: there is a pipe, in which nobody writes.
+    A worker first reads the report on a frame: this makes a pipe there, into which nobody writes.
     """
     pipe = results / f"frame_{frame}.json"
     os.mkfifo(pipe, 0o666)
@@ -159,7 +159,7 @@ def halted_at(results: Path, frame: int) -> Iterator[Callable[[], None]]:
             end = time.monotonic() + seconds
             while True:
                 assert time.monotonic() < end, f"no worker came to frame {frame}"
-                with contextlib.suppress(OSError):  # nobody reads yet
+                with contextlib.suppress(OSError):  # no worker reads yet
                     stack.callback(os.close, os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
                     return
                 time.sleep(0.05)

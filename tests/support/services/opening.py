@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Opens foreign files in a fork of this Blender: quicker than the confined process that test_foreign.py tries."""
+"""Opens foreign files in a fork of this Blender: quicker than the confined process, which test_foreign.py tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ("in_fork",)
 
 
 def in_fork(_here: object, _program: str, folder: Path, cancelled: download.Flag | None) -> bytes:
-    """Takes the place of `importers.opening.confined.run`: same arguments, same answer, same errors."""
+    """Replace `importers.opening.confined.run`: same arguments, same answer, same errors."""
     try:
         report = main_thread.run(lambda: fork.run(child.main, folder)).result()
     except fork.Died:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Poly Haven as a local server, with the documented shapes and files that Blender made."""
+"""Serves Poly Haven locally, with the documented shapes and files that Blender made."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ MAPS = {
 
 
 class PolyHavenServer(Web):
-    """The service. `files` holds the trees that `/files/{id}` gives; tests change it as they like."""
+    """The service. `files` has the trees that `/files/{id}` returns; tests change it freely."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class PolyHavenServer(Web):
         self._add_chair(folder)
 
     def downloads(self) -> list[str]:
-        """Names of the asset files that were asked for."""
+        """Return the names of the requested asset files."""
         return [path.rpartition("/")[2] for path in self.paths() if path.startswith("/dl/")]
 
     def _file(self, path: Path, name: str | None = None) -> dict[str, Any]:

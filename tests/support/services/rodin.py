@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hyper3D's main site and fal.ai as one local server, with the documented shapes."""
+"""Serves Hyper3D's main site and fal.ai as one local server, with the documented shapes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FAL = "/fal-ai/hyper3d/rodin"
 
 
 def form(request: Request) -> dict[str, list[bytes]]:
-    """The fields of a multipart request."""
+    """Return the fields of a multipart request."""
     head = f"Content-Type: {request.headers['content-type']}\r\n\r\n".encode()
     found: dict[str, list[bytes]] = {}
     for part in message_from_bytes(head + request.body).get_payload():
@@ -28,7 +28,7 @@ def form(request: Request) -> dict[str, list[bytes]]:
 
 
 class RodinServer(Web):
-    """`states` are those of the main site's jobs, `fal` what fal.ai's status says."""
+    """The two services. `states` are those of the main site's jobs, `fal` is fal.ai's status."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sketchfab as a local server, and its storage as another one, with the documented shapes."""
+"""Serves Sketchfab locally, and its storage as another server, with the documented shapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOKEN = "c0ffee" * 5
 
 
 def record(uid: str = UID, **changes: Any) -> dict[str, Any]:
-    """A model as the service describes it."""
+    """Return a model in the service's form."""
     plain = {
         "uid": uid,
         "name": "Old Lamp",
@@ -46,7 +46,7 @@ def record(uid: str = UID, **changes: Any) -> dict[str, Any]:
 
 
 class SketchfabServer(Web):
-    """The API below /v3; `storage` has the archive, which each call of `/download` gives a new address."""
+    """The API below /v3; `storage` has the archive, to which each call of `/download` gives a new address."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A real Slurm on the loopback of this machine: one controller, two nodes with a processor each."""
+"""Runs a real Slurm on the loopback of this machine: one controller, two nodes with a processor each."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
 
 
 class Slurm:
-    """The folder of all its files, and its configuration."""
+    """A running Slurm: the folder of all its files, and its configuration."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.config = folder, folder / "slurm.conf"
@@ -89,12 +89,12 @@ class Slurm:
         self._begin("slurmd", "-D", "-f", str(self.config), "-N", node, called=node)
 
     def kill_node(self, node: str) -> None:
-        """The node is gone at once."""
+        """Kill a node at once."""
         self._processes[node].kill()
         self._processes.pop(node).wait()
 
     def ask(self, *command: str) -> str:
-        """What one of Slurm's commands prints."""
+        """Return the output of one of Slurm's commands."""
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=30)
         return done.stdout
 
@@ -133,7 +133,7 @@ class Slurm:
 
 
 def missing() -> str:
-    """Why there is no Slurm here; "" where there is."""
+    """Return why there is no Slurm here; "" if there is."""
     if os.name != "posix" or os.geteuid() != 0:
         return "a Slurm of one's own needs root"
     lacking = [program for program in _PROGRAMS if shutil.which(program, path=_PATH) is None]
@@ -142,7 +142,7 @@ def missing() -> str:
 
 @contextlib.contextmanager
 def running() -> Iterator[Slurm]:
-    """A Slurm for as long as the block lasts."""
+    """Run a Slurm as long as the block lasts."""
     # Not below pytest's own folder, which other users, such as munged's, may not enter.
     folder = Path(tempfile.mkdtemp(prefix="slurm-"))
     folder.chmod(0o755)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an import could leave behind, compared before and after."""
+"""Finds what an import could leave behind, to compare before and after."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ("traces", "work_folders")
 
 
 def traces() -> dict[str, list[str]]:
-    """The data-blocks of the open file, and what lies in the temporary folders."""
+    """Return the data-blocks of the open file, and the contents of the temporary folders."""
     return {
         "data": sorted(f"{type(item).__name__} {item.name}" for item in scrub.all_ids()),
         "temporary": sorted(path.name for path in Path(tempfile.gettempdir()).glob("mcp-bridge-*")),
@@ -22,8 +22,8 @@ def traces() -> dict[str, list[str]]:
 
 
 def work_folders() -> Path:
-    """Where imports and the confined processes have their folders, besides what the supervisor keeps for itself."""
-    confinement.current().means()  # tried once, which leaves a file behind
+    """Return the folder of imports and confined processes, without the supervisor's own files."""
+    confinement.current().means()  # the first trial leaves a file behind
     folder = confinement.current().new_folder()
     folder.rmdir()
     return folder.parent

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A real HTTP server on a loopback port that answers as a test says, with every fault a service may show."""
+"""A real HTTP server on a loopback port that answers as a test says, with every fault of a service."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ("Reply", "Request", "Web", "file_record")
 
 @dataclass
 class Request:
-    """What arrived. Header names are in lower case; `query` holds the last value of each name."""
+    """A request that arrived. Header names are in lower case; `query` has the last value of each name."""
 
     method: str
     path: str
@@ -32,11 +32,11 @@ class Request:
 
 @dataclass
 class Reply:
-    """What to answer, and what to do wrong.
+    """An answer, and its faults.
 
-    `cut` ends the connection after so many bytes of the body; `announced` is a Content-Length other than the true
-    one; `pause` seconds pass before each `piece` bytes; `endless` repeats the body without an end; `ranges` says
-    whether parts can be had.
+    `cut` ends the connection after so many bytes of the body; `announced` is a Content-Length other than the true one;
+    `pause` seconds pass before each `piece` bytes; `endless` repeats the body without an end; `ranges` says whether
+    clients can get parts.
     """
 
     body: bytes | str | dict[str, Any] | list[Any] = b""
@@ -65,8 +65,11 @@ Route = Reply | list[Reply] | Callable[[Request], Reply]
 
 
 class Web:
-    """The server. `routes` maps a path to a reply, to a list of them (one each time, the last for ever), or to a
-    function of the request; what is not there is 404. `seen` holds every request."""
+    """The server. `seen` has every request.
+
+    `routes` maps a path to a reply, to a list of replies (one each time, the last for ever), or to a function of the
+    request; other paths give 404.
+    """
 
     def __init__(self) -> None:
         self.routes: dict[str, Route] = {}
@@ -116,7 +119,7 @@ class Web:
         try:
             _send(handler, request, self._reply(request))
         except OSError:
-            handler.close_connection = True  # the client went away
+            handler.close_connection = True  # the client has disconnected
 
     def _reply(self, request: Request) -> Reply:
         route = self.routes.get(request.path, Reply("Not found", 404))
