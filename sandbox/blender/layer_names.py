@@ -18,7 +18,7 @@ from ..facts.members import rows
 from ..guard.seam import BlenderHost
 from ..lifetime.layers import owner_of
 from .matrix_layers import check_type
-from .plain_values import as_plain, known_to_blender
+from .plain_values import as_plain
 
 __all__ = (
     "FLAGS",
@@ -93,7 +93,7 @@ def check_operator(host: BlenderHost, idname: str, arguments: Mapping[str, Any])
 
 def check_output(host: BlenderHost, name: Any) -> None:
     """Refuse to let nodes store an output under a name of Blender's own: 5.0 crashes where that has another type."""
-    if known_to_blender(name) in _OF_MESHES:
+    if _known_to_blender(name) in _OF_MESHES:
         host.refuse(
             f"Blender keeps the name {name!r} for a layer of its own: give the output another name, or store the "
             "values by the node Store Named Attribute, which checks their type"
@@ -139,10 +139,17 @@ def _kinds_in(block: Any) -> _Kinds:
 
 
 def _check(host: BlenderHost, kinds: _Kinds, name: Any, kind: Any, domain: Any) -> None:
-    name = known_to_blender(name)
+    name = _known_to_blender(name)
     fits = kinds.get(name)
     if fits is not None and (kind, domain) != fits:
         host.refuse(
             f"Blender keeps the name {name!r} for a layer of type {fits[0]!r} and domain {fits[1]!r}: "
             "use another name, or attributes.new() with that type and domain"
         )
+
+
+def _known_to_blender(name: Any) -> str:
+    """Return the part of a name that Blender, which is written in C, reads."""
+    if isinstance(name, bytes):
+        name = name.decode("utf-8", "replace")
+    return name.partition("\0")[0] if isinstance(name, str) else ""

@@ -15,7 +15,6 @@ import bpy
 
 from ..facts.members import names
 from ..guard.seam import BlenderHost
-from .plain_values import known_to_blender
 
 __all__ = (
     "CRASHES",
@@ -41,7 +40,7 @@ _MATRICES: Final = frozenset({"FLOAT4X4", "MATRIX", "NodeSocketMatrix"})
 
 def check_type(host: BlenderHost, kind: Any) -> None:
     """Refuse to make a layer of this type."""
-    if CRASHES and known_to_blender(kind) in _MATRICES:
+    if CRASHES and kind in _MATRICES:
         host.refuse(
             "this Blender crashes when it changes a mesh with a layer of 4 x 4 matrices: store their columns in four "
             "layers of type 'FLOAT_COLOR', or translation, rotation and scale in layers of type 'FLOAT_VECTOR'"
@@ -74,7 +73,7 @@ def check_link(host: BlenderHost, link: Any) -> None:
 
 
 def _check_nodes(host: BlenderHost, kind: Any) -> None:
-    if CRASHES and known_to_blender(kind) in _MATRICES:
+    if CRASHES and kind in _MATRICES:
         host.refuse(
             "this Blender crashes when it changes a mesh with a layer of 4 x 4 matrices, which these nodes would make: "
             "take the matrix apart by the node Separate Transform, and use its translation, rotation and scale"

@@ -10,26 +10,21 @@ import bpy
 
 from ...base.per_type import PerType
 
-__all__ = (
-    "all_as_plain",
-    "as_plain",
-    "held_items",
-    "is_integers",
-    "known_to_blender",
-    "numbers_to_read",
-    "place_to_write",
-)
+__all__ = ("all_as_plain", "as_plain", "held_items", "is_integers", "numbers_to_read", "place_to_write")
 
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 
 
 def as_plain(value: Any) -> Any:
-    """What Blender will see: a script's number-like object could be one number when checked, another when used."""
+    """What Blender will see: a script's number-like object could be one number when checked, another when used.
+
+    Blender reads a text up to its first null character, so that is what is checked.
+    """
     kind = type(value)
-    if kind in _PLAIN:
+    if kind in _PLAIN and kind is not str:
         return value
     if isinstance(value, str):
-        return str.__str__(value)
+        return str.partition(value, "\0")[0] if str.__contains__(value, "\0") else str.__str__(value)
     if kind in (list, tuple):
         plain = _PLAIN.issuperset(map(type, value)) or isinstance(value[0], (list, tuple))
         return value if plain else kind(map(as_plain, value))
@@ -39,13 +34,6 @@ def as_plain(value: Any) -> Any:
     if hasattr(kind, "__float__") and (own or not hasattr(kind, "__len__")):
         return float(value)
     return value
-
-
-def known_to_blender(text: Any) -> str:
-    """Return the part of a text that Blender, which is written in C, reads."""
-    if isinstance(text, bytes):
-        text = text.decode("utf-8", "replace")
-    return text.partition("\0")[0] if isinstance(text, str) else ""
 
 
 def held_items(value: Any) -> Any:
@@ -115,6 +103,7 @@ def all_as_plain(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[A
 
 
 _AS_IT_IS = PerType(
-    lambda kind: kind in _PLAIN or issubclass(kind, bpy.types.bpy_struct), bpy.types.bpy_struct
+    lambda kind: (kind in _PLAIN and kind is not str) or issubclass(kind, bpy.types.bpy_struct),
+    bpy.types.bpy_struct,
 )
 """Whether `as_plain` gives any value of a type as it is."""
