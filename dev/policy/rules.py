@@ -70,6 +70,8 @@ HIDDEN_PROPERTIES = _any(
     r"MeshUVLoopLayer\.(?:edge_selection|pin|vertex_selection)",
     # Reading the palette of these tool settings kills Blender 4.2.
     r"ToolSettings\.uv_sculpt|UvSculpt\.palette|Paint\.palette",
+    # Blender 4.5 crashes, as by `pair_with_output`.
+    r"GeometryNodeClosureInput\.paired_output",
     r"Area\.(?!type$|ui_type$|spaces$|regions$|x$|y$|width$|height$|show_menus$).*",
     r"Text\.(?:as_module)|Scene\.(?:sequence_editor_proxy|collada.*)",
     r"Camera\.custom_(?:shader|mode|filepath).*|CyclesCameraSettings\.custom_(?!params).*",
@@ -138,6 +140,8 @@ HIDDEN_FUNCTIONS = _any(
     r"NodeTreeInterfaceSocket\..*|ShaderNodeTexPointDensity\..*|Object\.(?:crazyspace_.*|cache_release)",
     r"Pose\.backup_.*|KeyingSet\.refresh|Screen\..*|Windows\..*",
     r"RenderResult\..*|RenderLayer\..*|RenderPasses\..*|Object\.generate_gpencil_strokes|PackedFile.*",
+    # Blender 4.5 crashes, as when it is asked for `paired_output`.
+    r"GeometryNodeClosureInput\.pair_with_output",
 )
 
 #: Functions with a path or bytes among their parameters that are allowed after a check of the call.

@@ -147,3 +147,11 @@ def test_no_path_is_writable_but_the_checked_one() -> None:
 def test_what_is_writable_is_readable() -> None:
     for struct, names in BLENDER._write.items():
         assert names <= BLENDER.readable(struct), struct
+
+
+def test_a_zone_is_paired_only_where_its_pair_may_be_read() -> None:
+    nodes = "ForeachGeometryElement Repeat Simulation Closure".split()
+    structs = {f"GeometryNode{name}Input" for name in nodes} | {"NodeClosureInput"}
+    paired = {struct for struct in structs if "pair_with_output" in BLENDER.callable(struct)}
+    assert paired == {struct for struct in structs if "paired_output" in BLENDER.readable(struct)}
+    assert paired == structs - {"GeometryNodeClosureInput"}  # Blender 4.5 crashes of both
