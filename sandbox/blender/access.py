@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Decides what a script may do with a member of one of Blender's types: once per (type, name), then cached.
 
-A decision is data: the `Access` says whether the member may be read natively, through a function, or not at all, and
-likewise for writing. Default deny: a member that RNA has and the allow-lists do not name is refused; a name that RNA
-does not have is Blender's own AttributeError, which honest scripts catch to support several versions.
+An `Access` says whether the member may be read natively, through a function, or not at all, and the same for writing.
+The default is to refuse: a member that RNA has and the allow-lists do not name is refused. A name that RNA does not
+have raises Blender's own AttributeError, which honest scripts catch to support several versions.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ __all__ = ("PLAIN_COLLECTION_METHODS", "SESSION", "Access", "Members", "lineage"
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How one member is reached.
+    """The decision how a script may read and write one member.
 
-    `read` and `write` are None where the member may not be; `plain_read` and `plain_write` say that the native
-    operation does, without a look at the value. `why` completes "… may not be used: ".
+    `read` and `write` are None if the member may not be read or written; `plain_read` and `plain_write` say that the
+    native operation is safe, without a check of the value. `why` completes "… may not be used: ".
     """
 
     read: Reader | None = None
@@ -64,7 +64,7 @@ def _set(_host: BlenderHost, value: Any, name: str, new: Any) -> None:
 MISSING = Access(missing=True)
 PLAIN = Access(read=_get, plain_read=True)
 
-#: Methods that every RNA struct has from Blender's C code, and how they are reached.
+#: The readers of the methods that Blender's C code gives every RNA struct.
 _STRUCT_METHODS: dict[str, Reader] = {
     name: sealing(read)
     for name, read in {
@@ -77,7 +77,7 @@ _STRUCT_METHODS: dict[str, Reader] = {
         **custom_properties.METHODS,
     }.items()
 }
-#: The same of one struct, by `Struct.function`.
+#: The readers of methods of one struct, by `Struct.function`.
 _METHODS: dict[str, Reader] = {
     "Context.copy": sealing(overrides.copy),
     "Context.preferences": preferences.preferences,
@@ -86,7 +86,7 @@ _METHODS: dict[str, Reader] = {
     "BlendData.batch_remove": sealing(instead.batch_remove),
     "BlendData.orphans_purge": sealing(instead.orphans_purge),
 }
-#: Properties whose new value is looked at, besides those of `writers.writer`.
+#: Properties whose new value needs a check, besides those of `writers.writer`.
 _WRITERS: dict[str, Writer] = {"TextLine.body": text_line, **data_paths.WRITERS}
 _PLAIN_STRUCT_METHODS = frozenset(
     "path_from_id is_property_set is_property_hidden is_property_readonly id_data".split()
@@ -109,7 +109,7 @@ _C_TYPES: dict[str, frozenset[str]] = {
 
 
 def lineage(kind: type) -> Iterator[str]:
-    """Names of the RNA struct of a Python type and of its bases, nearest first."""
+    """Yield the names of the RNA struct of a Python type and of its bases, nearest first."""
     rna = getattr(kind, "bl_rna", None)
     while rna is not None:
         yield rna.identifier
@@ -118,7 +118,7 @@ def lineage(kind: type) -> Iterator[str]:
 
 @cache
 def members(policy_level: Level) -> Members:
-    """The decisions of a level's policy: they are the same in every run, so all runs share them."""
+    """Return the decisions of a level's policy: they are the same in every run, so all runs share them."""
     return Members(policy(policy_level))
 
 
@@ -128,38 +128,38 @@ class Members:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self._structs: dict[tuple[type, str], Access] = {}
-        #: (name, write) -> types of which scripts used that member natively: a later run need not ask again.
+        #: (name, write) -> types of which scripts used that member natively: a later run needs no new decision.
         self.known: defaultdict[tuple[str, bool], set[type]] = defaultdict(set)
         #: Data paths that may be used in every run: see `data_paths`.
         self.reached: set[tuple[str, frozenset[type], bool]] = set()
         self._collections: dict[tuple[str, str], Access] = {}
-        #: By (type, name), how members are read and written that scripts never use natively.
+        #: Readers and writers of members that scripts never use natively, by (type, name).
         self.readers: dict[tuple[type, str], Reader] = {}
         self.writers: dict[tuple[type, str], Writer] = {}
 
     def access(self, kind: type, name: str) -> Access:
-        """How the member `name` of values of the type `kind` is reached (collections: see `collection`)."""
+        """Return the decision about the member `name` of values of the type `kind` (collections: see `collection`)."""
         found = self._structs.get((kind, name))
         if found is None:
             found = self._structs[kind, name] = self._decide(kind, name)
         return found
 
     def decided(self, kind: type, name: str) -> Access | None:
-        """What `access` said of it, if it was asked before: never for collections."""
+        """Return an earlier decision of `access` about this member, None if there is none; never for collections."""
         return self._structs.get((kind, name))
 
     def collection(self, value: Any, name: str) -> Access:
-        """How the member `name` of a collection is reached: all collections share one type, their struct differs."""
+        """Return the decision about a member of a collection: collections share one type, but their structs differ."""
         return self._of_collections(_struct_of(value), name)
 
     def collection_reader(self, name: str, refuse: Reader) -> Reader:
-        """`getattr` of that attribute of any collection; `refuse` is for those that have none to read."""
+        """Return the reader of that attribute for any collection; `refuse` reads it where no script may read it."""
         if name in _COLLECTION_METHODS:
             return _COLLECTION_METHODS[name].read or refuse
         readers: dict[str, Reader] = {}
 
         def read(host: BlenderHost, value: Any, name: str) -> Any:
-            try:  # as `_struct_of`, which costs a call here
+            try:  # like `_struct_of`, whose call would cost time here
                 struct = value.rna_type.identifier
             except AttributeError:
                 struct = ""
@@ -171,7 +171,7 @@ class Members:
         return read
 
     def collection_writer(self, name: str, refuse: Writer) -> Writer:
-        """`setattr` of that attribute of any collection; `refuse` is for those that have none to write."""
+        """Return the writer of that attribute for any collection; `refuse` writes it where no script may write it."""
         writers: dict[str, Writer] = {}
 
         def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
@@ -197,19 +197,19 @@ class Members:
 
     def _decide(self, kind: type, name: str) -> Access:
         if of_removed(kind):
-            return Access(read=_get, write=_set)  # it says so
+            return Access(read=_get, write=_set)  # every use of it raises ReferenceError
         if issubclass(kind, bpy.types.bpy_struct):
             return self._decide_struct(kind, name)
         if issubclass(kind, bpy.types.bpy_prop_array):
             if name == "foreach_set":
                 return Access(read=sealing(methods.array_foreach_set))
-            return PLAIN if name in _PLAIN_ARRAY_METHODS else _refused(kind, name)
+            return PLAIN if name in _PLAIN_ARRAY_METHODS else _refusal(kind, name)
         allowed = _C_TYPES.get(kind.__name__)
         if allowed is not None and name in allowed and PARTS[kind]:
             return Access(read=sealing(custom_properties.group_member))
         if allowed is not None:
-            return PLAIN if name in allowed else _refused(kind, name)
-        return _refused(kind, name)
+            return PLAIN if name in allowed else _refusal(kind, name)
+        return _refusal(kind, name)
 
     def _decide_struct(self, kind: type, name: str) -> Access:
         if name.startswith("__"):
@@ -229,7 +229,7 @@ class Members:
                 return Access(read=_METHODS[path])
             if path in CHECKED:
                 return Access(read=calls.checked(path))
-            if name in self.policy.callable(struct) and (_is_looked_at(struct, name)):
+            if name in self.policy.callable(struct) and (_needs_check(struct, name)):
                 return Access(read=calls.checked(path))
             if name in self.policy.callable(struct):
                 return PLAIN
@@ -276,9 +276,9 @@ _SOCKET = re.compile(r"Socket_\d+")
 
 
 def _is_generated(structs: list[str], name: str) -> bool:
-    """The inputs of a Geometry Nodes modifier since Blender 5.2: `modifier.properties.inputs.Socket_2.value`.
+    """Return whether this is an input of a Geometry Nodes modifier: `modifier.properties.inputs.Socket_2.value`.
 
-    Blender makes these types for each node group, so that no list can name them.
+    Since Blender 5.2, Blender makes types of these inputs for each node group, so that no list can name them.
     """
     if "NodesModifierProperties" in structs:
         return name in ("inputs", "outputs", "panels")
@@ -295,12 +295,12 @@ _SOCKET_MEMBERS = frozenset({"value", "type", "attribute_name"})
 
 
 def _is_function(kind: Any, name: str) -> bool:
-    """Whether a member is a function that Blender defines in Python, such as `Mesh.from_pydata`."""
+    """Return whether a member is a function that Blender defines in Python, such as `Mesh.from_pydata`."""
     return kind.bl_rna.properties.get(name) is None and callable(getattr(kind, name, None))
 
 
-def _is_looked_at(struct: str, name: str) -> bool:
-    """Whether a call of `struct.name` is looked at, for what it frees, moves or is given."""
+def _needs_check(struct: str, name: str) -> bool:
+    """Return whether a call of `struct.name` needs a check: of its arguments, or of what it frees or moves."""
     path = f"{struct}.{name}"
     return bool(
         frees(struct, name)
@@ -312,7 +312,7 @@ def _is_looked_at(struct: str, name: str) -> bool:
 
 
 def _struct_of(collection: Any) -> str:
-    """The struct of a collection's own members, "" if it has none."""
+    """Return the struct of a collection's own members, "" if it has none."""
     try:
         return collection.rna_type.identifier
     except AttributeError:
@@ -323,5 +323,5 @@ def _in_rna(kind: Any, name: str) -> bool:
     return kind.bl_rna.properties.get(name) is not None or kind.bl_rna.functions.get(name) is not None
 
 
-def _refused(kind: type, name: str) -> Access:
+def _refusal(kind: type, name: str) -> Access:
     return Access(why=why_property([kind.__name__], name)) if hasattr(kind, name) else MISSING

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is added to a mesh part by part: Blender follows it from then on, also where nothing was written into it yet."""
+"""Checks and fills what a script adds to a mesh part by part: Blender follows it at once, even before it is filled."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..guard.seam import BlenderHost
 __all__ = ("FEWEST_LOOPS", "check_room", "fill")
 
 FEWEST_LOOPS: Final = 3
-"""Loops of a face: of one with fewer, Blender writes triangles beyond their array."""
+"""The fewest loops of a face: for a face with fewer, Blender writes triangles beyond their array."""
 
 
 def check_room(owner: Any, function: str, count: int) -> None:
-    """Look whether a mesh has what `count` more edges, loops or faces refer to from the first moment on.
+    """Check whether a mesh has what `count` more edges, loops or faces refer to as soon as they exist.
 
     Raises:
-        ValueError: it lacks vertices for edges and loops, or loops for faces.
+        ValueError: the mesh lacks vertices for edges and loops, or loops for faces.
     """
     mesh, kind = owner.id_data, type(owner[0]).__name__ if len(owner) else owner.rna_type.identifier
     if count < 1:
@@ -39,10 +39,10 @@ def check_room(owner: Any, function: str, count: int) -> None:
 
 @closed("what was added to a mesh")
 def fill(host: BlenderHost, items: Any, count: int) -> None:
-    """Give the last `count` edges, loops or faces values that point to something: Blender leaves what the memory had.
+    """Give the last `count` edges, loops or faces values that refer to something: Blender leaves what the memory had.
 
-    Edges and loops have the first vertex, loops the first edge, faces three loops each. Where it fails, the run of
-    `host` ends: what was added is there already.
+    Edges and loops refer to the first vertex, loops to the first edge, and faces have three loops each. If this fails,
+    it ends the run of `host`: the added items exist already.
     """
     if count < 1:
         return

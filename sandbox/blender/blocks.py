@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Data-blocks that are none of the file's own: copies that Blender evaluates, and those that are part of another.
+"""Guards data-blocks that are not the file's own: evaluated copies, and data-blocks that are part of another.
 
 Blender frees an evaluated copy with its depsgraph, and the node tree of a material or the collection of a scene with
-its owner, and tells nobody who points to them. So neither is removed, nor put where it would be pointed to, and what
-is evaluated is read and not written.
+its owner, and invalidates no pointer to them. So a script can neither remove them nor let anything point to them, and
+it can read an evaluated copy but not write it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..guard.seam import BlenderHost, Writer
 __all__ = ("SESSION", "check_given", "check_original", "given_blocks", "original", "pointing")
 
 SESSION = (bpy.types.WorkSpace, bpy.types.Screen, bpy.types.WindowManager, bpy.types.Brush)
-"""Data-blocks that undo leaves alone: writing them is looked at."""
+"""Data-blocks that undo does not restore: a script may not write them."""
 _ID, _STRUCT = bpy.types.ID, bpy.types.bpy_struct
-#: Kinds of data-blocks of which some are part of another. Drivers and keying sets point to these by a plain `ID`.
+#: Types of which some data-blocks are part of another. Drivers and keying sets point to these by a plain `ID`.
 _EMBEDDED = ("Collection", "NodeTree")
-#: Functions that only look at the data-blocks that they are given, or where Blender itself looks.
-_LOOKING = frozenset(
+#: Functions that only read the data-blocks in their arguments, or check these themselves.
+_ONLY_READING = frozenset(
     """
     Action.flip_with_pose BlendDataMaterials.create_gpencil_data BlendDataMaterials.remove_gpencil_data
     BlendDataMeshes.new_from_object BlendDataObjects.new Camera.view_frame CollectionChildren.unlink
@@ -33,7 +33,7 @@ _LOOKING = frozenset(
     RigidBodyWorld.convex_sweep_test
     """.split()
 )
-#: Functions that change nothing of what they belong to, though their names say so of others.
+#: Functions that change the struct they belong to. Other functions with such names do not matter here.
 _CHANGING = frozenset(
     """
     new add remove clear append link unlink insert pop move resize sort copy_from shape_key_add shape_key_remove
@@ -49,7 +49,7 @@ def given_blocks(path: str) -> frozenset[str]:
     struct, function = path.split(".")
     rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
     found = rna.functions.get(function) if rna is not None else None
-    if found is None or path in _LOOKING:
+    if found is None or path in _ONLY_READING:
         return frozenset()
     return frozenset(p.identifier for p in found.parameters if not p.is_output and _is_of_blocks(p))
 
@@ -60,7 +60,7 @@ def _is_of_blocks(prop: Any) -> bool:
 
 
 def check_given(block: Any, what: str, *, whole: bool = True) -> None:
-    """Look at a data-block that Blender is to remove or to point to. `whole`: it may not be part of another.
+    """Check a data-block that Blender shall remove or point to. `whole`: it must not be part of another.
 
     Raises:
         ValueError: it is an evaluated copy, or part of another data-block.
@@ -78,7 +78,7 @@ def check_given(block: Any, what: str, *, whole: bool = True) -> None:
 
 
 def pointing(prop: Any, write: Writer | None) -> Writer | None:
-    """`write`, after a look at the new value where `prop` points to data-blocks."""
+    """Return a writer that checks the new value before `write`, if `prop` points to data-blocks; else `write`."""
     if prop is None or not _is_of_blocks(prop):
         return write
     whole = any(_derives(prop.fixed_type, each) for each in _EMBEDDED)
@@ -102,7 +102,7 @@ def _derives(rna: Any, name: str) -> bool:
 
 
 def check_original(host: BlenderHost, value: Any, what: str = "") -> None:
-    """Stop the run where a part of an evaluated copy is about to be written, by a function where `what` names one."""
+    """Stop the run if a script is about to change an evaluated copy, by the function `what` or by a write."""
     if not host.stale.touched_evaluated or (what and what not in _CHANGING):
         return
     block = value.id_data if isinstance(value, (_STRUCT, bpy.types.bpy_prop)) else None
@@ -114,7 +114,7 @@ def check_original(host: BlenderHost, value: Any, what: str = "") -> None:
 
 
 def original(write: Writer) -> Writer:
-    """`write`, where the value is no evaluated copy."""
+    """Return a writer that refuses evaluated copies and then calls `write`."""
 
     def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
         if host.stale.touched_evaluated:

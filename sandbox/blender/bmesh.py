@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""BMesh as a script sees it: all of it works on memory, so only what multiplies geometry is looked at."""
+"""BMesh for scripts: all of it works on memory, so only what multiplies geometry, or frees or moves it, is checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..lifetime.bmesh import layers, removals
 from ..lifetime.references import in_generator, is_blank
 from .plain_values import as_plain
 
-__all__ = ("READERS", "edited", "given", "made", "member", "operator", "plain", "write")
+__all__ = ("READERS", "edit_mesh", "given", "member", "new_mesh", "operator", "plain", "write")
 
 #: Functions that write a mesh, and so move what references point to, or free one.
 _WRAPPED = frozenset({"clear", "free", "sort", "to_mesh"})
@@ -29,32 +29,27 @@ READERS: dict[tuple[type, str], Reader] = {
     (kind, "remove"): sealing(removals.removal)
     for kind in (bmesh.types.BMVertSeq, bmesh.types.BMEdgeSeq, bmesh.types.BMFaceSeq)
 }
-#: Layers whose values are references, by what has them.
-_LENDING: dict[Any, frozenset[str]] = dict.fromkeys(
+#: Layers whose values are references, by the type that has them.
+_REFERENCE_LAYERS: dict[Any, frozenset[str]] = dict.fromkeys(
     (getattr(bmesh.types, f"BMLayerAccess{kind}") for kind in ("Vert", "Edge", "Face", "Loop")),
     frozenset(layers.KINDS),
 )
-_LOOKED_AT = _MOVING | _LENDING
+_CHECKED = _MOVING | _REFERENCE_LAYERS
 
 
 def plain(kind: type, name: str) -> bool:
-    """Whether a member of a BMesh type may be read and written natively: all that it has, dunders apart."""
-    if (
-        name.startswith("_")
-        or name in _WRAPPED
-        or name in _LOOKED_AT.get(kind, ())
-        or (kind, name) in READERS
-    ):
+    """Return whether a script may read and write a member of a BMesh type natively: all members except dunders."""
+    if name.startswith("_") or name in _WRAPPED or name in _CHECKED.get(kind, ()) or (kind, name) in READERS:
         return False
     return hasattr(kind, name)
 
 
 def member(host: BlenderHost, value: Any, name: str) -> Any:
-    """`value.name`."""
+    """Read `value.name` of a BMesh value, checked."""
     if name.startswith("_"):
         host.refuse(f"{type(value).__name__}.{name} may not be used by a script", code="member")
     found = getattr(value, name)
-    if name in _LENDING.get(type(value), ()):
+    if name in _REFERENCE_LAYERS.get(type(value), ()):
         host.stale.touched_layers = True
         if name in layers.LINKED:
             host.stale.watch()
@@ -71,7 +66,7 @@ def member(host: BlenderHost, value: Any, name: str) -> Any:
 
 
 def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    """`value.name = new`."""
+    """Set `value.name = new` of a BMesh value, checked."""
     if name.startswith("_"):
         host.refuse(f"{type(value).__name__}.{name} may not be changed by a script", code="member")
     setattr(value, name, new)
@@ -96,8 +91,8 @@ def _moving(host: BlenderHost, function: Callable[..., Any], *, always: bool = F
     return call
 
 
-def made(host: BlenderHost) -> Callable[..., Any]:
-    """`bmesh.new`."""
+def new_mesh(host: BlenderHost) -> Callable[..., Any]:
+    """Return the script's `bmesh.new`, which keeps each new BMesh."""
 
     def new(*, use_operators: bool = True) -> Any:
         mesh = bmesh.new(use_operators=use_operators)
@@ -107,8 +102,8 @@ def made(host: BlenderHost) -> Callable[..., Any]:
     return new
 
 
-def edited(host: BlenderHost) -> Callable[..., Any]:
-    """`bmesh.from_edit_mesh`: what operators do to it, they do to what the script holds of it."""
+def edit_mesh(host: BlenderHost) -> Callable[..., Any]:
+    """Return the script's `bmesh.from_edit_mesh`, which notes the BMesh, since operators may free it."""
 
     def from_edit_mesh(mesh: Any) -> Any:
         edited = bmesh.from_edit_mesh(mesh)
@@ -119,7 +114,7 @@ def edited(host: BlenderHost) -> Callable[..., Any]:
 
 
 def _sort(elements: Any) -> Callable[..., None]:
-    """`verts.sort`: a key that changed the mesh while Blender counts its elements would crash it."""
+    """Return the script's `verts.sort`: a key that changes the mesh while Blender counts its elements crashes it."""
 
     def sort(*, key: Any = None, reverse: Any = False) -> None:
         if key is None:
@@ -148,7 +143,7 @@ def _then_sweep(host: BlenderHost, function: Callable[..., Any]) -> Callable[...
 
 
 def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
-    """`bmesh.ops.name`, checked; raises AttributeError as bmesh.ops would."""
+    """Return `bmesh.ops.name`, checked; raise AttributeError as bmesh.ops would."""
     if name.startswith("_"):
         raise AttributeError(f"BMeshOpsModule: {name!r} not found")
     function = getattr(bmesh.ops, name)
@@ -177,7 +172,7 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
 
 
 def given(arguments: Mapping[str, Any]) -> str:
-    """The numbers among the arguments, for a message."""
+    """Return the numbers among the arguments, for a message."""
     shown = (f"{name}={value:g}" for name, value in arguments.items() if isinstance(value, (int, float)))
     return f"({', '.join(shown)})"
 
@@ -186,7 +181,7 @@ _FORMULAS = formulas("bmesh")
 
 
 def _size(formula: Formula, bm: Any, arguments: Mapping[str, Any]) -> float:
-    """About how many vertices an operator makes."""
+    """Return about how many vertices an operator makes."""
 
     def read(name: str) -> float | None:
         if name == "vertices":

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a data path may reach, and what is read or written of all items of a collection at once.
+"""Checks data paths, and reads and writes of a property of all items of a collection at once.
 
-Blender follows the paths of F-curves and drivers without the guards: it writes what they name at each frame, and reads
-it for a driver's variable. So a path is walked here along the types that RNA gives its properties, and may name what
-attributes may: what add-ons registered, whose getters and setters are Python, and whatever no list names, stays out.
+Blender follows the paths of F-curves and drivers without the guards: it writes the property at each frame, or reads it
+for a driver's variable. So each path is walked here along the types that RNA gives its properties, and may name what
+attributes may name: not what add-ons registered, whose getters and setters are Python, nor what no list names.
 
-A type stands for all that derive from it, since RNA names the type of `Object.modifiers` and not that of an item; a
-path that begins at no known data-block may begin at each kind of them. `foreach_get` and `foreach_set` are an
-attribute of each item, and get the same answer.
+A type stands for all that derive from it, since RNA names the type of `Object.modifiers` and not that of an item. A
+path without a known data-block may begin at each type of data-block. `foreach_get` and `foreach_set` use an attribute
+of each item, and are checked in the same way.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from .properties import writers
 __all__ = ("WRITERS", "check_path", "foreach_get", "foreach_set")
 
 
-#: Where a driver's variable of the context begins.
+#: The types at which a driver's variable of the context begins.
 _CONTEXT: frozenset[type] = frozenset({bpy.types.Scene, bpy.types.ViewLayer})
 
 
 def check_path(host: BlenderHost, path: Any, start: object = None) -> None:
-    """Refuse a data path that is none, or that names what a script may not write.
+    """Refuse a data path that is malformed, or that names what a script may not write.
 
-    `start` is what it begins at, where that is known: an owner, or none for any data-block.
+    `start`: the owner at which the path begins, None for any data-block.
     """
     _walk(host, path, _anywhere(True) if start is None else frozenset({_root(type(start))}), write=True)
 
 
 def _check_read(host: BlenderHost, path: Any, start: Any) -> None:
-    """The same of what a driver's variable reads, from a data-block or from what the context has."""
+    """Refuse a data path that a driver's variable may not read, from a data-block or from the context."""
     _walk(host, path, _anywhere(False) if start is None else _CONTEXT | {_root(type(start))}, write=False)
 
 
@@ -50,20 +50,20 @@ _ID, _ACTION = bpy.types.ID, bpy.types.Action
 
 
 def _root(kind: type) -> type:
-    """The kind of a data-block of that type: a point light may become a sun."""
+    """Return the base type of a data-block's type: a point light may become a sun."""
     return next((base for base in kind.__mro__ if _ID in base.__bases__), kind)
 
 
 def _walk(host: BlenderHost, path: Any, start: frozenset[type], *, write: bool) -> None:
-    """Refuse a data path that is none, or for what it names. Each is walked once in a run.
+    """Refuse a malformed data path, or one that names what a script may not use. Each is walked once in a run.
 
-    Where each type has each name of its own, nothing that an add-on registers later stands before that: such a path,
-    which most are, is walked once for all.
+    If each name belongs to each of the types, no add-on can later register a property in its place. Such a path is
+    walked once for all runs; most paths are of this kind.
     """
     if reason := data_paths.bad_data_path(path):
         host.refuse(reason)
-    asked = path, start, write
-    if asked in host.reached or asked in host.members.reached:
+    key = path, start, write
+    if key in host.reached or key in host.members.reached:
         return
     lasts = len(path) <= _LONGEST
     kinds = start
@@ -87,18 +87,18 @@ def _walk(host: BlenderHost, path: Any, start: frozenset[type], *, write: bool) 
             kinds = _anywhere(False)  # a custom property may be a data-block
             lasts = False
     known = host.members.reached if lasts and len(host.members.reached) < _MOST else host.reached
-    known.add(asked)
+    known.add(key)
 
 
 _MOST, _LONGEST = 1000, 200
-"""How many paths are remembered between runs, and of how many characters."""
+"""How many paths are remembered between runs, and how many characters such a path may have."""
 
 
 def _check(host: BlenderHost, named: list[tuple[type, Any]], *, last: bool, write: bool) -> None:
-    """Refuse a name that none of the types lets a script use, or that an add-on gave to one of them.
+    """Refuse a name that a script may use of none of the types, or that an add-on registered on one of them.
 
-    `scale` is that of objects, though cache files have one, too. The last name counts if it is a number: nothing else
-    is written or read.
+    `scale` is that of objects, although cache files have one, too. The last name counts only if it is a number: Blender
+    writes and reads nothing else.
     """
     refused = [
         (kind, prop)
@@ -114,20 +114,20 @@ def _check(host: BlenderHost, named: list[tuple[type, Any]], *, last: bool, writ
 
 def _may(host: BlenderHost, kind: type, prop: Any, *, write: bool) -> bool:
     access = host.members.access(kind, prop.identifier)
-    if access.read in _LOOKED_AT:
+    if access.read in _CHECKED_READERS:
         return False
     if write and not prop.is_readonly:
         return access.write is not None and access.write not in writers.ATTENDED
     return access.read is not None
 
 
-#: Readers whose check nothing stands in for when Blender itself reads.
-_LOOKED_AT = frozenset({vertex_groups.of_point})
+#: Readers whose check is missing when Blender itself reads.
+_CHECKED_READERS = frozenset({vertex_groups.of_point})
 _NUMBERS = frozenset({"BOOLEAN", "INT", "FLOAT", "ENUM"})
 
 
 def _next(kinds: frozenset[type], named: list[tuple[type, Any]]) -> tuple[frozenset[type], frozenset[type]]:
-    """The types of what these properties of the types give, and those of its items where it is a collection."""
+    """Return the types of the values of these properties, and the types of their items if they are collections."""
     found: set[type] = set()
     items: set[type] = set()
     for _kind, prop in named:
@@ -137,12 +137,14 @@ def _next(kinds: frozenset[type], named: list[tuple[type, Any]]) -> tuple[frozen
             items |= _struct(prop.fixed_type)
             found |= _struct(prop.srna)
     if not found and not items and any(kind.__name__ == "NodesModifierProperties" for kind in kinds):
-        return _anywhere(False) | kinds, frozenset()  # made for a node group; its values may be data-blocks
+        return _anywhere(
+            False
+        ) | kinds, frozenset()  # Blender made it for a node group; its values may be data-blocks
     return frozenset(found), frozenset(items)
 
 
 def _curve_path(host: BlenderHost, curve: Any, name: str, new: Any) -> None:
-    """The path of an F-curve: an action's may be used for any data-block, a driver's for its own."""
+    """Write the path of an F-curve: an action's may be used for any data-block, a driver's for its own."""
     owner = curve.id_data
     new = as_plain(new)
     check_path(host, new, None if isinstance(owner, _ACTION) else owner)
@@ -168,7 +170,7 @@ def _target_id(host: BlenderHost, target: Any, name: str, new: Any) -> None:
     setattr(target, name, new)
 
 
-#: Properties that are data paths, or what one begins at.
+#: Writers of properties that are data paths, or at which one begins.
 WRITERS: dict[str, Writer] = {
     "DriverTarget.data_path": _target_path,
     "DriverTarget.id": _target_id,
@@ -183,7 +185,7 @@ def _having(kinds: Iterable[type], name: str) -> Iterator[tuple[type, Any]]:
         if prop is not None:
             yield kind, prop
         else:
-            parts.prepare()  # Blender makes its types when they are first asked for
+            parts.prepare()  # Blender makes its types when they are first used
             yield from _having(kind.__subclasses__(), name)
 
 
@@ -191,14 +193,14 @@ def _struct(rna: Any) -> frozenset[type]:
     if rna is None:
         return frozenset()
     kind = getattr(bpy.types, rna.identifier, None)
-    if not isinstance(kind, type):  # those of add-ons are not among bpy.types
+    if not isinstance(kind, type):  # bpy.types does not have those of add-ons
         kind = bpy.types.PropertyGroup.bl_rna_get_subclass_py(rna.identifier, None)
     return frozenset({kind}) if kind is not None else _anywhere(False)
 
 
 @cache
 def _anywhere(animated: bool) -> frozenset[type]:
-    """Where a path may begin: data-blocks, those that may be animated only, or a view layer for what is read."""
+    """Return the types at which a path may begin: data-blocks that can be `animated`, or any and view layers."""
     parts.prepare()
     data = frozenset(_derived(bpy.types.ID))
     if animated:
@@ -216,7 +218,7 @@ def _derived(kind: Any) -> Iterator[type]:
 
 
 def foreach_get(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`foreach_get` of a collection: the attribute must be readable, as it would be of each item."""
+    """Return `foreach_get` of a collection, which checks that a script may read the attribute of each item."""
 
     def call(attr: str, seq: Any) -> None:
         attr = as_plain(attr)
@@ -228,7 +230,7 @@ def foreach_get(host: BlenderHost, owner: Any, _name: str) -> Any:
 
 
 def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`foreach_set` of a collection: the attribute must be writable, and is written as it would be of each item."""
+    """Return `foreach_set` of a collection, which checks that a script may write the attribute of each item."""
 
     def call(attr: str, seq: Any) -> None:
         blocks.check_original(host, owner)
@@ -236,7 +238,7 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
         if len(owner) and isinstance(attr, str):
             if _is_readonly(owner[0], attr):
                 _check_items(host, owner, attr, write=False)
-                return  # so does Blender: `loop_total` follows from `loop_start`
+                return  # Blender does the same: `loop_total` follows from `loop_start`
             path = f"{type(owner[0]).__name__}.{attr}"
             native = _check_items(host, owner, attr, write=True)
             check_flag(host, owner[0], path)
@@ -253,20 +255,20 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
 
 
 def _is_readonly(item: Any, name: str) -> bool:
-    """Whether Blender leaves this property of such items as it is, without an error."""
+    """Return whether Blender ignores writes to this property of such items, without an error."""
     rna = getattr(item, "bl_rna", None)
     if (
         rna is None or rna.base is not None or rna.identifier == "VertexGroupElement"
-    ):  # derived types; looked up
+    ):  # derived types; the script's own class
         return False
     prop = rna.properties.get(name)
     return prop is not None and prop.is_readonly
 
 
 def _set_each(host: BlenderHost, owner: Any, name: str, given: list[Any]) -> None:
-    """Set a property of each item, whose values are looked at one by one."""
+    """Set a property of each item whose values need a check one by one."""
     prop = owner[0].bl_rna.properties.get(name)
-    if prop is None:  # of another kind than those further on
+    if prop is None:  # the first item has another type than those after it
         raise AttributeError(f"foreach_set(): {type(owner[0]).__name__!r} object has no attribute {name!r}")
     if prop.type == "ENUM":
         host.refuse(f"foreach_set({name!r}): set it item by item, by the choice's name", code="member")
@@ -281,7 +283,7 @@ def _set_each(host: BlenderHost, owner: Any, name: str, given: list[Any]) -> Non
 def _check_items(host: BlenderHost, owner: Any, name: str, *, write: bool) -> bool:
     """Refuse `foreach_get` and `foreach_set` of what may not be read or written item by item.
 
-    True where Blender may write all items at once, since no value has to be looked at.
+    Returns True if Blender may write all items at once, since no value needs a check.
     """
     first = owner[0]
     several = first is not None and first.bl_rna.base is not None  # such items may be of many types

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a depsgraph has: evaluated copies, and instances that are there for one turn of a loop."""
+"""Guards what a depsgraph has: evaluated copies, and instances that exist for one turn of a loop only."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ("READERS", "Instances")
 
 
 class Instances(Facade):
-    """`Depsgraph.object_instances`: goes through them, and lets go of what was lent for the way.
+    """`Depsgraph.object_instances` for scripts: iterates over them, and cuts off at the end the objects that it lent.
 
-    `DepsgraphObjectInstance.object` of an instance is an object in the iterator's own memory, which Blender frees
-    with the iterator and reports to nobody. The iterator itself goes through memory of the depsgraph.
+    `DepsgraphObjectInstance.object` of an instance is an object in the iterator's own memory, which Blender frees with
+    the iterator and invalidates no reference to it. The iterator itself goes through memory of the depsgraph.
     """
 
     __slots__ = ("source",)
@@ -54,15 +54,15 @@ _source: Callable[[Instances], tuple[BlenderHost, Any]]
 _source, _set_source = hide(Instances, "source")
 
 
-def _instances(host: BlenderHost, value: Any, name: str) -> Any:
-    """Blender lists instances of instances one by one."""
+def _read_instances(host: BlenderHost, value: Any, name: str) -> Any:
+    """Return the instances of a depsgraph, but check their number: Blender lists instances of instances one by one."""
     host.geometry.check_touched()
     check_instances(host.meter)
     return Instances(host, getattr(value, name))
 
 
-def _object(host: BlenderHost, value: Any, name: str) -> Any:
-    """The object of an instance, which may be lent for this turn only."""
+def _read_object(host: BlenderHost, value: Any, name: str) -> Any:
+    """Return the object of an instance, which may exist for this turn of the loop only."""
     found = getattr(value, name)
     if value.is_instance:
         lent = host.stale.lending.get(id(value))
@@ -74,15 +74,15 @@ def _object(host: BlenderHost, value: Any, name: str) -> Any:
     return found
 
 
-def _depsgraph(host: BlenderHost, value: Any, name: str) -> Any:
-    """A depsgraph: from now on the script may hold parts of evaluated copies."""
+def _read_depsgraph(host: BlenderHost, value: Any, name: str) -> Any:
+    """Return a depsgraph: from now on the script may hold parts of evaluated copies."""
     host.stale.evaluate()
     return getattr(value, name)
 
 
 READERS: dict[str, Reader] = {
-    "Depsgraph.object_instances": _instances,
-    "DepsgraphObjectInstance.object": _object,
-    "ViewLayer.depsgraph": _depsgraph,
+    "Depsgraph.object_instances": _read_instances,
+    "DepsgraphObjectInstance.object": _read_object,
+    "ViewLayer.depsgraph": _read_depsgraph,
 }
-"""Properties that are read through a check."""
+"""Readers of properties of depsgraphs and instances, by `Struct.property`."""

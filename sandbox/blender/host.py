@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The guarded view of Blender: what a script of the level `blender` may read, write and call.
 
-Scripts hold Blender's own objects, not wrappers, so that they compare, hash and pass to Blender as always; what is
-guarded is each read and write of a member, decided once per (type, name) from the allow-lists of the policy.
+Scripts hold Blender's own objects, not wrappers, so that they compare, hash and pass to Blender as always. Each read
+and write of a member is guarded by a decision from the policy's allow-lists, made once per (type, name).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .vertex_groups import VertexGroupElement, VertexGroupElements
 __all__ = ("BlenderHost",)
 
 _STRUCTS = (bpy.types.bpy_struct, bpy.types.bpy_prop)
-# Blender searches its types each time one is named
+# Blender searches its types each time that code names one
 _MODIFIER, _COLLECTION = bpy.types.Modifier, bpy.types.bpy_prop_collection
 _WEIGHT: type = bpy.types.VertexGroupElement
 _OWN_OBJECTS = (
@@ -52,7 +52,7 @@ _BMESH = frozenset(kind for kind in vars(bmesh.types).values() if isinstance(kin
 
 
 def _is_blenders(kind: type) -> bool:
-    """Whether values of a type are Blender's: a class of a script may have the name of one, and nothing else."""
+    """Return whether values of a type are Blender's; a script's class may only have the same name as such a type."""
     return (
         issubclass(kind, (*_STRUCTS, *_OWN_OBJECTS, *_RNA_META))
         or (kind.__name__ in _C_TYPES and is_static(kind))
@@ -66,7 +66,7 @@ _COLLECTIONS = PerType(lambda kind: issubclass(kind, (_COLLECTION, VertexGroupEl
 
 
 class Running:
-    """The script runs inside; what it touched last is estimated at the end."""
+    """The context in which a script runs; at its end, what the script touched last is estimated."""
 
     __slots__ = ("_host", "_namespace")
 
@@ -92,7 +92,7 @@ class Running:
 
 
 class BlenderHost:
-    """Guards Blender's values for one run; the seam is `guards.Host`."""
+    """Guards Blender's values for one run; its interface is `seam.Host`."""
 
     def __init__(
         self, policy: Policy, meter: Meter, keep_pixels: Callable[[Any], None] = lambda _image: None
@@ -100,7 +100,7 @@ class BlenderHost:
         self.policy = policy
         self.meter = meter
         self.keep_pixels = keep_pixels
-        """Called with an image before anything may change its pixels, which undo does not bring back."""
+        """Called with an image before anything may change its pixels, which undo does not restore."""
         self.members = members(policy.level)
         self.geometry = Geometry(self, policy.geometry)
         self.stale = Stale(self.refuse, cuts=meter.limits.cut_references)
@@ -109,37 +109,37 @@ class BlenderHost:
         self.owned = _BLENDERS
         self.readers, self.writers = self.members.readers, self.members.writers
         self.registered: dict[tuple[type, str], bool] = {}
-        """Whether a key of a type is what an add-on registered; nothing is registered while a script runs."""
+        """Whether an add-on registered this key of a type; nothing is registered while a script runs."""
         self.reached: set[tuple[str, frozenset[type], bool]] = set()
-        """Data paths that were walked and may be used, with where they begin, and whether to write."""
+        """Data paths that were checked and may be used, with the types where they begin, and whether to write."""
         self.idle_texts: set[int] = set()
-        """Texts that nothing runs, by session_uid: a script can give none to what would."""
+        """Texts that nothing runs, by session_uid: a script cannot assign one to what would run it."""
         self.script_classes = ScriptClasses(self)
         self._operators: dict[str, Operator] = {}
         self._modules: dict[str, OperatorModule] = {}
         self._bmesh_operators: dict[str, Callable[..., Any]] = {}
 
     def running(self, namespace: dict[str, Any]) -> Running:
-        """The context of a script with these globals."""
+        """Return the context in which a script with these globals runs."""
         return Running(self, namespace)
 
     # --- the seam -------------------------------------------------------------------------------------------
 
     def modules(self, wanted: Collection[str]) -> dict[str, object]:
-        """What the importable names under the roots `wanted` give, by dotted name."""
+        """Return the values of the importable names under the roots `wanted`, by dotted name."""
         return views.views(self, wanted)
 
     def owns(self, kind: type) -> bool:
-        """Whether values of this type are Blender's."""
+        """Return whether values of this type are Blender's."""
         return _BLENDERS[kind]
 
     def class_base(self, kind: type) -> type | None:
-        """What a script's class derives from instead of a class of Blender's; None where it may not."""
+        """Return the base that a script's class gets instead of a class of Blender's; None if it may not be a base."""
         return self.script_classes.base(kind)
 
     def plain(self, kind: type, name: str, write: bool) -> bool:
-        """Whether the member needs no look at each use; what asks by `getattr()` and `setattr()` need not ask again."""
-        if kind in _OWN_OBJECTS:  # each guards itself
+        """Return whether a use of the member needs no check; `getattr()` and `setattr()` then need not ask, either."""
+        if kind in _OWN_OBJECTS:  # each of these guards itself
             answer = not write or (
                 kind is VertexGroupElement and self.members.access(_WEIGHT, name).plain_write
             )
@@ -160,11 +160,11 @@ class BlenderHost:
         return answer
 
     def known(self, name: str, write: bool) -> set[type]:
-        """Types for which `plain`, of the name "[]" `plain_items`, said True in earlier runs."""
+        """Return the types for which `plain`, or for the name "[]" `plain_items`, returned True in earlier runs."""
         return self.members.known[name, write]
 
     def plain_items(self, kind: type, write: bool) -> bool:
-        """Collections and arrays are indexed natively; custom properties of structs are looked at."""
+        """Return whether items are used natively: collections and arrays are read so, custom properties are not."""
         if kind in ELEMENTS and not write and self.stale.watched.active:
             return False
         natively = issubclass(kind, (bpy.types.bpy_prop, *_OWN_OBJECTS))  # each of ours guards itself
@@ -174,7 +174,7 @@ class BlenderHost:
         return answer
 
     def reader(self, kind: type, name: str) -> Reader:
-        """`getattr` of that attribute of values of exactly this type."""
+        """Return the reader of that attribute for values of exactly this type."""
         read: Reader | None = None
         if issubclass(kind, bpy.types.bpy_struct):
             read = self.members.access(kind, name).read
@@ -186,7 +186,7 @@ class BlenderHost:
         return read
 
     def writer(self, kind: type, name: str) -> Writer:
-        """`setattr` of that attribute of values of exactly this type."""
+        """Return the writer of that attribute for values of exactly this type."""
         write: Writer | None = None
         if issubclass(kind, bpy.types.bpy_struct) and not issubclass(kind, SESSION):
             write = self.members.access(kind, name).write
@@ -199,7 +199,7 @@ class BlenderHost:
         return write
 
     def getattr(self, value: Any, name: str) -> Any:
-        """`value.name`, checked."""
+        """Read `value.name` as the script's policy allows."""
         access = self.members.decided(type(value), name)
         if access is not None and access.read is not None:
             return access.read(self, value, name)
@@ -221,7 +221,7 @@ class BlenderHost:
         return self.refuse(f"{_label(value, name)} may not be used by a script: {access.why}", code="member")
 
     def setattr(self, value: Any, name: str, new: Any) -> None:
-        """`value.name = new`, checked."""
+        """Set `value.name = new` as the script's policy allows."""
         access = self.members.decided(type(value), name)
         if access is not None and access.write is not None:
             _check_undone(self, value)
@@ -249,11 +249,11 @@ class BlenderHost:
             self.refuse(f"{_label(value, name)} may not be changed by a script: {access.why}", code="member")
 
     def delattr(self, value: Any, name: str) -> None:
-        """Blender's members cannot be deleted."""
+        """Refuse to delete: Blender's members cannot be deleted."""
         self.refuse(f"del {_label(value, name)}: Blender's own members cannot be deleted", code="member")
 
     def getitem(self, value: Any, key: Any) -> Any:
-        """`value[key]`: items of collections and arrays, custom properties of structs."""
+        """Read `value[key]`: items of collections and arrays, custom properties of structs."""
         if type(value) in ELEMENTS:
             return self.stale.watched.give(value, value[key])
         if isinstance(value, bpy.types.bpy_struct) and custom_properties.is_registered(self, value, key):
@@ -265,7 +265,7 @@ class BlenderHost:
         return self.stale.properties.give(value, found) if kind is list or PARTS[kind] else found
 
     def setitem(self, value: Any, key: Any, new: Any) -> None:
-        """`value[key] = new`."""
+        """Set `value[key] = new`, checked."""
         custom_properties.check_new(self, new)
         if isinstance(value, (type, *_OWN_OBJECTS)):
             self.refuse(f"items of {value!r} may not be changed", code="item")
@@ -284,7 +284,7 @@ class BlenderHost:
         custom_properties.replace(self, value, key, new)
 
     def delitem(self, value: Any, key: Any) -> None:
-        """`del value[key]`."""
+        """Delete `value[key]`, checked."""
         if isinstance(value, (type, *_OWN_OBJECTS)) or (
             isinstance(value, bpy.types.bpy_struct) and custom_properties.is_registered(self, value, key)
         ):
@@ -292,7 +292,7 @@ class BlenderHost:
         custom_properties.delete(self, value, key)
 
     def iterated(self, value: Any) -> Any:
-        """A collection's items as a list: Blender's iterator reads freed memory once an item is removed."""
+        """Return a collection's items as a list: Blender's iterator reads freed memory after an item is removed."""
         kind = type(value)
         if _COLLECTIONS[kind]:
             return value.values()
@@ -300,36 +300,36 @@ class BlenderHost:
             return self.stale.drawn.draw(value)
         return list(value) if kind in SEQUENCES else value
 
-    # --- for the parts --------------------------------------------------------------------------------------
+    # --- for the parts of the host --------------------------------------------------------------------------
 
     def refuse(self, message: str, *, code: str = "policy") -> NoReturn:
-        """Stop the run: policy says no."""
+        """Stop the run because policy refuses something."""
         self.meter.refuse(message, code=code)
 
     def exceed(self, message: str, *, limit: str) -> NoReturn:
-        """Stop the run: a limit is reached."""
+        """Stop the run because it reached a limit."""
         self.meter.exceed(message, limit=limit)
 
     def operator_module(self, name: str) -> OperatorModule:
-        """The module of operators `name`."""
+        """Return the module of operators `name`."""
         if name not in self._modules:
             self._modules[name] = OperatorModule(self, name)
         return self._modules[name]
 
     def operator(self, idname: str) -> Operator:
-        """The operator `idname`."""
+        """Return the operator `idname`."""
         if idname not in self._operators:
             self._operators[idname] = Operator(self, idname)
         return self._operators[idname]
 
     def bmesh_operator(self, name: str) -> Callable[..., Any]:
-        """The function `bmesh.ops.name`, with its counts checked."""
+        """Return the function `bmesh.ops.name`, which checks its counts."""
         if name not in self._bmesh_operators:
             self._bmesh_operators[name] = bmesh_sizes.operator(self, name)
         return self._bmesh_operators[name]
 
     def before_operator(self, idname: str) -> None:
-        """What must hold before an operator runs."""
+        """Check what must hold before an operator runs, and note what it may free."""
         self.meter.tick()
         self.geometry.check_touched()
         if "modifier" in idname or idname == "object.subdivision_set":
@@ -337,7 +337,7 @@ class BlenderHost:
         self.stale.before_operator(idname, overridden=bool(self.overrides.active))
 
     def after_operator(self, idname: str) -> None:
-        """What is looked at after an operator ran."""
+        """Check what an operator has made and freed."""
         self.stale.after_operator(idname, overridden=bool(self.overrides.active))
         self.overrides.drop_removed()
         if "modifier" in idname or idname == "object.subdivision_set":
@@ -362,7 +362,7 @@ class BlenderHost:
 
 
 def _check_undone(host: BlenderHost, value: Any) -> None:
-    """Undo leaves the window's data-blocks alone, so a failed script could not be rolled back."""
+    """Refuse to write data-blocks of the window: undo does not restore them, so no script could be rolled back."""
     blocks.check_original(host, value)
     if isinstance(value, SESSION):
         host.refuse(
@@ -371,7 +371,7 @@ def _check_undone(host: BlenderHost, value: Any) -> None:
 
 
 def _is_description(value: Any) -> bool:
-    """Whether this is RNA itself (`Object.bl_rna`), which Python shows as an instance of what it describes."""
+    """Return whether this is RNA itself (`Object.bl_rna`), which Python shows as an instance of what it describes."""
     return isinstance(value, bpy.types.bpy_struct) and value.rna_type.identifier == "Struct"
 
 

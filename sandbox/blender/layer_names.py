@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of layers that Blender keeps for itself: whatever has such a name must be what Blender makes under it.
+"""Names of layers that Blender keeps for itself: a layer with such a name must be what Blender makes under it.
 
 Blender finds the flags of a mesh, the sharpness of its edges and the like by the names of layers, and takes what it
-finds for its own. Blender 5 crashes where that has another type or domain, or is a vertex group. So a script may give
-such a name only to a layer like Blender's. Where another came from elsewhere (a file, nodes, or Blender 5.0 itself, of
-which `from_pydata` makes one), flags are not written.
+finds for its own. Blender 5 crashes if such a layer has another type or domain, or is a vertex group. So a script may
+give such a name only to a layer like Blender's. If a different layer came from elsewhere (a file, nodes, or Blender 5.0
+itself, of which `from_pydata` makes one), a script may not write the flag.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ def _kinds(of: str) -> _Kinds:
 
 _OF_MESHES: Final = _kinds("mesh")
 _OF_OTHERS: Final = _kinds("curves")
-"""By name, type and domain of the layer that Blender makes."""
+"""The type and domain of the layer that Blender makes, by name."""
 
 NAMED: Final = frozenset(
     "Attribute MeshLoopColorLayer MeshUVLoopLayer VertexGroup Bone EditBone PoseBone".split()
 )
-"""Structs whose name a layer has, or a vertex group: those that armatures make are called as their bones."""
+"""Structs whose name is the name of a layer or vertex group: those of an armature are named like its bones."""
 NAMING: Final = frozenset(
     "AttributeGroup AttributeGroupCurves AttributeGroupGreasePencil AttributeGroupGreasePencilDrawing "
     "AttributeGroupMesh AttributeGroupPointCloud LoopColors UVLoopLayers VertexGroups ArmatureEditBones".split()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`bpy.context.temp_override`: what is put into the context has the right type, and is taken out before it is gone.
+"""`bpy.context.temp_override` for scripts: checks the types of its values, and ends before a value is removed.
 
-Blender believes what an override says: it takes a camera for the scene, looks for the objects of one scene in the view
-layer of another, and goes on using what was removed.
+Blender does not check an override: it takes a camera for the scene, looks for the objects of one scene in the view
+layer of another, and continues to use what was removed.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ..guard.seam import BlenderHost
 __all__ = ("CONTEXT_MEMBERS", "Override", "Overrides", "check_removal", "copy", "temp_override")
 
 CONTEXT_MEMBERS = names("members of the context")
-"""Members of `bpy.context` that are no RNA properties."""
+"""Members of `bpy.context` that are not RNA properties."""
 
 
 def _types(row: Mapping[str, frozenset[str]]) -> tuple[type, ...]:
-    """The types of a row that this Blender has."""
+    """Return the types of a row that this Blender has."""
     return tuple(getattr(bpy.types, name) for name in sorted(row["types"]) if hasattr(bpy.types, name))
 
 
@@ -40,14 +40,14 @@ _OVERRIDES = names("members of an override")
 
 
 def _check_types(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
-    """Refuse values that are not what Blender takes them for."""
+    """Refuse values of another type than Blender expects."""
     for name, value in arguments.items():
-        wanted, listed = _wanted(name)
+        wanted, listed = _member_types(name)
         if value is None:
             continue
         values = value if listed else [value]
         if not isinstance(values, (list, tuple)) or not all(isinstance(each, wanted) for each in values):
-            what = _named(wanted[0])
+            what = _type_name(wanted[0])
             raise TypeError(f"temp_override({name}=…) takes {'a list of ' if listed else ''}{what} here")
     layer, scene = arguments.get("view_layer"), arguments.get("scene") or bpy.context.scene
     if layer is not None and layer.id_data != scene:
@@ -56,8 +56,8 @@ def _check_types(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
         )
 
 
-def _wanted(name: str) -> tuple[tuple[type, ...], bool]:
-    """The types of a member of the context, none for one that is not reviewed, and whether it is a list of such."""
+def _member_types(name: str) -> tuple[tuple[type, ...], bool]:
+    """Return the types of a member of the context, none if it is not reviewed, and whether it is a list of these."""
     if name in _TYPES:
         return _TYPES[name], False
     plain = name.removesuffix("_unique_data").removesuffix("_in_mode")
@@ -67,12 +67,12 @@ def _wanted(name: str) -> tuple[tuple[type, ...], bool]:
     return ((bpy.types.Object,), False) if name.endswith("object") else ((), False)
 
 
-def _named(kind: type) -> str:
+def _type_name(kind: type) -> str:
     return f"bpy.types.{kind.__name__}" if issubclass(kind, bpy.types.bpy_struct) else kind.__name__
 
 
 def _check(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
-    """Refuse what may not be overridden, and values that are not what Blender takes them for."""
+    """Refuse members that may not be overridden, and values of another type than Blender expects."""
     if "edit_object" in arguments:
         host.refuse(
             "temp_override(edit_object=…) is refused, since Blender does not look whether it is being edited: make "
@@ -80,13 +80,13 @@ def _check(host: BlenderHost, arguments: Mapping[str, Any]) -> None:
         )
     for name in arguments:
         reviewed = name in _OVERRIDES or name in _plain_overrides(host)
-        if not reviewed or not _wanted(name)[0]:
+        if not reviewed or not _member_types(name)[0]:
             host.refuse(f"temp_override({name}=…) is refused: it is not on the list of reviewed members")
     _check_types(host, arguments)
 
 
 def temp_override(host: BlenderHost, _owner: Any, _name: str) -> Any:
-    """`Context.temp_override`."""
+    """Return the script's `Context.temp_override`."""
 
     def override(window: Any = None, area: Any = None, region: Any = None, **others: Any) -> Override:
         given = {"window": window, "area": area, "region": region}
@@ -98,12 +98,14 @@ def temp_override(host: BlenderHost, _owner: Any, _name: str) -> Any:
 
 
 def copy(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`Context.copy`: what `temp_override` takes of the context."""
+    """Return the script's `Context.copy`: the members of the context that `temp_override` accepts."""
 
     def copied() -> dict[str, Any]:
         names = sorted((_OVERRIDES | _plain_overrides(host)) - _NOT_COPIED)
         present = set(dir(owner))
-        found = {name: host.getattr(owner, name) for name in names if name in present and _wanted(name)[0]}
+        found = {
+            name: host.getattr(owner, name) for name in names if name in present and _member_types(name)[0]
+        }
         return {name: value for name, value in found.items() if value is not None}
 
     return copied
@@ -113,7 +115,7 @@ _NOT_COPIED = frozenset({"edit_object"})
 
 
 def check_removal(host: BlenderHost, _owner: Any, arguments: Mapping[str, Any]) -> None:
-    """Refuse to remove what is in the context."""
+    """Refuse to remove what an override has put into the context."""
     if any(
         host.overrides.held(each) for each in arguments.values() if isinstance(each, bpy.types.bpy_struct)
     ):
@@ -126,9 +128,9 @@ def _plain_overrides(host: BlenderHost) -> frozenset[str]:
     return CONTEXT_MEMBERS | host.policy.readable("Context")
 
 
-#: Operators crash Blender without these: None stands for those that are there.
+#: Operators crash Blender without these: a None in their place means the current ones.
 _NEEDED = frozenset({"scene", "view_layer"})
-#: Up to Python 3.11, Blender looks into an override without the interpreter's lock (`Place` tells why).
+#: Up to Python 3.11, Blender looks into an override without the interpreter's lock (see `Place`).
 _LOOKS_BESIDE_THREADS = sys.version_info < (3, 12)
 _NO_PAUSE = nullcontext()
 
@@ -138,18 +140,20 @@ class Overrides:
 
     def __init__(self) -> None:
         self.active: list[Override] = []
-        """Those in effect, the latest last."""
+        """The overrides in effect, the latest last."""
 
     def make(self, arguments: Mapping[str, Any]) -> Override:
-        """`bpy.context.temp_override(…)`."""
+        """Make the override of `bpy.context.temp_override(…)`."""
         given = {name: value for name, value in arguments.items() if value is not None or name not in _NEEDED}
         scene = given.get("scene")
         if scene is not None and given.get("view_layer") is None:
-            given["view_layer"] = scene.view_layers[0]  # the window's would be another scene's
+            given["view_layer"] = scene.view_layers[
+                0
+            ]  # else it would be the window's layer, of another scene
         return Override(self.active, given)
 
     def held(self, thing: Any) -> bool:
-        """Whether one of them has put `thing`, or a part of it, into the context."""
+        """Return whether an override has put `thing`, or a part of it, into the context."""
         return any(
             thing in (value, getattr(value, "id_data", None))
             for each in self.active
@@ -157,18 +161,18 @@ class Overrides:
         )
 
     def beside_no_thread(self) -> AbstractContextManager[None]:
-        """What an operator runs in: a pause of our threads where Blender looks into what an override was given."""
+        """Return the context for an operator: it pauses our threads if Blender looks into an override's values."""
         if self.active and _LOOKS_BESIDE_THREADS and any(_about(each).inspected for each in self.active):
             return threads.paused()
         return _NO_PAUSE
 
     def drop_removed(self) -> None:
-        """End them all once something that one of them holds is gone."""
+        """End all overrides after something that one of them holds was removed."""
         if self.active and any(not _lives(value) for each in self.active for value in _about(each).held):
             self.end()
 
     def end(self) -> None:
-        """Put the context back as it was before the first."""
+        """End all overrides, so that the context is as it was before the first."""
         while self.active:
             self.active[-1].__exit__()
 
@@ -188,7 +192,7 @@ class Override(Facade):
         _set_about(self, _About(active, native, held, inspected))
 
     def logging_set(self, _enable: Any) -> None:
-        """Do nothing: what Blender looks up in the context is no part of a script's result."""
+        """Do nothing: the log of Blender's look-ups in the context is no part of a script's result."""
 
     @may_raise("ctypes.call_function", "ctypes.dlsym", "gc.get_referents")
     def __enter__(self) -> Override:
@@ -201,15 +205,14 @@ class Override(Facade):
 
     @may_raise("ctypes.call_function", "ctypes.dlsym", "gc.get_referents")
     def __exit__(self, *_error: object) -> None:
-        """End it, and before it those that were entered later: Blender takes what is in the context for its own."""
+        """End the override after those that were entered later: Blender restores the context in this order."""
         active = _about(self).active
         while self in active:
             _about(active.pop()).native.__exit__(None, None, None)
 
 
 class _About(NamedTuple):
-    """Where an override is noted while it is in effect, Blender's own, what of Blender's it holds, and whether Blender
-    looks into what it was given."""
+    """The overrides in effect, Blender's own override, its structs, and whether Blender looks into its values."""
 
     active: list[Override]
     native: Any
@@ -223,7 +226,7 @@ _about, _set_about = hide(Override, "about")
 
 def _lives(value: Any) -> bool:
     try:
-        value.id_data  # noqa: B018 - Blender looks whether it was removed
+        value.id_data  # noqa: B018 - Blender checks whether it was removed
     except ReferenceError:
         return False
     return True

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long the texts are that a script gives to Blender, which takes the square of their length for some.
+"""Limits how long the texts are that a script gives to Blender, which for some takes the square of their length.
 
-RNA says of most text properties how long they may be, and cuts what is longer. The others, the lines of Text
-data-blocks and the texts of operators have a limit here.
+RNA limits most text properties, and cuts what is longer. The others, the lines of Text data-blocks and the texts of
+operators have a limit here.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .plain_values import as_plain
 __all__ = ("LONGEST_LINE", "MOST_CHARACTERS", "check_line", "check_text", "cut", "limited", "name_limit")
 
 MOST_CHARACTERS: Final = 100_000
-"""Characters of a text that Blender keeps in one property."""
+"""The most characters of a text that Blender keeps in one property."""
 LONGEST_LINE: Final = 20_000
-"""Characters of a line of a Text: to write into a longer one takes seconds."""
+"""The most characters of a line of a Text: to write into a longer one takes seconds."""
 
 
 def check_text(host: BlenderHost, text: Any, what: str) -> None:
@@ -46,7 +46,7 @@ def check_line(host: BlenderHost, text: Any, before: int = 0) -> None:
 
 
 def limited(prop: Any, write: Writer | None) -> Writer | None:
-    """`write`, after a look at the length where `prop` is a text that RNA does not limit."""
+    """Return a writer that checks the length before `write`, if RNA does not limit the text `prop`; else `write`."""
     if prop is None or prop.type != "STRING" or prop.length_max:
         return write
 
@@ -71,9 +71,9 @@ class NameLimit(NamedTuple):
 
 @cache
 def name_limit(path: str) -> NameLimit | None:
-    """Return how long the name may be that `Struct.function` gives to what it makes; None where RNA says it itself.
+    """Return the limit of the name that `Struct.function` gives to what it makes; None if RNA limits the name itself.
 
-    Blender cuts a name that is too long, through the midst of a character if need be, and then looks for it in vain.
+    Blender cuts a name that is too long, if necessary in the middle of a character, and then cannot find it.
     """
     struct, function = path.split(".")
     rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
@@ -93,7 +93,7 @@ def name_limit(path: str) -> NameLimit | None:
 def cut(
     limit: NameLimit, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call, with the name cut after the last character that fits."""
+    """Return the arguments of a call, with the name cut after the last character that fits."""
     at, parameter, most = limit
     name = args[at] if len(args) > at else kwargs.get(parameter)
     if (

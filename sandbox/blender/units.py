@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`bpy.utils.units`: Blender hands the text of a quantity to Python's compiler, so only quantities may reach it."""
+"""`bpy.utils.units` for scripts: Blender compiles the text of a quantity as Python, so only quantities may reach it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import bpy
 __all__ = ("to_value",)
 
 _LONGEST = 200
-#: A number with a unit behind it, such as `1.5m`, `5'` or `2 feet`. No word of Python's is a unit but `in`.
+#: A number and its unit, such as `1.5m`, `5'` or `2 feet`. The only word of Python that is a unit is `in`.
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _UNIT = r"(?:(?!(?:and|or|if|else|is|not|for|lambda)\b)[A-Za-zµ°²³]{1,12}|['\"])"
 _QUANTITY = rf"[-+]?\s*{_NUMBER}(?:\s*{_UNIT})?"

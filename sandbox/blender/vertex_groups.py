@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a script is given of `vertex.groups`: the weights of a mesh's vertex or a lattice's point, found at each use.
+"""`vertex.groups` for scripts: the weights of a mesh's vertex or a lattice's point, looked up at each use.
 
-Blender's own reference to a weight points into a small array of the vertex. Whatever puts the vertex into a group or
-takes it out makes another array, and so does a mesh that shared its arrays with a copy; Blender reports neither. What
-is given instead knows the vertex, to which the reference is kept good or says that it was removed (`stale`,
-`sharing`), and the number of the group, which a vertex has once.
+Blender's own reference to a weight points into a small array of the vertex. Whatever adds the vertex to a group or
+removes it makes another array, and so does a mesh that shared its arrays with a copy; Blender reports neither. The
+script gets a value instead that knows the vertex and the number of the group, which a vertex has once. The sandbox
+keeps the reference to the vertex valid, or cuts it off if the vertex was removed (`stale`, `sharing`).
 
-Loops go through thousands of these. So they have no `__init__`, whose call would cost more than all the rest.
+Loops use thousands of these values. So they have no `__init__`, whose call would cost more than everything else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _POINT = bpy.types.LatticePoint
 
 
 class VertexGroupElement(Facade):
-    """The weight of a vertex in a group."""
+    """The weight of one vertex in one group."""
 
     __slots__ = ("at", "host", "number", "vertex")
     bl_rna = rna_type = bpy.types.VertexGroupElement.bl_rna
@@ -37,7 +37,7 @@ class VertexGroupElement(Facade):
 
     @property
     def weight(self) -> Any:
-        """The weight, as it is now."""
+        """The current weight."""
         return _find(self).weight
 
     def __setattr__(self, name: str, new: Any) -> None:
@@ -52,7 +52,7 @@ class VertexGroupElement(Facade):
 
     @property
     def id_data(self) -> Any:
-        """The mesh or lattice."""
+        """The mesh or lattice of the vertex."""
         return _vertex(self).id_data
 
     def __eq__(self, other: object) -> bool:
@@ -64,7 +64,7 @@ class VertexGroupElement(Facade):
         return hash((_vertex(self), _number(self)))
 
     def __repr__(self) -> str:
-        # never its own text: for a lattice's point, Blender looks through a mesh that is none
+        # never Blender's own text: for a lattice's point, Blender takes the lattice for a mesh
         try:
             _find(self)
         except ReferenceError:
@@ -76,11 +76,11 @@ _vertex, _set_vertex = hide(VertexGroupElement, "vertex")
 _number, _set_number = hide(VertexGroupElement, "number")
 _host_of, _set_host_of = hide(VertexGroupElement, "host")
 _at, _set_at = hide(VertexGroupElement, "at")
-"""Where among the vertex's it was found last."""
+"""The place among the vertex's groups where the weight was found last."""
 
 
-def _weights(host: BlenderHost, vertex: Any) -> Any:
-    """Blender's own collection. It makes the layer of weights when somebody looks into it."""
+def _native_groups(host: BlenderHost, vertex: Any) -> Any:
+    """Return Blender's own collection. Blender makes the layer of weights when somebody looks into it."""
     native = vertex.groups
     if host.stale.layered:
         with host.stale.keeping_layers(vertex, "groups"):
@@ -98,8 +98,10 @@ def _element(host: BlenderHost, vertex: Any, at: int, group: int) -> VertexGroup
 
 
 def _find(element: VertexGroupElement) -> Any:
-    """Blender's own reference, for this moment: whatever is done next may free what it points to."""
-    native = _weights(_host_of(element), _vertex(element))  # or Blender's own error where the vertex has gone
+    """Return Blender's own reference, for immediate use: any next step may free what it points to."""
+    native = _native_groups(
+        _host_of(element), _vertex(element)
+    )  # raises Blender's own error if the vertex is gone
     group = _number(element)
     try:
         found = native[_at(element)]
@@ -115,47 +117,47 @@ def _find(element: VertexGroupElement) -> Any:
 
 
 def write(host: BlenderHost, element: VertexGroupElement, name: str, new: Any) -> None:
-    """`element.name = new`, of anything but the weight: Blender's own error."""
+    """Set `element.name = new`, for any name but the weight: this raises Blender's own error."""
     host.setattr(_find(element), name, new)
 
 
-#: What gives no item.
+#: Members that return no item.
 _AS_BLENDERS = frozenset("find foreach_get foreach_set get id_data keys rna_type".split())
 
 
 class VertexGroupElements(Facade):
-    """`vertex.groups`."""
+    """The script's `vertex.groups`."""
 
     __slots__ = ("holder", "host")
 
     def __len__(self) -> int:
-        return len(_weights(_host(self), _holder(self)))
+        return len(_native_groups(_host(self), _holder(self)))
 
     def __iter__(self) -> Iterator[VertexGroupElement]:
         return iter(self.values())
 
     def __getitem__(self, key: Any) -> Any:
         host, vertex = _host(self), _holder(self)
-        native = _weights(host, vertex)
-        found = native[key]  # or Blender's own error
+        native = _native_groups(host, vertex)
+        found = native[key]  # or raises Blender's own error
         if type(found) is list:
             return self.values()[key]
         return _element(host, vertex, range(len(native))[key], found.group)
 
     def values(self) -> list[VertexGroupElement]:
-        """All of them."""
+        """Return the weights in all groups of the vertex."""
         host, vertex = _host(self), _holder(self)
-        native = _weights(host, vertex).values()
+        native = _native_groups(host, vertex).values()
         return [_element(host, vertex, at, found.group) for at, found in enumerate(native)]
 
     def items(self) -> list[tuple[int, VertexGroupElement]]:
-        """All of them, numbered, as they have no names."""
+        """Return all weights with their numbers, as they have no names."""
         return list(enumerate(self.values()))
 
     def __getattr__(self, name: str) -> Any:
         if name not in _AS_BLENDERS:
             raise AttributeError(f'bpy_prop_collection: attribute "{name}" not found')
-        return _host(self).getattr(_weights(_host(self), _holder(self)), name)
+        return _host(self).getattr(_native_groups(_host(self), _holder(self)), name)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not VertexGroupElements:
@@ -181,11 +183,11 @@ def _groups(host: BlenderHost, vertex: Any, _name: str) -> VertexGroupElements:
 
 
 def of_point(host: BlenderHost, point: Any, name: str) -> VertexGroupElements:
-    """A lattice has other points in edit mode, and Blender looks for the weights of those in the wrong place."""
+    """Return the groups of a lattice's point; in edit mode Blender looks for its weights in the wrong place."""
     if point.id_data.is_editmode:
         raise RuntimeError("the weights of a lattice cannot be read in edit mode: leave it first")
     return _groups(host, point, name)
 
 
-#: Properties that are read through a check.
+#: Readers of properties of vertices and points, by `Struct.property`.
 READERS: dict[str, Reader] = {"MeshVertex.groups": _groups, "LatticePoint.groups": of_point}

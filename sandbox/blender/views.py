@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `import bpy`, `import bmesh` and `from bpy_extras import …` give a script: listed names, never a module."""
+"""The modules that `import bpy`, `import bmesh` and `from bpy_extras import …` give a script: listed names only."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
     "bpy_extras": tuple(name for name in AS_THEY_ARE if name.startswith("bpy_extras.")),
     "bpy": ("bpy.types", "bpy.app", "bpy.props", "bpy.utils", "bpy.utils.units", "bpy.path"),
 }
-"""The modules in a module."""
+"""The modules inside a module."""
 
 
 def views(host: BlenderHost, wanted: Collection[str]) -> dict[str, object]:
-    """The views by dotted name, for one run: those under the roots that are `wanted`; modules in modules come later."""
+    """Return the views by dotted name for one run, under the roots `wanted`; inner modules are made at first use."""
     made: dict[str, object] = {}
     _load_late()
     for root in _PARTS.keys() & set(wanted):
         for name in _PARTS[root]:
-            import_module(name)  # while a script runs, no file is opened
+            import_module(name)  # while a script runs, nothing may open a file
             made[name] = Later(functools.partial(_part, host, name))
         parts = {name.partition(".")[2]: made[name] for name in _PARTS[root] if name.count(".") == 1}
         made[root] = make_view(root, parts | _MEMBERS[root](host), _missing(host, root))
@@ -52,7 +52,7 @@ def views(host: BlenderHost, wanted: Collection[str]) -> dict[str, object]:
 
 
 def _part(host: BlenderHost, name: str) -> View:
-    """The view of a module in a module."""
+    """Return the view of a module inside a module."""
     members: dict[str, Any]
     match name:
         case "bmesh.ops":
@@ -62,7 +62,7 @@ def _part(host: BlenderHost, name: str) -> View:
         case "bmesh.utils":
             members = {member: removals.removing(host, each) for member, each in _listed(name).items()}
         case "bpy.app":
-            # The same in a rehearsal and with a window, or a script could behave in one and not in the other.
+            # The same in a rehearsal and with a window: else a script could behave differently in the two.
             members = _listed(name) | {"background": False, **_FOLDERS[name]}
         case "bpy.utils.units":
             members = _listed(name) | {"to_value": units.to_value}
@@ -83,7 +83,7 @@ def _part(host: BlenderHost, name: str) -> View:
     return make_view(name, members, _missing(host, name))
 
 
-#: Blender's folders, as texts that say nothing of the user's.
+#: Texts in place of Blender's folders, which show nothing of the user's.
 _FOLDERS: Mapping[str, Mapping[str, Any]] = {
     "bpy.app": {"binary_path": "", "tempdir": "/tmp/"},  # noqa: S108 - a text, no folder
     "bpy.utils": {
@@ -93,20 +93,20 @@ _FOLDERS: Mapping[str, Mapping[str, Any]] = {
         "user_resource": lambda kind="", *, path="", **_options: f"/{kind}/{path}".lower().rstrip("/"),
     },
 }
-#: Parts of Blender's own Python that it loads when a property is first read: while a script runs, nothing is loaded.
+#: Modules of Blender's own Python that it loads when a property is first read: nothing may load while a script runs.
 _LATE = ("_bpy_internal.grease_pencil.stroke",)
 
 
 @functools.cache
 def _load_late() -> None:
     for name in _LATE:
-        with contextlib.suppress(ImportError):  # this Blender has none
+        with contextlib.suppress(ImportError):  # this Blender does not have it
             import_module(name)
 
 
 @functools.cache
 def _listed(module: str) -> dict[str, Any]:
-    """The members of a module that are given out as they are."""
+    """Return the members of a module that scripts get unchanged."""
     source = import_module(module)
     found = {name: getattr(source, name) for name in AS_THEY_ARE[module] if hasattr(source, name)}
     return {name: _of_texts(each) for name, each in found.items()} if module == "bpy.path" else found
@@ -114,15 +114,17 @@ def _listed(module: str) -> dict[str, Any]:
 
 _MEMBERS: Mapping[str, Callable[[BlenderHost], dict[str, Any]]] = {
     "addon_utils": preferences.add_ons,
-    "bmesh": lambda host: _listed("bmesh") | {"new": bmesh.made(host), "from_edit_mesh": bmesh.edited(host)},
+    "bmesh": lambda host: (
+        _listed("bmesh") | {"new": bmesh.new_mesh(host), "from_edit_mesh": bmesh.edit_mesh(host)}
+    ),
     "bpy_extras": lambda _host: {},
     "bpy": lambda host: {"context": bpy.context, "data": bpy.data, "ops": Operators(host)},
 }
-"""What a module has besides the modules in it."""
+"""What a module has besides its inner modules."""
 
 
 def _of_texts(function: Callable[..., str]) -> Callable[..., str]:
-    """A function of Blender's own Python, which looks the first of its arguments up: what that unfolds to is hashed."""
+    """Return a function of `bpy.path` that accepts only texts: the original hashes its first argument in one call."""
 
     @functools.wraps(function)
     def call(*texts: Any, **named: Any) -> str:
@@ -135,7 +137,7 @@ def _of_texts(function: Callable[..., str]) -> Callable[..., str]:
 
 
 def relpath(path: Any, *, start: Any = None) -> Any:
-    """`bpy.path.relpath`, which does not say in which folder Blender was started."""
+    """Return `bpy.path.relpath`, without revealing in which folder Blender was started."""
     if path.startswith("//"):
         return path
     folder = os.path.dirname(bpy.data.filepath) if start is None else start

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What only an editor has that a window has drawn: Blender follows it without a look whether it is there."""
+"""Guards what an editor has only after a window has drawn it: Blender uses it without checking that it exists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("READERS", "check_shown", "is_shown")
 
 
 def is_shown(value: Any) -> bool:
-    """Whether a window shows the editor that `value` is, or is a part of."""
+    """Return whether a window shows the editor that `value` is, or is a part of."""
     if bpy.app.background:
         return False
     for window in bpy.context.window_manager.windows:
@@ -25,7 +25,7 @@ def is_shown(value: Any) -> bool:
 
 
 def check_shown(_host: BlenderHost, owner: Any, _arguments: Mapping[str, Any]) -> None:
-    """Look whether a function may use what its editor has drawn.
+    """Check that a window shows the editor whose drawn state a function uses.
 
     Raises:
         RuntimeError: no window shows the editor.
@@ -36,14 +36,14 @@ def check_shown(_host: BlenderHost, owner: Any, _arguments: Mapping[str, Any]) -
         )
 
 
-def _of_shown(host: BlenderHost, value: Any, name: str) -> Any:
+def _read_shown(host: BlenderHost, value: Any, name: str) -> Any:
     check_shown(host, value, {})
     return getattr(value, name)
 
 
 READERS: dict[str, Reader] = {
-    "SpaceNodeEditor.cursor_location": _of_shown,
-    "SpaceProperties.search_filter": _of_shown,
-    "SpaceProperties.tab_search_results": _of_shown,
+    "SpaceNodeEditor.cursor_location": _read_shown,
+    "SpaceProperties.search_filter": _read_shown,
+    "SpaceProperties.tab_search_results": _read_shown,
 }
-"""Properties that Blender reads of what was drawn."""
+"""Readers of properties that need a drawn editor, by `Struct.property`."""

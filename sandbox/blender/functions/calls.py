@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Calls a function of Blender's: looks at its arguments before, and for what it freed afterwards."""
+"""Calls a function of Blender's: checks its arguments before, and looks for what it freed afterwards."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TAKING_NONE = names("functions that take None")
 
 
 class _Bound(tuple[Any, Any]):
-    """The run and the owner that a function is called for."""
+    """The host of the run and the owner of a function that a script calls."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class _Bound(tuple[Any, Any]):
 
 
 def checked(path: str) -> Reader:
-    """The reader of a function: gives one that checks its arguments, calls, and looks for what it freed."""
+    """Return the reader of a function. A script gets one that checks arguments, calls, and looks for what was freed."""
     if path in INSTEAD:
         return sealing(INSTEAD[path])
     struct, function = path.split(".")
@@ -55,7 +55,7 @@ def checked(path: str) -> Reader:
 
 
 def _harmless_call(path: str) -> Callable[..., Any]:
-    """A call after which nothing has to be looked for: what it may move are layers."""
+    """Return the call of a function that frees nothing: it may only move layers."""
     prepared, perform = _preparation(path), _performance(path)
 
     def call(bound: _Bound, /, *args: Any, **kwargs: Any) -> Any:
@@ -67,7 +67,7 @@ def _harmless_call(path: str) -> Callable[..., Any]:
 
 
 def _freeing_call(path: str) -> Callable[..., Any]:
-    """A call after which the references are looked at."""
+    """Return the call of a function that may free something: afterwards the references are checked."""
     struct, function = path.split(".")
     prepared, perform = _preparation(path), _performance(path)
     may_free, followed = freeing.frees(struct, function), freeing.is_followed(struct, function)
@@ -78,7 +78,7 @@ def _freeing_call(path: str) -> Callable[..., Any]:
     def call(bound: _Bound, /, *args: Any, **kwargs: Any) -> Any:
         host, owner = bound
         references = host.stale
-        # asked before the check: of what a first evaluation makes, the script holds nothing yet
+        # before the check: the script holds nothing yet of what a first evaluation makes
         removing = removes or (evaluates and references.touched_evaluated)
         args, kwargs, given = prepared(host, owner, args, kwargs)
         block = owner.id_data
@@ -109,7 +109,7 @@ def _freeing_call(path: str) -> Callable[..., Any]:
 
 
 def _preparation(path: str) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any], Arguments]]:
-    """What gives the arguments of a call as Blender is to see them, after a look, and by name where a check asks."""
+    """Return a function that checks a call's arguments and returns them plain, and by name where a check needs it."""
     function, limit, integers = path.partition(".")[2], name_limit(path), takes_integers(path)
     check = _with_blocks(path, _with_pointers(path, CHECKED.get(path)))
     as_plain = integers or check is not None
@@ -142,7 +142,7 @@ def _preparation(path: str) -> Callable[..., tuple[tuple[Any, ...], dict[str, An
 
 
 def _performance(path: str) -> Callable[[BlenderHost, Any, tuple[Any, ...], dict[str, Any]], Any]:
-    """What does the call: the function is looked up only then, as what holds it is looked through for its owner."""
+    """Return a function that does the call. It gets Blender's function only then: its holders are searched for its owner."""
     struct, function = path.split(".")
 
     def perform(_host: BlenderHost, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -161,7 +161,7 @@ def _performance(path: str) -> Callable[[BlenderHost, Any, tuple[Any, ...], dict
 
 @cache
 def takes_integers(path: str) -> bool:
-    """Whether `Struct.function` has a parameter that is an array of integers or flags."""
+    """Return whether `Struct.function` has a parameter that is an array of integers or flags."""
     struct, function = path.split(".")
     rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
     found = rna.functions.get(function) if rna is not None else None
@@ -170,7 +170,7 @@ def takes_integers(path: str) -> bool:
 
 @cache
 def needed_pointers(path: str) -> frozenset[str]:
-    """Return the parameters of `Struct.function` that Blender follows without a look whether they are None."""
+    """Return the parameters of `Struct.function` that Blender follows without checking whether they are None."""
     struct, function = path.split(".")
     rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
     found = rna.functions.get(function) if rna is not None else None
@@ -200,7 +200,7 @@ def _with_pointers(path: str, check: Check | None) -> Check | None:
 
 
 def _with_blocks(path: str, check: Check | None) -> Check | None:
-    """Return a check that refuses what is no data-block of the file's own for `blocks.given_blocks`."""
+    """Return a check that refuses data-blocks of `blocks.given_blocks` that are not the file's own."""
     given = blocks.given_blocks(path)
     if not given:
         return check

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What functions of Blender's are given, looked at before the call: a check refuses, or returns."""
+"""Checks of the arguments of Blender's functions, before the call: a check refuses, or returns."""
 
 from __future__ import annotations
 
@@ -64,19 +64,19 @@ def _pack(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
 
 
 def _data_path(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
-    """A driver is for its own data-block; an action or a keying set may be used for any."""
+    """Check the path of a driver, for its own data-block, or of an action or a keying set, for any data-block."""
     start = owner.id_data if isinstance(owner, bpy.types.AnimDataDrivers) else None
     check_path(host, arguments.get("data_path", ""), start)
 
 
 def check_path(host: BlenderHost, path: Any, start: Any) -> None:
-    """Refuse a data path with a reason, and note what may be animated at it. `start`: what it begins at, or None."""
+    """Refuse a bad data path, and note what it may animate. `start`: the owner at which the path begins, or None."""
     data_paths.check_path(host, path, start)
     host.geometry.animate(path if start is None or isinstance(start, bpy.types.ID) else None)
 
 
 def _copied_driver(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
-    """`AnimDataDrivers.from_existing`: the path was another data-block's."""
+    """Check `AnimDataDrivers.from_existing`: the path was another data-block's."""
     source = arguments.get("src_driver")
     if isinstance(source, bpy.types.FCurve):
         data_paths.check_path(host, source.data_path, owner.id_data)
@@ -84,7 +84,7 @@ def _copied_driver(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
 
 
 def _strip(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
-    """An action that did no harm to one object may be too much for another."""
+    """Note a new strip: an action that did no harm to one object may be too much for another."""
     host.geometry.animate()
 
 
@@ -106,7 +106,7 @@ def _strip_modifier(host: BlenderHost, _owner: Any, arguments: Arguments) -> Non
 
 
 def _remap(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
-    """Blender looks neither whether what takes the place of a part holds that part, nor whether it is of its kind."""
+    """Check the new data-block of `user_remap`: Blender checks neither its type nor whether it would hold itself."""
     new = arguments.get("new_id")
     kind = type(owner).__name__
     if isinstance(new, bpy.types.NodeTree) and type(new) is not type(owner):
@@ -135,7 +135,7 @@ def _pydata(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
 
 
 def _text(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
-    """What is written into a text is short enough, and no code that Blender would run by itself, unseen."""
+    """Refuse a text that is too long, or that Blender would run by itself, unseen."""
     if owner.use_module:
         host.refuse(f"the text {owner.name!r} runs when the file is opened: write another")
     check_line(
@@ -149,12 +149,12 @@ def _text(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
     host.idle_texts.add(owner.session_uid)
 
 
-#: Kinds of data-blocks that run texts: by script nodes, or as styles of Freestyle's.
+#: Types of data-blocks that run texts: by script nodes, or as styles of Freestyle.
 _RUNNING = {"LIGHT", "LINESTYLE", "MATERIAL", "NODETREE", "SCENE", "TEXTURE", "WORLD"}
 
 
 def text_line(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    """`TextLine.body`."""
+    """Write `TextLine.body`, checked."""
     new = as_plain(new)
     _text(host, value.id_data, {})
     check_line(host, new)
@@ -178,12 +178,12 @@ def _evaluation(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
 
 
 def _evaluated(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
-    """The script is about to be given a depsgraph: it may hold parts of evaluated copies from now on."""
+    """Note that the script is about to get a depsgraph: it may hold parts of evaluated copies from now on."""
     host.stale.evaluate()
     _evaluation(host, owner, arguments)
 
 
-#: Checks of functions that may evaluate the scene anew.
+#: Checks of functions that may evaluate the scene.
 EVALUATING = frozenset({_evaluation, _evaluated})
 
 
@@ -193,7 +193,7 @@ def _modifier(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
         host.geometry.touch(owner.id_data)
 
 
-#: Checked functions by `Struct.function`; the check refuses or returns.
+#: The checks of functions, by `Struct.function`; a check refuses or returns.
 CHECKED: dict[str, Check] = {
     **dict.fromkeys(names("functions that add a count"), _count("count")),
     **dict.fromkeys(names("functions that add sizes"), _sizes),

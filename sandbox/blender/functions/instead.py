@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Functions of Blender's that are done in another way: they free something only where they say so themselves."""
+"""Functions of Blender's with another form for scripts: each looks only for what it really frees or moves."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _REROUTE = bpy.types.NodeReroute
 
 
 def _new_link(host: BlenderHost, links: Any, _name: str) -> Any:
-    """`NodeLinks.new`: an input that has one link loses it to the new one, and a reroute takes the other's type."""
+    """Return `NodeLinks.new`: a new link may replace an input's old one, and change the type of a reroute."""
 
     def new(*args: Any, **kwargs: Any) -> Any:
         before, moves = len(links), True
         try:
             link = links.new(*args, **kwargs)
-            # by their classes: for `type` Blender lists all types of nodes
+            # uses their classes: for `type` Blender lists all types of nodes
             moves = len(links) <= before or _REROUTE in (type(link.from_node), type(link.to_node))
             if "handle_dynamic_sockets" in kwargs:  # it is no positional argument
                 matrix_layers.check_link(host, link)
@@ -36,7 +36,7 @@ def _new_link(host: BlenderHost, links: Any, _name: str) -> Any:
 
 
 def _new_socket(host: BlenderHost, interface: Any, _name: str) -> Any:
-    """`NodeTreeInterface.new_socket`: the group's nodes get others; mostly there are none yet, in it or of it."""
+    """Return `NodeTreeInterface.new_socket`: it replaces sockets of the group's nodes; mostly there are none yet."""
 
     def new_socket(*args: Any, **kwargs: Any) -> Any:
         tree, socket = interface.id_data, None
@@ -52,7 +52,7 @@ def _new_socket(host: BlenderHost, interface: Any, _name: str) -> Any:
 
 
 def _curve_update(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`FCurve.update`: keyframes in one place become one, and all move to another array."""
+    """Return `FCurve.update`: it merges keyframes at the same frame, and moves all of them to another array."""
     native = owner.update
 
     def update(*args: Any, **kwargs: Any) -> None:
@@ -65,7 +65,7 @@ def _curve_update(host: BlenderHost, owner: Any, _name: str) -> Any:
 
 
 def _copy(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`ID.copy`: a copy shares what it can with what it is of."""
+    """Return `ID.copy`: a copy shares arrays with its original."""
     native = owner.copy
     if isinstance(owner, _OF_WINDOWS):
         host.refuse(
@@ -88,4 +88,4 @@ INSTEAD: dict[str, Reader] = {
     "NodeLinks.new": _new_link,
     "NodeTreeInterface.new_socket": _new_socket,
 }
-"""By `Struct.function`, what gives the function that a script gets."""
+"""Readers of the functions that scripts get instead, by `Struct.function`."""

@@ -16,7 +16,7 @@ __all__ = ("array_foreach_set", "driver", "keyframe", "path_resolve", "property_
 
 
 def keyframe(host: BlenderHost, owner: Any, name: str) -> Any:
-    """`keyframe_insert` and `keyframe_delete`."""
+    """Return the guarded `keyframe_insert` or `keyframe_delete`."""
     function = getattr(owner, name)
 
     def call(data_path: str, *args: Any, **kwargs: Any) -> Any:
@@ -28,13 +28,13 @@ def keyframe(host: BlenderHost, owner: Any, name: str) -> Any:
             if name == "keyframe_insert":
                 host.stale.after_key()
             else:
-                host.stale.sweep(of=owner.id_data)  # a curve goes with its last keyframe
+                host.stale.sweep(of=owner.id_data)  # Blender removes a curve with its last keyframe
 
     return call
 
 
 def driver(host: BlenderHost, owner: Any, name: str) -> Any:
-    """`driver_add` and `driver_remove`: the path is checked here, the expression when it is set."""
+    """Return the guarded `driver_add` or `driver_remove`: they check the path; a writer checks the expression."""
     function = getattr(owner, name)
 
     def call(path: str, index: int = -1) -> Any:
@@ -50,7 +50,7 @@ def driver(host: BlenderHost, owner: Any, name: str) -> Any:
 
 
 def path_resolve(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`path_resolve`: walks the path with the guard, so that it reaches what attributes reach and no more."""
+    """Return the guarded `path_resolve`: it walks the path with the guard, so that it reaches what attributes reach."""
 
     def call(path: str, coerce: bool = True) -> Any:
         try:
@@ -70,7 +70,7 @@ def path_resolve(host: BlenderHost, owner: Any, _name: str) -> Any:
 
 
 def property_unset(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`property_unset`: a write like any other."""
+    """Return the guarded `property_unset`: a reset is checked like any other write."""
 
     def call(property: str) -> None:  # noqa: A002 - Blender's own name of the parameter
         if type(property) is not str:
@@ -84,12 +84,12 @@ def property_unset(host: BlenderHost, owner: Any, _name: str) -> Any:
             with host.stale.keeping_layers(owner):
                 owner.property_unset(property)
         finally:
-            if not access.plain_write:  # who writes it natively frees nothing
+            if not access.plain_write:  # a property that scripts write natively frees nothing
                 host.stale.sweep(of=owner.id_data)
 
     return call
 
 
 def array_foreach_set(_host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`foreach_set` of an array that may be written: arrays that may not are handed out as copies."""
+    """Return `foreach_set` of a writable array; scripts get read-only arrays as copies."""
     return lambda seq: owner.foreach_set(numbers_to_read(seq, "foreach_set"))

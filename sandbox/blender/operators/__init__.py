@@ -2,5 +2,5 @@
 """`bpy.ops` for scripts.
 
 `ops` checks an operator's arguments and runs it; `instead` has operators that do something else in a script; `crashing`
-has those that crash Blender in a state that can be told beforehand. To allow an operator, see docs/developing.md.
+has those that crash Blender in a known state. To allow an operator, see docs/developing.md.
 """

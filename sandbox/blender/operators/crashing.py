@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Operators that crash Blender in a state that can be told beforehand."""
+"""Operators that crash Blender in a state that can be checked beforehand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _others_without_modifiers() -> str:
     return f"this Blender crashes where an object that takes no modifiers is selected: deselect {', '.join(names[:5])}"
 
 
-#: Objects that take modifiers of meshes.
+#: Types of objects that accept modifiers of meshes.
 _MODIFIED: Final = frozenset("MESH CURVE SURFACE FONT LATTICE CURVES POINTCLOUD VOLUME".split())
 
 
@@ -48,7 +48,7 @@ def _drawing_without_view(since: tuple[int, int] = (5, 0)) -> str:
     )
 
 
-#: Why an operator would crash now and what to do, or "".
+#: Functions that say why an operator would crash now and what to do, or "".
 CRASHING: Final[Mapping[str, Callable[[], str]]] = {
     "mesh.colors_reverse": _colours_by_corner,
     "mesh.colors_rotate": _colours_by_corner,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Operators that do something else in a script: reading the start-up file empties the scene, rendering only says so.
+"""Operators that do something else in a script: loading the start-up file empties the scene, rendering only warns.
 
-Each is what a script's author means by it, within the undo step of the script. What was not done is in the result.
+Each does what a script's author means by it, within the script's undo step. The result says what was not done.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Arguments = Mapping[str, Any]
 _KEPT: Final = frozenset(
     "all_ids brushes fonts palettes paint_curves scenes screens window_managers workspaces".split()
 )
-"""Collections of `bpy.data` that belong to the session, the one of scenes, and the one of all data-blocks."""
+"""Collections of `bpy.data` that belong to the session, the collection of scenes, and that of all data-blocks."""
 _FACTORY: Final[tuple[tuple[str, str, Any], ...]] = (
     ("", "sync_mode", "NONE"),
     ("render", "simplify_subdivision_render", 6),
@@ -58,21 +58,21 @@ def _opengl(host: BlenderHost, _arguments: Arguments) -> set[str]:
 
 
 def _bake(host: BlenderHost, arguments: Arguments) -> set[str]:
-    """The cache of the context, frame by frame: Blender's own operator could not be stopped."""
+    """Simulate the cache of the context frame by frame: Blender's own operator could not be stopped."""
     cache = getattr(bpy.context, "point_cache", None)
     if not isinstance(cache, bpy.types.PointCache):
         raise RuntimeError(
             "bpy.ops.ptcache.bake(): give temp_override(point_cache=…), or use bake_all(bake=True)"
         )
-    return _simulated(host, [cache], bool(arguments.get("bake")))
+    return _simulate(host, [cache], bool(arguments.get("bake")))
 
 
 def _bake_all(host: BlenderHost, arguments: Arguments) -> set[str]:
-    return _simulated(host, list(_caches(bpy.context.scene)), bool(arguments.get("bake", True)))
+    return _simulate(host, list(_caches(bpy.context.scene)), bool(arguments.get("bake", True)))
 
 
 def _caches(scene: Any) -> Iterator[Any]:
-    """The caches of all that is simulated in a scene."""
+    """Yield the caches of all simulations in a scene."""
     owners = [scene.rigidbody_world] if scene.rigidbody_world is not None else []
     for found in scene.objects:
         owners += [*found.particle_systems, *found.modifiers]
@@ -83,8 +83,8 @@ def _caches(scene: Any) -> Iterator[Any]:
                 yield cache
 
 
-def _simulated(host: BlenderHost, caches: list[Any], keep: bool) -> set[str]:
-    """Step through the frames, as the script could itself, and have Blender `keep` what that left in the caches."""
+def _simulate(host: BlenderHost, caches: list[Any], keep: bool) -> set[str]:
+    """Step through the frames, as the script could itself; if `keep`, have Blender bake the caches."""
     if not caches:
         return {"CANCELLED"}
     scene: Any = bpy.context.scene
@@ -104,8 +104,8 @@ def _simulated(host: BlenderHost, caches: list[Any], keep: bool) -> set[str]:
     return {"FINISHED"}
 
 
-def _not_done(idname: str) -> Callable[[BlenderHost, Arguments], set[str]]:
-    """For an operator that changes nothing but the user's window or preferences."""
+def _skip(idname: str) -> Callable[[BlenderHost, Arguments], set[str]]:
+    """Return a function for an operator that changes nothing but the user's window or preferences: it only warns."""
 
     def act(host: BlenderHost, _arguments: Arguments) -> set[str]:
         host.meter.warn(f"bpy.ops.{idname}(): {instead_of()[idname]}")
@@ -121,20 +121,20 @@ _LEFT_OUT: Final = (
 
 
 def _start_up(host: BlenderHost, arguments: Arguments) -> set[str]:
-    """An empty file, or the start-up file with its cube, camera and light."""
+    """Empty the file, or fill it like the start-up file, with its cube, camera and light."""
     host.meter.warn(
         "the start-up file was not read: the script emptied this file instead, within its undo step, and left the "
         "user's preferences alone"
     )
     host.overrides.end()
-    _removing(host, _empty)
+    _with_removal(host, _empty)
     if not arguments.get("use_empty"):
         _fill()
     return {"FINISHED"}
 
 
 def _empty() -> None:
-    """Leave nothing but one new scene."""
+    """Remove everything but one new scene."""
     scene = bpy.data.scenes.new("Scene")
     for window in bpy.context.window_manager.windows:
         window.scene = scene
@@ -148,7 +148,7 @@ def _empty() -> None:
         for block in getattr(bpy.data, prop.identifier)
     )
     scene.name = "Scene"
-    scene.view_settings.use_curve_mapping = True  # makes the curves, which stay
+    scene.view_settings.use_curve_mapping = True  # creates the curves, which stay
     for curve in scene.view_settings.curve_mapping.curves:
         for point in curve.points:
             point.select = False
@@ -159,7 +159,7 @@ def _empty() -> None:
 
 
 def _fill() -> None:
-    """What Blender's own start-up file has in its scene."""
+    """Add what Blender's own start-up file has in its scene."""
     scene, data = bpy.context.scene, bpy.data
     collection = data.collections.new("Collection")
     scene.collection.children.link(collection)
@@ -186,8 +186,8 @@ def _fill() -> None:
     bpy.context.view_layer.objects.active = cube
 
 
-def _removing(host: BlenderHost, act: Callable[[], Any]) -> Any:
-    """Do what removes data-blocks; what a script holds of them says so."""
+def _with_removal(host: BlenderHost, act: Callable[[], Any]) -> Any:
+    """Call `act`, which removes data-blocks, and invalidate what the script holds of them."""
     references = host.stale
     references.before_removal()
     try:
@@ -199,17 +199,17 @@ def _removing(host: BlenderHost, act: Callable[[], Any]) -> Any:
 
 
 def orphans_purge(host: BlenderHost, owner: Any, _name: str) -> Callable[..., int]:
-    """`BlendData.orphans_purge`."""
+    """Return the script's `BlendData.orphans_purge`."""
     return bind(_purge_orphans, (host, owner))
 
 
 def _purge_orphans(bound: tuple[BlenderHost, Any], **options: Any) -> int:
     flags = {name: bool(value) for name, value in options.items()}
-    return int(_removing(bound[0], lambda: bpy.data.orphans_purge(**flags)))
+    return int(_with_removal(bound[0], lambda: bpy.data.orphans_purge(**flags)))
 
 
 def batch_remove(host: BlenderHost, owner: Any, _name: str) -> Callable[..., None]:
-    """`BlendData.batch_remove`."""
+    """Return the script's `BlendData.batch_remove`."""
     return bind(_remove, (host, owner))
 
 
@@ -223,7 +223,7 @@ def _remove(bound: tuple[BlenderHost, Any], ids: Any) -> None:
             host.refuse(
                 f"batch_remove() of {block.name!r}: it belongs to the user's session, or is in use: leave it out"
             )
-    _removing(host, lambda: bpy.data.batch_remove(blocks))
+    _with_removal(host, lambda: bpy.data.batch_remove(blocks))
 
 
 def _purge(host: BlenderHost, arguments: Arguments) -> set[str]:
@@ -241,6 +241,6 @@ INSTEAD: Final[Mapping[str, Callable[[BlenderHost, Arguments], set[str]]]] = {
     "render.render": _render,
     "wm.read_factory_settings": _start_up,
     "wm.read_homefile": _start_up,
-    **{idname: _not_done(idname) for idname in _LEFT_OUT},
+    **{idname: _skip(idname) for idname in _LEFT_OUT},
 }
-"""By the operator's name, what a call of it does in a script; `facts/reasons.json` has what validation says of it."""
+"""What a call of each operator does in a script, by its name; `facts/reasons.json` has the words of validation."""

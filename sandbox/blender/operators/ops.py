@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`bpy.ops` as a script sees it: reviewed operators, run at once, with arguments that cannot run away."""
+"""`bpy.ops` for scripts: reviewed operators, run at once, with arguments that cannot make them run too long."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ __all__ = ("ASSETS", "FILES", "Operator", "OperatorModule", "Operators")
 _EXECUTE = frozenset(
     "EXEC_DEFAULT EXEC_REGION_WIN EXEC_REGION_CHANNELS EXEC_REGION_PREVIEW EXEC_AREA EXEC_SCREEN".split()
 )
-#: Parameters that name files, whichever operator has them.
+#: Parameters with file names, for any operator.
 FILES = frozenset("filepath directory filename files relative_path check_existing url".split())
-#: Parameters that name an asset: in another library than this file's they open files.
+#: Parameters that name an asset: in another library than this file's, they open files.
 ASSETS = frozenset("relative_asset_identifier asset_library_identifier".split())
 
 
 class Operators(Facade):
-    """`bpy.ops`: any module name, in any case, as Blender allows."""
+    """`bpy.ops` for scripts: any module name, in any case, as Blender allows."""
 
     __slots__ = ("host",)
 
@@ -60,7 +60,7 @@ _host, _set_host = hide(Operators, "host")
 
 
 class OperatorModule(Facade):
-    """One module of operators; `dir()` lists what may be used and exists in this Blender."""
+    """One module of operators; `dir()` lists what a script may use and this Blender has."""
 
     __slots__ = ("module",)
 
@@ -87,7 +87,7 @@ _module, _set_module = hide(OperatorModule, "module")
 
 
 class Operator(Facade):
-    """One operator. Calling it runs it now, without a dialog and without an undo step of its own."""
+    """One operator. A call runs it now, without a dialog and without an undo step of its own."""
 
     __slots__ = ("call",)
 
@@ -96,7 +96,7 @@ class Operator(Facade):
         _set_call(self, _Call(host, idname, native))
 
     def __call__(self, *args: Any, **kwargs: Any) -> set[str]:
-        """Call the operator, if its arguments may be."""
+        """Run the operator if the policy allows it and its arguments."""
         call = _call(self)
         own = call.host.script_classes.operators.get(call.idname)
         return (
@@ -106,7 +106,7 @@ class Operator(Facade):
         )
 
     def poll(self, *args: Any) -> bool:
-        """Whether the operator could run now."""
+        """Return whether the operator could run now."""
         call = _call(self)
         own = call.host.script_classes.operators.get(call.idname)
         if own is not None:
@@ -116,15 +116,15 @@ class Operator(Facade):
         return bool(call.native.poll(*context[:1]))
 
     def idname(self) -> str:
-        """`MESH_OT_primitive_cube_add`."""
+        """Return the operator's name in RNA, such as `MESH_OT_primitive_cube_add`."""
         return str(_call(self).native.idname())
 
     def idname_py(self) -> str:
-        """`mesh.primitive_cube_add`."""
+        """Return the operator's name in Python, such as `mesh.primitive_cube_add`."""
         return _call(self).idname
 
     def get_rna_type(self) -> Any:
-        """The operator's description in RNA, read only."""
+        """Return the operator's description in RNA, read-only."""
         call = _call(self)
         _allow(call)
         return call.native.get_rna_type()
@@ -134,7 +134,7 @@ class Operator(Facade):
 
 
 class _Call(NamedTuple):
-    """What is checked and what is run, of one operator."""
+    """One operator with the host that checks it and Blender's own operator."""
 
     host: BlenderHost
     idname: str
@@ -198,14 +198,14 @@ def _allow(call: _Call) -> None:
 
 
 def _native(idname: str) -> Any:
-    """Blender's own, whether or not there is an operator of that name: it holds nothing but the name."""
+    """Return Blender's own operator, whether or not it exists: Blender keeps nothing but its name here."""
     module, _, name = idname.partition(".")
     return getattr(getattr(bpy.ops, module), name)
 
 
 _known = lru_cache(maxsize=256)(_native)
 _LONGEST = 64
-"""Characters that the name of an operator may have in Blender: longer ones are not worth remembering."""
+"""The most characters of an operator's name in Blender: longer ones are not worth remembering."""
 
 
 # --- arguments ----------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def _check_frames(host: BlenderHost, idname: str, arguments: Mapping[str, Any]) 
     first = _number(arguments, "frame_start", _number(arguments, "start_frame", scene.frame_start))
     last = _number(arguments, "frame_end", _number(arguments, "end_frame", scene.frame_end))
     step = max(_number(arguments, "step", 1.0), 1.0)
-    if "paths" in idname:  # these read the scene's range, whatever they are given
+    if "paths" in idname:  # these use the scene's range, whatever their arguments are
         first, last = min(first, scene.frame_start), max(last, scene.frame_end)
     frames = (last - first) / step
     if frames > _MAX_FRAMES:
@@ -260,7 +260,7 @@ def _number(arguments: Mapping[str, Any], name: str, default: float) -> float:
 
 
 def _edit_size() -> float:
-    """Vertices of the meshes in edit mode; Blender keeps their number up to date there."""
+    """Return the vertices of the meshes in edit mode; Blender keeps their number up to date there."""
     objects = getattr(bpy.context, "objects_in_mode_unique_data", None) or []
     return float(sum(o.data.total_vert_sel for o in objects if o.type == "MESH"))
 
@@ -271,8 +271,8 @@ def _curve_points() -> float:
     return float(sum(len(s.points) + len(s.bezier_points) for s in splines))
 
 
-def _inserted(arguments: Mapping[str, Any]) -> float:
-    """Blender makes all letters anew for each that is inserted."""
+def _insert_cost(arguments: Mapping[str, Any]) -> float:
+    """Return the work of inserting text: Blender makes all letters again for each new one."""
     edited: Any = bpy.context.edit_object
     text = arguments.get("text")
     count = len(text) if isinstance(text, str) else 0
@@ -280,7 +280,7 @@ def _inserted(arguments: Mapping[str, Any]) -> float:
 
 
 def _edit_bones() -> float:
-    """Bones in edit mode; Blender finds a name for each by comparing it with all others."""
+    """Return the bones in edit mode; Blender finds a name for each by comparing it with all others."""
     edited: Any = bpy.context.edit_object
     return float(len(edited.data.edit_bones)) if edited is not None and edited.type == "ARMATURE" else 0.0
 
@@ -295,7 +295,7 @@ def _selected_size() -> float:
 
 
 def _islands() -> int:
-    """Connected parts of the meshes in edit mode."""
+    """Return the number of connected parts of the meshes in edit mode."""
     parts = 0
     for owner in getattr(bpy.context, "objects_in_mode_unique_data", None) or []:
         if owner.type == "MESH":
@@ -312,20 +312,20 @@ def _islands() -> int:
     return parts
 
 
-def _separated(arguments: Mapping[str, Any]) -> float:
-    """Each loose part becomes an object."""
+def _separate_cost(arguments: Mapping[str, Any]) -> float:
+    """Return the work of separating: each loose part becomes an object."""
     return _islands() * 500.0 if arguments.get("type") == "LOOSE" and _edit_size() > 4000 else 0.0
 
 
-def _instances(_arguments: Mapping[str, Any]) -> float:
-    """Each instance becomes an object."""
+def _instance_cost(_arguments: Mapping[str, Any]) -> float:
+    """Return the work of making instances real: each becomes an object."""
     selected = bpy.context.selected_objects
     made = instances(selected) - len(selected)
     return (made + sum(system.settings.count for o in selected for system in o.particle_systems)) * 200.0
 
 
-def _quads(arguments: Mapping[str, Any]) -> float:
-    """Quadriflow takes as long for a face as others for a hundred."""
+def _quadriflow_cost(arguments: Mapping[str, Any]) -> float:
+    """Return the work of Quadriflow, which takes as long for a face as other operators for a hundred."""
     active: Any = bpy.context.view_layer.objects.active
     if active is None or active.type != "MESH":
         return 0.0
@@ -346,7 +346,7 @@ def _voxels(_arguments: Mapping[str, Any]) -> float:
 
 
 _FORMULAS = formulas("operators")
-#: What an operator works on, by the name in its formula.
+#: How much an operator works on, by the name in its formula.
 _WORKED_ON: Mapping[str, Callable[[], float]] = {
     "edited": _edit_size,
     "active": _active_size,
@@ -356,16 +356,16 @@ _WORKED_ON: Mapping[str, Callable[[], float]] = {
     "edit_bones": _edit_bones,
 }
 _FUNCTIONS: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
-    "separated": _separated,
+    "separated": _separate_cost,
     "voxels": _voxels,
-    "quads": _quads,
-    "instances": _instances,
-    "inserted": _inserted,
+    "quads": _quadriflow_cost,
+    "instances": _instance_cost,
+    "inserted": _insert_cost,
 }
 
 
 def _size(formula: Formula, arguments: Mapping[str, Any]) -> float:
-    """About how many vertices an operator makes."""
+    """Return about how many vertices an operator makes."""
 
     def read(name: str) -> float | None:
         if name in _WORKED_ON:

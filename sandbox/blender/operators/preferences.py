@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a script sees of the user's preferences: Cycles without devices, so that a script that looks for some goes on.
+"""The user's preferences for scripts: Cycles without devices, so that a script that looks for devices can go on.
 
-What it sets there is left as it is, which the result says; all else is refused.
+What a script sets there changes nothing, and the result says so; everything else is refused.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _SET_BY_SCRIPTS: Final = frozenset(
 
 
 def preferences(host: BlenderHost, _context: Any, _name: str) -> _Preferences:
-    """`Context.preferences`."""
+    """Return the script's `Context.preferences`."""
     return _Preferences(host)
 
 
 def addons(host: BlenderHost, _preferences: Any, _name: str) -> _Addons:
-    """`Preferences.addons`."""
+    """Return the script's `Preferences.addons`."""
     return _Addons(host)
 
 
 def add_ons(host: BlenderHost) -> dict[str, Any]:
-    """`addon_utils`: a script sees Cycles alone, and switches nothing on or off."""
+    """Return the members of `addon_utils`: a script sees only Cycles, and switches no add-on on or off."""
 
     def switch(name: Any, **_options: Any) -> None:
         if type(name) is not str:
@@ -56,8 +56,8 @@ def _refuse(host: BlenderHost, name: str) -> NoReturn:
     )
 
 
-class _Part(Facade):
-    """A part of the preferences."""
+class _PreferencePart(Facade):
+    """Base of the parts of the preferences: it refuses every other attribute."""
 
     __slots__ = ("host",)
 
@@ -71,27 +71,27 @@ class _Part(Facade):
         _refuse(_host(self), name)
 
 
-_host, _set_host = hide(_Part, "host")
+_host, _set_host = hide(_PreferencePart, "host")
 
 
-class _Preferences(_Part):
-    """`Context.preferences`."""
+class _Preferences(_PreferencePart):
+    """The script's `Context.preferences`."""
 
     __slots__ = ()
 
     @property
     def addons(self) -> _Addons:
-        """The add-ons of which a script sees something."""
+        """The add-ons that a script can see."""
         return _Addons(_host(self))
 
 
-class _Addons(_Part):
-    """`preferences.addons`."""
+class _Addons(_PreferencePart):
+    """The script's `preferences.addons`."""
 
     __slots__ = ()
 
     def get(self, name: Any, default: Any = None) -> Any:
-        """The add-on, or the default."""
+        """Return the add-on `name`, or the default."""
         return _Addon(_host(self)) if name in self else default
 
     def __contains__(self, name: Any) -> bool:
@@ -106,23 +106,23 @@ class _Addons(_Part):
         _refuse(_host(self), "the list of add-ons")
 
 
-class _Addon(_Part):
-    """`addons["cycles"]`."""
+class _Addon(_PreferencePart):
+    """The script's `addons["cycles"]`."""
 
     __slots__ = ()
 
     @property
     def module(self) -> str:
-        """Its name."""
+        """The name of the add-on."""
         return _CYCLES
 
     @property
     def preferences(self) -> _Devices:
-        """Which devices render."""
+        """The devices that render."""
         return _Devices(_host(self))
 
 
-class _Devices(_Part):
+class _Devices(_PreferencePart):
     """The preferences of Cycles, as on a computer without a device that renders faster than the processor."""
 
     __slots__ = ()
@@ -137,12 +137,12 @@ class _Devices(_Part):
 
     @property
     def compute_device_type(self) -> str:
-        """`NONE`."""
+        """The type of the devices that render: always `NONE`."""
         return "NONE"
 
     @property
     def devices(self) -> list[Any]:
-        """None at all."""
+        """The devices that render: always an empty list."""
         return []
 
     def get_devices(self, *_kind: Any, **_options: Any) -> None:
@@ -151,18 +151,18 @@ class _Devices(_Part):
     refresh_devices = get_devices
 
     def get_devices_for_type(self, *_kind: Any, **_options: Any) -> list[Any]:
-        """None at all."""
+        """Return an empty list: there are no devices."""
         return []
 
     def get_num_gpu_devices(self) -> int:
-        """None at all."""
+        """Return 0: there are no devices."""
         return 0
 
     def has_active_device(self) -> bool:
-        """False."""
+        """Return False: there are no devices."""
         return False
 
 
 def allow_preferences(guard: Guard) -> None:
-    """Let a script set what it may seem to set."""
+    """Let a script set attributes of the devices, which changes nothing."""
     guard.writable[_Devices] = _SET_BY_SCRIPTS

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Operators of Blender's own that are written in Python: the audit wall lets those work that a script may call.
+"""Lets the audit wall pass those operators that Blender has in Python and that a script may call.
 
-They load modules when they are first used, and some show errors of their own.
+They load modules when they are first used, and some show their own errors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ("trust",)
 
 @lru_cache(maxsize=4)
 def trust(operators: frozenset[str]) -> None:
-    """Give the classes of these operators a grant for all that they do. Call it before a script runs."""
+    """Give the classes of these operators a grant for everything that they do. Call it before a script runs."""
     for kind in _classes(bpy.types.Operator):
         if getattr(kind, "bl_idname", None) in operators:
             bases: tuple[type, ...] = kind.__mro__[: kind.__mro__.index(bpy.types.Operator)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Custom properties: how a script reads and writes them. What becomes of their parts is in `lifetime`."""
+"""Reads and writes custom properties for scripts; `lifetime` invalidates their parts when Blender frees them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_CUSTOM = 2_000_000
 
 
 def check_new(host: BlenderHost, new: Any) -> None:
-    """Blender copies and frees nested groups by recursion, which overflows its stack."""
+    """Check the size of a new value: Blender copies and frees nested groups by recursion, which overflows its stack."""
     if isinstance(new, (dict, list, tuple)):
         if has_own_table(new):
             host.refuse("a custom property takes a plain dict: make one by dict(…)", code="item")
@@ -33,7 +33,7 @@ def check_new(host: BlenderHost, new: Any) -> None:
 
 
 def replace(host: BlenderHost, owner: Any, key: Any, new: Any) -> None:
-    """`owner[key] = new`."""
+    """Set `owner[key] = new`, and invalidate the parts of the old value."""
     parts = _has_parts(owner, key)
     owner[key] = new
     if parts:
@@ -41,7 +41,7 @@ def replace(host: BlenderHost, owner: Any, key: Any, new: Any) -> None:
 
 
 def delete(host: BlenderHost, owner: Any, key: Any) -> None:
-    """`del owner[key]`."""
+    """Delete `owner[key]`, and invalidate its parts."""
     parts = _has_parts(owner, key)
     del owner[key]
     if parts:
@@ -49,7 +49,7 @@ def delete(host: BlenderHost, owner: Any, key: Any) -> None:
 
 
 def _has_parts(owner: Any, key: Any) -> bool:
-    """Whether parts of custom properties go with this one."""
+    """Return whether this custom property has parts, which are freed with it."""
     if not (hasattr(type(owner), "get") and isinstance(key, str)):
         return False
     kind = type(owner.get(key))
@@ -57,24 +57,24 @@ def _has_parts(owner: Any, key: Any) -> bool:
 
 
 def is_registered(host: BlenderHost, owner: Any, key: object) -> bool:
-    """Whether the key is where Blender stores a property that an add-on registered on this struct."""
+    """Return whether Blender stores a property at this key that an add-on registered on this struct."""
     if not isinstance(key, str) or not hasattr(owner, "bl_rna"):
         return False
-    asked = type(owner), str.__str__(key)
-    known = host.registered.get(asked)
+    place = type(owner), str.__str__(key)
+    known = host.registered.get(place)
     if known is None:
-        prop = owner.bl_rna.properties.get(asked[1]) if _is_property(owner, asked[1]) else None
-        known = host.registered[asked] = prop is not None and prop.is_runtime
+        prop = owner.bl_rna.properties.get(place[1]) if _is_property(owner, place[1]) else None
+        known = host.registered[place] = prop is not None and prop.is_runtime
     return known
 
 
 def _is_property(owner: Any, key: str) -> bool:
-    """Whether RNA may have a property of that name: `properties.get` goes through all of them before it says no."""
+    """Return whether RNA may have a property of that name: `properties.get` searches all of them before it says no."""
     try:
         owner.is_property_hidden(key)
     except TypeError:  # not found
         return False
-    except ValueError:  # not asked: it holds what ends a text in C, where the rest is not looked at
+    except ValueError:  # not searched: it holds the character that ends a text in C, and C ignores the rest
         pass
     return True
 
@@ -83,7 +83,7 @@ def _is_property(owner: Any, key: str) -> bool:
 
 
 def _get(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`get`: custom properties, without what add-ons registered."""
+    """Return the script's `get`: custom properties, without those that add-ons registered."""
 
     def call(key: str, default: Any = None) -> Any:
         if is_registered(host, owner, key):
@@ -94,7 +94,7 @@ def _get(host: BlenderHost, owner: Any, _name: str) -> Any:
 
 
 def _pop(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """`pop`, likewise."""
+    """Return the script's `pop`: custom properties, without those that add-ons registered."""
 
     def call(key: str, *default: Any) -> Any:
         if is_registered(host, owner, key):
@@ -117,7 +117,7 @@ def _items(host: BlenderHost, owner: Any) -> list[tuple[str, Any]]:
 
 
 class Settings(Facade):
-    """`id_properties_ui`: the settings of a custom property, asked anew each time, as it may be gone or another."""
+    """The settings of a custom property (`id_properties_ui`), read at each use, as the property may be replaced."""
 
     __slots__ = ("place",)
 
@@ -126,20 +126,20 @@ class Settings(Facade):
         _native(self)  # Blender's own error where there are none
 
     def as_dict(self) -> dict[str, Any]:
-        """The settings by name."""
+        """Return the settings by name."""
         settings: dict[str, Any] = _native(self).as_dict()
         return settings
 
     def clear(self) -> None:
-        """Remove them."""
+        """Remove the settings."""
         _native(self).clear()
 
     def update(self, **settings: Any) -> None:
-        """Change those that are given."""
+        """Change these settings."""
         _native(self).update(**settings)
 
     def update_from(self, other: Any) -> None:
-        """Take those of another property of the same type."""
+        """Copy the settings of another property of the same type."""
         _native(self).update_from(_native(other) if isinstance(other, Settings) else other)
 
 
@@ -152,7 +152,7 @@ def _native(settings: Settings) -> Any:
     return holder.id_properties_ui(key)
 
 
-#: Methods that every struct has.
+#: Readers of the methods that every struct has.
 METHODS = {
     "get": _get,
     "pop": _pop,
@@ -167,7 +167,7 @@ METHODS = {
 
 
 def group_member(host: BlenderHost, group: Any, name: str) -> Any:
-    """A member of a group of custom properties: lists take the place of views, which show freed memory."""
+    """Return a member of a group of custom properties: lists replace Blender's views, which show freed memory."""
     give = host.stale.properties.give
     if name == "get":
         return lambda key, default=None: give(group, group.get(key, default))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Properties that are read through a check, or given to a script as something else than Blender's own."""
+"""Readers of properties that need a check, or that scripts get in another form than Blender's own."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _MAX_PIXEL_FLOATS = 20_000_000
 
 
 def copied(_host: BlenderHost, value: Any, name: str) -> Any:
-    """An array that may be read and not written: a copy, so that writing its items reaches nothing."""
+    """Return a copy of a read-only array, so that writing its items reaches nothing."""
     array = getattr(value, name)
     return array.copy() if hasattr(array, "copy") else tuple(array)
 
 
 def fragile_read(host: BlenderHost, value: Any, name: str) -> Any:
-    """A property of an element whose array may have moved."""
+    """Read a property of an element whose array may have moved."""
     host.stale.read_fragile(aliases=False)
     found = getattr(value, name)
     if not isinstance(found, (bool, int, float, str)):
@@ -33,19 +33,19 @@ def fragile_read(host: BlenderHost, value: Any, name: str) -> Any:
 
 
 def _pixels(host: BlenderHost, value: Any, name: str) -> Any:
-    """`pixels`: Python would make a number of each of its floats."""
+    """Read `pixels` after a check of the image's size: Python would make a number of each float."""
     floats = math.prod(value.size) * max(value.channels, 1)
     if floats > _MAX_PIXEL_FLOATS:
         host.exceed(
             f"an image of {value.size[0]} x {value.size[1]} pixels is too large for a script",
             limit="memory",
         )
-    host.keep_pixels(value)  # what is read can be written item by item
+    host.keep_pixels(value)  # a script can write item by item what it has read
     return getattr(value, name)
 
 
 def _layer_data(host: BlenderHost, value: Any, name: str) -> Any:
-    """The values of an attribute, except those that say which corner has which vertex."""
+    """Read the values of an attribute, except those that say which vertex each corner has."""
     if value.name.startswith("."):
         host.refuse(
             f"attribute {value.name!r} is the mesh's own: make faces by from_pydata() or bmesh", code="member"
@@ -54,19 +54,19 @@ def _layer_data(host: BlenderHost, value: Any, name: str) -> Any:
 
 
 def _animating(host: BlenderHost, value: Any, name: str) -> Any:
-    """What an F-curve's values come from."""
+    """Read what determines the values of an F-curve, which may animate modifiers."""
     host.geometry.animate(value.data_path)
     return _keyed(host, value, name)
 
 
 def _keyed(host: BlenderHost, value: Any, name: str) -> Any:
-    """Keyframes, or what has them."""
+    """Read keyframes, or what has them."""
     host.stale.read_keys()
     return getattr(value, name)
 
 
-def _worked_out(struct: str, *collections: str) -> Reader:
-    """What a mesh works out anew after many a change, and somewhere else: its normals, its triangles."""
+def _computed(struct: str, *collections: str) -> Reader:
+    """Return a reader of values that a mesh recomputes at another place after many changes: normals and triangles."""
 
     def read(_host: BlenderHost, value: Any, name: str) -> Any:
         mesh, pointer = value.id_data, value.as_pointer()
@@ -74,33 +74,33 @@ def _worked_out(struct: str, *collections: str) -> Reader:
             items = getattr(mesh, each)
             count = len(items)
             if count and items[0].as_pointer() <= pointer <= items[count - 1].as_pointer():
-                return _apart(getattr(value, name))
+                return _copy(getattr(value, name))
         raise ReferenceError(f"{struct} has been removed: the mesh has others now")
 
     return read
 
 
-def _apart(value: Any) -> Any:
-    """A vector or array that does not refer to what it was read of."""
+def _copy(value: Any) -> Any:
+    """Return a copy of a vector or array, which does not refer to its owner."""
     if hasattr(value, "copy"):
         return value.copy()
-    return tuple(map(_apart, value)) if hasattr(value, "__len__") else value
+    return tuple(map(_copy, value)) if hasattr(value, "__len__") else value
 
 
 def _following(host: BlenderHost, value: Any, name: str) -> Any:
-    """What follows the collections, or a text's lines: it may be gone when these change."""
+    """Read what follows the collections, or a text's lines: it may be gone when these change."""
     host.stale.touched_collections = True
     return getattr(value, name)
 
 
 def _layers(host: BlenderHost, value: Any, name: str) -> Any:
-    """Layers, which follow when Blender makes others between them."""
+    """Read layers: references to them follow when Blender makes others between them."""
     host.stale.read_layers()
     return _sharing(host, value, name)
 
 
 def _sharing(host: BlenderHost, value: Any, name: str) -> Any:
-    """Parts of meshes, and arrays that copies share: what a script holds of them has to follow."""
+    """Read parts of meshes, and arrays that copies share: the script's references to these have to follow."""
     host.stale.share(type(value), name)
     return getattr(value, name)
 
@@ -112,12 +112,12 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys(names("properties that are layers"), _layers),
     "Context.selected_editable_keyframes": _keyed,
     "Image.pixels": _pixels,
-    "MeshNormalValue.vector": _worked_out(
+    "MeshNormalValue.vector": _computed(
         "MeshNormalValue", "vertex_normals", "polygon_normals", "corner_normals"
     ),
     **dict.fromkeys(
         (f"MeshLoopTriangle.{prop.identifier}" for prop in bpy.types.MeshLoopTriangle.bl_rna.properties),
-        _worked_out("MeshLoopTriangle", "loop_triangles"),
+        _computed("MeshLoopTriangle", "loop_triangles"),
     ),
     **depsgraph.READERS,
     **vertex_groups.READERS,
@@ -125,4 +125,4 @@ READERS: dict[str, Reader] = {
     "IntAttribute.data": _layer_data,
     "Int2Attribute.data": _layer_data,
 }
-"""By `Struct.property`."""
+"""The readers by `Struct.property`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Properties whose new value is looked at before it is written."""
+"""Writers of properties whose new value needs a check."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _RESHAPING = names("properties that rebuild and shape")
 
 
 def fragile_write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    """The same, written."""
+    """Write a property of an element whose array may have moved."""
     host.stale.read_fragile(aliases=False)
     setattr(value, name, new)
 
 
 def keeping_layers(path: str) -> Writer:
-    """The writer of a flag that may lie in a layer which Blender makes now: see `lifetime.layers`."""
+    """Return the writer of a flag that may lie in a layer which Blender makes now: see `lifetime.layers`."""
 
     def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
         check_flag(host, value, path)
@@ -58,7 +58,7 @@ def keeping_layers(path: str) -> Writer:
 
 
 def writer(path: str, struct: str, name: str) -> Writer | None:
-    """The checked writer of the property `struct.name`, or None where the native write is safe."""
+    """Return the checked writer of the property `struct.name`, or None if the native write is safe."""
     if path in _TEXTS:
         return _text(_TEXTS[path])
     if name == "name" and struct in NAMED:
@@ -74,8 +74,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
     if struct in ("Image", "ColorManagedInputColorspaceSettings"):
         return _image
     if path in _CAPS:
-        capped = _capped(path, _CAPS[path])
-        return _then_swept(capped) if struct == "Lattice" else capped
+        capped = _cap(path, _CAPS[path])
+        return _then_sweep(capped) if struct == "Lattice" else capped
     if path == "RenderSettings.filepath":
         return _output_path
     if path == "RenderSettings.engine":
@@ -95,12 +95,12 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
     if name == "default_value" and struct.startswith(("NodeSocketInt", "NodeSocketFloat")):
         return _socket_value
     if (struct in _SHAPING and name in DATA_SETTINGS) or (struct.endswith("Modifier") and name in SETTINGS):
-        return _then_swept(shaping) if path in _RESHAPING else shaping
+        return _then_sweep(shaping) if path in _RESHAPING else shaping
     return None
 
 
 def integers_writer(prop: Any, write: Writer | None) -> Writer | None:
-    """The writer of an array of integers or flags, which gives Blender `held_items`; else `write`."""
+    """Return the writer of an array of integers or flags, which gives Blender `held_items`; else `write`."""
     if prop is None or not is_integers(prop):
         return write
 
@@ -115,7 +115,7 @@ def _native(_host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 
 def node_writer(kind: type, struct: str, prop: Any) -> Writer | None:
-    """The writer of a setting of a node or of an item of one, where sockets may depend on it."""
+    """Return the writer of a setting of a node or of its item on which sockets may depend; None for other settings."""
     if struct in _EVERY_NODE or prop is None or prop.type not in _SETTINGS:
         return None
     if issubclass(kind, bpy.types.Node):
@@ -146,7 +146,7 @@ def _sockets(node: Any) -> set[tuple[int, type]]:
 def _socket_value(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     if isinstance(value.id_data, _GEOMETRY_NODES):
         shaping(host, value, name, new)
-    else:  # of a material, light, world or texture: it shapes nothing
+    else:  # of a material, light, world or texture: it makes no geometry
         setattr(value, name, new)
 
 
@@ -168,7 +168,7 @@ def _updating(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 
 def _regrouping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    """The group of a Geometry Nodes modifier, whose inputs are custom properties before Blender 5.2."""
+    """Write the group of a Geometry Nodes modifier, whose inputs are custom properties before Blender 5.2."""
     try:
         shaping(host, value, name, new)
     finally:
@@ -176,7 +176,7 @@ def _regrouping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 
 def _layer_type(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    """Of which type a layer is that nodes make."""
+    """Write the type of a layer that nodes make."""
     new = as_plain(new)
     check_written(host, value, new)
     (_node_setting if isinstance(value, bpy.types.Node) else _rebuilding)(host, value, name, new)
@@ -186,7 +186,10 @@ _COMPOSITING = frozenset({"CompositorStrip.node_group", "SequencerCompositorModi
 
 
 def _compositing(_host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    """The node group of a strip: Blender takes any, and crashes with one of another kind. Of a scene's it says so."""
+    """Write the node group of a strip, of the right kind: Blender accepts any, and crashes with another kind.
+
+    For the node group of a scene, Blender itself raises an error.
+    """
     if isinstance(new, bpy.types.NodeTree) and not isinstance(new, bpy.types.CompositorNodeTree):
         raise RuntimeError(f"Error: Node tree {new.name!r} is not a compositing node group.\n")
     setattr(value, name, new)
@@ -227,7 +230,7 @@ def _text(bad: Callable[[object], str]) -> Writer:
 
 
 def _output_path(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    """Where rendered pictures go: Blender would write there whenever the user renders."""
+    """Write where rendered pictures go: Blender would write there whenever the user renders."""
     new = as_plain(new)
     if reason := data_paths.bad_output_path(new):
         host.meter.warn(reason)
@@ -252,7 +255,7 @@ _MAX_PIXELS = 8192 * 8192
 
 
 def _generated(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    """Width or height of a generated image."""
+    """Write the width or height of a generated image."""
     new = as_plain(new)
     other = value.generated_height if name == "generated_width" else value.generated_width
     if isinstance(new, int) and new * other > _MAX_PIXELS // (4 if value.use_generated_float else 1):
@@ -262,12 +265,12 @@ def _generated(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 
 def _image(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    """A property of an image: Blender may make or read its pixels anew."""
+    """Write a property of an image, after which Blender may make or read its pixels anew."""
     host.keep_pixels(value.id_data)
     setattr(value, name, as_plain(new))
 
 
-#: Properties that hold indices of a mesh, and what they count. Blender believes them.
+#: Properties that hold indices of a mesh, and what they count. Blender does not check them.
 INDICES: dict[str, str] = {
     "MeshLoop.vertex_index": "vertices",
     "MeshLoop.edge_index": "edges",
@@ -301,16 +304,16 @@ def _index(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     setattr(value, name, new)
 
 
-#: Writers whose check nothing stands in for when an F-curve writes.
+#: Writers whose check is missing when an F-curve writes.
 ATTENDED = frozenset({_index, _image, _generated, _engine, _layer_type})
-#: Writers that look at no value: Blender may write many at once.
+#: Writers that check no value: Blender may write many at once.
 NATIVE = frozenset({fragile_write})
 
 #: Structs with `DATA_SETTINGS`: after a write the object's result is estimated.
 _SHAPING = frozenset("Curve TextCurve SurfaceCurve Spline MetaBall MetaElement".split())
 
 
-def _capped(path: str, cap: float) -> Writer:
+def _cap(path: str, cap: float) -> Writer:
     def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
         new = as_plain(new)
         if isinstance(new, (int, float)) and not isinstance(new, bool) and new > cap:
@@ -320,8 +323,8 @@ def _capped(path: str, cap: float) -> Writer:
     return write
 
 
-def _then_swept(write: Writer) -> Writer:
-    """A write that makes other items in the place of those that are there."""
+def _then_sweep(write: Writer) -> Writer:
+    """Return a writer that calls `write`, which may replace items, and then sweeps."""
 
     def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
         try:
@@ -333,7 +336,7 @@ def _then_swept(write: Writer) -> Writer:
 
 
 def shaping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    """A value that may multiply geometry: the result is estimated, and the value put back when it is too much."""
+    """Write a value that may multiply geometry, estimate the result, and restore the old value if it is too much."""
     old = getattr(value, name)
     new = as_plain(new)
     setattr(value, name, new)

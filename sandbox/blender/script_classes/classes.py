@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a script's operators, panels and menus derive from, and what registering them does: the run remembers them."""
+"""Gives a script's operators, panels and menus their bases, and registers the classes in the run only."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _REGISTERED: Final = frozenset(
     """.split()
     if hasattr(bpy.types, name)
 )
-"""Blender calls the functions of those that derive from them when the user presses a button, looks at something or
-uses them in the file: only after a script has ended."""
+"""Bases whose functions Blender calls when the user presses a button, looks at something or uses them in the file: only
+after a script has ended."""
 MIXINS: Final[Mapping[str, type]] = {
     "ExportHelper": io_utils.ExportHelper,
     "ImportHelper": io_utils.ImportHelper,
 }
-"""Of `bpy_extras.io_utils`: they ask the user for a file, and have a `filepath`."""
+"""Classes of `bpy_extras.io_utils` that ask the user for a file, and have a `filepath`."""
 _DRAWN: Final = (bpy.types.Header, bpy.types.Menu, bpy.types.Panel)
 
 
 class Method(Facade):
-    """A function of a base: an instance of the script's class gives it bound."""
+    """A function of a base; an instance of the script's class returns it as a bound method."""
 
     __slots__ = ("function",)
 
@@ -50,19 +50,19 @@ _function, _set_function = hide(Method, "function")
 
 
 class ScriptClasses:
-    """The classes of one run."""
+    """The classes that the script of one run has defined and registered."""
 
     def __init__(self, host: BlenderHost) -> None:
         self._host = host
         self._bases: dict[type, type] = {}
         self._registered: set[type] = set()
         self.operators: dict[str, type] = {}
-        """What the script registered, by `bl_idname`."""
+        """The operators that the script registered, by `bl_idname`."""
         self.errors: list[str] = []
-        """What the operator that runs has reported as an error."""
+        """The errors that the running operator has reported."""
 
     def base(self, kind: type) -> type | None:
-        """Return what a script's class derives from instead of a class of Blender's; None where it may not."""
+        """Return the base that a script's class gets instead of a class of Blender's; None if it may not be a base."""
         if kind not in _REGISTERED and kind not in MIXINS.values():
             return None
         if kind not in self._bases:
@@ -80,7 +80,7 @@ class ScriptClasses:
         return menu_functions(self._host, kind)
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """Return what `bpy.utils` has to register classes."""
+        """Return the functions of `bpy.utils` that register classes."""
         return {
             "register_class": self._register,
             "unregister_class": self._unregister,
@@ -124,7 +124,7 @@ class ScriptClasses:
         return seal(register), seal(unregister)
 
     def _check(self, kind: Any) -> None:
-        """Refuse what does not derive from one of the bases of this run."""
+        """Refuse a class that does not derive from one of the bases of this run."""
         if type(kind) is not type or not any(base in kind.__mro__ for base in self._bases.values()):
             self._host.refuse(
                 "bpy.utils.register_class() takes a class that the script derived from Operator, Panel or Menu: "
@@ -133,7 +133,7 @@ class ScriptClasses:
             )
 
     def _report(self, kinds: Any, message: Any) -> None:
-        """`Operator.report`: text in the script's output; errors are raised when the operator ends."""
+        """Print the text of `Operator.report`; its errors are raised when the operator ends."""
         if type(kinds) is not set or not all(type(kind) is str for kind in kinds) or not kinds:
             raise TypeError('Operator.report(): error with argument 1, "type" - expected a set of texts')
         if type(message) is not str:
@@ -145,7 +145,7 @@ class ScriptClasses:
 
 
 def menu_functions(host: BlenderHost, kind: type) -> Mapping[str, Callable[..., None]]:
-    """Return `append`, `prepend` and `remove` of a menu, panel or header, which leave it as it is; else nothing."""
+    """Return `append`, `prepend` and `remove` of a menu, panel or header, which only warn; nothing for other types."""
     if not issubclass(kind, _DRAWN):
         return {}
 

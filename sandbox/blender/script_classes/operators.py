@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs an operator that the script itself wrote: its `poll` and its `execute`, as any function of the script."""
+"""Runs an operator that the script itself defines: its `poll` and its `execute`, like any function of the script."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _IDNAME: Final = re.compile(r"[a-z0-9_]{1,40}\.[a-z0-9_]{1,60}")
 
 
 def idname(kind: type) -> str:
-    """Return `bl_idname` of a class. Raises what Blender would where it is not there or not valid."""
+    """Return the `bl_idname` of a class. Raises Blender's error if it is missing or not valid."""
     found = getattr(kind, "bl_idname", None)
     if type(found) is not str or not _IDNAME.fullmatch(found):
         raise RuntimeError(
@@ -30,7 +30,7 @@ def idname(kind: type) -> str:
 
 
 def can_run(kind: Any) -> bool:
-    """Return what its `poll` says."""
+    """Return whether the operator's `poll` allows it to run."""
     poll = getattr(kind, "poll", None)
     return poll is None or bool(poll(bpy.context))
 
@@ -38,7 +38,7 @@ def can_run(kind: Any) -> bool:
 def run(
     host: BlenderHost, name: str, kind: Any, arguments: tuple[Any, ...], named: dict[str, Any]
 ) -> set[str]:
-    """`bpy.ops.<name>(…)`. Raises RuntimeError where `poll` says no, and where `execute` reported an error."""
+    """Run `bpy.ops.<name>(…)`. Raises RuntimeError if `poll` says no, or if `execute` reported an error."""
     host.meter.tick()
     if not can_run(kind):
         raise RuntimeError(f"Operator bpy.ops.{name}.poll() failed, context is incorrect")
@@ -54,10 +54,10 @@ def run(
     instance = kind()
     for each, value in named.items():
         setattr(instance, each, value)
-    return _executed(host, name, instance)
+    return _execute(host, name, instance)
 
 
-def _executed(host: BlenderHost, name: str, instance: Any) -> set[str]:
+def _execute(host: BlenderHost, name: str, instance: Any) -> set[str]:
     errors = host.script_classes.errors
     outer, errors[:] = errors[:], []
     try:
@@ -78,6 +78,6 @@ def _executed(host: BlenderHost, name: str, instance: Any) -> set[str]:
 
 
 def as_keywords(instance: Any, *, ignore: Any = ()) -> dict[str, Any]:
-    """`Operator.as_keywords`."""
+    """Return the properties of `Operator.as_keywords` by name."""
     left_out = {each for each in ignore if type(each) is str}
     return {name: getattr(instance, name) for name in values.of(type(instance)) if name not in left_out}

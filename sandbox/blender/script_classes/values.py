@@ -26,15 +26,15 @@ _VECTORS: Final[Mapping[str, Any]] = {
     "EULER": mathutils.Euler,
     "QUATERNION": mathutils.Quaternion,
 }
-"""What a vector of a subtype is, if it has its length; else it is a list."""
+"""The type of a vector of a subtype, if it has that type's length; else the value is a list."""
 _INT_LIMIT: Final = (1 << 31) - 1
 _NO_SEQUENCE: Final = TypeError if bpy.app.version >= (5, 2) else ValueError
-"""What Blender raises where a vector is given what has no length."""
+"""The exception that Blender raises if a vector is set to a value without a length."""
 
 
 class _About(NamedTuple):
     kind: str
-    """`Bool`, `Int`, `Float`, `String` or `Enum`; `Collection`, which stays empty; "" for what keeps no value."""
+    """`Bool`, `Int`, `Float`, `String` or `Enum`; `Collection`, which stays empty; "" for one without a value."""
     default: Any
     size: int | None
     least: float | None
@@ -45,11 +45,11 @@ class _About(NamedTuple):
     length: int
 
 
-_UNKEPT: Final = _About("", None, None, None, None, (), False, "NONE", 0)
+_WITHOUT_VALUE: Final = _About("", None, None, None, None, (), False, "NONE", 0)
 
 
 class Property(Facade):
-    """What `bpy.props.FloatProperty(…)` gives; as an attribute of a registered class it keeps the values."""
+    """The result of `bpy.props.FloatProperty(…)`; as an attribute of a registered class it keeps the values."""
 
     __slots__ = ("about", "name")
 
@@ -62,12 +62,12 @@ class Property(Facade):
             return self
         kept = vars(instance)
         if _name(self) not in kept:
-            unlimited = _about(self)._replace(least=None, most=None)  # as Blender takes a default
-            kept[_name(self)] = _converted(unlimited, _name(self), unlimited.default)
+            unlimited = _about(self)._replace(least=None, most=None)  # Blender does not limit a default
+            kept[_name(self)] = _convert(unlimited, _name(self), unlimited.default)
         return kept[_name(self)]
 
     def __set__(self, instance: Any, value: Any) -> None:
-        vars(instance)[_name(self)] = _converted(_about(self), _name(self), value)
+        vars(instance)[_name(self)] = _convert(_about(self), _name(self), value)
 
 
 _about, _set_about = hide(Property, "about")
@@ -75,7 +75,7 @@ _name, _set_name = hide(Property, "name")
 
 
 def functions() -> dict[str, Callable[..., Property]]:
-    """Return the functions of `bpy.props` that a script gets."""
+    """Return the script's functions of `bpy.props`."""
     made = {"PointerProperty": _maker(""), "CollectionProperty": _maker("Collection")}
     for kind in _KINDS:
         made |= {f"{kind}Property": _maker(kind), f"{kind}VectorProperty": _maker(kind, 3)}
@@ -85,13 +85,13 @@ def functions() -> dict[str, Callable[..., Property]]:
 def _maker(kind: str, size: int | None = None) -> Callable[..., Property]:
     def make(**given: Any) -> Property:
         if not kind or callable(given.get("items")) or any(given.get(name) is not None for name in _CALLED):
-            return Property(_UNKEPT)
-        return Property(_described(kind, size and int(as_plain(given.get("size", size))), given))
+            return Property(_WITHOUT_VALUE)
+        return Property(_describe(kind, size and int(as_plain(given.get("size", size))), given))
 
     return make
 
 
-def _described(kind: str, size: int | None, given: dict[str, Any]) -> _About:
+def _describe(kind: str, size: int | None, given: dict[str, Any]) -> _About:
     if size is not None and not 1 <= size <= 32:
         raise TypeError(f"{kind}VectorProperty(): size is a number from 1 to 32")
     choices = tuple(str(each[0]) for each in given.get("items", ()) if type(each) in (tuple, list) and each)
@@ -108,7 +108,7 @@ def _described(kind: str, size: int | None, given: dict[str, Any]) -> _About:
         *(subtype if type(subtype) is str else "NONE", _length(given)),
     )
     unlimited = about._replace(least=None, most=None)
-    return about._replace(default=_converted(unlimited, f"{kind}Property", default, as_list=True))
+    return about._replace(default=_convert(unlimited, f"{kind}Property", default, as_list=True))
 
 
 def _limit(given: dict[str, Any], name: str) -> float | None:
@@ -145,23 +145,23 @@ def settle(host: BlenderHost, kind: type) -> None:
                 type.__setattr__(kind, name, Property(_about(value), name))
 
 
-def _converted(about: _About, name: str, value: Any, *, as_list: bool = False) -> Any:
+def _convert(about: _About, name: str, value: Any, *, as_list: bool = False) -> Any:
     """Return the value as Blender keeps it. Raises TypeError or ValueError as Blender does."""
     if about.size is None:
-        return _one(about, name, value)
+        return _convert_item(about, name, value)
     if not hasattr(type(value), "__len__"):
         raise _NO_SEQUENCE(f"{name}: a sequence of {about.size} items expected, not {type(value).__name__!r}")
     items = list(value)
     if len(items) != about.size:
         raise ValueError(f"{name}: the sequence should contain {about.size} items, not {len(items)}")
-    plain = [_one(about, name, item) for item in items]
+    plain = [_convert_item(about, name, item) for item in items]
     make = _VECTORS.get(about.subtype)
     if as_list or make is None or len(make()) != about.size:
         return plain
     return make(plain)
 
 
-def _one(about: _About, name: str, value: Any) -> Any:
+def _convert_item(about: _About, name: str, value: Any) -> Any:
     value = as_plain(value)
     match about.kind:
         case "Collection":
@@ -171,7 +171,7 @@ def _one(about: _About, name: str, value: Any) -> Any:
                 raise TypeError(f"{name} expected a string type, not {type(value).__name__}")
             return value.encode()[: about.length].decode(errors="ignore") if about.length else value
         case "Enum":
-            return _chosen(about, name, value)
+            return _choose(about, name, value)
         case "Float":
             if type(value) not in (int, float, bool):
                 raise TypeError(f"{name} expected a float type, not {type(value).__name__}")
@@ -189,7 +189,7 @@ def _within(about: _About, value: float) -> float:
     return value if about.most is None else min(value, about.most)
 
 
-def _chosen(about: _About, name: str, value: Any) -> Any:
+def _choose(about: _About, name: str, value: Any) -> Any:
     several = type(value) is set
     if several != about.several:
         raise TypeError(f"{name} expected {'a set' if about.several else 'a string enum'}")

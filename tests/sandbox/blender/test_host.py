@@ -93,7 +93,7 @@ def test_blenders_own_errors_reach_the_script() -> None:
 def test_override_takes_only_what_blender_takes_it_for() -> None:
     """Whatever may be overridden is given a driver, alone and in a list: Blender would use it as what the name says."""
     members = overrides._OVERRIDES | overrides.CONTEXT_MEMBERS - {"edit_object"}
-    typed = sorted(name for name in members if overrides._wanted(name)[0])
+    typed = sorted(name for name in members if overrides._member_types(name)[0])
     assert len(typed) > 80
     assert (
         result(
