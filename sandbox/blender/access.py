@@ -153,7 +153,7 @@ class Members:
         return self._of_collections(_struct_of(value), name)
 
     def collection_reader(self, name: str, refuse: Reader) -> Reader:
-        """Return the reader of that attribute for any collection; `refuse` reads it where no script may read it."""
+        """Return the reader of that attribute for any collection; `refuse` is for those that have none to read."""
         if name in _COLLECTION_METHODS:
             return _COLLECTION_METHODS[name].read or refuse
         readers: dict[str, Reader] = {}
@@ -171,7 +171,7 @@ class Members:
         return read
 
     def collection_writer(self, name: str, refuse: Writer) -> Writer:
-        """Return the writer of that attribute for any collection; `refuse` writes it where no script may write it."""
+        """Return the writer of that attribute for any collection; `refuse` is for those that have none to write."""
         writers: dict[str, Writer] = {}
 
         def write(host: BlenderHost, value: Any, name: str, new: Any) -> None:

@@ -33,7 +33,7 @@ _ONLY_READING = frozenset(
     RigidBodyWorld.convex_sweep_test
     """.split()
 )
-#: Functions that change the struct they belong to. Other functions with such names do not matter here.
+#: Names of functions that change the struct to which they belong.
 _CHANGING = frozenset(
     """
     new add remove clear append link unlink insert pop move resize sort copy_from shape_key_add shape_key_remove
@@ -69,7 +69,7 @@ def check_given(block: Any, what: str, *, whole: bool = True) -> None:
         return
     if block.is_evaluated:
         raise ValueError(
-            f"{what}: {block.name!r} is an evaluated copy, which Blender frees: take what it is of, .original"
+            f"{what}: {block.name!r} is an evaluated copy, which Blender frees: use its .original"
         )
     if whole and block.is_embedded_data:
         raise ValueError(
@@ -108,7 +108,7 @@ def check_original(host: BlenderHost, value: Any, what: str = "") -> None:
     block = value.id_data if isinstance(value, (_STRUCT, bpy.types.bpy_prop)) else None
     if block is not None and block.is_evaluated:
         host.refuse(
-            f"{block.name!r} is an evaluated copy, which Blender makes anew: write to what it is of, .original",
+            f"{block.name!r} is an evaluated copy, which Blender makes anew: write to its .original",
             code="member",
         )
 

@@ -103,7 +103,7 @@ def new_mesh(host: BlenderHost) -> Callable[..., Any]:
 
 
 def edit_mesh(host: BlenderHost) -> Callable[..., Any]:
-    """Return the script's `bmesh.from_edit_mesh`, which notes the BMesh, since operators may free it."""
+    """Return the script's `bmesh.from_edit_mesh`, which notes the BMesh, since operators change and free it."""
 
     def from_edit_mesh(mesh: Any) -> Any:
         edited = bmesh.from_edit_mesh(mesh)

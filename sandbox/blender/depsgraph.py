@@ -42,8 +42,8 @@ class Instances(Facade):
                     del stale.lending[id(instance)]
                 if stale.evaluations != began:
                     raise RuntimeError(
-                        "the scene was evaluated while its object_instances were gone through: "
-                        "note what is needed of them first, and change the scene after the loop"
+                        "the scene was evaluated in a loop over its object_instances: "
+                        "read what you need from them in the loop, and change the scene after it"
                     )
         finally:
             if lent:
@@ -68,7 +68,7 @@ def _read_object(host: BlenderHost, value: Any, name: str) -> Any:
         lent = host.stale.lending.get(id(value))
         if lent is None:
             host.refuse(
-                "the object of an instance is there within a loop only: for i in dg.object_instances: …"
+                "the object of an instance exists within a loop only: for i in dg.object_instances: …"
             )
         lent.add(found.as_pointer())
     return found

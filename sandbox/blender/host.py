@@ -28,7 +28,7 @@ from . import blocks, vertex_groups, views
 from . import bmesh as bmesh_sizes
 from .access import PLAIN_COLLECTION_METHODS, SESSION, Access, members
 from .depsgraph import Instances
-from .layer_names import LOOKED_AT, check_output
+from .layer_names import UNCHECKED_BY_BLENDER, check_output
 from .operators.ops import Operator, OperatorModule, Operators
 from .overrides import Overrides
 from .properties import custom_properties
@@ -145,7 +145,7 @@ class BlenderHost:
             )
         elif issubclass(kind, bpy.types.bpy_struct):
             access = self.members.access(kind, name)
-            if write and f"{kind.__name__}.{name}" not in LOOKED_AT:
+            if write and f"{kind.__name__}.{name}" not in UNCHECKED_BY_BLENDER:
                 answer = access.plain_write and self.stale.writes_natively(kind)
             else:
                 answer = not write and access.plain_read

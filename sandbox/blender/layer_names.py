@@ -22,9 +22,9 @@ from .plain_values import as_plain
 
 __all__ = (
     "FLAGS",
-    "LOOKED_AT",
     "NAMED",
     "NAMING",
+    "UNCHECKED_BY_BLENDER",
     "check_flag",
     "check_new",
     "check_operator",
@@ -71,7 +71,7 @@ def check_new(host: BlenderHost, owner: Any, arguments: Mapping[str, Any]) -> No
 
 
 def write_name(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    """Write the name of a layer, a vertex group or a bone, unless Blender would take it for its own."""
+    """Write the name of a layer, a vertex group or a bone, unless Blender would take the layer for its own."""
     new = as_plain(new)
     kind, domain = getattr(value, "data_type", None), getattr(value, "domain", None)
     _check(host, _kinds_in(value.id_data), new, kind, domain)
@@ -92,7 +92,7 @@ def check_operator(host: BlenderHost, idname: str, arguments: Mapping[str, Any])
 
 
 def check_output(host: BlenderHost, name: Any) -> None:
-    """Refuse to let nodes store an output under a name of Blender's own: 5.0 crashes where that has another type."""
+    """Refuse to let nodes store an output under a name of Blender's own: 5.0 crashes if the layer has another type."""
     if _known_to_blender(name) in _OF_MESHES:
         host.refuse(
             f"Blender keeps the name {name!r} for a layer of its own: give the output another name, or store the "
@@ -101,15 +101,15 @@ def check_output(host: BlenderHost, name: Any) -> None:
 
 
 def write_output(host: BlenderHost, socket: Any, name: str, new: Any) -> None:
-    """Write under which name nodes store an output, unless Blender would take it for its own."""
+    """Write the name under which nodes store an output, unless Blender would take the layer for its own."""
     new = as_plain(new)
     check_output(host, new)
     setattr(socket, name, new)
 
 
 def check_flag(host: BlenderHost, value: Any, path: str) -> None:
-    """Refuse to write a flag, `Struct.property`, where Blender would crash; a layer is looked at until more changes."""
-    if path not in LOOKED_AT:
+    """Refuse to write a flag, `Struct.property`, if its layer would crash Blender; remember good layers for a while."""
+    if path not in UNCHECKED_BY_BLENDER:
         return
     block = owner_of(value)
     if block is None or (block, path) in host.stale.fitting:
@@ -127,9 +127,9 @@ def check_flag(host: BlenderHost, value: Any, path: str) -> None:
 FLAGS: Final[Mapping[str, frozenset[str]]] = {
     path: row["names"] for row in rows("layers of Blender's own") for path in row.get("flag", ())
 }
-"""By flag, `Struct.property`, the layers in which Blender finds it."""
-LOOKED_AT: Final = frozenset(FLAGS if bpy.app.version >= (5, 0) else ())
-"""The flags of which it does not look whether their layer is as it should be."""
+"""The layers in which Blender finds a flag, by `Struct.property`."""
+UNCHECKED_BY_BLENDER: Final = frozenset(FLAGS if bpy.app.version >= (5, 0) else ())
+"""The flags for which Blender does not check that their layer is of the right type and domain."""
 _LIKE_MESHES = (bpy.types.Mesh, bpy.types.Object, bpy.types.Armature)
 """Data-blocks whose layers, vertex groups and bones are, or become, layers of meshes."""
 

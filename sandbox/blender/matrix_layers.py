@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""No layers of 4 × 4 matrices: Blender before 5.2 crashes when it mixes their values while it changes a mesh.
+"""Refuses layers of 4 × 4 matrices: Blender before 5.2 crashes when it mixes their values while it changes a mesh.
 
-It takes each value to lie at a multiple of 16 bytes. In a BMesh, on which many modifiers, nodes and edit mode work, it
-mostly does not, whatever the domain. Layers of instances, curves and points become layers of meshes, and so do fields
-that nodes capture or give out. So a script makes no such layer of anything.
+Blender expects each value at a multiple of 16 bytes. In a BMesh, on which many modifiers, nodes and edit mode work,
+it mostly lies elsewhere, whatever the domain. Layers of instances, curves and points become layers of meshes, and so
+do fields that nodes capture or give out. So a script makes no such layer of anything.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ CRASHES: Final = bpy.app.version < (5, 2)
 ITEM_FUNCTIONS: Final = names("functions that make layers of nodes") if CRASHES else frozenset()
 """Functions that make an item of a node that becomes a layer, of the type `socket_type`."""
 TYPES: Final = names("types of layers") if CRASHES else frozenset()
-"""Properties, `Struct.property`, that say of which type a layer is that nodes make."""
+"""Properties, `Struct.property`, that set the type of a layer that nodes make."""
 NODES: Final = names("nodes that make layers") if CRASHES else frozenset()
-"""Nodes of which a link makes an item that becomes a layer, or an output of the group."""
+"""Nodes for which a link makes an item that becomes a layer, or an output of the group."""
 _MATRICES: Final = frozenset({"FLOAT4X4", "MATRIX", "NodeSocketMatrix"})
 
 
 def check_type(host: BlenderHost, kind: Any) -> None:
-    """Refuse to make a layer of this type."""
+    """Refuse to make a layer of this type if it is a type of matrices."""
     if CRASHES and kind in _MATRICES:
         host.refuse(
             "this Blender crashes when it changes a mesh with a layer of 4 x 4 matrices: store their columns in four "
@@ -48,24 +48,24 @@ def check_type(host: BlenderHost, kind: Any) -> None:
 
 
 def check_item(host: BlenderHost, _owner: Any, arguments: Mapping[str, Any]) -> None:
-    """Refuse to make an item of a node that would become such a layer."""
+    """Refuse to make an item of a node that would become a layer of matrices."""
     _check_nodes(host, arguments.get("socket_type"))
 
 
 def check_written(host: BlenderHost, value: Any, new: Any) -> None:
-    """Refuse this value of one of the `TYPES`."""
+    """Refuse to write a type of matrices to one of the properties `TYPES`."""
     if getattr(value, "in_out", "OUTPUT") == "OUTPUT":  # an input of a group is no layer
         _check_nodes(host, new)
 
 
 def check_output(host: BlenderHost, socket: Any) -> None:
-    """Refuse an output of a node group that may become such a layer."""
+    """Refuse an output of a node group that may become a layer of matrices."""
     if CRASHES and socket is not None and socket.in_out == "OUTPUT":
         _check_nodes(host, socket.socket_type)
 
 
 def check_link(host: BlenderHost, link: Any) -> None:
-    """Refuse a link that has made an item of a node, or an output of a group, for such a layer."""
+    """Refuse a link that has made an item of a node, or an output of a group, for a layer of matrices."""
     ends = {link.from_node.bl_idname, link.to_node.bl_idname}
     if ends & NODES:
         for socket in (link.from_socket, link.to_socket):

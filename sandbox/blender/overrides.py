@@ -205,7 +205,7 @@ class Override(Facade):
 
     @may_raise("ctypes.call_function", "ctypes.dlsym", "gc.get_referents")
     def __exit__(self, *_error: object) -> None:
-        """End the override after those that were entered later: Blender restores the context in this order."""
+        """End the override after those that were entered later: Blender takes what is in the context for its own."""
         active = _about(self).active
         while self in active:
             _about(active.pop()).native.__exit__(None, None, None)

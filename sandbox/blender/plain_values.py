@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Blender is given in the place of a script's own values: plain numbers, texts, lists and arrays."""
+"""Plain numbers, texts, lists and arrays that Blender gets in place of a script's own values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PLAIN = frozenset({bool, int, float, str, type(None)})
 
 
 def as_plain(value: Any) -> Any:
-    """What Blender will see: a script's number-like object could be one number when checked, another when used.
+    """Return a plain value for Blender: a script's own number could be one number when checked, another when used.
 
-    Blender reads a text up to its first null character, so that is what is checked.
+    Blender reads a text up to its first null character, so only this part is checked.
     """
     kind = type(value)
     if kind in _PLAIN and kind is not str:
@@ -37,10 +37,10 @@ def as_plain(value: Any) -> Any:
 
 
 def held_items(value: Any) -> Any:
-    """A sequence as a list that holds its items, for what Blender reads as an array of integers or flags.
+    """Return a sequence as a list that holds its items, for what Blender reads as an array of integers or flags.
 
-    Blender names the type of a wrong item after it has let the item go: where nothing else holds it, as with the
-    numbers of a vector or an array, Blender crashes.
+    Blender names the type of a wrong item after it has released the item: if nothing else holds it, as with the numbers
+    of a vector or an array, Blender crashes.
     """
     kind = type(value)
     if kind in _PLAIN or kind in _HOLDING or not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")):
@@ -49,7 +49,7 @@ def held_items(value: Any) -> Any:
 
 
 def is_integers(prop: Any) -> bool:
-    """Whether a property or parameter of RNA is an array of integers or flags."""
+    """Return whether a property or parameter of RNA is an array of integers or flags."""
     return prop.type in ("INT", "BOOLEAN") and bool(prop.is_array)
 
 
@@ -57,12 +57,12 @@ _HOLDING = frozenset({list, tuple, dict, str, bytes, set, frozenset})
 
 
 def numbers_to_read(values: Any, function: str) -> Any:
-    """Return what `foreach_set` may read: plain numbers in a list, or an array.
+    """Return plain numbers in a list, or an array, which `foreach_set` may read.
 
-    Blender reads the items of a sequence without a look whether reading them failed.
+    Blender reads the items of a sequence without a check whether reading them failed.
 
     Raises:
-        TypeError: an item is no number, or `values` cannot be gone through.
+        TypeError: an item is no number, or `values` is not iterable.
     """
     if hasattr(values, "typecode") or hasattr(values, "dtype"):
         return values
@@ -76,7 +76,7 @@ def numbers_to_read(values: Any, function: str) -> Any:
 
 
 def place_to_write(values: Any, function: str) -> Any:
-    """Return what `foreach_get` may write to: a list or an array.
+    """Return the list or array to which `foreach_get` may write.
 
     Raises:
         TypeError: it is anything else.
@@ -90,7 +90,7 @@ _NUMBERS = frozenset({int, float, bool})
 
 
 def all_as_plain(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """`as_plain` for all arguments of a call."""
+    """Return all arguments of a call as plain values, by `as_plain`."""
     for value in (*args, *kwargs.values()) if kwargs else args:
         kind = type(value)
         if not _AS_IT_IS[kind] and not (
@@ -106,4 +106,4 @@ _AS_IT_IS = PerType(
     lambda kind: (kind in _PLAIN and kind is not str) or issubclass(kind, bpy.types.bpy_struct),
     bpy.types.bpy_struct,
 )
-"""Whether `as_plain` gives any value of a type as it is."""
+"""Whether `as_plain` returns every value of a type unchanged."""

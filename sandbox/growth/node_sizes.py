@@ -36,7 +36,7 @@ _HUGE = 1e15
 _BY_OTHER_WAYS = frozenset(
     "NodeEvaluateClosure GeometryNodeMeshToDensityGrid GeometryNodeMeshToSDFGrid GeometryNodePointsToSDFGrid".split()
 )
-"""Nodes that Blender evaluates although no geometry link leads from them to an output."""
+"""Nodes that Blender evaluates although their result may not be geometry, or arrives by no geometry link."""
 _TEXTS = frozenset({"FunctionNodeReplaceString", "GeometryNodeStringJoin", "GeometryNodeStringToCurves"})
 _DEPTH = 40
 

@@ -43,7 +43,7 @@ def closed(question: str) -> Callable[[F], F]:
                 return method(refusing, *arguments, **named)
             except Exception as error:
                 refusing.refuse(
-                    f"it cannot be told {question}, so the script was stopped: {type(error).__name__} in "
+                    f"the sandbox cannot tell {question}, so the script was stopped: {type(error).__name__} in "
                     f"{method.__name__}"
                 )
 

@@ -118,7 +118,7 @@ class Stale:
         self._variables = variables
         if not layout.are_known():
             self.refuse(
-                "this Blender keeps references in another way than is known: no script can run safely in it"
+                "this Blender lays out its references in an unknown way: no script can run safely in it"
             )
         memory.allow(self._cuts)
         self._disown_context()
@@ -237,7 +237,9 @@ class Stale:
         try:
             yield
         except memory.CannotCut as why:
-            self.refuse(f"what the script still holds of what was removed cannot be made to say so: {why}")
+            self.refuse(
+                f"a reference that the script still holds to something removed cannot be invalidated: {why}"
+            )
 
     def _cut_off(self, references: Iterable[Any]) -> None:
         with self._writing():

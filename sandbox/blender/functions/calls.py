@@ -142,7 +142,7 @@ def _preparation(path: str) -> Callable[..., tuple[tuple[Any, ...], dict[str, An
 
 
 def _performance(path: str) -> Callable[[BlenderHost, Any, tuple[Any, ...], dict[str, Any]], Any]:
-    """Return a function that does the call. It gets Blender's function only then: its holders are searched for its owner."""
+    """Return a function that does the call. It gets Blender's function late: its holders are searched for the owner."""
     struct, function = path.split(".")
 
     def perform(_host: BlenderHost, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -104,7 +104,7 @@ result = target.id.name
 )
 def test_evaluated_copy_is_given_to_nothing(code: str) -> None:
     with pytest.raises(
-        HandlerError, match=r"'.*' is an evaluated copy, which Blender frees: take what it is of"
+        HandlerError, match=r"'.*' is an evaluated copy, which Blender frees: use its .original"
     ):
         result(_EVALUATED + code)
 
@@ -125,7 +125,7 @@ def test_evaluated_copy_is_given_to_nothing(code: str) -> None:
 )
 def test_evaluated_copy_is_not_written(code: str) -> None:
     with pytest.raises(
-        PolicyError, match=r"is an evaluated copy, which Blender makes anew: write to what it is of"
+        PolicyError, match=r"is an evaluated copy, which Blender makes anew: write to its .original"
     ):
         result(_EVALUATED + code)
 

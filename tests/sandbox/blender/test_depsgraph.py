@@ -146,5 +146,5 @@ def test_the_object_of_an_instance_is_for_loops_only() -> None:
 
 
 def test_instances_are_not_gone_through_while_the_scene_is_evaluated() -> None:
-    with pytest.raises(HandlerError, match="evaluated while its object_instances were gone through"):
+    with pytest.raises(HandlerError, match="evaluated in a loop over its object_instances"):
         result(f"{_INSTANCES}for i in d.object_instances:\n    {_UPDATE}")

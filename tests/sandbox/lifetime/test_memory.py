@@ -203,7 +203,7 @@ def _read_only(words: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def test_without_a_known_layout_no_script_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layout, "first_word", lambda: None)
-    with pytest.raises(PolicyError, match="keeps references in another way"):
+    with pytest.raises(PolicyError, match="lays out its references in an unknown way"):
         result("result = 1")
 
 
