@@ -156,7 +156,9 @@ def _run(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]
                 f"bpy.ops.{idname}({name}=…): a script may not work on files; use the tools import_file, export_file "
                 "and open_file"
             )
-    _, kwargs = all_as_plain((), kwargs)
+    # Operators take bytes for text: the checks get the text that Blender reads.
+    texts = {name: v.decode("utf-8", "replace") if type(v) is bytes else v for name, v in kwargs.items()}
+    _, kwargs = all_as_plain((), texts)
     kwargs = {name: held_items(value) for name, value in kwargs.items()}
     if idname in INSTEAD:
         host.meter.tick()

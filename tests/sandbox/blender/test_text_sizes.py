@@ -83,6 +83,7 @@ def test_long_texts_of_short_lines_are_written() -> None:
         "bpy.data.node_groups.new('g', 'GeometryNodeTree').interface.new_panel('p').description = 'a' * 10 ** 6",
         "bpy.context.object.lightgroup = 'a' * 10 ** 6",
         "bpy.ops.object.select_pattern(pattern='a' * 10 ** 6)",
+        "bpy.ops.object.select_pattern(pattern=b'a' * 10 ** 6)",
         "bpy.ops.object.modifier_add_node_group(relative_asset_identifier='a' * 10 ** 6, asset_library_type='LOCAL')",
     ],
 )
@@ -93,6 +94,7 @@ def test_single_texts_are_limited(code: str) -> None:
 def test_a_text_object_takes_a_few_letters_at_a_time() -> None:
     begin = "bpy.ops.object.text_add(enter_editmode=True)\n"
     assert fork.run(run, begin + "bpy.ops.font.text_insert(text='a' * 500)\nresult = 1") == 1
-    assert "bpy.ops.font.text_insert() makes about" in fork.run(
-        _limit, begin + "bpy.ops.font.text_insert(text='a' * 5000)"
-    )
+    for text in ("'a' * 5000", "b'a' * 5000"):  # operators take bytes, too
+        assert "bpy.ops.font.text_insert() makes about" in fork.run(
+            _limit, begin + f"bpy.ops.font.text_insert(text={text})"
+        )
