@@ -42,8 +42,7 @@ SUFFIXES = frozenset(_EXPORTERS)
 def chosen(
     *, objects: Sequence[str] | None = None, collection: str | None = None, selected_only: bool = False
 ) -> list[Any]:
-    """Return the objects to export: the named ones, those of a collection, the selected ones, or else all visible
-    ones.
+    """Return the objects to export: the named ones, a collection's, the selected ones, or else all visible ones.
 
     Raises InvalidParamsError if there are none, or if one cannot be selected: exporters need a selection.
     """

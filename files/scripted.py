@@ -56,10 +56,10 @@ class Item:
 
 
 def pairs(paths: Sequence[str], save_as: str, folders: Sequence[Path]) -> list[tuple[Path, str]]:
-    """Return each file in `paths` with the path of its copy: in `save_as`, `{name}` and `{folder}` are those of the
-    file.
+    """Return each file in `paths` with the path of its copy, from `save_as`.
 
-    Raises what `allowed_folders.existing` raises, and InvalidParamsError if two copies would have the same name.
+    In `save_as`, `{name}` and `{folder}` are those of the file. Raises what `allowed_folders.existing` raises, and
+    InvalidParamsError if two copies would have the same name.
     """
     found: dict[Path, str] = {}
     for path in paths:

@@ -190,10 +190,9 @@ def _follow(running: Any, handle: Any, report: Report, cancelled: Event) -> dict
 def answers(
     running: Any, handle: Any, cancelled: Event, meanwhile: Callable[[], None] = lambda: None
 ) -> Generator[dict[str, Any], None, dict[str, Any]]:
-    """Yield the child's answers one after the other, and return the last one, with `done`. Call `meanwhile` while no
-    answer comes.
+    """Yield the child's answers one after the other, and return the last one, with `done`.
 
-    Raises Cancelled, and ExternalServiceError if the child failed or ended.
+    Calls `meanwhile` while no answer comes. Raises Cancelled, and ExternalServiceError if the child failed or ended.
     """
     while True:
         if cancelled.is_set():

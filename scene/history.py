@@ -42,8 +42,9 @@ _TOGETHER_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. `number` grows with each event and each update; `at` is in seconds since the epoch; `by_what` names
-    the call.
+    """One event. `number` grows with each event and each update.
+
+    `at` is in seconds since the epoch; `by_what` names the call.
     """
 
     number: int

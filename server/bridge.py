@@ -72,8 +72,9 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """A running server. `token` is the one in the discovery record. It admits this user's programs that read it; if
-    there are `pairings`, it only lets them ask for access.
+    """A running server. `token` is the one in the discovery record.
+
+    The token admits this user's programs that read it; if there are `pairings`, it only lets them ask for access.
     """
 
     settings: Settings

@@ -49,7 +49,7 @@ BLENDER = (
     *("--background", "--factory-startup", "--disable-autoexec", "--offline-mode", "--python-exit-code", "3"),
     *("--python", "{}", "--"),
 )
-#: Seconds that a task may take: more than any chunk, less than for ever.
+#: The most seconds of a task: more than any chunk takes, less than forever.
 _LONGEST_TASK_S = 24 * 3600
 #: The most chunks of one submission: Slurm's own limit of an array.
 MOST_CHUNKS = 1000

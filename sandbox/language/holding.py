@@ -48,13 +48,13 @@ class Holding(Nodes):
     def __init__(self, kinds: Scopes) -> None:
         super().__init__(kinds)
         self.runs = 0
-        """How many of the expressions that were rewritten so far may run code of the script."""
+        """How many of the rewritten expressions so far may run code of the script."""
         self.has_classes = any(scope.form == "class" for scope in kinds.scope_of.values())
         self.lazy = 0
-        """In how many generator expressions: their variables are those of the function around them, whose other
-        generators may bind them meanwhile."""
+        """The number of generator expressions around the current node: their variables belong to the function around
+        them, whose other generators may bind them in the meantime."""
         self.leaving = 0
-        """Around how many statements end when a function is left, and may run code then."""
+        """The number of statements around the current one that may run code when the function leaves them."""
 
     def operands(self, nodes: Sequence[Any], *, run_by_use: bool = False) -> list[Any]:
         """Rewrite expressions that are evaluated in this order and used together; a keyword stands for its value.
@@ -244,8 +244,8 @@ class Holding(Nodes):
     def target_first(
         self, target: ast.expr, body: list[ast.stmt], source: ast.expr | None = None
     ) -> ast.expr:
-        """Return the target of a loop or `with`: a name, or a variable of ours from which `body` sets the target
-        first.
+        """Return the target of a loop or `with`: a name, or a variable of ours from which `body` first sets the
+        target.
 
         `source`: what a loop draws from.
         """

@@ -155,7 +155,7 @@ def rehearse(
 
 
 def last_failure() -> str:
-    """A sentence that says why the last rehearsal did not start or finish; "" if it did.
+    """Return a sentence that says why the last rehearsal did not start or finish; "" if it did.
 
     Never waits, so a panel may call it.
     """
@@ -172,7 +172,7 @@ def _failure_noted(pool: Pool) -> Iterator[None]:
 
 
 def _was_unusual(answer: Answer | None) -> bool:
-    """Whether the script crashed Blender, passed a limit, sent an invalid answer, or tried to break out."""
+    """Return whether the script crashed Blender, passed a limit, answered invalidly, or tried to break out."""
     return answer is None or answer.get("error", {}).get("cause") == Breakout.__name__
 
 

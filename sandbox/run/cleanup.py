@@ -211,8 +211,7 @@ class Snapshot:
 
 
 def _driver_namespace() -> dict[str, Any]:
-    """Return the names that drivers can use. Reading them makes Blender fill the namespace, also with the module
-    `bpy`.
+    """Return the names that drivers can use. Reading them makes Blender fill the namespace, also with `bpy`.
 
     If Blender is itself a module, it crashes at the end of Python when this namespace still has `bpy`.
     """

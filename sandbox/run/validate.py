@@ -99,7 +99,7 @@ class _Checker:
         self._errors: list[Finding] = []
         self._warnings: list[Finding] = []
         self._functions = 0
-        """How many functions the walk is inside that may never be called."""
+        """The number of functions around the current node that may never be called."""
         self._called = called_in_any_case(tree)
         self._own_operators = _own_operators(tree)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a script gives to numpy, looked at before numpy sees it.
+"""Checks a script's arguments for numpy before numpy gets them.
 
 numpy turns what it has no type for into arrays of Python objects and computes with those by Python's own operators,
 which no guard sees: `np.power(10**30, 10**9)` would never end.
@@ -33,12 +33,12 @@ _LENDING: Final = PerType(
         is_static(kind) and kind.__name__ in "Vector Euler Quaternion Matrix Color IDPropertyArray".split()
     )
 )
-"""Values of Blender's of which numpy would make views: into memory that Blender frees when it likes."""
+"""Blender's values of which numpy would make views into memory that Blender may free at any time."""
 
 
 @functools.lru_cache(maxsize=256)
 def _names_objects(text: str) -> bool:
-    """Whether numpy takes this text for a type of Python objects: "O", "object", "i4,O", …"""
+    """Return whether numpy reads this text as a type of Python objects: "O", "object", "i4,O", …"""
     if len(text) > _LONGEST_TYPE:
         return "O" in text or "object" in text
     try:
@@ -51,22 +51,22 @@ _LONGEST_TYPE: Final = 100
 
 
 class GuardedArrays(Protocol):
-    """numpy under guards, for one run: `arrays.Arrays`, as the functions of its parts see it."""
+    """The part of `arrays.Arrays` that numpy's special functions use."""
 
     guard: Guard
     np: Any
 
     def inward(self, value: Any) -> Any:
-        """Return what numpy is given for an argument."""
+        """Return the value that numpy gets for a script's argument."""
 
     def outward(self, value: Any) -> Any:
-        """Return what a script is given of a result."""
+        """Return the value that a script gets for numpy's result."""
 
     def wrapped(self, function: Any, work: Callable[..., float] | None = None) -> Callable[..., Any]:
-        """Return a function of numpy whose arguments and work are looked at; `work` of them is its operations."""
+        """Wrap a function of numpy to check its arguments and its work; `work(…)` returns its operations."""
 
     def item_of_grid(self, grid: Any, key: Any) -> Any:
-        """Return `grid[key]` of `np.mgrid` and its like, of bounded size."""
+        """Return `grid[key]` of `np.mgrid` or a similar object, with a limit on its size."""
 
     def refuse_objects(self) -> NoReturn:
         """Stop the run: arrays of Python objects are not for scripts."""
@@ -80,12 +80,12 @@ class Arguments:
         self.np = np
         self.array_type: Any = np.ndarray
         self.numbers: set[type] = {*_AS_THEY_ARE, type(None)}
-        """Types of numbers, and of None, that numpy sees as they are."""
+        """Types of numbers, and of None, that numpy gets unchanged."""
         self._lending: set[type] = set()
-        """Those that `_LENDING` said True of."""
+        """Types for which `_LENDING` returned True."""
 
     def inward(self, value: Any) -> Any:
-        """An argument as numpy may see it: never what numpy would compute with as Python objects."""
+        """Return an argument for numpy; refuse one that numpy would compute with as Python objects."""
         kind = type(value)
         if kind is self.array_type:
             if value.dtype.hasobject:
@@ -125,7 +125,7 @@ class Arguments:
         return type(value) is self.array_type and bool(value.dtype.hasobject)
 
     def _settled(self, value: Any) -> Any:
-        """Numbers and lists of the script's own classes as plain ones: they may answer otherwise the next time."""
+        """Return plain numbers and lists for those of the script's classes, which may answer differently later."""
         kind = type(value)
         if kind is deep_nesting.deque:
             return list(value)
@@ -142,7 +142,7 @@ class Arguments:
         return self.refuse_objects()
 
     def _look_at_numbers(self, values: Any) -> None:
-        """Refuse integers beyond 64 bits, at any depth, and what numpy has no type for."""
+        """Refuse integers beyond 64 bits, at any depth, and values for which numpy has no type."""
         level = values
         while level:
             kinds = set(map(type, level))
@@ -174,6 +174,6 @@ class Arguments:
 
 
 def _items(value: Any) -> Any:
-    """The items that C code sees: a class of the script may say otherwise in `__iter__`."""
+    """Return the items that C code sees: a script's class may give others by `__iter__`."""
     base = list if isinstance(value, list) else tuple
     return value if type(value) is base else base(base.__iter__(value))

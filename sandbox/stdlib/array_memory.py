@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 __all__ = ("ArrayMemory", "Unsupported")
 
 LOOKED_AT: Final = 1 << 20
-"""Bytes of an array from which on the memory of the process is looked at."""
+"""The bytes of an array from which this module checks the memory of the process."""
 DEFAULT_LIMIT: Final = 1 << 30
-"""Bytes that a run's arrays may have where nothing limits its memory."""
+"""The most bytes of a run's arrays if nothing else limits its memory."""
 LARGEST: Final = 1 << 29
-"""Bytes of the largest array: a picture of 4,096 x 4,096 pixels, four channels of 64 bits each."""
+"""The bytes of the largest array: a picture of 4,096 x 4,096 pixels, four channels of 64 bits each."""
 UNUSED: Final = 4
-"""How many times the limit may be committed: memory that nothing has written to takes no room yet."""
+"""How many times the limit may be committed: memory that was never written takes no room yet."""
 _SET_HANDLER, _GET_HANDLER = 304, 305
 _CAPSULE: Final = b"mem_handler"
 _VERSION: Final = 1
@@ -61,7 +61,7 @@ class _Handler(ctypes.Structure):
 
 
 class Unsupported(Exception):
-    """This numpy has no allocation handler that can be replaced."""
+    """Tells that this numpy has no allocation handler that can be replaced."""
 
 
 class ArrayMemory(AbstractContextManager["ArrayMemory"]):
@@ -78,9 +78,9 @@ class ArrayMemory(AbstractContextManager["ArrayMemory"]):
         self._before: object = None
         self._used = usage()
         self._room = 0
-        """Bytes of arrays until the memory is looked at again: what is used besides is watched by the clock."""
+        """Bytes of arrays until the next check of the memory; the watchdog checks other memory by the clock."""
         self.unwatched: Callable[..., Any] = contextvars.copy_context().run
-        """Calls a function whose arrays nothing looks at: numpy keeps its handler in a variable of the context."""
+        """Calls a function without a check of its arrays: numpy keeps its handler in a variable of the context."""
 
     def __enter__(self) -> ArrayMemory:
         self._used = usage()
@@ -93,7 +93,7 @@ class ArrayMemory(AbstractContextManager["ArrayMemory"]):
         self._table.set_handler(self._before)
 
     def _admits(self, size: int) -> bool:
-        """Return whether an array may have so many bytes more; trip the run where it may not."""
+        """Return whether an array may have `size` more bytes; trip the run if it may not."""
         if size <= self._room and size <= LARGEST:
             self._room -= size
             return True
@@ -122,7 +122,7 @@ class _Table:
         self.admits: Callable[[int], bool] = _anything
         self.set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(functions[_SET_HANDLER])
         get_handler = ctypes.PYFUNCTYPE(ctypes.py_object)(functions[_GET_HANDLER])
-        self._default = get_handler()  # whose functions ours calls
+        self._default = get_handler()  # our handler calls this one's functions
         default = _Handler.from_address(_pointer(self._default, _CAPSULE))
         if default.version != _VERSION:
             raise Unsupported(f"its handlers are of version {default.version}")
@@ -143,7 +143,7 @@ class _Table:
                 if size > LOOKED_AT and not self.admits(size):
                     return None
                 return malloc(context, size)  # type: ignore[no-any-return]
-            except Exception:  # what cannot be asked for is not given: numpy then raises MemoryError
+            except Exception:  # no memory without a check: numpy then raises MemoryError
                 return None
 
         def sized_calloc(context: int | None, count: int, size: int) -> int | None:

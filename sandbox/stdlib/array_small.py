@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Calls of numpy that need little memory for certain: its allocation handler does not look at these.
+"""Finds calls of numpy that certainly need little memory: the allocation handler need not check these.
 
-The handler is a call of Python for each array, of a single number too, and `np.clip(x, 0, 1)` makes six. How much a
-call may need is judged by its arguments, for functions of which `facts/numpy.json` says how. Of all others, and of
-arguments that are none of the few types here, it cannot be told.
+The handler is a call of Python for each array, of a single number too, and `np.clip(x, 0, 1)` makes six. The
+arguments show how much a call may need, for functions for which `facts/numpy.json` says how. For all others, and for
+arguments of other types than the few here, this cannot be known.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final
 __all__ = ("MOST", "measure")
 
 MOST: Final = 1 << 14
-"""Items that arrays of a call have at most where its memory is not looked at."""
+"""The most items of a call's arrays for which its memory is not checked."""
 _NUMERIC: Final = frozenset("bhilqBHILQefdgFDG?")
 _FLOATS: Final = frozenset({float, bool, complex})
 _COUNTED: Final = frozenset({int, float, bool})
@@ -31,9 +31,9 @@ Measure = Callable[[Iterable[Any]], float]
 
 
 def measure(np: Any, function: Any, numbers: Collection[type]) -> Measure | None:
-    """Return what says of arguments how many items the arrays of a call have at most; None where nothing can.
+    """Return a function that estimates from arguments the most items of a call's arrays; None if none can.
 
-    `numbers`: the types of numbers, and of None, that numpy sees as they are.
+    `numbers`: the types of numbers, and of None, that numpy gets unchanged.
     """
     name = getattr(function, "__name__", "")
     if isinstance(function, np.ufunc) or name in _BY_SIZES:
@@ -42,7 +42,7 @@ def measure(np: Any, function: Any, numbers: Collection[type]) -> Measure | None
 
 
 def _by_sizes(values: Iterable[Any], array: type, numbers: Collection[type]) -> float:
-    """Every array of a call has at most the items of all arguments multiplied, whatever the numbers are."""
+    """Return the product of all arguments' items: no array of the call has more, whatever the numbers are."""
     items = 1.0
     for value in values:
         kind = type(value)
@@ -61,7 +61,7 @@ def _by_sizes(values: Iterable[Any], array: type, numbers: Collection[type]) -> 
 
 
 def _by_numbers(values: Iterable[Any]) -> float:
-    """Numbers are how many items there are, or steps between them: 0.01 counts as 100."""
+    """Return the items if numbers are counts of items, or steps between them: 0.01 counts as 100."""
     items = 1.0
     for value in values:
         kind = type(value)
@@ -76,5 +76,5 @@ def _by_numbers(values: Iterable[Any]) -> float:
 
 
 def _fits(value: int) -> bool:
-    """Whether numpy has a type for an integer."""
+    """Return whether numpy has a type for an integer."""
     return -(1 << 63) <= value < 1 << 64

@@ -36,7 +36,7 @@ from .errors import LinAlgError, raising
 __all__ = ("Arrays", "array_members")
 
 MOST_ITEMS: Final = 1 << 26
-"""Numbers that one array may have, or seem to have: as many as a picture of 4,096 x 4,096 pixels with four channels."""
+"""The most numbers of an array, real or broadcast: as many as a picture of 4,096 x 4,096 pixels with four channels."""
 
 _LISTS: Final = json.loads(
     (Path(__file__).parent.parent / "facts" / "numpy.json").read_text(encoding="utf-8")
@@ -45,13 +45,13 @@ _LISTS: Final = json.loads(
 
 @functools.cache
 def _listed(section: str) -> frozenset[str]:
-    """The reviewed names of a section: numpy itself, `linalg`, `fft`."""
+    """Return the reviewed names of a section: numpy itself, `linalg`, `fft`."""
     return frozenset(_LISTS[section].split())
 
 
 @functools.cache
 def _refused() -> dict[str, str]:
-    """Why functions of numpy are refused, and what to use instead, by name."""
+    """Return why functions of numpy are refused, and what to use instead, by name."""
     return {name: reason for reason, names in _LISTS["refused"].items() for name in names.split()}
 
 
@@ -77,8 +77,7 @@ _METHODS: Final = """all any argmax argmin argsort astype clip conj copy cumprod
 
 
 def array_members(guard: Guard) -> dict[str, object]:
-    """The views `numpy`, `numpy.random`, `numpy.linalg`; none where Blender has no numpy, or one whose memory cannot
-    be limited."""
+    """Return the views `numpy`, `numpy.random`, `numpy.linalg`; none without a numpy whose memory can be limited."""
     try:
         np = importlib.import_module("numpy")
         memory = ArrayMemory(guard.meter)
@@ -97,7 +96,7 @@ def _allow_types_as_text(np: Any) -> None:
 
 
 class _ScalarType(Facade):
-    """A type of numpy's numbers: called, and by its `dtype` taken for the type in lists of fields and comparisons."""
+    """A type of numpy's numbers: callable; by its `dtype`, numpy takes it for the type in fields and comparisons."""
 
     __slots__ = ("function", "type")
 
@@ -123,7 +122,7 @@ _type, _set_type = hide(_ScalarType, "type")
 
 @functools.cache
 def _warm_up() -> None:
-    """Load what numpy's C code imports when it first needs it, through the builtins of whoever calls."""
+    """Load what numpy's C code imports at its first need, through the builtins of its caller."""
     np = importlib.import_module("numpy")
     sample = np.arange(4.0).reshape(2, 2)
     for method in ("sum", "mean", "std", "var", "max", "min", "prod", "all", "any", "clip", "ptp"):
@@ -135,14 +134,14 @@ def _warm_up() -> None:
 
 
 class Arrays(Arguments):
-    """numpy under guards, for one run."""
+    """The script's view of numpy, for one run."""
 
     def __init__(self, guard: Guard, np: Any, memory: ArrayMemory) -> None:
         super().__init__(guard, np)
         self._unwatched = memory.unwatched
 
     def views(self) -> dict[str, object]:
-        """The views, having told the guards about numpy's types."""
+        """Tell the guards about numpy's types, and return the views."""
         np, guard = self.np, self.guard
         _warm_up()
         self._allow_types()
@@ -219,7 +218,7 @@ class Arrays(Arguments):
     # Values coming out
 
     def outward(self, value: Any) -> Any:
-        """A result as the script may hold it, all that its lists hold looked at level by level."""
+        """Return a result for the script, after checking the contents of its lists level by level."""
         kind = type(value)
         if kind in self.guard.scalar:
             return value
@@ -247,7 +246,7 @@ class Arrays(Arguments):
         raise RecursionError("numpy gave lists that are nested too deeply")
 
     def wrapped(self, function: Any, work: Callable[..., float] | None = None) -> Callable[..., Any]:
-        """Return a function of numpy's as a script may call it; `work` says how much it multiplies."""
+        """Wrap a function of numpy's for scripts; `work` estimates its multiplications."""
         name = getattr(function, "__name__", "function")
         work = work or array_work.PRODUCTS.get(name)
         in_python = isinstance(getattr(function, "_implementation", function), FunctionType)
@@ -282,7 +281,7 @@ class Arrays(Arguments):
         return lambda np, *arguments, **named: array_work.of_matrices(np, name, arguments, named)
 
     def _scalar(self, kind: Any) -> Any:
-        """A type of numpy's numbers as a function: it would go through all that tuples of tuples unfold to."""
+        """Return a function for a type of numbers: the type itself would walk all that nested tuples unfold to."""
         known = self.guard.builtins.facade(kind)
         if known is not kind:  # by another name
             return known
@@ -296,7 +295,7 @@ class Arrays(Arguments):
         return self.guard.builtins.add_facade(_ScalarType(scalar, self.np.dtype(kind)), kind)
 
     def _to_list(self, value: Any) -> Any:
-        """`array.tolist()`: the numbers of Python that it makes are none of numpy's memory."""
+        """Return `array.tolist()`, with a limit: its Python numbers do not count as numpy's memory."""
         self.guard.meter.tick()
         if value.dtype.hasobject:
             self.refuse_objects()
@@ -313,7 +312,7 @@ class Arrays(Arguments):
     # Limits
 
     def size(self, count: float) -> None:
-        """Stop the run if an array would have too many items, perhaps the same one many times over."""
+        """Stop the run if an array would have too many items, even repeated ones."""
         if count > MOST_ITEMS:
             self.guard.meter.exceed(
                 f"a numpy array of {count:,.0f} items is over the limit of {MOST_ITEMS:,}", limit="sequence"
@@ -338,7 +337,7 @@ class Arrays(Arguments):
             self.work("matmul", array_work.PRODUCTS["matmul"](self.np, left, right))
 
     def item(self, value: Any, key: Any) -> Any:
-        """`array[key]`."""
+        """Return `array[key]`."""
         if value.dtype.hasobject:
             self.refuse_objects()
         if type(key) not in _KEYS:
@@ -346,7 +345,7 @@ class Arrays(Arguments):
         return self.outward(value[key])
 
     def set_item(self, value: Any, key: Any, new: Any) -> None:
-        """`array[key] = new`."""
+        """Set `array[key] = new`."""
         if type(key) not in _KEYS:
             key = self._key(key)
         if type(new) is float or type(new) is int:
@@ -356,7 +355,7 @@ class Arrays(Arguments):
             value[key] = self.inward(new)
 
     def item_of_grid(self, grid: Any, key: Any) -> Any:
-        """`np.mgrid[0:1:10j, …]`, `np.c_[a, b]`."""
+        """Return `np.mgrid[0:1:10j, …]`, `np.c_[a, b]` and the like."""
         for part in key if type(key) is tuple else (key,):
             if type(part) is str:
                 raise TypeError("numpy's grids and rows take slices, numbers and arrays here")
@@ -364,7 +363,7 @@ class Arrays(Arguments):
         return self.outward(grid[self._key(key)])
 
     def _key(self, key: Any) -> Any:
-        """A key as numpy may see it: lists in it are looked at, and numbers of the script's own are plain ones."""
+        """Return a key for numpy: check lists in it, and make the script's own numbers plain."""
         kind = type(key)
         if kind is tuple:
             return key if _KEYS.issuperset(map(type, key)) else tuple(map(self._key, key))
@@ -373,10 +372,10 @@ class Arrays(Arguments):
 
 
 def _items(value: Any) -> float:
-    """How many numbers an array has; of what is none, that is not known."""
+    """Return how many numbers an array has; infinity for any other value."""
     return getattr(value, "size", math.inf)
 
 
 _QUICK: Final = 1e6
-"""A product of matrices takes no more multiplications than one has numbers times those of the other."""
+"""The product of two arrays' sizes below which a matrix product is quick: it needs no more multiplications."""
 _KEYS: Final = frozenset({int, slice, type(None), type(Ellipsis), str, bool})

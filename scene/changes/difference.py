@@ -48,8 +48,9 @@ class DataBlock(TypedDict):
 
 
 class Change(TypedDict):
-    """One changed value. Without `before` it was added, without `after` removed. `note` describes a change that values
-    cannot show.
+    """One changed value. Without `before` it was added, without `after` removed.
+
+    `note` describes a change that values cannot show.
     """
 
     property: str

@@ -62,10 +62,9 @@ def read_origin(text: str) -> Authority | None:
 
 
 class Names:
-    """The names of a server on `port`: those of the loopback address, `host` unless it is a wildcard, and the `allowed`
-    names, each for any port or for its own.
+    """The names of a server on `port`: its loopback names, `host` unless it is a wildcard, and the `allowed` names.
 
-    Raises ValueError for an invalid name in `allowed`.
+    Each allowed name is for any port or for its own. Raises ValueError for an invalid name in `allowed`.
     """
 
     def __init__(self, port: int, host: str = "127.0.0.1", allowed: Collection[str] = ()) -> None:

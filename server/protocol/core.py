@@ -21,9 +21,11 @@ from .tasks import TaskInputs
 
 @dataclass(slots=True)
 class Core:
-    """The shared state. `info` is the server's `Implementation` object: name, title, version. `icons` are added only
-    when a client asks for the server's identity, since `info` comes with every answer. `whole_list(client_id)`: whether
-    the client's list has every tool. `refused` is called after each tool call that ended in an error.
+    """The shared state. `info` is the server's `Implementation` object: name, title, version.
+
+    `icons` are added only when a client asks for the server's identity, since `info` comes with every answer.
+    `whole_list(client_id)`: whether the client's list has every tool. `refused` is called after each tool call that
+    ended in an error.
     """
 
     features: Features

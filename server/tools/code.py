@@ -42,8 +42,7 @@ class CodeResult(TypedDict):
 
 
 def runs_scripts(function: RunsScripts) -> RunsScripts:
-    """Mark a tool that runs scripts, in the open scene or in a rehearsal: while no script may run, it does nothing at
-    all.
+    """Mark a tool that runs scripts, in the open scene or in a rehearsal. While no script may run, it does nothing.
 
     The journal has each of its refused calls.
     """

@@ -20,8 +20,8 @@ __all__ = ("HttpProtocol", "Shared")
 
 #: A connection is dropped if it does not send a whole request head within this time (seconds).
 HEAD_SECONDS = 10.0
-#: So many bytes are read at once. A body may come in many small pieces, which take long, or in few: that is tried. What
-#: is no body is read in the least portions, so that one turn holds few requests.
+#: The bytes to read at once. A body may come in many small pieces, which take long, or in few: a trial shows that.
+#: Everything else is read in the least portions, so that one turn has few requests.
 LEAST_PORTION, LARGEST_PORTION = 1024, 64 * 1024
 #: A chunk of at most this many bytes is read at once.
 LIGHT_BYTES = 2048

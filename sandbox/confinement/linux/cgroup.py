@@ -23,7 +23,7 @@ from typing import TypedDict
 
 __all__ = ("NOWHERE", "Entrance", "Group", "Home", "enter", "homes", "make")
 
-#: So far above the supervisor's own limit of threads that the supervisor notices first, and reports.
+#: The kernel's limit of threads: far above the supervisor's own, so that the supervisor notices first, and reports.
 _MOST_THREADS = 4096
 _PREFIX = "mcp-bridge-"
 _MB = 1024 * 1024

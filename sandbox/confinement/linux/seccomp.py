@@ -169,11 +169,10 @@ _Program = list[tuple[int, int, int, int]]
 
 
 def deny(*, tcp_client: bool) -> None:
-    """Refuse, for good: processes, other processes, sockets, mounts, uncounted memory, and files' owners, modes and
-    times.
+    """Refuse, for good: processes, other processes, sockets, mounts, uncounted memory, and changes to files' facts.
 
-    `tcp_client`: IPv4 stream sockets stay allowed (the network namespace limits what they reach). Call
-    `kernel.no_new_privileges` first. Raises OSError if the kernel refuses the filter.
+    These are files' owners, modes and times. `tcp_client`: IPv4 stream sockets stay allowed (the network namespace
+    limits what they reach). Call `kernel.no_new_privileges` first. Raises OSError if the kernel refuses the filter.
     """
     program = _preamble()
     program += _only_if(_CLONE, 0, _CLONE_THREAD, _CLONE_THREAD)

@@ -116,18 +116,18 @@ class Bindings:
         self._noted: set[ast.Name] = set()
         self._walrus: set[str] = set()
         self.bound_within: set[str] = set()
-        """Names that are bound within an expression: by `:=`."""
+        """Names that an expression binds, by `:=`."""
         self._leaving = 0
-        """How many statements of the function that is gone through do something when they are left."""
+        """How many statements around the current node can run code when the function leaves them."""
         self._collect_body(tree.body, self.module)
         self._hand_over()
         self.names = frozenset(name for scope in self._scopes for name in scope.bound)
         """Every name that the script binds anywhere: all other names are builtins for certain."""
         self.rebound = frozenset(self._walrus) | {name for scope in self._scopes for name in scope.elsewhere}
-        """Names that code of another scope may bind anew: a generator that the collector ends, at any moment."""
+        """Names that another scope's code may bind again at any moment: the collector may end a generator."""
         self._noted.clear()
 
-    # Which names are bound, where and to what
+    # Bindings
 
     def _collect_body(self, nodes: Sequence[ast.AST], scope: Scope) -> None:
         for node in nodes:
@@ -290,7 +290,7 @@ class Bindings:
                 if where == "nonlocal":
                     owner = scope.owner(name)
                 if owner is not None and owner is not scope:
-                    # what it is bound to is an expression of another scope, whose names mean other variables
+                    # the value is an expression of another scope, where names mean other variables
                     owner.bound.setdefault(name, []).append(UNKNOWN)
 
 

@@ -127,10 +127,10 @@ def take_out(client: ClientKind, text: str) -> str:
 
 
 def write(change: Change) -> Path | None:
-    """Write a change that the user has seen, and copy the old file beside it; return the copy's path, None for a new
-    file.
+    """Write a change that the user has seen, and copy the old file beside it; return the copy's path.
 
-    Raises ExternalServiceError if the file has changed since the user saw the change, or cannot be written.
+    Returns None for a new file. Raises ExternalServiceError if the file has changed since the user saw the change, or
+    cannot be written.
     """
     path = Path(os.path.realpath(change.path))  # if the path is a link, the file itself
     if _contents(path) != change.before:

@@ -27,7 +27,7 @@ _MESSAGE: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
 
 @asynccontextmanager
 async def _websocket(url: str) -> AsyncIterator[Any]:
-    """The custom transport for SDK 2.x: one JSON-RPC message a text frame."""
+    """Open the custom transport for SDK 2.x: one JSON-RPC message a text frame."""
     to_client, from_server = anyio.create_memory_object_stream[Any](0)
     to_server, from_client = anyio.create_memory_object_stream[Any](0)
     headers = {"Authorization": f"Bearer {TOKEN}"}

@@ -35,7 +35,7 @@ _ONLY: Final = {
     ),
     "MeshUVLoopLayer": frozenset({"name", "active", "active_render", "active_clone", "uv"}),
 }
-"""Structs of which only a part is looked at: the rest belongs to editors and their tools, or is nobody's to set.
+"""Structs of which only a part is compared: the rest belongs to editors and their tools, or nobody can set it.
 
 Of a UV layer `data` repeats `uv`, and Blender makes the layers of its selection and pins when they are looked at:
 those that are there stand in the mesh's attributes."""
@@ -56,7 +56,7 @@ _REPEATED: Final = frozenset(
 )
 """Properties that Blender computes from others, or shows under an older name."""
 _MEMBERS: Final = (bpy.types.Node, bpy.types.NodeSocket, bpy.types.NodeTreeInterfaceItem)
-"""What one of these points at of its kind stands in the node tree's own list, too: its name is enough."""
+"""Types whose references are also in the node tree's own list: a name is enough for them."""
 _DEPTH: Final = 8
 
 

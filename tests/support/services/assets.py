@@ -33,10 +33,9 @@ def picture(folder: Path, name: str, colour: tuple[float, ...], kind: str = "JPE
 
 
 def blend(folder: Path, slug: str, *, hostile: bool = False) -> Path:
-    """Make a model like Poly Haven's: two levels of detail of one textured box of 2 × 1 × 0.5 m, a stray box and a
-    camera.
+    """Make a model like Poly Haven's: two levels of detail of a textured box, a stray box and a camera.
 
-    `hostile` adds parts that a scrubbed file must not have.
+    The box has 2 × 1 × 0.5 m. `hostile` adds parts that a scrubbed file must not have.
     """
 
     def make() -> None:
