@@ -83,7 +83,7 @@ def prepare(found: Sequence[tuple[Path, Path]], folders: Sequence[Path]) -> list
             raise InvalidParamsError(
                 f"{to} is one of the files, which stay as they are: choose another name for the copy of {source.name}."
             )
-    return [Item(source, to, _folder_of(source, folders), _seen(source)) for source, to in found]
+    return [Item(source, to, _folder_of(source, folders), _stamp_of(source)) for source, to in found]
 
 
 def run(
@@ -135,7 +135,7 @@ def _one(
 ) -> dict[str, Any]:
     if cancelled():
         raise Cancelled
-    if _seen(item.source) != item.seen:
+    if _stamp_of(item.source) != item.seen:
         raise PolicyError(f"{item.source} has changed since the user agreed: nothing was done.", code="files")
     with allowed_folders.staging(item.to.parent) as staging:
         waiting = staging / item.to.name
@@ -162,7 +162,7 @@ def _folder_of(source: Path, folders: Sequence[Path]) -> Path:
     return next(root for folder in folders if source.is_relative_to(root := folder.resolve()))
 
 
-def _seen(source: Path) -> tuple[int, int]:
+def _stamp_of(source: Path) -> tuple[int, int]:
     try:
         facts = source.stat()
     except OSError as error:

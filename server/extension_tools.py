@@ -98,7 +98,7 @@ class ExtensionTools:
         self._known = now
         removed = [tool for name in gone for tool in self._tools.pop(name, ())]
         for name in came:
-            self._tools[name] = _asked(name, now[name])
+            self._tools[name] = _ask_for_tools(name, now[name])
         self._change(removed, [tool for name in came for tool in self._tools[name]])
 
 
@@ -118,7 +118,7 @@ def _hooks() -> Iterator[tuple[str, Callable[..., object]]]:
             yield addon.module, hook
 
 
-def _asked(package: str, hook: Callable[..., object]) -> tuple[Tool, ...]:
+def _ask_for_tools(package: str, hook: Callable[..., object]) -> tuple[Tool, ...]:
     """Return the tools that an extension offers; none if its hook fails, and then the log has the error."""
     made: dict[str, Tool] = {}
 

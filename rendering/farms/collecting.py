@@ -67,7 +67,7 @@ def look(job: FarmJob, known: Container[int]) -> Found:
                 continue
             if match[2] == (".blend" if job.files else ".png"):
                 pictures[frame] = entry.name
-            elif match[2] == ".json" and (said := _told(job.results / entry.name)) is not None:
+            elif match[2] == ".json" and (said := _read_report(job.results / entry.name)) is not None:
                 told[frame] = said
     return Found(pictures, told)
 
@@ -120,7 +120,7 @@ def read_bounded(path: Path, most: int) -> bytes | None:
             return None
 
 
-def _told(path: Path) -> Told | None:
+def _read_report(path: Path) -> Told | None:
     data = read_bounded(path, _MOST_TOLD)
     try:
         said = json.loads(data or b"")

@@ -53,7 +53,7 @@ def submit(target: Target, task: Task) -> str:
 
 def look(target: Target, engine_ids: Collection[str]) -> Mapping[str, Seen]:
     """Return the state of these jobs; download the pictures of a job that has ended."""
-    return {engine_id: _seen(target, engine_id) for engine_id in engine_ids}
+    return {engine_id: _state_of(target, engine_id) for engine_id in engine_ids}
 
 
 def cancel(target: Target, engine_id: str) -> None:
@@ -61,7 +61,7 @@ def cancel(target: Target, engine_id: str) -> None:
     _run(target, ("job", "cancel", "--job-id", engine_id, "--yes"), _ASK_S)
 
 
-def _seen(target: Target, engine_id: str) -> Seen:
+def _state_of(target: Target, engine_id: str) -> Seen:
     status = _STATUS.search(_run(target, ("job", "get", "--job-id", engine_id), _ASK_S))
     if status is None or status[1] not in _ENDED:
         return Seen(True)

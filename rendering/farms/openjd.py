@@ -76,7 +76,7 @@ def submit(target: Target, task: Task) -> str:
 
 def look(_target: Target, engine_ids: Collection[str]) -> Mapping[str, Seen]:
     """Return the state of these processes."""
-    return {engine_id: _seen(*_parts(engine_id)) for engine_id in engine_ids}
+    return {engine_id: _state_of(*_parts(engine_id)) for engine_id in engine_ids}
 
 
 def cancel(_target: Target, engine_id: str) -> None:
@@ -90,7 +90,7 @@ def _parts(engine_id: str) -> tuple[int, Path]:
     return int(pid), Path(folder)
 
 
-def _seen(pid: int, folder: Path) -> Seen:
+def _state_of(pid: int, folder: Path) -> Seen:
     if named.lives(pid, folder / _LOCK):
         return Seen(True)
     printed = (collecting.read_bounded(folder / _LOG, _MOST_LOG) or b"").decode("utf-8", "replace")

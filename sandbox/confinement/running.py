@@ -73,7 +73,7 @@ class Running:
         self.chatter = Tail()
         self.status = ProcessStatus(0, "running", None, time.time(), restarts=self._restarts)
         self._reason: Reason | None = "stopped" if self._stopping else None
-        self._told: dict[str, Any] = {}
+        self._launcher_report: dict[str, Any] = {}
         self._peak = 0
         self._ran_out = False
         self._next_disk = 0.0
@@ -89,7 +89,7 @@ class Running:
             self._started = started = self._means.start(self.spec, self._place)
         except (OSError, subprocess.SubprocessError) as error:
             self._started = None
-            self._told = {"error": str(error)}
+            self._launcher_report = {"error": str(error)}
             return
         self._add(pid=started.popen.pid)
         popen = started.popen
@@ -114,7 +114,7 @@ class Running:
             try:
                 self._restarting(self._restarts + 1)
             except BridgeError as error:
-                self._told = {"error": str(error)}
+                self._launcher_report = {"error": str(error)}
                 self.status = replace(self.status, state="failed", reason="not started", detail=str(error))
                 self.finish()
                 return False
@@ -226,11 +226,11 @@ class Running:
             signal=number,
             end_time=time.time(),
             reason=reason,
-            detail=str(self._told.get("error", "")),
+            detail=str(self._launcher_report.get("error", "")),
         )
 
     def _why(self, code: int | None, number: int | None) -> Reason | None:
-        if "error" in self._told or self._started is None:
+        if "error" in self._launcher_report or self._started is None:
             return "not started"
         if self._started.control is not None and set(self.status.confinement.in_force) != set(EVERYTHING):
             return "not confined"
@@ -267,20 +267,20 @@ class Running:
                     for line in lines:
                         self._take(line)
         except (OSError, ValueError) as error:
-            self._told.setdefault("error", f"the launcher could not be heard: {error}")
+            self._launcher_report.setdefault("error", f"the launcher could not be heard: {error}")
 
     def _take(self, line: bytes) -> None:
         """Read one line of the launcher, in JSON; the word that comes with a listener is no JSON."""
         if not line.startswith(b"{"):
             return
-        self._told |= json.loads(line)
-        self.has_namespaces = self._told.get("namespaces") in ("own", "given")
-        in_force = tuple(self._told.get("in_force", ()))
+        self._launcher_report |= json.loads(line)
+        self.has_namespaces = self._launcher_report.get("namespaces") in ("own", "given")
+        in_force = tuple(self._launcher_report.get("in_force", ()))
         self._add(confinement=Confinement(self._describe(), in_force))
         self._changed()
 
     def _describe(self) -> str:
-        limits = " and ".join(self._told.get("limits", ()))
+        limits = " and ".join(self._launcher_report.get("limits", ()))
         return (
             self._means.name
             + (", in namespaces of its own" if self.has_namespaces else "")

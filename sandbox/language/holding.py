@@ -71,10 +71,10 @@ class Holding(Nodes):
             marks.append(self.runs)
         for at, each in enumerate(loose):
             if each and (run_by_use or marks[at] < self.runs):
-                found[at] = self._held(found[at])
+                found[at] = self._hold_operand(found[at])
         return found
 
-    def _held(self, node: Any) -> Any:
+    def _hold_operand(self, node: Any) -> Any:
         if not isinstance(node, ast.keyword):
             return self.hold(node)
         if _is_unpacked(node):  # the script may empty what is unpacked here before the call
@@ -200,7 +200,7 @@ class Holding(Nodes):
         steps: list[ast.stmt] = [ast.Assign([ast.Name(first.id, STORE, **place)], value, **place)]
         for target in node.targets:
             later: list[tuple[ast.expr, str]] = []
-            taken = self._taken(target, later)
+            taken = self._replace_targets(target, later)
             source = first if isinstance(taken, ast.Name) else self.unpacked(first, first)
             steps.append(ast.Assign([taken], source, **place))
             rest: list[ast.stmt] = [
@@ -224,7 +224,7 @@ class Holding(Nodes):
             self.type_in(first, hooks.SAFE_TO_ITERATE), again, self.call(hooks.UNPACKED, value, again)
         )
 
-    def _taken(self, target: ast.expr, later: list[tuple[ast.expr, str]]) -> ast.expr:
+    def _replace_targets(self, target: ast.expr, later: list[tuple[ast.expr, str]]) -> ast.expr:
         """Replace what is not a name in a target by variables of ours; add these with their meaning to `later`."""
         if isinstance(target, ast.Tuple | ast.List):
             target.elts = [self._named(part, later) for part in target.elts]

@@ -85,7 +85,7 @@ _INSPECTION: Final = re.compile(
     r"|func_(globals|code|closure|defaults|dict|name)|im_(func|self|class)|with_traceback|mro)"
 )
 _INSPECTED: Final = ("tb_", "f_", "co_", "gi_", "cr_", "ag_", "func_", "im_", "with_traceback", "mro")
-"""The beginnings of these names."""
+"""The beginnings of the names that `_INSPECTION` matches."""
 
 ENUM_INTERNALS: Final = frozenset(
     name

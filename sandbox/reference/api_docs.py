@@ -35,16 +35,16 @@ _MODULES = (
 _MOST_LINES = 400
 
 _lock = threading.Lock()
-_made: tuple[RnaIndex, SearchIndex] | None = None
+_last_index: tuple[RnaIndex, SearchIndex] | None = None
 
 
 def search_index(index: RnaIndex, texts: dict[str, str]) -> SearchIndex:
     """Return the search index for this RNA. The first call takes half a second, so call it in a thread."""
-    global _made
+    global _last_index
     with _lock:
-        if _made is None or _made[0] is not index:
-            _made = (index, SearchIndex(index, texts))
-        return _made[1]
+        if _last_index is None or _last_index[0] is not index:
+            _last_index = (index, SearchIndex(index, texts))
+        return _last_index[1]
 
 
 @cache

@@ -22,14 +22,14 @@ def report(script: str, compiled: Compiled | None, rules: Policy) -> dict[str, A
     """
     if compiled is None:
         _check_arithmetic(script)
-        return _said([], [])
+        return _answer([], [])
     from ..reference import rna
     from .validate import validate
 
     found = validate(script, rna.current(), rules)
     if found.errors:
         raise ScriptRefused(found.errors)
-    return _said(sorted(found.imports), [str(warning) for warning in found.warnings])
+    return _answer(sorted(found.imports), [str(warning) for warning in found.warnings])
 
 
 def _check_arithmetic(script: str) -> None:
@@ -40,7 +40,7 @@ def _check_arithmetic(script: str) -> None:
         return  # a division by zero is an error of the script, not a refusal
 
 
-def _said(imports: list[str], warnings: list[str]) -> dict[str, Any]:
+def _answer(imports: list[str], warnings: list[str]) -> dict[str, Any]:
     used = f"; it imports {', '.join(imports)}" if imports else ""
     message = f"dry run: the script is well-formed and allowed, and was not executed{used}"
     said: dict[str, Any] = {"status": "success", "dry_run": True, "message": message}

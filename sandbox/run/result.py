@@ -73,7 +73,7 @@ class _Converter:
         self._characters -= min(len(value), room)
         return value if len(value) <= room else f"{value[:room]}… ({len(value):,} characters)"
 
-    def _shown(self, value: Any) -> str:
+    def _as_text(self, value: Any) -> str:
         """Return `str(value)` if that is little work, counted over all such texts together."""
         if type(value) in SCALAR_TYPES:
             return str(value)
@@ -126,7 +126,7 @@ class _Converter:
             return self._list(value, depth)
         if isinstance(value, type) or callable(value):
             return f"<{getattr(value, '__name__', kind.__name__)}>"
-        return f"<{kind.__name__}>" if hasattr(kind, "__next__") else self._shown(value)[:_TEXT]
+        return f"<{kind.__name__}>" if hasattr(kind, "__next__") else self._as_text(value)[:_TEXT]
 
     def _mapping(self, items: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
         made: dict[str, Any] = {}
@@ -151,13 +151,13 @@ class _Converter:
     def _key(self, key: Any) -> str:
         if key is None or isinstance(key, bool):
             return {None: "null", True: "true", False: "false"}[key]
-        return self._shown(key)[:1000]
+        return self._as_text(key)[:1000]
 
     def _sorted(self, values: Iterable[Any]) -> list[Any]:
         try:
             return sorted(values)
         except TypeError:
-            return sorted(values, key=lambda v: (type(v).__name__, self._shown(v)))
+            return sorted(values, key=lambda v: (type(v).__name__, self._as_text(v)))
 
 
 def _special(value: float) -> str:

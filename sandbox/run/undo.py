@@ -115,7 +115,7 @@ class UndoStep:
         self._title = _step_name(title)
         self._token = request_id or secrets.token_hex(8)
         self._before: Modes | None = None
-        self._held = False
+        self._may_replace = False
         self._digest: Any = None
 
     def begin(self) -> None:
@@ -125,7 +125,7 @@ class UndoStep:
         landed here.
         """
         require_undo()
-        self._held = _last_step_holds_the_scene()
+        self._may_replace = _last_step_holds_the_scene()
         self._before = Modes.leave()
         with _witnessed(_BEFORE + self._token):
             _push(self._title)
@@ -139,7 +139,7 @@ class UndoStep:
         global _recorded
         modes = Modes.leave()
         with _witnessed(self._token):
-            (_replace if self._held else _push)(self._title)
+            (_replace if self._may_replace else _push)(self._title)
         modes.enter()
         bpy.context.view_layer.update()  # otherwise these changes would later count as the user's
         history.named(self._title)

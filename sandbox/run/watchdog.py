@@ -123,7 +123,7 @@ class _Watcher:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._until = 0.0
-        self._asked: list[Callable[[], None]] = []
+        self._orders: list[Callable[[], None]] = []
         self._wake = threading.Event()
 
     def add(self, run: Watchdog) -> None:
@@ -156,8 +156,8 @@ class _Watcher:
                 while self._is_needed():
                     self._wake.wait(POLL_S)
                     self._wake.clear()
-                    while self._asked:
-                        self._asked.pop()()
+                    while self._orders:
+                        self._orders.pop()()
                     self._look()  # a function of its own, so that this one keeps no reference to a run
         finally:  # an error ends this thread; then the next run starts another
             with self._lock:
@@ -165,7 +165,7 @@ class _Watcher:
                     self._thread = None
 
     def _call_soon(self, work: Callable[[], None]) -> None:
-        self._asked.append(work)
+        self._orders.append(work)
         self._wake.set()
 
     def _is_needed(self) -> bool:

@@ -19,7 +19,7 @@ _SUPPRESS: Final = "==SUPPRESS=="
 _DEFAULTS: Final[dict[Any, Any]] = {"store_true": False, "store_false": True}
 
 
-class _Noted:
+class _ArgumentList:
     """The arguments of a parser and its groups: defaults, types and required names."""
 
     def __init__(self, guard: Guard, namespace: type) -> None:
@@ -81,14 +81,14 @@ def _dest(flags: tuple[str, ...]) -> str:
 class Parser(Facade):
     """The script's view of `argparse.ArgumentParser` and of its groups."""
 
-    __slots__ = ("noted",)
+    __slots__ = ("arguments",)
 
-    def __init__(self, noted: _Noted) -> None:
-        _set_noted(self, noted)
+    def __init__(self, arguments: _ArgumentList) -> None:
+        _set_arguments(self, arguments)
 
     def add_argument(self, *flags: Any, **options: Any) -> None:
         """Note one argument of the parser."""
-        _noted(self).add(flags, options)
+        _arguments(self).add(flags, options)
 
     def add_argument_group(self, *_title: Any, **_options: Any) -> Parser:
         """Return the parser itself: the arguments of a group are the parser's."""
@@ -98,15 +98,15 @@ class Parser(Facade):
 
     def set_defaults(self, **values: Any) -> None:
         """Set the defaults of arguments by name, as `parser.set_defaults(name=value)` does."""
-        _noted(self).defaults.update(values)
+        _arguments(self).defaults.update(values)
 
     def get_default(self, dest: Any) -> Any:
         """Return the default of an argument, as `parser.get_default(name)` does."""
-        return _noted(self).defaults.get(dest) if type(dest) is str else None
+        return _arguments(self).defaults.get(dest) if type(dest) is str else None
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return a namespace in which each argument has its default."""
-        return _noted(self).parsed(args, namespace)
+        return _arguments(self).parsed(args, namespace)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Return the namespace of `parse_args`, and an empty list of unknown arguments."""
@@ -114,7 +114,7 @@ class Parser(Facade):
 
     def error(self, message: Any) -> Any:
         """Print the error and end the script."""
-        return _noted(self).fail(message)
+        return _arguments(self).fail(message)
 
     def print_help(self, *_file: Any) -> None:
         """Print nothing: nobody reads the help of a script."""
@@ -122,7 +122,7 @@ class Parser(Facade):
     print_usage = print_help
 
 
-_noted, _set_noted = hide(Parser, "noted")
+_arguments, _set_arguments = hide(Parser, "arguments")
 
 
 def argparse_members(guard: Guard) -> dict[str, object]:
@@ -130,7 +130,7 @@ def argparse_members(guard: Guard) -> dict[str, object]:
     namespace = guard.adopt(type("Namespace", (), {"__module__": "<script>"}))
 
     def ArgumentParser(*_arguments: Any, **_options: Any) -> Parser:  # noqa: N802
-        return Parser(_Noted(guard, namespace))
+        return Parser(_ArgumentList(guard, namespace))
 
     def ignored(*_arguments: Any, **_options: Any) -> None:
         """Do nothing: a formatter only formats the help, which nobody reads."""

@@ -149,7 +149,7 @@ def dataclasses_members(guard: Guard) -> dict[str, object]:
     def fields(value: Any) -> tuple[_Field, ...]:
         if not is_dataclass(value):
             raise TypeError("fields() takes a dataclass of the script")
-        return tuple(map(_shown, dataclasses.fields(value)))
+        return tuple(map(_as_field, dataclasses.fields(value)))
 
     return {
         "dataclass": dataclass,
@@ -166,7 +166,7 @@ def dataclasses_members(guard: Guard) -> dict[str, object]:
     }
 
 
-def _shown(each: dataclasses.Field[Any]) -> _Field:
+def _as_field(each: dataclasses.Field[Any]) -> _Field:
     about = {"name": each.name, "type": each.type if isinstance(each.type, str | type) else None}
     values = {"default": each.default, "default_factory": each.default_factory}
     return _Field(about | {name: value for name, value in values.items() if value is not dataclasses.MISSING})

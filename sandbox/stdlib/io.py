@@ -27,19 +27,19 @@ def io_members(guard: Guard) -> dict[str, object]:
 class StringIO(Writable):
     """A buffer of text in memory, of limited length."""
 
-    __slots__ = ("guard", "held")
+    __slots__ = ("buffer", "guard")
 
     def __init__(self, guard: Guard, text: Any, newline: Any) -> None:
         if newline not in (None, "", "\n", "\r", "\r\n"):
             raise ValueError("StringIO() takes no such newline")
         _set_guard(self, guard)
-        _set_held(self, io.StringIO("" if text is None else written(text), newline))
+        _set_buffer(self, io.StringIO("" if text is None else written(text), newline))
 
     def write(self, text: Any) -> int:
         """Write a text at the buffer's position; return the text's length."""
-        held, text = _held(self), written(text)
-        _guard(self).operators.length(held.tell() + len(text), "text")
-        return held.write(text)
+        buffer, text = _buffer(self), written(text)
+        _guard(self).operators.length(buffer.tell() + len(text), "text")
+        return buffer.write(text)
 
     def writelines(self, lines: Any) -> None:
         """Write texts one after the other at the buffer's position."""
@@ -48,41 +48,41 @@ class StringIO(Writable):
 
     def getvalue(self) -> str:
         """Return the whole text of the buffer."""
-        return _held(self).getvalue()
+        return _buffer(self).getvalue()
 
     def read(self, size: Any = -1) -> str:
         """Return `size` characters from the buffer's position, or all the rest."""
-        return _held(self).read(size)
+        return _buffer(self).read(size)
 
     def readline(self, size: Any = -1) -> str:
         """Return the next line, an empty text at the end."""
-        return _held(self).readline(size)
+        return _buffer(self).readline(size)
 
     def readlines(self, hint: Any = -1) -> list[str]:
         """Return the lines after the buffer's position."""
-        return _held(self).readlines(hint)
+        return _buffer(self).readlines(hint)
 
     def seek(self, place: Any, whence: Any = 0) -> int:
         """Move the buffer's position. Raises ValueError for a position after the end of the text."""
-        held = _held(self)
-        if whence == 0 and isinstance(place, int) and place > len(held.getvalue()):
+        buffer = _buffer(self)
+        if whence == 0 and isinstance(place, int) and place > len(buffer.getvalue()):
             raise ValueError("seek() goes to a place in the text, not beyond its end")
-        return held.seek(place, whence)
+        return buffer.seek(place, whence)
 
     def tell(self) -> int:
         """Return the buffer's position."""
-        return _held(self).tell()
+        return _buffer(self).tell()
 
     def truncate(self, size: Any = None) -> int:
         """Cut the text at `size`, or at the buffer's position."""
-        return _held(self).truncate(size)
+        return _buffer(self).truncate(size)
 
     def close(self) -> None:
         """Free the text; the buffer cannot be used afterwards."""
-        _held(self).close()
+        _buffer(self).close()
 
     def __iter__(self) -> Iterator[str]:
-        return _guard(self).builtins.ticked(iter(_held(self).readlines()))
+        return _guard(self).builtins.ticked(iter(_buffer(self).readlines()))
 
     def __enter__(self) -> StringIO:
         return self
@@ -92,9 +92,9 @@ class StringIO(Writable):
 
 
 _guard: Callable[[StringIO], Guard]
-_held: Callable[[StringIO], io.StringIO]
+_buffer: Callable[[StringIO], io.StringIO]
 _guard, _set_guard = hide(StringIO, "guard")
-_held, _set_held = hide(StringIO, "held")
+_buffer, _set_buffer = hide(StringIO, "buffer")
 
 
 class _Redirected(Facade):

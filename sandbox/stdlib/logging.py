@@ -62,10 +62,14 @@ class _Log:
         if level is not None:
             self.levels["root"] = _level(level)
         if format is not None:
-            self.format = _FORMAT if "%(message)s" not in format or len(format) > 1000 else _known(format)
+            self.format = (
+                _FORMAT
+                if "%(message)s" not in format or len(format) > 1000
+                else _without_unknown_fields(format)
+            )
 
 
-def _known(template: str) -> str:
+def _without_unknown_fields(template: str) -> str:
     """Return a format without fields that a script's records do not have: times, files, threads."""
     parts = template.split("%(")
     kept = [parts[0]]

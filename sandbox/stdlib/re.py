@@ -239,7 +239,7 @@ def _repeat(argument: Any, flags: int, cost: _Cost, *, inside: bool) -> None:
     if high == 1 and not inside:
         _branches([body, []] if low == 0 else [body], flags, cost)
         return
-    taken = frozenset().union(*(_taken(op, each, flags) for op, each in body))
+    taken = frozenset().union(*(_possible_characters(op, each, flags) for op, each in body))
     if not cost.repeats or any(taken & other for other in cost.active or ()):
         cost.degree += 1
     cost.repeats += 1
@@ -258,10 +258,10 @@ def _separate(characters: frozenset[int], cost: _Cost) -> None:
     cost.active = [taken for taken in cost.active or () if taken & characters]
 
 
-def _taken(op: Any, argument: Any, flags: int) -> frozenset[int]:
+def _possible_characters(op: Any, argument: Any, flags: int) -> frozenset[int]:
     if op is c.SUBPATTERN:
         inner = _scoped(argument, flags)
-        return frozenset().union(*(_taken(each, value, inner) for each, value in argument[3]))
+        return frozenset().union(*(_possible_characters(each, value, inner) for each, value in argument[3]))
     if op in (c.LITERAL, c.NOT_LITERAL, c.ANY, c.IN):
         return _characters(op, argument, flags)
     return _EVERYTHING

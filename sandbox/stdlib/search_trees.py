@@ -41,7 +41,7 @@ class KDTrees:
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        self._made: dict[int, _Points] = {}
+        self._trees: dict[int, _Points] = {}
         self.kind: Any = importlib.import_module("mathutils.kdtree").KDTree
 
     def maker(self) -> Callable[[Any], Any]:
@@ -51,7 +51,7 @@ class KDTrees:
             size = operator.index(size)
             self._guard.operators.length(size, "KDTree")
             tree = self.kind(size)
-            self._made[id(tree)] = _Points(tree)
+            self._trees[id(tree)] = _Points(tree)
             return tree
 
         return KDTree
@@ -98,7 +98,7 @@ class KDTrees:
         return tree.find_range(drawn(co), float(radius))
 
     def _points(self, tree: Any) -> _Points:
-        points = self._made.get(id(tree))
+        points = self._trees.get(id(tree))
         if points is None:
             raise TypeError(_TAKES_NO_PART)
         return points
@@ -127,7 +127,7 @@ class BVHTrees:
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        self._made: dict[int, _Faces] = {}
+        self._trees: dict[int, _Faces] = {}
         self.kind: Any = importlib.import_module("mathutils.bvhtree").BVHTree
 
     def methods(self) -> dict[str, Callable[..., Any]]:
@@ -180,11 +180,11 @@ class BVHTrees:
         return search
 
     def _counted(self, tree: Any, count: int) -> Any:
-        self._made[id(tree)] = _Faces(tree, count)
+        self._trees[id(tree)] = _Faces(tree, count)
         return tree
 
     def _count(self, tree: Any) -> int:
-        faces = self._made.get(id(tree))
+        faces = self._trees.get(id(tree))
         if faces is None:
             raise TypeError(_TAKES_NO_PART)
         return faces.count

@@ -45,7 +45,7 @@ def detail(item: Any) -> str:
     tell = next((tell for kind, tell in _DETAILS if isinstance(item, kind)), None)
     parts = list(tell(item)) if tell else []
     parts += next((_set(item, names.split()) for kind, names in _TELLING if isinstance(item, kind)), [])
-    custom = [f"{key} {_shown(value)}" for key, value in custom_properties(item)]
+    custom = [f"{key} {_short(value)}" for key, value in custom_properties(item)]
     if custom:
         parts.append(f"custom {_few('property', 'properties', custom)}")
     return ", ".join(part for part in parts if part)
@@ -73,7 +73,7 @@ def _object(item: Any) -> Iterator[str]:
 
 def _with_settings(item: Any) -> str:
     """Return the name of a modifier or constraint, with its settings that differ from the defaults."""
-    told = [f"{_word(name)} {_shown(value)}" for name, value in settings_of(item).items()]
+    told = [f"{_word(name)} {_short(value)}" for name, value in settings_of(item).items()]
     return f"{item.name} ({', '.join(told[:_MOST_VALUES])})" if told else str(item.name)
 
 
@@ -86,7 +86,7 @@ def _mesh(item: Any) -> Iterator[str]:
 def _material(item: Any) -> Iterator[str]:
     """Yield the settings of a Principled BSDF without the node's name, since every new material has one."""
     if node_tree.is_unused("material", item):
-        yield f"without nodes, color {_shown(value_of(item.diffuse_color))}"
+        yield f"without nodes, color {_short(value_of(item.diffuse_color))}"
         return
     text = _nodes(item.node_tree) if item.node_tree else ""
     if item.node_tree and len(item.node_tree.nodes) > 2:
@@ -112,7 +112,7 @@ def _nodes(tree: Any) -> str:
         if node["type"].startswith(_PLUMBING):
             continue
         values = {**node.get("inputs", {}), **node.get("properties", {})}
-        said = [f"{_word(name)} {_shown(value)}" for name, value in values.items()]
+        said = [f"{_word(name)} {_short(value)}" for name, value in values.items()]
         said += entering.get(node["name"], []) if len(told["nodes"]) > 2 else []
         parts.append(f"{node['name']}: {', '.join(said[:_MOST_VALUES])}" if said else node["name"])
     return _some(parts, "; ")
@@ -123,14 +123,14 @@ def _light(item: Any) -> Iterator[str]:
     yield f"strength {item.energy:g}" if item.type == "SUN" else f"{item.energy:g} W"
     color = value_of(item.color)
     if color != [1.0, 1.0, 1.0]:
-        yield f"color {_shown(color)}"
+        yield f"color {_short(color)}"
 
 
 def _camera(item: Any) -> Iterator[str]:
     if item.type == "PERSP":
         yield f"{item.lens:g} mm"
     if item.dof.use_dof:
-        yield f"in focus at {item.dof.focus_object.name if item.dof.focus_object else _shown(item.dof.focus_distance)}"
+        yield f"in focus at {item.dof.focus_object.name if item.dof.focus_object else _short(item.dof.focus_distance)}"
 
 
 def _action(item: Any) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _action(item: Any) -> Iterator[str]:
 
 def _text(item: Any) -> Iterator[str]:
     first = next((line.body.strip() for line in item.lines if line.body.strip()), "")
-    yield _count(len(item.lines), "line") + (f", beginning {_shown(first)!r}" if first else "")
+    yield _count(len(item.lines), "line") + (f", beginning {_short(first)!r}" if first else "")
 
 
 def _collection(item: Any) -> Iterator[str]:
@@ -164,7 +164,7 @@ _DETAILS: tuple[tuple[type, Callable[[Any], Iterable[str]]], ...] = (
     (bpy.types.Collection, _collection),
     (bpy.types.Action, _action),
     (bpy.types.Text, _text),
-    (bpy.types.TextCurve, lambda item: (repr(_shown(item.body)),)),
+    (bpy.types.TextCurve, lambda item: (repr(_short(item.body)),)),
     (bpy.types.Armature, lambda item: (_few("bone", "bones", item.bones.keys()),)),
 )
 
@@ -175,7 +175,7 @@ def _set(item: Any, names: Iterable[str]) -> list[str]:
     for name in names:
         prop = item.rna_type.properties.get(name)
         if prop is not None and value_of(getattr(item, name)) != value_of(prop.default):
-            found.append(f"{_word(name)} {_shown(value_of(getattr(item, name)))}")
+            found.append(f"{_word(name)} {_short(value_of(getattr(item, name)))}")
     return found
 
 
@@ -200,7 +200,7 @@ def _word(name: str) -> str:
     return name.lstrip("@").replace("_", " ").replace("#", " ").lower()
 
 
-def _shown(value: Any) -> str:
+def _short(value: Any) -> str:
     """Return a short text for a value; an opaque color has three numbers."""
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -211,7 +211,7 @@ def _shown(value: Any) -> str:
             else f"{value:.3g}"
         )
     if isinstance(value, list) and len(value) <= 4 and all(isinstance(part, int | float) for part in value):
-        return " ".join(map(_shown, value[:3] if len(value) == 4 and value[3] == 1 else value))
+        return " ".join(map(_short, value[:3] if len(value) == 4 and value[3] == 1 else value))
     if isinstance(value, dict | list):
         return "changed"
     text = str(value)

@@ -221,7 +221,7 @@ def _changes(before: Values, after: Values) -> Iterator[Change]:
         if path not in before or (before[path] is None and path + SETTINGS in after):
             new.append(path)
             settings = after.get(path + SETTINGS)
-            note = ", ".join(f"{key} {_shown(part)}" for key, part in settings.items()) if settings else ""
+            note = ", ".join(f"{key} {_text(part)}" for key, part in settings.items()) if settings else ""
             yield (
                 Change(property=path, after=value, note=note) if note else Change(property=path, after=value)
             )
@@ -257,8 +257,8 @@ def _change(path: str, before: Any, after: Any) -> Change:
     return Change(property=path, before=before, after=after)
 
 
-def _shown(value: Any) -> str:
-    return "[" + ", ".join(map(_shown, value)) + "]" if isinstance(value, list) else str(value)
+def _text(value: Any) -> str:
+    return "[" + ", ".join(map(_text, value)) + "]" if isinstance(value, list) else str(value)
 
 
 def _bounded(changes: list[Change], left_out: dict[str, int]) -> list[Change]:

@@ -90,7 +90,7 @@ class _Walk:
 
     def __init__(self) -> None:
         self.found = hashlib.blake2b(digest_size=16)
-        self._said: list[Any] = []
+        self._values: list[Any] = []
         self._seen: set[tuple[int, str]] = set()
 
     def items(self, items: Any, kind: str, depth: int) -> None:
@@ -98,7 +98,7 @@ class _Walk:
         count = len(items)
         if not count:
             return
-        self._said.append(count)
+        self._values.append(count)
         kinds = {type(item) for item in items} if count > _FEW else ()
         even = len(kinds) == 1 and items[0] is not None and items[0].rna_type.identifier == kind
         if even:
@@ -125,7 +125,7 @@ class _Walk:
         if key in self._seen or depth > _DEEPEST:
             return
         self._seen.add(key)
-        plan, said = self._plan(kind), self._said
+        plan, said = self._plan(kind), self._values
         if numbers:
             said += map(_plain, plan.numbers_of(struct)[2:])
         said += map(_text, plan.told_of(struct)[2:])

@@ -238,7 +238,7 @@ def _draw(tile: _Tile, shape: _Shape, named: _Named, shading: Shading, side: int
 
 def _named(objects: Sequence[str]) -> _Named:
     """Return the objects to name: the largest visible ones."""
-    seen = sorted(_seen(objects), key=lambda obj: -obj.dimensions.length)
+    seen = sorted(_with_surface(objects), key=lambda obj: -obj.dimensions.length)
     texts = {
         obj.name: obj.name if letters.can_write(obj.name) else f"({number})"
         for number, obj in enumerate(seen[:_MOST_NAMED], 1)
@@ -333,7 +333,7 @@ def _chosen(names: Sequence[str]) -> list[Any]:
     return list(dict.fromkeys(named + below))
 
 
-def _seen(names: Sequence[str]) -> list[Any]:
+def _with_surface(names: Sequence[str]) -> list[Any]:
     """Return the chosen objects that have a surface."""
     return [obj for obj in _chosen(names) if obj.type not in _NOT_SEEN]
 
@@ -353,7 +353,7 @@ def _all_bounds(names: Sequence[str], frames: Sequence[int]) -> tuple[Vector, Ve
 
 def _bounds(names: Sequence[str]) -> tuple[Vector, Vector]:
     """Return the box around the named objects and their children, or around all visible objects."""
-    corners = [obj.matrix_world @ Vector(corner) for obj in _seen(names) for corner in obj.bound_box]
+    corners = [obj.matrix_world @ Vector(corner) for obj in _with_surface(names) for corner in obj.bound_box]
     corners = corners or [obj.matrix_world.translation.copy() for obj in _chosen(names) if names]
     if not corners:
         corners = [Vector((-1, -1, -1)), Vector((1, 1, 1))]

@@ -499,12 +499,12 @@ class Shim:
         self._wanted: Instance | None = None  # the instance that the assistant chose
         self._several = False  # whether the client last heard that there are several
         self._links = 0
-        self._said = ""
+        self._last_message = ""
         self._client: Json | None = None  # the client's own description of itself
         self._waiting: dict[str, Request] = {}
         self._initialize: Json | None = None  # the client's parameters, after its answer
         self._replayed: dict[str, Json] = {}
-        self._asked: dict[str, Any] = {}  # Blender's questions to the client: our id -> Blender's id
+        self._questions: dict[str, Any] = {}  # Blender's questions to the client: our id -> Blender's id
 
     def run(self, lines: Iterable[bytes]) -> None:
         """Serve until the client closes its end."""
@@ -616,9 +616,9 @@ class Shim:
         """Pass on an answer, but only to the Blender that asked: a yes must not reach the next one."""
         own = str(message.get("id"))
         with self._lock:
-            if own not in self._asked:
+            if own not in self._questions:
                 return
-            message["id"] = self._asked.pop(own)
+            message["id"] = self._questions.pop(own)
         self._to_blender(_encode(message))
 
     # from Blender, on the thread that keeps the connection
@@ -790,15 +790,15 @@ class Shim:
     def _ask_client(self, message: Json) -> None:
         own = f"{_OWN_ID}{self._links}:{json.dumps(message['id'])}"
         with self._lock:
-            self._asked[own] = message["id"]
+            self._questions[own] = message["id"]
         self._to_client({**message, "id": own})
 
     def _withdraw_question(self, message: Json) -> None:
         with self._lock:
-            for own, theirs in list(self._asked.items()):
+            for own, theirs in list(self._questions.items()):
                 if theirs == message["params"].get("requestId"):
                     message["params"]["requestId"] = own
-                    del self._asked[own]
+                    del self._questions[own]
         self._to_client(message)
 
     def _remember(self, request: Request) -> None:
@@ -814,7 +814,7 @@ class Shim:
         with self._lock:
             self._link = None
             broken = [request for request in self._waiting.values() if request.link is not None]
-            asked, self._asked = self._asked, {}
+            asked, self._questions = self._questions, {}
         link.close()
         for own in asked:
             gone = {"requestId": own, "reason": "Blender is gone"}
@@ -859,8 +859,8 @@ class Shim:
 
     def _say(self, text: str) -> None:
         """Print a text to the client's log, once for any number of repeats."""
-        if text != self._said:
-            self._said = text
+        if text != self._last_message:
+            self._last_message = text
             print(f"MCP Bridge: {text}", file=sys.stderr, flush=True)
 
 

@@ -87,7 +87,7 @@ class Peer:
         self._allow_plain = allow_plain
         self._plain: deque[Start] = deque()
         self._asks: dict[str, _Ask] = {}
-        self._asked = 0
+        self._ask_count = 0
 
     # What the client sends
 
@@ -331,8 +331,8 @@ class Peer:
 
     def ask(self, call: Call, key: str, request: Json) -> tuple[str, Send]:
         """Ask a handshake client; return an id, with which the answer comes as `Answered`, and the message."""
-        self._asked += 1
-        ask_id = f"server-{self._asked}"
+        self._ask_count += 1
+        ask_id = f"server-{self._ask_count}"
         self._asks[ask_id] = _Ask(call, key, request)
         return ask_id, Send({"jsonrpc": "2.0", "id": ask_id, **request}, call)
 

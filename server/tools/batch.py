@@ -84,8 +84,8 @@ def batch(
         with step:
             _perform(context, calls, parts, done, stop_on_error=stop_on_error)
     except _Stopped:
-        return _told(done, rolled_back=changes, is_error=True)
-    return _told(done, rolled_back=False, is_error=all(result.is_error for _, result in done))
+        return _answer(done, rolled_back=changes, is_error=True)
+    return _answer(done, rolled_back=False, is_error=all(result.is_error for _, result in done))
 
 
 def _perform(
@@ -138,7 +138,7 @@ def _no_part(
     return error
 
 
-def _told(done: list[tuple[str, ToolResult]], *, rolled_back: bool, is_error: bool) -> ToolResult:
+def _answer(done: list[tuple[str, ToolResult]], *, rolled_back: bool, is_error: bool) -> ToolResult:
     """Return the answer of a batch: the text, then the pictures in the order of the calls."""
     results: list[CallResult] = []
     pictures: list[dict[str, Any]] = []

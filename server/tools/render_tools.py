@@ -88,11 +88,11 @@ async def render_image(
         raise asyncio.CancelledError from None
     kind = plan.facts["format"]
     resources.remember_render(picture.data, f"image/{kind}")
-    shown = await asyncio.to_thread(_shown, context, picture.data, kind)
+    shown = await asyncio.to_thread(_block_or_link, context, picture.data, kind)
     return _result(picture, shown, shown.get("uri", resources.RENDER))
 
 
-def _shown(context: RequestContext, picture: bytes, kind: Format) -> dict[str, Any]:
+def _block_or_link(context: RequestContext, picture: bytes, kind: Format) -> dict[str, Any]:
     """Return the picture, or a link to the client's own copy: another render may be the last one by then."""
     try:
         return picture_block(context, picture, kind, name="render")

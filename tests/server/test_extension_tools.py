@@ -301,7 +301,7 @@ def test_what_is_no_tool_is_told_to_its_author_and_none_is_offered(
         add(wrong)
 
     with caplog.at_level("ERROR"):
-        assert extension_tools._asked("bl_ext.user_default.demo", register_mcp_tools) == ()
+        assert extension_tools._ask_for_tools("bl_ext.user_default.demo", register_mcp_tools) == ()
     assert "bl_ext.user_default.demo offers no tools: its register_mcp_tools failed" in caplog.text
     assert why in caplog.text
 
@@ -310,7 +310,7 @@ def test_one_that_fails_keeps_no_other_from_being_offered() -> None:
     def broken(_add: Any) -> None:
         raise RuntimeError("broken")
 
-    assert extension_tools._asked("bl_ext.user_default.demo", broken) == ()
-    [tool] = extension_tools._asked("bl_ext.user_default.demo", lambda add: add(fine, read_only=True))
+    assert extension_tools._ask_for_tools("bl_ext.user_default.demo", broken) == ()
+    [tool] = extension_tools._ask_for_tools("bl_ext.user_default.demo", lambda add: add(fine, read_only=True))
     assert (tool.name, tool.title) == ("demo__fine", "Fine")
     assert tool.annotations == {"readOnlyHint": True, "openWorldHint": False}

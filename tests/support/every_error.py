@@ -32,7 +32,7 @@ def every_error() -> list[BridgeError]:
     for found in pkgutil.walk_packages(extension.__path__, f"{extension.__name__}.", onerror=lambda _: None):
         if not set(found.name.split(".")) & set(_LEFT_OUT):
             importlib.import_module(found.name)
-    return [_made(kind) for kind in _below(BridgeError)]
+    return [_make(kind) for kind in _below(BridgeError)]
 
 
 def _below(kind: type[BridgeError]) -> Iterator[type[BridgeError]]:
@@ -41,7 +41,7 @@ def _below(kind: type[BridgeError]) -> Iterator[type[BridgeError]]:
         yield from _below(one)
 
 
-def _made(kind: type[BridgeError]) -> BridgeError:
+def _make(kind: type[BridgeError]) -> BridgeError:
     if kind.__init__ is Exception.__init__:
         return kind("a message")
     arguments: list[Any] = []

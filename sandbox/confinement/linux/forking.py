@@ -147,14 +147,14 @@ class Forked:
     def __init__(self, pid: int, stdin: IO[bytes], stdout: IO[bytes], told: socket.socket) -> None:
         self.pid = pid
         self.stdin, self.stdout = stdin, stdout
-        self._told = told
+        self._exit_socket = told
         self._code: int | None = None
 
     def poll(self) -> int | None:
         """Return the exit code (below zero the signal), or None while it runs. A copy ends with its zygote."""
         if self._code is None:
             try:
-                self._code = int(self._told.recv(32) or -signal.SIGKILL)
+                self._code = int(self._exit_socket.recv(32) or -signal.SIGKILL)
             except BlockingIOError:
                 pass
             except OSError:  # it has ended: another thread has just read that, and called `forget`
@@ -168,7 +168,7 @@ class Forked:
 
     def forget(self) -> None:
         """Let the zygote release the copy's process id."""
-        self._told.close()
+        self._exit_socket.close()
 
 
 def _pipe() -> tuple[IO[bytes], IO[bytes]]:

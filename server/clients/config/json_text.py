@@ -64,7 +64,7 @@ def put(text: str, path: tuple[str, ...], name: str, entry: object, *, listed: b
     there = _member(holder, key)
     if there is None:
         return _added(text, root, holder, key, entry)
-    shown = _shown(text, root, entry, _indent_at(text, there.start))
+    shown = _format(text, root, entry, _indent_at(text, there.start))
     return text[: there.value.start] + shown + text[there.value.end :]
 
 
@@ -125,7 +125,7 @@ def _added(text: str, root: _Value, holder: _Value, key: str, entry: object) -> 
     line = "\r\n" if "\r\n" in text else "\n"
     base = _indent_at(text, holder.start)
     indent = _indent_at(text, members[-1].start) if _begins_line(text, members) else base + _unit(text, root)
-    shown = f"{json.dumps(key, ensure_ascii=False)}: {_shown(text, root, entry, indent)}"
+    shown = f"{json.dumps(key, ensure_ascii=False)}: {_format(text, root, entry, indent)}"
     end = len(text[:close].rstrip(" \t\r\n"))
     after = text[end:] if "\n" in text[end:close] else line + base + text[close:]
     if not members or members[-1].comma is not None:
@@ -149,7 +149,7 @@ def _unit(text: str, root: _Value) -> str:
     return (_indent_at(text, root.members[0].start) if root.members else "") or _INDENT
 
 
-def _shown(text: str, root: _Value, value: object, indent: str) -> str:
+def _format(text: str, root: _Value, value: object, indent: str) -> str:
     lines = json.dumps(value, indent=_unit(text, root), ensure_ascii=False).splitlines()
     return (("\r\n" if "\r\n" in text else "\n") + indent).join(lines)
 

@@ -28,7 +28,7 @@ def put(text: str, path: tuple[str, ...], name: str, entry: dict[str, Any], *, l
     text = take(text, path, name)
     line = "\r\n" if "\r\n" in text else "\n"
     before = f"{text}{'' if text.endswith(line) else line}{line}" if text.strip() else text
-    lines = [f"[{'.'.join((*path, name))}]", *(f"{key} = {_shown(value)}" for key, value in entry.items())]
+    lines = [f"[{'.'.join((*path, name))}]", *(f"{key} = {_format(value)}" for key, value in entry.items())]
     return before + line.join((*lines, ""))
 
 
@@ -60,8 +60,8 @@ def take(text: str, path: tuple[str, ...], name: str, *, listed: bool = False) -
     return "".join(kept)
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     """Return a TOML value; JSON's strings, numbers and arrays are TOML's, inline tables are not."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_shown(item)}" for key, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{key} = {_format(item)}" for key, item in value.items()) + " }"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

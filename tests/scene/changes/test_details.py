@@ -205,4 +205,4 @@ def test_looking_leaves_nothing_behind() -> None:
 def test_values_in_few_letters(value: Any, shown: str) -> None:
     from bl_ext.user_default.mcp_bridge.scene.changes import details
 
-    assert details._shown(value) == shown
+    assert details._short(value) == shown

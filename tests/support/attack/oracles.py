@@ -320,7 +320,7 @@ def _leaks(names: dict[str, Any]) -> Iterator[str]:
             yield f"the script holds {path}: {said}"
         if isinstance(value, str) and sandbox_cases.SECRET in value:
             yield f"the secret was read: {path}"
-        waiting += [(f"{path}[…]", part) for part in _held(guard, value)]
+        waiting += [(f"{path}[…]", part) for part in _contents(guard, value)]
 
 
 def _outside(guard: Any, value: Any) -> str:
@@ -336,7 +336,7 @@ def _outside(guard: Any, value: Any) -> str:
     return ""
 
 
-def _held(guard: Any, value: Any) -> list[Any]:
+def _contents(guard: Any, value: Any) -> list[Any]:
     """Return the contents of a container or of an instance of the script's."""
     if isinstance(value, dict):
         return [*dict.keys(value), *dict.values(value)][:200]

@@ -62,7 +62,7 @@ def blend(folder: Path, slug: str, *, hostile: bool = False) -> Path:
     private.parent.mkdir(exist_ok=True)
     picture(private.parent, private.stem, (0.2, 0.2, 0.2), "PNG")
     texture = picture(textures, f"{slug}_diff_1k", (0.8, 0.1, 0.1))
-    return _made(make, path)
+    return _make_once(make, path)
 
 
 def gltf(folder: Path, *, wrapped: bool = False, animated: bool = False, binary: bool = False) -> Path:
@@ -95,7 +95,7 @@ def gltf(folder: Path, *, wrapped: bool = False, animated: bool = False, binary:
     home.mkdir(exist_ok=True)
     texture = picture(folder, "box_diff_1k", (0.8, 0.1, 0.1), "PNG")
     path = home / ("scene.glb" if binary else "scene.gltf")
-    return _made(make, path)
+    return _make_once(make, path)
 
 
 def fbx(path: Path, texture: Path) -> Path:
@@ -106,7 +106,7 @@ def fbx(path: Path, texture: Path) -> Path:
         bpy.context.scene.collection.objects.link(_box("box", bpy.data.images.load(str(texture))))
         bpy.ops.export_scene.fbx(filepath=str(path), path_mode="ABSOLUTE")
 
-    return _made(make, path)
+    return _make_once(make, path)
 
 
 def archive(folder: Path, scene: Path) -> Path:
@@ -120,7 +120,7 @@ def archive(folder: Path, scene: Path) -> Path:
     return path
 
 
-def _made(make: Callable[[], None], path: Path) -> Path:
+def _make_once(make: Callable[[], None], path: Path) -> Path:
     if not path.exists():
         fork.run(make)
     assert path.stat().st_size > 0
