@@ -15,7 +15,7 @@ from ..lifetime.bmesh import layers, removals
 from ..lifetime.references import in_generator, is_blank
 from .plain_values import as_plain
 
-__all__ = ("READERS", "edit_mesh", "given", "member", "new_mesh", "operator", "plain", "write")
+__all__ = ("READERS", "edit_mesh", "member", "new_mesh", "numbers_in", "operator", "plain", "write")
 
 #: Functions that write a mesh, and so move what references point to, or free one.
 _WRAPPED = frozenset({"clear", "free", "sort", "to_mesh"})
@@ -156,7 +156,7 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
             for key, value in arguments.items()
         }
         if formula is not None:
-            host.geometry.amount(_size(formula, bm, arguments), f"bmesh.ops.{name}", given(arguments))
+            host.geometry.amount(_size(formula, bm, arguments), f"bmesh.ops.{name}", numbers_in(arguments))
         if host.stale.touched_layers or (removes and removals.may_be_last(bm, arguments.values())):
             return moving(bm, **arguments)
         host.stale.drawn.before()
@@ -171,7 +171,7 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
     return call
 
 
-def given(arguments: Mapping[str, Any]) -> str:
+def numbers_in(arguments: Mapping[str, Any]) -> str:
     """Return the numbers among the arguments, for a message."""
     shown = (f"{name}={value:g}" for name, value in arguments.items() if isinstance(value, (int, float)))
     return f"({', '.join(shown)})"

@@ -265,7 +265,7 @@ def _is_readonly(item: Any, name: str) -> bool:
     return prop is not None and prop.is_readonly
 
 
-def _set_each(host: BlenderHost, owner: Any, name: str, given: list[Any]) -> None:
+def _set_each(host: BlenderHost, owner: Any, name: str, values: list[Any]) -> None:
     """Set a property of each item whose values need a check one by one."""
     prop = owner[0].bl_rna.properties.get(name)
     if prop is None:  # the first item has another type than those after it
@@ -274,10 +274,10 @@ def _set_each(host: BlenderHost, owner: Any, name: str, given: list[Any]) -> Non
         host.refuse(f"foreach_set({name!r}): set it item by item, by the choice's name", code="member")
     size = getattr(prop, "array_length", 0)
     items = owner.values()
-    if len(given) != len(items) * max(size, 1):
-        raise TypeError(f"foreach_set(): {len(given)} values for {len(items)} items of {max(size, 1)}")
+    if len(values) != len(items) * max(size, 1):
+        raise TypeError(f"foreach_set(): {len(values)} values for {len(items)} items of {max(size, 1)}")
     for at, item in enumerate(items):
-        host.setattr(item, name, given[at * size : (at + 1) * size] if size else given[at])
+        host.setattr(item, name, values[at * size : (at + 1) * size] if size else values[at])
 
 
 def _check_items(host: BlenderHost, owner: Any, name: str, *, write: bool) -> bool:

@@ -298,7 +298,7 @@ def _closure(tree: _Tree, _node: Any, arriving: float) -> float:
     return max(arriving, 1.0) * max([1.0, *made])
 
 
-def _repeated(tree: _Tree, node: Any, arriving: float) -> float:
+def _repeat(tree: _Tree, node: Any, arriving: float) -> float:
     """Return the points of a repeat zone: its body runs `Iterations` times, and each turn may multiply."""
     for other in tree.tree.nodes:
         if other.bl_idname == "GeometryNodeRepeatInput" and other.paired_output == node:
@@ -326,7 +326,7 @@ _FORMULAS, _NUMBERS = formulas("nodes"), formulas("numbers")
 _FUNCTIONS: dict[str, Callable[[_Tree, Any, float], float]] = {
     "for_each": _for_each,
     "closure": _closure,
-    "repeated": _repeated,
+    "repeated": _repeat,
     "object_size": _object_size,
     "collection_size": _collection_size,
     "letters": lambda tree, node, _arriving: tree.text_input(node),

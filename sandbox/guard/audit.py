@@ -137,5 +137,5 @@ def attempt(event: str, details: tuple[Any, ...]) -> str:
     """Return what a script attempts by raising an event, with the event and its first text."""
     words = LISTED["deny"].get(event) or LISTED["own"].get(event) or "do what nobody has reviewed"
     about = next((each for each in details if type(each) is str and each), "")
-    told = f", {about[:_MOST_SHOWN]!r}" if about else ""
-    return f"{words} (audit event {event[:_MOST_SHOWN]}{told})"
+    shown = f", {about[:_MOST_SHOWN]!r}" if about else ""
+    return f"{words} (audit event {event[:_MOST_SHOWN]}{shown})"

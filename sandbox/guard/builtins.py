@@ -187,16 +187,20 @@ class Builtins(Iteration):
     def bytes(self, value: Any = b"", *encoding: Any) -> bytes:
         """Return `bytes(value)` of bounded length."""
         return bytes(
-            self._sized(value), *(encoding_name(self._guard, each) for each in encoding[:1]), *encoding[1:]
+            self._check_size(value),
+            *(encoding_name(self._guard, each) for each in encoding[:1]),
+            *encoding[1:],
         )
 
     def bytearray(self, value: Any = b"", *encoding: Any) -> bytearray:
         """Return `bytearray(value)` of bounded length."""
         return bytearray(
-            self._sized(value), *(encoding_name(self._guard, each) for each in encoding[:1]), *encoding[1:]
+            self._check_size(value),
+            *(encoding_name(self._guard, each) for each in encoding[:1]),
+            *encoding[1:],
         )
 
-    def _sized(self, value: Any) -> Any:
+    def _check_size(self, value: Any) -> Any:
         if hasattr(type(value), "__index__"):
             value = operator.index(value)
             self._guard.operators.length(value)

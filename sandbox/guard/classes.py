@@ -244,8 +244,8 @@ class ClassHook:
         listed = (slots,) if isinstance(slots, str) else tuple(slots)
         for slot in listed:
             if type(slot) is not str or names.is_dunder(slot) or slot.startswith("<"):
-                told = repr(slot) if type(slot) is str else f"of the type {type(slot).__name__}"
-                self._guard.meter.refuse(f"class {name} may not have a slot {told}", code="class")
+                shown = repr(slot) if type(slot) is str else f"of the type {type(slot).__name__}"
+                self._guard.meter.refuse(f"class {name} may not have a slot {shown}", code="class")
         body["__slots__"] = listed
 
 

@@ -34,9 +34,9 @@ class Measured:
     def of(cls, report: Mapping[str, Any] | None) -> Measured:
         """Read the estimates in the report of a rehearsal; none if there was no rehearsal."""
         found = (report or {}).get("growth") or {}
-        return cls(estimates={subject: told["estimate"] for subject, told in found.items()})
+        return cls(estimates={subject: entry["estimate"] for subject, entry in found.items()})
 
-    def told(self) -> dict[str, dict[str, float]]:
+    def to_report(self) -> dict[str, dict[str, float]]:
         """Return the estimates and the measured amounts for a report."""
         return {
             subject: {"estimate": estimate} | ({"made": self.made[subject]} if subject in self.made else {})

@@ -25,7 +25,7 @@ class PropertyParts:
     """The parts of custom properties that the script of one run has read."""
 
     def __init__(self) -> None:
-        self.given: dict[int, tuple[Any, Any]] = {}
+        self.noted: dict[int, tuple[Any, Any]] = {}
         """Each part and the struct it was read from, by the part's id: a running expression may hold a part unseen."""
         self._most = 64
 
@@ -35,20 +35,20 @@ class PropertyParts:
             return [self.give(holder, each) for each in found]
         if not PARTS[type(found)]:
             return found
-        known = self.given.get(id(holder))
+        known = self.noted.get(id(holder))
         root = known[1] if known else None if PARTS[type(holder)] else holder
         if not (root is None or _is_certain(root)):
             return found.to_dict() if hasattr(found, "to_dict") else found.to_list()
-        if len(self.given) >= self._most:
-            used = [each for each in self.given.items() if sys.getrefcount(each[1][0]) > ALONE]
-            self.given = dict(used)
+        if len(self.noted) >= self._most:
+            used = [each for each in self.noted.items() if sys.getrefcount(each[1][0]) > ALONE]
+            self.noted = dict(used)
             self._most = max(64, 2 * len(used))
-        self.given[id(found)] = found, root
+        self.noted[id(found)] = found, root
         return found
 
     def gone(self, held: Iterable[Any]) -> list[Any]:
         """Return the parts that no longer exist, of those that the script has read and those that it holds (`held`)."""
-        parts = {id(part): (part, None) for part in held} | self.given
+        parts = {id(part): (part, None) for part in held} | self.noted
         now = Now()
         roots: dict[int, tuple[Any, dict[int, type]]] = {}
         found = []

@@ -63,7 +63,7 @@ class Hidden:
             kept = idname in ENTERING or (idname.startswith(_ON_COPIES) and not idname.startswith(_ON_MORE))
             self._noted = {block: items for block, items in self._noted.items() if kept and _is_edited(block)}
 
-    def freed(self, block: Any) -> None:
+    def forget(self, block: Any) -> None:
         """Forget the items of `block`, of which something may have been freed, or of every data-block if it is None."""
         if self._noted:
             self._noted = {

@@ -146,7 +146,7 @@ class Stale:
     def after_growth(self, of: Any = None) -> None:
         """Sweep after items of `of` have moved; later, in `read_fragile`, if the script has no view of their memory."""
         if of is not None:
-            self.hidden.freed(of)
+            self.hidden.forget(of)
         if self._aliased:
             self._sweep()
         else:
@@ -371,7 +371,7 @@ class Stale:
         It does not look for items that are certainly `there`, such as a new item and the collection of it: this would
         often be the only search. `of`: the data-block whose items may have been freed, if that is known.
         """
-        self.hidden.freed(of)
+        self.hidden.forget(of)
         self._sweep(there, roots)
 
     @_closed
@@ -386,7 +386,7 @@ class Stale:
             if id(reference) not in known and self._is_gone(reference, now, roots)
         )
         held_parts = [value for value in held if PARTS[type(value)]]
-        if held_parts or self.properties.given:
+        if held_parts or self.properties.noted:
             self._cut_off(self.properties.gone(held_parts))
 
     @_closed
@@ -397,7 +397,7 @@ class Stale:
     @_closed
     def after_inputs(self) -> None:
         """Cut off parts of custom properties after some that are seldom read may have been replaced."""
-        if self.properties.given:
+        if self.properties.noted:
             self.after_property()
 
     def _is_gone(self, reference: Any, now: Now, roots: frozenset[str] | None = None) -> bool:

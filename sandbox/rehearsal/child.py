@@ -122,7 +122,7 @@ def run(request: Request, warnings: list[str]) -> dict[str, Any]:
         "seconds": {"script": seconds},
         "difference": difference.compare(before, after, _go_back),
         "pictures": {when: picture for when, picture in pictures.items() if picture},
-        "growth": growth.told(),
+        "growth": growth.to_report(),
         "unreached": reached.never()[:MOST_UNREACHED],
     }
 

@@ -17,7 +17,7 @@ from ...guard.audit import may_show_errors
 from ...guard.facade import Facade, hide
 from ...guard.seam import BlenderHost
 from .. import layer_names
-from ..bmesh import given
+from ..bmesh import numbers_in
 from ..plain_values import all_as_plain, held_items
 from ..script_classes import operators
 from ..text_sizes import check_text
@@ -232,7 +232,7 @@ def check_arguments(host: BlenderHost, idname: str, arguments: Mapping[str, Any]
         _check_frames(host, idname, arguments)
     formula = _FORMULAS.get(idname)
     if formula is not None:
-        host.geometry.amount(_size(formula, arguments), f"bpy.ops.{idname}", given(arguments))
+        host.geometry.amount(_size(formula, arguments), f"bpy.ops.{idname}", numbers_in(arguments))
 
 
 _PER_FRAME = names("operators over frames")

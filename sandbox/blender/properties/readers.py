@@ -32,7 +32,7 @@ def fragile_read(host: BlenderHost, value: Any, name: str) -> Any:
     return found
 
 
-def _pixels(host: BlenderHost, value: Any, name: str) -> Any:
+def _read_pixels(host: BlenderHost, value: Any, name: str) -> Any:
     """Read `pixels` after a check of the image's size: Python would make a number of each float."""
     floats = math.prod(value.size) * max(value.channels, 1)
     if floats > _MAX_PIXEL_FLOATS:
@@ -44,7 +44,7 @@ def _pixels(host: BlenderHost, value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
-def _layer_data(host: BlenderHost, value: Any, name: str) -> Any:
+def _read_layer_data(host: BlenderHost, value: Any, name: str) -> Any:
     """Read the values of an attribute, except those that say which vertex each corner has."""
     if value.name.startswith("."):
         host.refuse(
@@ -53,13 +53,13 @@ def _layer_data(host: BlenderHost, value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
-def _animating(host: BlenderHost, value: Any, name: str) -> Any:
+def _read_animation(host: BlenderHost, value: Any, name: str) -> Any:
     """Read what determines the values of an F-curve, which may animate modifiers."""
     host.geometry.animate(value.data_path)
-    return _keyed(host, value, name)
+    return _read_keyed(host, value, name)
 
 
-def _keyed(host: BlenderHost, value: Any, name: str) -> Any:
+def _read_keyed(host: BlenderHost, value: Any, name: str) -> Any:
     """Read keyframes, or what has them."""
     host.stale.read_keys()
     return getattr(value, name)
@@ -87,31 +87,31 @@ def _copy(value: Any) -> Any:
     return tuple(map(_copy, value)) if hasattr(value, "__len__") else value
 
 
-def _following(host: BlenderHost, value: Any, name: str) -> Any:
+def _read_following(host: BlenderHost, value: Any, name: str) -> Any:
     """Read what follows the collections, or a text's lines: it may be gone when these change."""
     host.stale.touched_collections = True
     return getattr(value, name)
 
 
-def _layers(host: BlenderHost, value: Any, name: str) -> Any:
+def _read_layers(host: BlenderHost, value: Any, name: str) -> Any:
     """Read layers: references to them follow when Blender makes others between them."""
     host.stale.read_layers()
-    return _sharing(host, value, name)
+    return _read_shared(host, value, name)
 
 
-def _sharing(host: BlenderHost, value: Any, name: str) -> Any:
+def _read_shared(host: BlenderHost, value: Any, name: str) -> Any:
     """Read parts of meshes, and arrays that copies share: the script's references to these have to follow."""
     host.stale.share(type(value), name)
     return getattr(value, name)
 
 
 READERS: dict[str, Reader] = {
-    **dict.fromkeys(names("properties of F-curves"), _animating),
-    **dict.fromkeys(names("properties that follow"), _following),
-    **dict.fromkeys(names("properties in shared arrays"), _sharing),
-    **dict.fromkeys(names("properties that are layers"), _layers),
-    "Context.selected_editable_keyframes": _keyed,
-    "Image.pixels": _pixels,
+    **dict.fromkeys(names("properties of F-curves"), _read_animation),
+    **dict.fromkeys(names("properties that follow"), _read_following),
+    **dict.fromkeys(names("properties in shared arrays"), _read_shared),
+    **dict.fromkeys(names("properties that are layers"), _read_layers),
+    "Context.selected_editable_keyframes": _read_keyed,
+    "Image.pixels": _read_pixels,
     "MeshNormalValue.vector": _computed(
         "MeshNormalValue", "vertex_normals", "polygon_normals", "corner_normals"
     ),
@@ -122,7 +122,7 @@ READERS: dict[str, Reader] = {
     **depsgraph.READERS,
     **vertex_groups.READERS,
     **windows.READERS,
-    "IntAttribute.data": _layer_data,
-    "Int2Attribute.data": _layer_data,
+    "IntAttribute.data": _read_layer_data,
+    "Int2Attribute.data": _read_layer_data,
 }
 """The readers by `Struct.property`."""

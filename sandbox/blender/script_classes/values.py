@@ -83,41 +83,47 @@ def functions() -> dict[str, Callable[..., Property]]:
 
 
 def _maker(kind: str, size: int | None = None) -> Callable[..., Property]:
-    def make(**given: Any) -> Property:
-        if not kind or callable(given.get("items")) or any(given.get(name) is not None for name in _CALLED):
+    def make(**arguments: Any) -> Property:
+        if (
+            not kind
+            or callable(arguments.get("items"))
+            or any(arguments.get(name) is not None for name in _CALLED)
+        ):
             return Property(_WITHOUT_VALUE)
-        return Property(_describe(kind, size and int(as_plain(given.get("size", size))), given))
+        return Property(_describe(kind, size and int(as_plain(arguments.get("size", size))), arguments))
 
     return make
 
 
-def _describe(kind: str, size: int | None, given: dict[str, Any]) -> _About:
+def _describe(kind: str, size: int | None, arguments: dict[str, Any]) -> _About:
     if size is not None and not 1 <= size <= 32:
         raise TypeError(f"{kind}VectorProperty(): size is a number from 1 to 32")
-    choices = tuple(str(each[0]) for each in given.get("items", ()) if type(each) in (tuple, list) and each)
+    choices = tuple(
+        str(each[0]) for each in arguments.get("items", ()) if type(each) in (tuple, list) and each
+    )
     if kind == "Enum" and not choices:
         raise TypeError("EnumProperty(): expected items, a sequence of (identifier, name, description)")
-    several = any(each == "ENUM_FLAG" for each in given.get("options", ()) if type(each) is str)
+    several = any(each == "ENUM_FLAG" for each in arguments.get("options", ()) if type(each) is str)
     empty: Any = {"String": "", "Enum": set() if several else choices[:1] and choices[0]}.get(kind, 0)
-    default = given.get("default", empty if size is None else [empty] * size)
+    default = arguments.get("default", empty if size is None else [empty] * size)
     if kind == "Enum" and type(default) is int:
         default = choices[default]
-    subtype = given.get("subtype", "NONE")
+    subtype = arguments.get("subtype", "NONE")
     about = _About(
-        *(kind, default, size, _limit(given, "min"), _limit(given, "max"), choices, several),
-        *(subtype if type(subtype) is str else "NONE", _length(given)),
+        *(kind, default, size, _limit(arguments, "min"), _limit(arguments, "max"), choices, several),
+        *(subtype if type(subtype) is str else "NONE", _length(arguments)),
     )
     unlimited = about._replace(least=None, most=None)
     return about._replace(default=_convert(unlimited, f"{kind}Property", default, as_list=True))
 
 
-def _limit(given: dict[str, Any], name: str) -> float | None:
-    value = given.get(name)
+def _limit(arguments: dict[str, Any], name: str) -> float | None:
+    value = arguments.get(name)
     return None if value is None else float(as_plain(value))
 
 
-def _length(given: dict[str, Any]) -> int:
-    return max(int(as_plain(given.get("maxlen", 0))), 0)
+def _length(arguments: dict[str, Any]) -> int:
+    return max(int(as_plain(arguments.get("maxlen", 0))), 0)
 
 
 def of(kind: type) -> dict[str, Property]:
@@ -195,7 +201,7 @@ def _choose(about: _About, name: str, value: Any) -> Any:
         raise TypeError(f"{name} expected {'a set' if about.several else 'a string enum'}")
     for each in value if several else (value,):
         if type(each) is not str or each not in about.choices:
-            told = each if type(each) is str else type(each).__name__
+            shown = each if type(each) is str else type(each).__name__
             wrong = ValueError if several else TypeError
-            raise wrong(f"{name}: enum {told[:60]!r} not found in {about.choices[:20]}")
+            raise wrong(f"{name}: enum {shown[:60]!r} not found in {about.choices[:20]}")
     return set(value) if several else value

@@ -156,8 +156,8 @@ def encoding(guard: Guard, name: Any) -> Any:
     """Return Python's name of an encoding that reads and writes in time linear to the text; refuse any other."""
     plain = name.lower().replace("-", "").replace("_", "") if type(name) is str else ""
     if plain not in _ENCODINGS:
-        told = repr(name) if type(name) is str else f"of the type {type(name).__name__}"
-        guard.meter.refuse(f"the encoding {told} is not available: use 'utf-8'")
+        shown = repr(name) if type(name) is str else f"of the type {type(name).__name__}"
+        guard.meter.refuse(f"the encoding {shown} is not available: use 'utf-8'")
     return _ENCODINGS[plain]
 
 

@@ -119,23 +119,23 @@ class Counter(dict, metaclass=Sealed):  # type: ignore[type-arg]
         return Counter() - self
 
     def __eq__(self, other: object) -> Any:
-        return self._compared(other, operator.eq)
+        return self._compare(other, operator.eq)
 
     __hash__ = None
 
     def __le__(self, other: Any) -> Any:
-        return self._compared(other, operator.le)
+        return self._compare(other, operator.le)
 
     def __lt__(self, other: Any) -> Any:
         return self <= other and self != other
 
     def __ge__(self, other: Any) -> Any:
-        return self._compared(other, operator.ge)
+        return self._compare(other, operator.ge)
 
     def __gt__(self, other: Any) -> Any:
         return self >= other and self != other
 
-    def _compared(self, other: Any, compare: Callable[[Any, Any], bool]) -> Any:
+    def _compare(self, other: Any, compare: Callable[[Any, Any], bool]) -> Any:
         if not isinstance(other, Counter):
             return NotImplemented
         return all(compare(self[key], other[key]) for key in (*self, *other))

@@ -13,7 +13,7 @@ def test_a_rehearsal_notes_the_highest_estimate_of_each_subject() -> None:
     assert [noted.allows("object Cube", count) for count in (3e6, 5e6, 4e6)] == [True] * 3
     assert noted.allows("bpy.ops.mesh.bevel", 1e300)
     noted.made["object Cube"] = 12.0
-    assert noted.told() == {
+    assert noted.to_report() == {
         "object Cube": {"estimate": 5e6, "made": 12.0},
         "bpy.ops.mesh.bevel": {"estimate": MOST},
     }

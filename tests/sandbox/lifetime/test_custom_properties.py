@@ -127,14 +127,14 @@ def test_parts_that_are_still_there_stay() -> None:
 
 
 def test_many_parts_are_let_go_of() -> None:
-    given = custom_properties.PropertyParts()
+    parts = custom_properties.PropertyParts()
     scene: Any = bpy.context.scene
     scene["g"] = {"a": 1}
-    kept = given.give(scene, scene["g"])
+    kept = parts.give(scene, scene["g"])
     for _ in range(1000):
-        given.give(scene, scene["g"])
-    assert len(given.given) <= 65
-    assert id(kept) in given.given
+        parts.give(scene, scene["g"])
+    assert len(parts.noted) <= 65
+    assert id(kept) in parts.noted
 
 
 def test_parts_of_evaluated_copies_are_given_as_plain_values() -> None:

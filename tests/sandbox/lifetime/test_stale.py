@@ -225,8 +225,8 @@ def test_an_array_of_a_removed_object_says_so(use: str, expected: Any) -> None:
 @pytest.mark.parametrize(
     ("kinds", "reader"),
     [
-        ({"LayerCollection", "CollectionObject", "CollectionChild", "TextLine"}, readers._following),
-        ({"Keyframe"}, readers._animating),
+        ({"LayerCollection", "CollectionObject", "CollectionChild", "TextLine"}, readers._read_following),
+        ({"Keyframe"}, readers._read_animation),
     ],
 )
 def test_every_way_to_what_few_calls_free_is_told(kinds: set[str], reader: Any) -> None:

@@ -149,7 +149,7 @@ def test_whoever_comes_to_parts_of_a_mesh_is_known(struct: str) -> None:
     unknown = {
         name
         for name in parts
-        if readers.READERS.get(f"{struct}.{name}") not in (readers._sharing, readers._layers)
+        if readers.READERS.get(f"{struct}.{name}") not in (readers._read_shared, readers._read_layers)
     }
     assert unknown <= _STAYING
     assert parts - unknown
