@@ -22,7 +22,7 @@ from ..base.errors import ExternalServiceError, InvalidParamsError, LimitExceede
 from ..sandbox import confinement
 from . import file_kinds
 
-__all__ = ("LARGEST", "ClientFile", "ClientFiles", "Sent", "store", "told")
+__all__ = ("LARGEST", "ClientFile", "ClientFiles", "Sent", "as_sent", "store")
 
 MIB = 1 << 20
 LARGEST = 256 * MIB
@@ -67,7 +67,7 @@ class ClientFile:
         return f"blender://file/{self.id}"
 
 
-def told(file: ClientFile) -> Sent:
+def as_sent(file: ClientFile) -> Sent:
     """Return a file in the form that tools show."""
     return {
         "file": file.id,

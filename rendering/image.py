@@ -184,7 +184,7 @@ def _follow(running: Any, handle: Any, report: Report, cancelled: Event) -> dict
             answer = next(told)
         except StopIteration as done:
             return dict(done.value)
-        pace.told(answer["progress"], answer["total"])
+        pace.report_samples(answer["progress"], answer["total"])
 
 
 def answers(

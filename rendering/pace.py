@@ -17,7 +17,7 @@ _MOST = 0.99
 
 
 class Pace:
-    """Passes on reported samples (`told`), and estimates in between (`meanwhile`)."""
+    """Passes on reported samples (`report_samples`), and estimates in between (`meanwhile`)."""
 
     def __init__(
         self, report: Callable[[float, float], None], clock: Callable[[], float] = time.monotonic
@@ -31,7 +31,7 @@ class Pace:
         self._shown = 0.0
         self._shown_at = 0.0
 
-    def told(self, samples: float, total: float) -> None:
+    def report_samples(self, samples: float, total: float) -> None:
         """Report that `samples` of `total` are done."""
         now = self._clock()
         if self._first is None:

@@ -246,7 +246,7 @@ def _on_depsgraph(scene: Any, depsgraph: Any) -> None:
     _note(note, counts=bool(counting))
     if counting:
         _note_names(frozenset(counting))
-    history.looked(_revision, _names(names) if counting else {}, selection=selection)
+    history.record_changes(_revision, _names(names) if counting else {}, selection=selection)
 
 
 def _names(found: dict[Any, set[str]]) -> dict[str, set[str]]:
@@ -276,25 +276,25 @@ def _on_everything(*_: Any) -> None:
 @persistent
 def _on_undo(*arguments: Any) -> None:
     _on_everything(*arguments)
-    history.happened("undo", _revision)
+    history.record("undo", _revision)
 
 
 @persistent
 def _on_redo(*arguments: Any) -> None:
     _on_everything(*arguments)
-    history.happened("redo", _revision)
+    history.record("redo", _revision)
 
 
 @persistent
 def _on_frame(scene: Any, *_: Any) -> None:
     if not _quiet:
-        history.happened("frame", _revision, frame=scene.frame_current)
+        history.record("frame", _revision, frame=scene.frame_current)
 
 
 @persistent
 def _on_render_end(*_: Any) -> None:
     if not _quiet:
-        history.happened("render", _revision)
+        history.record("render", _revision)
 
 
 @persistent
@@ -302,7 +302,7 @@ def _on_load(*arguments: Any) -> None:
     global _loads, _saved
     _loads += 1
     _on_everything(*arguments)
-    history.happened("load", _revision, file=bpy.data.filepath)
+    history.record("load", _revision, file=bpy.data.filepath)
     _saved = _revision
 
 
@@ -311,13 +311,13 @@ def _on_save(*_: Any) -> None:
     global _saved
     if bpy.data.filepath:
         _saved = settled(quick=True)
-        history.happened("save", _revision, file=bpy.data.filepath)
+        history.record("save", _revision, file=bpy.data.filepath)
 
 
 def _on_job(job: jobs.Job) -> None:
     """Report a render in a separate Blender process, which calls no handler here."""
     if job.kind == "render" and job.ended:
-        history.happened("render", _revision, job_id=job.id, state=job.state)
+        history.record("render", _revision, job_id=job.id, state=job.state)
 
 
 _HANDLERS = (

@@ -22,11 +22,11 @@ __all__ = (
     "What",
     "complete_since",
     "forget_listeners",
-    "happened",
     "listen",
-    "looked",
-    "named",
+    "name_last_change",
     "newest",
+    "record",
+    "record_changes",
     "since",
 )
 
@@ -87,7 +87,7 @@ def listen(listener: Callable[[Event], None]) -> Callable[[], None]:
     return _listeners.connect(listener)
 
 
-def happened(
+def record(
     what: What, revision: int, *, names: Mapping[str, Collection[str]] | None = None, **facts: Any
 ) -> None:
     """Record an event, or update the last one if it continues."""
@@ -110,24 +110,24 @@ def happened(
     _listeners.emit(new)
 
 
-def looked(revision: int, names: Mapping[str, Collection[str]], *, selection: bool) -> None:
+def record_changes(revision: int, names: Mapping[str, Collection[str]], *, selection: bool) -> None:
     """Record what changed when Blender evaluated the scene: data-blocks, selection, active object and mode."""
     import bpy
 
     if any(names.values()):
-        happened("change", revision, names=names)
+        record("change", revision, names=names)
     active = bpy.context.view_layer.objects.active if bpy.context.view_layer else None
     now = {"active": active.name if active else None, "mode": bpy.context.mode}
     before = dict(_seen)
     _seen.update(now)
     if selection:
-        happened("selection", revision)
+        record("selection", revision)
     for what, value in now.items():
         if what in before and before[what] != value:
-            happened(what, revision, **{what: value})  # type: ignore[arg-type]
+            record(what, revision, **{what: value})  # type: ignore[arg-type]
 
 
-def named(title: str) -> None:
+def name_last_change(title: str) -> None:
     """Give the assistant's last change this title; the next change becomes a new event."""
     with _lock:
         last = next((one for one in reversed(_events) if one.what == "change"), None)

@@ -21,7 +21,7 @@ from ...files import allowed_folders
 from ...sandbox.rehearsal import copies
 from .order import FarmJob
 
-__all__ = ("Found", "Told", "bring_home", "look", "read_bounded")
+__all__ = ("Found", "WorkerReport", "bring_home", "look", "read_bounded")
 
 _NAME = re.compile(r"(?:frame|file)_0*(\d{1,9})(\.png|\.blend|\.json)")
 _PNG, _PNG_END = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
@@ -32,7 +32,7 @@ _MOST_ENTRIES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class WorkerReport:
     """A worker's report on a frame: `state` is begun, done or failed."""
 
     state: str
@@ -46,13 +46,13 @@ class Found:
     """The folder's contents for frames that are not done yet: pictures and reports."""
 
     pictures: dict[int, str]
-    told: dict[int, Told]
+    told: dict[int, WorkerReport]
 
 
 def look(job: FarmJob, known: Container[int]) -> Found:
     """Return the results for the job's frames, without those that are `known`."""
     pictures: dict[int, str] = {}
-    told: dict[int, Told] = {}
+    told: dict[int, WorkerReport] = {}
     wanted = set(job.frames)
     try:
         entries = os.scandir(job.results)
@@ -120,18 +120,18 @@ def read_bounded(path: Path, most: int) -> bytes | None:
             return None
 
 
-def _read_report(path: Path) -> Told | None:
+def _read_report(path: Path) -> WorkerReport | None:
     data = read_bounded(path, _MOST_TOLD)
     try:
         said = json.loads(data or b"")
-        told = Told(said["state"], said["worker"], said["attempt"], said.get("error", ""))
+        told = WorkerReport(said["state"], said["worker"], said["attempt"], said.get("error", ""))
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     if told.state not in ("begun", "done", "failed") or type(told.attempt) is not int:
         return None
     if not isinstance(told.worker, str) or not isinstance(told.error, str):
         return None
-    return Told(told.state, _plain(told.worker, 100), told.attempt, _plain(told.error, 1000))
+    return WorkerReport(told.state, _plain(told.worker, 100), told.attempt, _plain(told.error, 1000))
 
 
 def _plain(text: str, most: int) -> str:

@@ -24,7 +24,7 @@ from ...files import allowed_folders
 from ...sandbox.confinement import named
 from . import bundle, claims, collecting, targets
 from .adapters import ADAPTERS
-from .collecting import Told
+from .collecting import WorkerReport
 from .engines import Adapter, Seen, Task
 from .order import FILE, MOST_ATTEMPTS, Failure, FarmJob, State, keep, kept, note_taken, read_taken
 
@@ -54,7 +54,7 @@ class _Run:
     handle: jobs.JobHandle
     done: set[int]
     #: The workers' last reports on frames that are not done.
-    told: dict[int, Told] = field(default_factory=dict)
+    told: dict[int, WorkerReport] = field(default_factory=dict)
     #: The small picture of the last frame.
     picture: bytes | None = None
     #: The target's error in place of an answer.
@@ -360,7 +360,7 @@ def _is_ours(run: _Run, frame: int) -> bool:
     return told is not None and told.attempt == run.state.round
 
 
-def _reason(told: Told, seen: Seen) -> tuple[str, str]:
+def _reason(told: WorkerReport, seen: Seen) -> tuple[str, str]:
     if told.state == "failed":
         return told.worker, told.error or "it gave no reason"
     if told.state == "done":

@@ -142,7 +142,7 @@ class UndoStep:
             (_replace if self._may_replace else _push)(self._title)
         modes.enter()
         bpy.context.view_layer.update()  # otherwise these changes would later count as the user's
-        history.named(self._title)
+        history.name_last_change(self._title)
         _recorded = events.revision() if events.watching() else -1
 
     def roll_back(self) -> None:

@@ -19,7 +19,7 @@ from ..nodes.values import short
 from . import file_info
 from .properties import properties_of
 
-__all__ = ("Aspect", "ObjectAspect", "makes_nodes", "told")
+__all__ = ("Aspect", "ObjectAspect", "makes_nodes", "read_aspects")
 
 ObjectAspect = Literal["materials", "node_trees", "animation", "users"]
 Aspect = Literal[
@@ -36,7 +36,7 @@ _MOST_USERS = 10
 _Reader = Callable[[Any, Sequence[Any], "_Trees"], Any]
 
 
-def told(aspects: Iterable[Aspect], scene: Any, objects: Sequence[Any]) -> dict[str, Any]:
+def read_aspects(aspects: Iterable[Aspect], scene: Any, objects: Sequence[Any]) -> dict[str, Any]:
     """Read these aspects of the objects, and of the scene if it is not None. Main thread.
 
     A shortened answer says so: node trees in `left_out`, lines that end in "… more". If `makes_nodes` is true for the

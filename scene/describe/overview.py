@@ -130,7 +130,7 @@ class ObjectInfo(TypedDict):
     described: NotRequired[dict[str, Any]]
 
 
-#: Returns further fields for a scene (None: for one object only) and its objects, such as `aspects.told`.
+#: Returns further fields for a scene (None: for one object only) and its objects, such as `aspects.read_aspects`.
 More = Callable[[Any, Sequence[Any]], dict[str, Any]]
 
 

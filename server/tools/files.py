@@ -16,7 +16,7 @@ from ...approvals import consent
 from ...base import journal, main_thread, settings
 from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from ...files import allowed_folders, exporting, file_kinds
-from ...files.client_files import ClientFile, Sent, store, told
+from ...files.client_files import ClientFile, Sent, as_sent, store
 from ...importers.opening import foreign
 from ...sandbox import confinement
 from ...scene import events
@@ -133,7 +133,7 @@ async def _exported_for_client(context: RequestContext, path: str, choice: dict[
         await note("file_exported", context, Path(name))
         made = await asyncio.to_thread(take)
     facts: dict[str, Any] = {"status": "success", "path": name, "files": [file.name for file in made]}
-    facts |= {"bytes": sum(file.size for file in made), "objects": count, "downloads": [*map(told, made)]}
+    facts |= {"bytes": sum(file.size for file in made), "objects": count, "downloads": [*map(as_sent, made)]}
     return ToolResult([*map(link, made), content.text(wire.encode(facts))], facts)
 
 

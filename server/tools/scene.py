@@ -28,7 +28,7 @@ def _makes_nodes(arguments: Mapping[str, Any]) -> bool:
 
 
 def _more(wanted: Sequence[Aspect] | None) -> More | None:
-    return partial(aspects.told, wanted) if wanted else None
+    return partial(aspects.read_aspects, wanted) if wanted else None
 
 
 @tool(title="Get Scene Info", read_only=True, disturbs=_makes_nodes, seldom=("scene", "collection"))

@@ -13,7 +13,7 @@ from ...approvals import consent
 from ...base import journal, settings
 from ...base.errors import ExternalServiceError, InvalidParamsError
 from ...files import allowed_folders, client_files, file_kinds
-from ...files.client_files import ClientFile, Sent, store, told
+from ...files.client_files import ClientFile, Sent, as_sent, store
 from ...importers import uploaded
 from ...importers.credit import Credit
 from ...importers.network.download import megabytes
@@ -90,7 +90,7 @@ async def upload_file(
     kept = await asyncio.to_thread(keep)
     if kept.complete:
         await _note("file_received", context, kept)
-    return told(kept)
+    return as_sent(kept)
 
 
 @tool(title="Download File", read_only=True, output=Part)
@@ -117,7 +117,7 @@ async def download_file(
         if file is not None
         else await _from_folder(context, path or "")
     )
-    facts: dict[str, Any] = {"status": "success", "file": told(found)}
+    facts: dict[str, Any] = {"status": "success", "file": as_sent(found)}
     if offset is None and length is None and found.size > _MOST_SHOWN:
         return ToolResult([link(found), content.text(wire.encode(facts))], facts)
     begin = offset or 0
@@ -136,7 +136,7 @@ async def download_file(
 async def list_files(context: RequestContext) -> SentList:
     """Your files: what you sent and what you may fetch, the newest last."""
     found = await asyncio.to_thread(store.list, context.client.id)
-    return {"files": [told(file) for file in found]}
+    return {"files": [as_sent(file) for file in found]}
 
 
 @tool(title="Remove File", destructive=True)

@@ -17,7 +17,7 @@ class Watched:
 
     def tells(self, at: float, samples: float, total: float = 100.0) -> None:
         self.now = 100.0 + at
-        self.pace.told(samples, total)
+        self.pace.report_samples(samples, total)
 
     def waits(self, until: float) -> None:
         while self.now < 100.0 + until:

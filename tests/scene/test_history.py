@@ -96,7 +96,7 @@ def test_selection_active_mode_undo_files_and_renders() -> None:
 def test_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert history.complete_since(0)
     for revision in range(1500):
-        history.happened("undo", 10_000_000 + revision)
+        history.record("undo", 10_000_000 + revision)
     assert not history.complete_since(10_000_100)
     assert history.complete_since(10_001_400)
     assert len(history.since(0)) == 1000

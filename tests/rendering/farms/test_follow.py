@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from bl_ext.user_default.mcp_bridge.rendering.farms import claims, follow
-from bl_ext.user_default.mcp_bridge.rendering.farms.collecting import Told
+from bl_ext.user_default.mcp_bridge.rendering.farms.collecting import WorkerReport
 from bl_ext.user_default.mcp_bridge.rendering.farms.engines import Seen
 
 from support.running import fork
@@ -17,22 +17,22 @@ from support.running import fork
 @pytest.mark.parametrize(
     ("told", "seen", "why"),
     [
-        (Told("failed", "n1", 1, "no memory"), Seen(False), "no memory"),
-        (Told("failed", "n1", 1, ""), Seen(False), "it gave no reason"),
-        (Told("done", "n1", 1, ""), Seen(False), "what it made is not there, or not whole"),
+        (WorkerReport("failed", "n1", 1, "no memory"), Seen(False), "no memory"),
+        (WorkerReport("failed", "n1", 1, ""), Seen(False), "it gave no reason"),
+        (WorkerReport("done", "n1", 1, ""), Seen(False), "what it made is not there, or not whole"),
         (
-            Told("begun", "n1", 1, ""),
+            WorkerReport("begun", "n1", 1, ""),
             Seen(False, "exit code 9"),
             "the worker ended while it was at it: exit code 9",
         ),
         (
-            Told("begun", "n1", 1, ""),
+            WorkerReport("begun", "n1", 1, ""),
             Seen(False),
             "the worker ended while it was at it: the engine says nothing",
         ),
     ],
 )
-def test_a_failure_names_worker_and_reason(told: Told, seen: Seen, why: str) -> None:
+def test_a_failure_names_worker_and_reason(told: WorkerReport, seen: Seen, why: str) -> None:
     assert follow._reason(told, seen) == ("n1", why)
 
 

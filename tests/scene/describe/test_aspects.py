@@ -34,7 +34,7 @@ def wood(name: str = "Wood") -> Any:
 
 def test_a_material_comes_as_its_node_tree_which_can_be_sent_back() -> None:
     item = box("A", wood())
-    told = aspects.told(["materials"], None, [item])
+    told = aspects.read_aspects(["materials"], None, [item])
     assert told == {"materials": {"Wood": {"users": 1, "tree": tree.read(item.active_material.node_tree)}}}
     assert json.loads(json.dumps(told))
 
@@ -43,7 +43,7 @@ def test_trees_beyond_what_one_answer_holds_are_named() -> None:
     large = wood("Large")
     for _ in range(aspects._MOST_NODES):
         large.node_tree.nodes.new("ShaderNodeValue")
-    told = aspects.told(["materials"], None, [box("A", large, wood("Small"))])
+    told = aspects.read_aspects(["materials"], None, [box("A", large, wood("Small"))])
     assert told["materials"]["Large"] == {"users": 1}
     assert len(told["materials"]["Small"]["tree"]["nodes"]) == 2
     assert told["left_out"] == {"node_trees": ["material Large"], "instead": "get_node_tree"}
@@ -54,16 +54,16 @@ def test_node_trees_of_the_scene_and_of_modifiers() -> None:
     scene.world = bpy.data.worlds.new("Sky")
     scene.world.use_nodes = True
     item.modifiers.new("Nodes", "NODES").node_group = bpy.data.node_groups.new("Scatter", "GeometryNodeTree")
-    told = aspects.told(["node_trees"], scene, [item])["node_trees"]
+    told = aspects.read_aspects(["node_trees"], scene, [item])["node_trees"]
     assert {"world Sky", "node_group Scatter"} <= set(told)
     assert told["node_group Scatter"]["type"] == "GeometryNodeTree"
-    assert list(aspects.told(["node_trees"], None, [item])["node_trees"]) == ["node_group Scatter"]
+    assert list(aspects.read_aspects(["node_trees"], None, [item])["node_trees"]) == ["node_group Scatter"]
 
 
 def test_modifiers_of_those_that_have_some() -> None:
     plain, smooth = box("A"), box("B")
     smooth.modifiers.new("Smooth", "SUBSURF").levels = 3
-    told = aspects.told(["modifiers"], None, [plain, smooth])
+    told = aspects.read_aspects(["modifiers"], None, [plain, smooth])
     assert told == {"modifiers": {"B": [{"name": "Smooth", "type": "SUBSURF", "properties": {"levels": 3}}]}}
 
 
@@ -73,7 +73,7 @@ def test_animation_is_a_line_for_each_curve_driver_and_track() -> None:
         item.location.z = z
         item.keyframe_insert("location", index=2, frame=frame)
     item.driver_add("scale", 0).driver.expression = "2 + 1"
-    told = aspects.told(["animation"], None, [item])["animation"]
+    told = aspects.read_aspects(["animation"], None, [item])["animation"]
     assert told == [
         "Object A: location[2] 2 keys, frames 1 to 25, values 0 to 2.5",
         "Object A: scale[0] driven by 2 + 1",
@@ -83,16 +83,16 @@ def test_animation_is_a_line_for_each_curve_driver_and_track() -> None:
 def test_lines_are_cut_where_nobody_would_read_on() -> None:
     for number in range(aspects._MOST_LINES + 2):
         bpy.context.scene.collection.children.link(bpy.data.collections.new(f"C{number:04}"))
-    told = aspects.told(["collections"], bpy.context.scene, [])["collections"]
+    told = aspects.read_aspects(["collections"], bpy.context.scene, [])["collections"]
     assert told[:2] == ["Scene Collection (0 objects)", "  C0000 (0 objects)"]
     assert (len(told), told[-1]) == (aspects._MOST_LINES + 1, "… 3 more")
-    assert aspects.told(["collections"], None, [])["collections"] == []
+    assert aspects.read_aspects(["collections"], None, [])["collections"] == []
 
 
 def test_users_of_data_and_materials() -> None:
     items = [box(f"A{number:02}") for number in range(12)]
     items[0].data.materials.append(wood())
-    told = aspects.told(["users"], None, items)["users"]
+    told = aspects.read_aspects(["users"], None, items)["users"]
     assert told["Material Wood"] == {"users": 1, "by": ["Mesh Box"]}
     mesh = told["Mesh Box"]
     assert (mesh["users"], len(mesh["by"]), mesh["more"]) == (12, 10, 2)
@@ -148,9 +148,9 @@ def test_reading_nodes_waits_while_the_user_is_in_the_middle_of_something(
 def test_what_was_compared_before_makes_no_data_block_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a new data-block Blender works out the dependencies of the whole scene anew."""
     item = box("B", wood())
-    before = aspects.told(["materials"], None, [item])
+    before = aspects.read_aspects(["materials"], None, [item])
     made: list[str] = []
     scratch = bench.scratch
     monkeypatch.setattr(bench, "scratch", lambda kind, **how: made.append(kind) or scratch(kind, **how))
-    assert aspects.told(["materials"], None, [item]) == before
+    assert aspects.read_aspects(["materials"], None, [item]) == before
     assert made == []
