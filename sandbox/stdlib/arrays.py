@@ -266,7 +266,7 @@ class Arrays(Arguments):
             if named:
                 named = {name: inward(value) for name, value in named.items()}
                 self.options(named)
-                if "where" in named:  # a sum of few numbers that go with many
+                if "where" in named:  # `where` may broadcast few numbers to many
                     self.size(
                         array_work.broadcast_size([*map(self.np.shape, (arguments[0], named["where"]))])
                     )

@@ -19,7 +19,7 @@ __all__ = ("PRINTED", "noisy", "noisy_processes")
 PRINTED = "00:00.110 system.path | WARNING Could not get a list of mounted file-systems"
 
 #: Prints once before anything else, and from then on all the time: lines of Blender's log, what looks like answers,
-#: what ends nowhere, what is no text.
+#: lines without an end, bytes that are no text.
 _NOISE = f"""
 import os, threading, time
 def _print_noise():

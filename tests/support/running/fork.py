@@ -66,7 +66,7 @@ def run(function: Callable[..., T], *args: object, timeout: float = 60.0) -> T:
         os.close(reading)
         faulthandler.dump_traceback_later(
             0.9 * timeout
-        )  # where it was, should it be killed at the time limit
+        )  # shows where the child was if the time limit kills it
         _child(writing, function, args)
     os.close(writing)
     answer = None
