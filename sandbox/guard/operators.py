@@ -46,11 +46,21 @@ class Operators:
         """The type behind its facade in scripts."""
         self._arrays: frozenset[type] = frozenset()
         self._check_arrays: Callable[[str, Any, Any], None] = lambda _operator, _left, _right: None
+        self._of_arrays: Callable[[str, Binary, Any, Any], Any]
 
-    def watch_arrays(self, kind: type, check: Callable[[str, Any, Any], None]) -> None:
-        """Have `check(operator, left, right)` check operands, one of which is an array of the type `kind`."""
+    def watch_arrays(
+        self,
+        kind: type,
+        check: Callable[[str, Any, Any], None],
+        compute: Callable[[str, Binary, Any, Any], Any],
+    ) -> None:
+        """Have `check(operator, left, right)` check operands, one of which is an array of the type `kind`.
+
+        `compute(operator, function, left, right)` checks them, too, and returns `function(left, right)`.
+        """
         self._arrays = frozenset({kind})
         self._check_arrays = check
+        self._of_arrays = compute
 
     def room_for_text(self) -> None:
         """Raise RecursionError if numpy, which a script uses, could no longer make text of an array."""
@@ -93,14 +103,16 @@ class Operators:
 
     def _checked(self, sign: str, function: Binary) -> Binary:
         def checked(left: Any, right: Any) -> Any:
-            if not self.are_arrays(sign, left, right) and Fraction in (type(left), type(right)):
+            if type(left) in self._arrays or type(right) in self._arrays:
+                return self._of_arrays(sign, function, left, right)
+            if Fraction in (type(left), type(right)):
                 self.bits(_bits(left) + _bits(right))
             return function(left, right)
 
         def of_tables(left: Any, right: Any) -> Any:
             """Apply the operator to sets or views of dicts, which compare values with equal hashes."""
-            if self.are_arrays(sign, left, right):
-                return function(left, right)
+            if type(left) in self._arrays or type(right) in self._arrays:
+                return self._of_arrays(sign, function, left, right)
             if isinstance(left, TABLE_TYPES) or isinstance(right, TABLE_TYPES):
                 for table in filter(_is_table, (left, right)):
                     if isinstance(table, dict) or not SCALAR_TYPES.issuperset(map(type, table)):
@@ -172,7 +184,9 @@ class Operators:
 
     def add(self, left: Any, right: Any) -> Any:
         """Return `left + right`, checked."""
-        if self.are_arrays("+", left, right) or type(left) in SIMPLE_TYPES:
+        if type(left) in self._arrays or type(right) in self._arrays:
+            return self._of_arrays("+", operator.add, left, right)
+        if type(left) in SIMPLE_TYPES:
             return left + right
         if isinstance(left, SEQUENCES) and isinstance(right, SEQUENCES):
             self.length(_length(left) + _length(right))
@@ -184,8 +198,8 @@ class Operators:
         """Return `left += right`, checked."""
         if type(left) in SIMPLE_TYPES:
             return self.add(left, right)
-        if self.are_arrays("+", left, right):
-            return operator.iadd(left, right)  # type: ignore[no-untyped-call]
+        if type(left) in self._arrays or type(right) in self._arrays:
+            return self._of_arrays("+", operator.iadd, left, right)
         if isinstance(left, SEQUENCES):
             if isinstance(right, SEQUENCES):
                 self.length(_length(left) + _length(right))
@@ -202,7 +216,9 @@ class Operators:
             if not (-_SMALL < left < _SMALL and -_SMALL < right < _SMALL):
                 self.bits(left.bit_length() + right.bit_length())
             return left * right
-        if not self.are_arrays("*", left, right) and kind is not float and type(right) is not float:
+        if kind in self._arrays or type(right) in self._arrays:
+            return self._of_arrays("*", operator.mul, left, right)
+        if kind is not float and type(right) is not float:
             left, right = self._factors(left, right)
         return left * right
 
@@ -210,8 +226,9 @@ class Operators:
         """Return `left *= right`, checked."""
         if type(left) in (int, float):
             return self.multiply(left, right)
-        if not self.are_arrays("*", left, right):
-            left, right = self._factors(left, right)
+        if type(left) in self._arrays or type(right) in self._arrays:
+            return self._of_arrays("*", operator.imul, left, right)
+        left, right = self._factors(left, right)
         return operator.imul(left, right)  # type: ignore[no-untyped-call]
 
     def _factors(self, left: Any, right: Any) -> tuple[Any, Any]:
@@ -256,8 +273,8 @@ class Operators:
                 left, right = _exact(left), int(right)
             size = max(_bits(left) - (1 if left in (1, -1) else 0), 0)
             self.bits(size * abs(right))
-        else:
-            self.are_arrays("**", left, right)
+        elif type(left) in self._arrays or type(right) in self._arrays:
+            return self._of_arrays("**", operator.pow, left, right)
         return left**right
 
     def shift(self, left: Any, right: Any) -> Any:
@@ -274,7 +291,9 @@ class Operators:
 
     def compare(self, sign: str, left: Any, right: Any) -> Any:
         """Return `left == right` and the like, or `left in right`, checked."""
-        if not self.are_arrays(sign, left, right) and has_containers(left) and has_containers(right):
+        if type(left) in self._arrays or type(right) in self._arrays:
+            return self._of_arrays(sign, _COMPARE[sign], left, right)
+        if has_containers(left) and has_containers(right):
             if sign in ("in", "not in") and hasattr(type(right), "__len__"):
                 self.compare_weight(left, len(right))
             else:

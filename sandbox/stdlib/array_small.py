@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ("MOST", "measure")
+__all__ = ("MOST", "by_sizes", "measure")
 
 MOST: Final = 1 << 14
 """The most items of a call's arrays for which its memory is not checked."""
@@ -37,12 +38,19 @@ def measure(np: Any, function: Any, numbers: Collection[type]) -> Measure | None
     """
     name = getattr(function, "__name__", "")
     if isinstance(function, np.ufunc) or name in _BY_SIZES:
-        return lambda values: _by_sizes(values, np.ndarray, numbers)
+        return by_sizes(np, numbers)
     return _by_numbers if name in _BY_NUMBERS else None
 
 
-def _by_sizes(values: Iterable[Any], array: type, numbers: Collection[type]) -> float:
-    """Return the product of all arguments' items: no array of the call has more, whatever the numbers are."""
+def by_sizes(np: Any, numbers: Collection[type]) -> Measure:
+    """Return what gives the product of all arguments' items, for calls whose arrays never have more.
+
+    Whatever the numbers are. All operators are such calls.
+    """
+    return partial(_by_sizes, np.ndarray, numbers)
+
+
+def _by_sizes(array: type, numbers: Collection[type], values: Iterable[Any]) -> float:
     items = 1.0
     for value in values:
         kind = type(value)

@@ -139,13 +139,14 @@ class Arrays(Arguments):
     def __init__(self, guard: Guard, np: Any, memory: ArrayMemory) -> None:
         super().__init__(guard, np)
         self._unwatched = memory.unwatched
+        self._items = array_small.by_sizes(np, self.numbers)
 
     def views(self) -> dict[str, object]:
         """Tell the guards about numpy's types, and return the views."""
         np, guard = self.np, self.guard
         _warm_up()
         self._allow_types()
-        guard.operators.watch_arrays(self.array_type, self.check_operator)
+        guard.operators.watch_arrays(self.array_type, self.check_operator, self.operate)
         guard.item_readers[self.array_type] = self.item
         guard.item_writers[self.array_type] = self.set_item
         members: dict[str, object] = {
@@ -335,6 +336,13 @@ class Arrays(Arguments):
         left, right = self.inward(left), self.inward(right)
         if sign == "@" and _items(left) * _items(right) > _QUICK:
             self.work("matmul", array_work.PRODUCTS["matmul"](self.np, left, right))
+
+    def operate(self, sign: str, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+        """Return `left sign right`, which is `function(left, right)`; one of them is an array."""
+        if self._items((left, right)) <= array_small.MOST:
+            return self._unwatched(function, left, right)
+        self.check_operator(sign, left, right)
+        return function(left, right)
 
     def item(self, value: Any, key: Any) -> Any:
         """Return `array[key]`."""

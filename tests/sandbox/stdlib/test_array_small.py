@@ -6,12 +6,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import operator
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from bl_ext.user_default.mcp_bridge.sandbox.guard import operators
 from bl_ext.user_default.mcp_bridge.sandbox.guard.meter import Meter
 from bl_ext.user_default.mcp_bridge.sandbox.stdlib import array_memory, array_small, arrays
 
@@ -65,6 +67,16 @@ def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 FUNCTIONS = dict(_functions())
+OPERATORS = {
+    **{sign: plain for sign, plain, _ in operators._PLAIN},
+    **{f"{sign}=": in_place for sign, _, in_place in operators._PLAIN},
+    **operators._COMPARE,
+    "+": operator.add,
+    "+=": operator.iadd,
+    "*": operator.mul,
+    "*=": operator.imul,
+    "**": operator.pow,
+}
 
 
 @contextlib.contextmanager
@@ -103,6 +115,19 @@ def test_a_call_that_is_judged_small_needs_little_memory(name: str, monkeypatch:
                 calls += 1
             assert max(sizes, default=0) <= looked_at, arguments
     assert calls or name == "numpy.isnat"  # of dates, which are none of the types here
+
+
+@pytest.mark.parametrize("sign", OPERATORS)
+def test_an_operator_of_small_arrays_needs_little_memory(sign: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    measure, looked_at = array_small.by_sizes(np, _NUMBERS), array_memory.LOOKED_AT
+    with _sizes(monkeypatch) as sizes, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for operands in itertools.product(_tried(), repeat=2):
+            if np.ndarray in map(type, operands) and measure(operands) <= array_small.MOST:
+                sizes.clear()
+                with contextlib.suppress(Exception):
+                    OPERATORS[sign](*operands)
+                assert max(sizes, default=0) <= looked_at, operands
 
 
 def test_what_is_judged_is_most_of_what_scripts_call() -> None:
