@@ -91,6 +91,28 @@ def _enable_extension() -> None:
         raise pytest.UsageError(f"{_EXTENSION} could not be enabled: {failures[0]!r}") from failures[0]
 
 
+_exit_status: int | None = None
+
+
+@atexit.register
+def _end_without_freeing_blender() -> None:
+    """End the process here: Blender's module frees its panels after Python has ended, and may crash at that.
+
+    It does where anything keeps a reference to it to the end, as pytest does with parameters. What the tests register
+    at exit has been called before, as it was registered later.
+    """
+    if _exit_status is not None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_exit_status)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(exitstatus: int) -> None:
+    global _exit_status
+    _exit_status = int(exitstatus)
+
+
 _enable_extension()
 
 
