@@ -19,7 +19,7 @@ from ..guard.values import deep_nesting
 from ..guard.values.fractions import Fraction
 from ..guard.values.weight import opened
 
-__all__ = ("LOOKED_AT_OPTIONS", "Arguments", "GuardedArrays")
+__all__ = ("LOOKED_AT_OPTIONS", "Arguments", "GuardedArrays", "unsupported")
 
 _WIDEST: Final = 1 << 63
 _REFUSED_OPTIONS: Final = frozenset({"signature", "sig", "extobj", "like"})
@@ -36,15 +36,40 @@ _LENDING: Final = PerType(
 """Blender's values of which numpy would make views into memory that Blender may free at any time."""
 
 
+def unsupported(dtype: Any) -> bool:
+    """Return whether values of a type of numpy's are, or hold, Python objects or long doubles.
+
+    numpy 1 crashes where it computes the bits of a long double together with any object, such as None.
+    """
+    if dtype.hasobject:
+        return True
+    code = dtype.char
+    if code not in _LONG_OR_PARTS:
+        return False
+    if code in _LONG_DOUBLES:
+        return True
+    parts = [dtype.subdtype] if dtype.subdtype else (dtype.fields or {}).values()
+    return any(unsupported(part[0]) for part in parts)
+
+
+_LONG_DOUBLES: Final = frozenset({"g", "G"})
+_LONG_OR_PARTS: Final = _LONG_DOUBLES | {"V"}
+"""Codes of types that are long doubles, or have parts that may be."""
+
+
 @functools.lru_cache(maxsize=256)
-def _names_objects(text: str) -> bool:
-    """Return whether numpy reads this text as a type of Python objects: "O", "object", "i4,O", …"""
+def _names_unsupported(text: str) -> bool:
+    """Return whether numpy reads this text as a type that is `unsupported`: "O", "object", "i4,O", "g", …"""
     if len(text) > _LONGEST_TYPE:
-        return "O" in text or "object" in text
+        return not _OPENING.isdisjoint(text)
     try:
-        return bool(importlib.import_module("numpy").dtype(text).hasobject)
+        return unsupported(importlib.import_module("numpy").dtype(text))
     except (TypeError, ValueError, SyntaxError, KeyError):
         return False
+
+
+_OPENING: Final = frozenset("OogGlfc")
+"""The first letters of what names such a type: O, object, g, G, longdouble, float128, complex256, clongdouble."""
 
 
 _LONGEST_TYPE: Final = 100
@@ -68,8 +93,8 @@ class GuardedArrays(Protocol):
     def item_of_grid(self, grid: Any, key: Any) -> Any:
         """Return `grid[key]` of `np.mgrid` or a similar object, with a limit on its size."""
 
-    def refuse_objects(self) -> NoReturn:
-        """Stop the run: arrays of Python objects are not for scripts."""
+    def refuse_type(self) -> NoReturn:
+        """Stop the run: arrays of Python objects or long doubles are not for scripts."""
 
 
 class Arguments:
@@ -88,8 +113,8 @@ class Arguments:
         """Return an argument for numpy; refuse one that numpy would compute with as Python objects."""
         kind = type(value)
         if kind is self.array_type:
-            if value.dtype.hasobject:
-                self.refuse_objects()
+            if unsupported(value.dtype):
+                self.refuse_type()
             return value
         if kind in self.numbers or (
             (kind is list or kind is tuple) and _AS_THEY_ARE.issuperset(map(type, value))
@@ -106,14 +131,14 @@ class Arguments:
             self.guard.operators.weight(value)
             self._look_at_numbers(value)
         elif kind is str:
-            if _names_objects(value):
-                self.refuse_objects()
+            if _names_unsupported(value):
+                self.refuse_type()
         elif kind is dict:  # names a dtype
             self.guard.operators.weight(value)
         elif kind is int:
             self._check_width(value, value)
         elif kind is Fraction or value is object or self._holds_objects(value):
-            self.refuse_objects()
+            self.refuse_type()
         elif _LENDING[kind]:
             self._lending.add(kind)
             value = self.np.array(value)
@@ -121,8 +146,8 @@ class Arguments:
 
     def _holds_objects(self, value: Any) -> bool:
         if isinstance(value, self.np.dtype):
-            return bool(value.hasobject)
-        return type(value) is self.array_type and bool(value.dtype.hasobject)
+            return unsupported(value)
+        return type(value) is self.array_type and unsupported(value.dtype)
 
     def _settled(self, value: Any) -> Any:
         """Return plain numbers and lists for those of the script's classes, which may answer differently later."""
@@ -139,7 +164,7 @@ class Arguments:
             return _items(value)
         if hasattr(kind, "__iter__") or hasattr(kind, "__getitem__"):
             return list(value)
-        return self.refuse_objects()
+        return self.refuse_type()
 
     def _look_at_numbers(self, values: Any) -> None:
         """Refuse integers beyond 64 bits, at any depth, and values for which numpy has no type."""
@@ -151,7 +176,7 @@ class Arguments:
                 self._check_width(min(numbers), max(numbers))
             for kind in kinds - _SCALARS:
                 if not issubclass(kind, list | tuple) and (kind in _OBJECTS or kind in self.guard.own):
-                    self.refuse_objects()
+                    self.refuse_type()
             level = opened(level)
 
     def _check_width(self, least: int, most: int) -> None:
@@ -165,12 +190,15 @@ class Arguments:
         if table or not _REFUSED_OPTIONS.isdisjoint(named):
             name = "kind" if table else min(named.keys() & _REFUSED_OPTIONS)
             self.guard.meter.refuse(f"numpy's option {name!r} is not available to scripts", code="numpy")
-        if isinstance(named.get("dtype"), str) and self.np.dtype(named["dtype"]).hasobject:
-            self.refuse_objects()
+        if isinstance(named.get("dtype"), str) and unsupported(self.np.dtype(named["dtype"])):
+            self.refuse_type()
 
-    def refuse_objects(self) -> NoReturn:
-        """Stop the run at an array of Python objects."""
-        self.guard.meter.refuse("numpy arrays of Python objects are not supported: use a list", code="numpy")
+    def refuse_type(self) -> NoReturn:
+        """Stop the run at an array of Python objects or long doubles."""
+        self.guard.meter.refuse(
+            "numpy arrays of Python objects or long doubles are not supported: use a list, or float64",
+            code="numpy",
+        )
 
 
 def _items(value: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..guard.facade import Facade, hide, seal
-from .array_arguments import GuardedArrays
+from .array_arguments import GuardedArrays, unsupported
 
 __all__ = ("special_members",)
 
@@ -95,8 +95,8 @@ def special_members(arrays: GuardedArrays) -> dict[str, object]:
 
     def dtype(kind: Any) -> Any:
         made = np.dtype(arrays.inward(kind))
-        if made.hasobject:
-            arrays.refuse_objects()
+        if unsupported(made):
+            arrays.refuse_type()
         return made
 
     wrapped_pad, wrapped_fromiter = arrays.wrapped(np.pad), arrays.wrapped(np.fromiter)

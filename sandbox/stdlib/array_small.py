@@ -19,7 +19,7 @@ __all__ = ("MOST", "by_sizes", "measure")
 
 MOST: Final = 1 << 14
 """The most items of a call's arrays for which its memory is not checked."""
-_NUMERIC: Final = frozenset("bhilqBHILQefdgFDG?")
+_NUMERIC: Final = frozenset("bhilqBHILQefdFD?")
 _FLOATS: Final = frozenset({float, bool, complex})
 _COUNTED: Final = frozenset({int, float, bool})
 _LISTS: Final = json.loads(

@@ -27,7 +27,7 @@ from ..guard.values.plain import SCALAR_TYPES
 from ..guard.values.room import IN_C, IN_PYTHON, room_for_calls
 from ..guard.values.weight import MAX_DEPTH, opened
 from . import array_small, array_work
-from .array_arguments import LOOKED_AT_OPTIONS, Arguments
+from .array_arguments import LOOKED_AT_OPTIONS, Arguments, unsupported
 from .array_functions import special_members
 from .array_memory import ArrayMemory, Unsupported
 from .array_random import random_members
@@ -190,9 +190,9 @@ class Arrays(Arguments):
         guard.methods[kind]["tolist"] = self._to_list
         guard.getters[self.array_type] = self._property
         guard.writable[self.array_type] = frozenset({"shape"})
-        for kind in {np.dtype, *(type(np.dtype(code)) for code in "bhilqBHILQefdgFDG?UVSMm")}:
+        for kind in {np.dtype, *(type(np.dtype(code)) for code in "bhilqBHILQefdFD?UVSMm")}:
             guard.allowed[kind] = frozenset({"name", "kind", "itemsize", "char", "str"})
-        for kind in {type(np.dtype(code).type(0)) for code in "bhilqBHILQefdgFDG?"}:
+        for kind in {type(np.dtype(code).type(0)) for code in "bhilqBHILQefdFD?"}:
             guard.allowed[kind] = frozenset(
                 {"item", "real", "imag", "dtype", "shape", "ndim", "size", "tolist", "is_integer"}
             )
@@ -223,7 +223,7 @@ class Arrays(Arguments):
         kind = type(value)
         if kind in self.guard.scalar:
             return value
-        if kind is self.array_type and not value.dtype.hasobject:
+        if kind is self.array_type and not unsupported(value.dtype):
             if value.size > MOST_ITEMS:
                 self.size(value.size)
             return value
@@ -238,10 +238,10 @@ class Arrays(Arguments):
                 for part in level:
                     if type(part) is not self.array_type:
                         continue
-                    if part.dtype.hasobject:
+                    if unsupported(part.dtype):
                         # the refusal's traceback would hold them, and they it: no collector finds such rings
                         del value, level, part
-                        self.refuse_objects()
+                        self.refuse_type()
                     self.size(part.size)
             level = opened(level)
         raise RecursionError("numpy gave lists that are nested too deeply")
@@ -298,16 +298,16 @@ class Arrays(Arguments):
     def _to_list(self, value: Any) -> Any:
         """Return `array.tolist()`, with a limit: its Python numbers do not count as numpy's memory."""
         self.guard.meter.tick()
-        if value.dtype.hasobject:
-            self.refuse_objects()
+        if unsupported(value.dtype):
+            self.refuse_type()
         self.guard.operators.length(value.size, "list")
         return value.tolist()
 
     def _property(self, value: Any, name: str) -> Any:
         if name not in _PROPERTIES:
             return NotImplemented
-        if value.dtype.hasobject:
-            self.refuse_objects()
+        if unsupported(value.dtype):
+            self.refuse_type()
         return getattr(value, name)
 
     # Limits
@@ -346,8 +346,8 @@ class Arrays(Arguments):
 
     def item(self, value: Any, key: Any) -> Any:
         """Return `array[key]`."""
-        if value.dtype.hasobject:
-            self.refuse_objects()
+        if unsupported(value.dtype):
+            self.refuse_type()
         if type(key) not in _KEYS:
             key = self._key(key)
         return self.outward(value[key])

@@ -17,7 +17,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.guard import operators
 from bl_ext.user_default.mcp_bridge.sandbox.guard.meter import Meter
 from bl_ext.user_default.mcp_bridge.sandbox.stdlib import array_memory, array_small, arrays
 
-_NUMBERS = {float, bool, complex, type(None), *(type(np.dtype(code).type(0)) for code in "bhilqBHILQefdg")}
+_NUMBERS = {float, bool, complex, type(None), *(type(np.dtype(code).type(0)) for code in "bhilqBHILQefdFD")}
 
 
 def _tried() -> tuple[Any, ...]:
