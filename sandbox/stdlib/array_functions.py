@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from ..guard.facade import Facade, hide, seal
 from .array_arguments import GuardedArrays, unsupported
@@ -61,6 +62,26 @@ def _ignore(*_arguments: Any, **_options: Any) -> None:
     """Do nothing: a script may not change how numpy prints numbers and warnings."""
 
 
+_MOST_TURNS: Final = 10
+"""How often a function of numpy may call itself: there is room for that on the stack before each call."""
+
+
+def _calling_itself(arrays: GuardedArrays, name: str) -> Callable[..., Any]:
+    """Return `polyder(p, m)` or `polyint(p, m)`, in which numpy calls itself `m` times."""
+    wrapped = arrays.wrapped(getattr(arrays.np, name))
+
+    def call(p: Any, m: Any = 1, *rest: Any, **named: Any) -> Any:
+        m = operator.index(m)
+        if m > _MOST_TURNS:
+            raise ValueError(
+                f"{name}(): m is at most {_MOST_TURNS} for scripts, not {m}: call it several times"
+            )
+        return wrapped(p, m, *rest, **named)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
 def special_members(arrays: GuardedArrays) -> dict[str, object]:
     """Return the special forms of numpy's functions that call back, take types, or return no arrays."""
     np, builtins = arrays.np, arrays.guard.builtins
@@ -104,6 +125,7 @@ def special_members(arrays: GuardedArrays) -> dict[str, object]:
     members: dict[str, object] = {function.__name__: function for function in functions}
     members["ndarray"] = builtins.add_facade(ndarray, np.ndarray)
     members["dtype"] = builtins.add_facade(dtype, np.dtype)
+    members |= {name: _calling_itself(arrays, name) for name in ("polyder", "polyint")}
     return members | {
         "mgrid": _Grid(arrays.item_of_grid, np.mgrid),
         "ogrid": _Grid(arrays.item_of_grid, np.ogrid),

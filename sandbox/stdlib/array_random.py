@@ -16,7 +16,7 @@ from typing import Any, Final
 from ..guard.modules import Later, View, make_view
 from .array_arguments import GuardedArrays
 
-__all__ = ("random_members",)
+__all__ = ("check_out", "random_members")
 
 _LISTS: Final = json.loads(
     (Path(__file__).parent.parent / "facts" / "numpy.json").read_text(encoding="utf-8")
@@ -59,7 +59,40 @@ def random_members(arrays: GuardedArrays) -> dict[str, object]:
 
 def _functions(arrays: GuardedArrays, generator: Any, section: str) -> dict[str, object]:
     names = [name for name in _listed(section) if hasattr(generator, name)]
-    return {name: Later(partial(arrays.wrapped, getattr(generator, name))) for name in names}
+    return {name: Later(partial(_function, arrays, getattr(generator, name))) for name in names}
+
+
+def _function(arrays: GuardedArrays, function: Any) -> Callable[..., Any]:
+    return check_out(arrays.np, function.__name__, arrays.wrapped(function))
+
+
+def check_out(np: Any, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Check the argument `out` of a Generator's function, which numpy takes for an array whatever it is.
+
+    It would write where the bytes of the object say.
+    """
+    kind, place = np.ndarray, _OUT.get(name)
+    if place is None:
+        return function
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        for out in (*arguments[place:], named.get("out")):
+            if out is not None and type(out) is not kind:
+                raise TypeError(f"{name}(): out is an array, not of type {type(out).__name__}")
+        return function(*arguments, **named)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+_OUT: Final = {
+    "permuted": 2,
+    "random": 2,
+    "standard_exponential": 3,
+    "standard_gamma": 3,
+    "standard_normal": 2,
+}
+"""The place of `out` among the arguments of a Generator's functions."""
 
 
 def _legacy(arrays: GuardedArrays, generator: Any, seeded: Callable[[Any], Any]) -> dict[str, object]:

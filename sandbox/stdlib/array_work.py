@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-__all__ = ("LIMIT", "PRODUCTS", "broadcast_size", "of_matrices")
+__all__ = ("LIMIT", "PRODUCTS", "SIZES", "broadcast_size", "of_matrices")
 
 LIMIT: Final = 4e9
 """The most multiplications that one call may take: some seconds of work."""
@@ -117,6 +117,21 @@ def _normal(np: Any, _mean: Any, covariance: Any, *_rest: Any, **_named: Any) ->
     return of_matrices(np, "svd", (covariance,), {})
 
 
+def _filled(np: Any, shape: Any, *_rest: Any, **_named: Any) -> float:
+    """Return the items of `ones(shape)`: numpy fills them one by one, even if they have no bytes."""
+    sides = shape if np.ndim(shape) else (shape,)
+    return math.prod(map(float, sides))
+
+
+def _filled_like(np: Any, value: Any, *_rest: Any, shape: Any = None, **_named: Any) -> float:
+    return _filled(np, _shape(np, value) if shape is None else shape)
+
+
+def _repeated(np: Any, value: Any, repeats: Any, *_rest: Any, **_named: Any) -> float:
+    """Return the most items of `repeat(a, repeats)`: numpy 2 writes past its result where the number overflows."""
+    return _size(np, value) * max(float(np.max(repeats)) if np.size(repeats) else 0.0, 0.0)
+
+
 def _slowness(np: Any, *values: Any) -> float:
     """Return 1.0 for floats and complex numbers, which a tuned library multiplies; for others `_SLOW`."""
     return 1.0 if all(getattr(value, "dtype", np.dtype(float)).kind in "fc" for value in values) else _SLOW
@@ -135,6 +150,13 @@ PRODUCTS: Final[dict[str, Work]] = {
     "multivariate_normal": _normal,
 }
 """Functions that estimate the multiplications of `name(arguments…)`, by its name: `work(np, arguments…)`."""
+
+SIZES: Final[dict[str, Work]] = {
+    **dict.fromkeys(("ones", "full"), _filled),
+    **dict.fromkeys(("ones_like", "full_like"), _filled_like),
+    "repeat": _repeated,
+}
+"""Functions that count the items of the result before numpy makes it, by the name of numpy's function."""
 
 _LINEAR_NORMS: Final = (None, 1, -1, 0, "fro", math.inf, -math.inf)
 _LINEAR: Final = frozenset("cross diagonal matrix_transpose outer trace vecdot vector_norm".split())

@@ -249,7 +249,7 @@ class Arrays(Arguments):
     def wrapped(self, function: Any, work: Callable[..., float] | None = None) -> Callable[..., Any]:
         """Wrap a function of numpy's for scripts; `work` estimates its multiplications."""
         name = getattr(function, "__name__", "function")
-        work = work or array_work.PRODUCTS.get(name)
+        work, count = work or array_work.PRODUCTS.get(name), array_work.SIZES.get(name)
         in_python = isinstance(getattr(function, "_implementation", function), FunctionType)
         levels = IN_PYTHON if in_python else IN_C
 
@@ -271,6 +271,8 @@ class Arrays(Arguments):
                     self.size(
                         array_work.broadcast_size([*map(self.np.shape, (arguments[0], named["where"]))])
                     )
+            if count is not None:
+                self.size(count(self.np, *arguments, **named))
             if work is not None:
                 self.work(name, work(self.np, *arguments, **named))
             return self.outward(function(*arguments, **named))

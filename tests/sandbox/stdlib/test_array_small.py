@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.guard import operators
 from bl_ext.user_default.mcp_bridge.sandbox.guard.meter import Meter
-from bl_ext.user_default.mcp_bridge.sandbox.stdlib import array_memory, array_small, arrays
+from bl_ext.user_default.mcp_bridge.sandbox.stdlib import array_memory, array_random, array_small, arrays
 
 _NUMBERS = {float, bool, complex, type(None), *(type(np.dtype(code).type(0)) for code in "bhilqBHILQefdFD")}
 
@@ -63,7 +63,8 @@ def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
         for name in names:
             function = getattr(owner, name, None)
             if function is not None and array_small.measure(np, function, _NUMBERS) is not None:
-                yield f"{getattr(owner, '__name__', type(owner).__name__)}.{name}", function
+                path = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
+                yield path, array_random.check_out(np, name, function) if owner is generator else function
 
 
 FUNCTIONS = dict(_functions())

@@ -7,6 +7,7 @@ import contextlib
 
 import numpy as np
 import pytest
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.sandbox.stdlib.array_arguments import unsupported
 
 from support.running import fork
@@ -37,6 +38,11 @@ _WAYS = (
 )
 
 
+@pytest.fixture(autouse=True)
+def _any_number_of_runs() -> None:
+    execute._rate.clear()
+
+
 @pytest.mark.parametrize("way", _WAYS)
 def test_no_name_of_such_a_type_gives_a_script_a_value_of_it(way: str) -> None:
     assert {"g", "G", "O", "longdouble", "object"} <= set(_REFUSED)
@@ -49,11 +55,15 @@ def test_no_name_of_such_a_type_gives_a_script_a_value_of_it(way: str) -> None:
 
 
 def test_types_of_numbers_are_made() -> None:
-    for name in set(_NAMES) - set(_REFUSED):
-        if np.dtype(name).kind in "biufc":
-            assert result(f"import numpy as np\nresult = str(np.ones(1, {name!r}).dtype)") == str(
-                np.dtype(name)
-            )
+    numbers = {
+        name: str(np.dtype(name))
+        for name in _NAMES
+        if name not in _REFUSED and np.dtype(name).kind in "biufc"
+    }
+    made = result(
+        f"import numpy as np\nresult = {{name: str(np.ones(1, name).dtype) for name in {[*numbers]}}}"
+    )
+    assert made == numbers
 
 
 def _compute(code: str) -> str:

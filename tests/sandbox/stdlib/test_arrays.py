@@ -263,7 +263,7 @@ def test_size_decides_and_not_the_name() -> None:
 
 def test_a_script_cannot_go_on_after_a_refused_array() -> None:
     with pytest.raises(LimitExceeded, match=r"a numpy array of [\d,]+ MiB is over the limit of 512 MiB"):
-        run("try:\n    np.ones(10 ** 10)\nexcept MemoryError:\n    pass\nprint('went on')")
+        run("try:\n    np.zeros(10 ** 10)\nexcept MemoryError:\n    pass\nprint('went on')")
 
 
 def _after_a_run() -> tuple[str, float, list[bool]]:

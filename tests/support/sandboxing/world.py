@@ -34,7 +34,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.run.execute import prepare
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped, Watchdog
 from mathutils import Vector
 
-__all__ = ("HOSTILE", "Outside", "classify", "reachable")
+__all__ = ("HOSTILE", "Outside", "classify", "quietly", "reachable")
 
 _PACKAGE: Final = Facade.__module__.rpartition(".sandbox")[0]
 _PLAIN: Final = frozenset(
@@ -282,7 +282,7 @@ def _walk(guard: Guard, meter: Watchdog, most: int) -> Iterator[tuple[str, Any, 
         if counts[type(value)] > 40 and not callable(value):
             continue
         for step, make in _steps(guard, value, own):
-            found = _quietly(guard, meter, make)
+            found = quietly(guard, meter, make)
             if found is not _NOTHING and type(found) not in _DULL:
                 waiting.append((path + step, found, depth + 1))
 
@@ -303,7 +303,8 @@ def _identity(value: Any) -> Any:
     return id(value)
 
 
-def _quietly(guard: Guard, meter: Watchdog, make: Callable[[], Any]) -> Any:
+def quietly(guard: Guard, meter: Watchdog, make: Callable[[], Any]) -> Any:
+    """Return what `make()` gives; go on after a refusal or an error."""
     try:
         return make()
     except (Exception, ScriptStopped, ScriptExit):
