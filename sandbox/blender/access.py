@@ -30,7 +30,7 @@ from . import blocks, data_paths, overrides, text_sizes
 from .blocks import SESSION
 from .functions import calls, methods
 from .functions.checks import CHECKED, text_line
-from .layer_names import write_output
+from .layers.names import write_output
 from .operators import instead, preferences
 from .properties import custom_properties, readers, writers
 

@@ -22,7 +22,7 @@ from ...scene import data_paths
 from ..guard.seam import BlenderHost, Writer
 from ..lifetime import parts
 from . import blocks, vertex_groups
-from .layer_names import check_flag
+from .layers.names import check_flag
 from .plain_values import as_plain, numbers_to_read, place_to_write
 from .properties import writers
 

@@ -28,7 +28,7 @@ from . import blocks, vertex_groups, views
 from . import bmesh as bmesh_sizes
 from .access import PLAIN_COLLECTION_METHODS, SESSION, Access, members
 from .depsgraph import Instances
-from .layer_names import UNCHECKED_BY_BLENDER, check_output
+from .layers.names import UNCHECKED_BY_BLENDER, check_output
 from .operators.ops import Operator, OperatorModule, Operators
 from .overrides import Overrides
 from .properties import custom_properties

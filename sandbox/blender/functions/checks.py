@@ -12,7 +12,9 @@ import bpy
 from ...facts.members import names
 from ...growth.estimate import multiplies
 from ...guard.seam import BlenderHost
-from .. import added, data_paths, layer_names, matrix_layers, overrides, windows
+from .. import added, data_paths, overrides, windows
+from ..layers import matrices
+from ..layers import names as layer_names
 from ..plain_values import as_plain
 from ..text_sizes import check_line
 
@@ -219,5 +221,5 @@ CHECKED: dict[str, Check] = {
     "ObjectModifiers.new": _modifier,
     "Context.evaluated_depsgraph_get": _evaluated,
     **{f"{struct}.new": layer_names.check_new for struct in layer_names.NAMING},
-    **dict.fromkeys(matrix_layers.ITEM_FUNCTIONS, matrix_layers.check_item),
+    **dict.fromkeys(matrices.ITEM_FUNCTIONS, matrices.check_item),
 }

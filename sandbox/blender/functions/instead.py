@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ...guard.seam import BlenderHost, Reader
-from .. import matrix_layers
+from ..layers import matrices
 
 __all__ = ("INSTEAD",)
 
@@ -26,7 +26,7 @@ def _new_link(host: BlenderHost, links: Any, _name: str) -> Any:
             # uses their classes: for `type` Blender lists all types of nodes
             moves = len(links) <= before or _REROUTE in (type(link.from_node), type(link.to_node))
             if "handle_dynamic_sockets" in kwargs:  # it is no positional argument
-                matrix_layers.check_link(host, link)
+                matrices.check_link(host, link)
             return link
         finally:
             if moves:
@@ -42,7 +42,7 @@ def _new_socket(host: BlenderHost, interface: Any, _name: str) -> Any:
         tree, socket = interface.id_data, None
         try:
             socket = interface.new_socket(*args, **kwargs)
-            matrix_layers.check_output(host, socket)
+            matrices.check_output(host, socket)
             return socket
         finally:
             if tree.users or tree.nodes:

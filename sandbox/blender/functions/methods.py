@@ -8,7 +8,7 @@ from typing import Any
 from ....scene import data_paths
 from ...guard.seam import BlenderHost
 from .. import blocks
-from ..layer_names import check_flag
+from ..layers.names import check_flag
 from ..plain_values import as_plain, numbers_to_read
 from .checks import check_path
 

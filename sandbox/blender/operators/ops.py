@@ -16,8 +16,8 @@ from ...growth.instances import instances
 from ...guard.audit import may_show_errors
 from ...guard.facade import Facade, hide
 from ...guard.seam import BlenderHost
-from .. import layer_names
 from ..bmesh import numbers_in
+from ..layers import names as layer_names
 from ..plain_values import all_as_plain, held_items
 from ..script_classes import operators
 from ..text_sizes import check_text

@@ -14,8 +14,8 @@ from ...growth.estimate import DATA_SETTINGS, SETTINGS
 from ...guard.audit import may_raise
 from ...guard.seam import BlenderHost, Writer
 from ..added import FEWEST_LOOPS
-from ..layer_names import NAMED, check_flag, write_name, write_output
-from ..matrix_layers import TYPES, check_written
+from ..layers.matrices import TYPES, check_written
+from ..layers.names import NAMED, check_flag, write_name, write_output
 from ..plain_values import as_plain, held_items, is_integers
 
 __all__ = (

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import bpy
+from bl_ext.user_default.mcp_bridge.sandbox.blender.layers.matrices import MATRICES, TYPES
 
 from support.running import blender
 
@@ -91,11 +92,12 @@ def _vary_value(item: Any, prop: Any, turn: int) -> None:
 
 def _vary_choice(item: Any, prop: Any, turn: int) -> None:
     """Set another choice than a new node's: the first after `turn` that Blender accepts with the other settings."""
-    known: list[str] = prop.enum_items.keys()
-    choices = [choice for choice in known if choice != getattr(item, prop.identifier)]
+    name, known = prop.identifier, list(prop.enum_items.keys())
+    refused = MATRICES if f"{item.bl_rna.identifier}.{name}" in TYPES else ()
+    choices = [choice for choice in known if choice != getattr(item, name) and choice not in refused]
     for number in range(turn, turn + len(choices)):
         try:
-            setattr(item, prop.identifier, choices[number % len(choices)])
+            setattr(item, name, choices[number % len(choices)])
         except TypeError:
             continue
         return

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import bpy
 
-from ..facts.members import rows
-from ..guard.seam import BlenderHost
-from ..lifetime.layers import owner_of
-from .matrix_layers import check_type
-from .plain_values import as_plain
+from ...facts.members import rows
+from ...guard.seam import BlenderHost
+from ...lifetime.layers import owner_of
+from ..plain_values import as_plain
+from .matrices import check_type
 
 __all__ = (
     "FLAGS",

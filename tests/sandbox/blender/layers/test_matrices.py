@@ -9,7 +9,12 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox.blender.matrix_layers import CRASHES, ITEM_FUNCTIONS, NODES, TYPES
+from bl_ext.user_default.mcp_bridge.sandbox.blender.layers.matrices import (
+    CRASHES,
+    ITEM_FUNCTIONS,
+    NODES,
+    TYPES,
+)
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 
 from support.running import fork

@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.sandbox.blender.layer_names import FLAGS, NAMED, NAMING
+from bl_ext.user_default.mcp_bridge.sandbox.blender.layers.names import FLAGS, NAMED, NAMING
 from bl_ext.user_default.mcp_bridge.sandbox.facts.members import rows
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime.layers import WRITTEN

@@ -13,12 +13,13 @@ from typing import Any, Final
 
 import bpy
 
-from ..facts.members import names
-from ..guard.seam import BlenderHost
+from ...facts.members import names
+from ...guard.seam import BlenderHost
 
 __all__ = (
     "CRASHES",
     "ITEM_FUNCTIONS",
+    "MATRICES",
     "NODES",
     "TYPES",
     "check_item",
@@ -35,12 +36,12 @@ TYPES: Final = names("types of layers") if CRASHES else frozenset()
 """Properties, `Struct.property`, that set the type of a layer that nodes make."""
 NODES: Final = names("nodes that make layers") if CRASHES else frozenset()
 """Nodes for which a link makes an item that becomes a layer, or an output of the group."""
-_MATRICES: Final = frozenset({"FLOAT4X4", "MATRIX", "NodeSocketMatrix"})
+MATRICES: Final = frozenset({"FLOAT4X4", "MATRIX", "NodeSocketMatrix"})
 
 
 def check_type(host: BlenderHost, kind: Any) -> None:
     """Refuse to make a layer of this type if it is a type of matrices."""
-    if CRASHES and kind in _MATRICES:
+    if CRASHES and kind in MATRICES:
         host.refuse(
             "this Blender crashes when it changes a mesh with a layer of 4 x 4 matrices: store their columns in four "
             "layers of type 'FLOAT_COLOR', or translation, rotation and scale in layers of type 'FLOAT_VECTOR'"
@@ -73,7 +74,7 @@ def check_link(host: BlenderHost, link: Any) -> None:
 
 
 def _check_nodes(host: BlenderHost, kind: Any) -> None:
-    if CRASHES and kind in _MATRICES:
+    if CRASHES and kind in MATRICES:
         host.refuse(
             "this Blender crashes when it changes a mesh with a layer of 4 x 4 matrices, which these nodes would make: "
             "take the matrix apart by the node Separate Transform, and use its translation, rotation and scale"
