@@ -34,7 +34,8 @@ def _mesh(points: int, edges: list[tuple[int, int]], faces: list[range]) -> Any:
     mesh = bpy.data.meshes.new("mesh")
     mesh.from_pydata([(0, 0, 0)] * points, edges, faces)
     made = mesh.attributes.get(".select_edge")
-    if made is not None and made.data_type != "BOOLEAN":  # Blender 5.0.1 makes it so: see blender/layers/test_names.py
+    # Blender 5.0.1 makes it of another type: see blender/layers/test_names.py
+    if made is not None and made.data_type != "BOOLEAN":
         mesh.attributes.remove(made)
     mesh.uv_layers.new(name="uv")
     mesh.color_attributes.new("color", "BYTE_COLOR", "CORNER")
