@@ -210,7 +210,7 @@ class Guard(Items):
             return found
         method = self.methods.get(kind, {}).get(name) or guarded_method(self, kind, name)
         if method is not None:
-            if kind in PLAIN_TYPES:
+            if kind in PLAIN_TYPES or kind in self.simple:
                 self._routes[kind, name] = functools.partial(types.MethodType, method)
             return bind(method, value)
         if kind is types.FunctionType and value.__globals__ is self.namespace:

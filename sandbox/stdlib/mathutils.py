@@ -19,7 +19,10 @@ __all__ = ("allow_mathutils", "mathutils_members")
 
 _TYPES: Final = ("Vector", "Matrix", "Quaternion", "Euler", "Color")
 _SIZED: Final = frozenset({"Fill", "Linspace", "Range", "Repeat", "resized"})
-_REFUSED: Final = frozenset({"resize", "resize_2d", "resize_3d", "resize_4d", "owner", "freeze"})
+_REFUSED: Final = frozenset({"resize", "resize_2d", "resize_3d", "resize_4d", "owner", "freeze", "is_valid"})
+"""Members that are not for scripts; `is_valid` leaves Python's error set where it is False."""
+_COPYING: Final = frozenset({"normalized", "conjugated", "inverted"})
+"""Methods of vectors and quaternions that copy, and crash where the value of a removed item cannot be copied."""
 _MODULES: Final[dict[str, str]] = {
     "mathutils.geometry": """area_tri barycentric_transform box_fit_2d box_pack_2d closest_point_on_tri convex_hull_2d
         delaunay_2d_cdt distance_point_to_plane interpolate_bezier intersect_line_line intersect_line_line_2d
@@ -113,11 +116,24 @@ _OVERFLOWING: Final = frozenset({"resize_4x4"})
 
 def _allow(guard: Guard, kind: type) -> None:
     """Allow a type of vectors: a script may use its public methods and read and set its components."""
-    guard.allowed[kind] = _public(kind) - _OVERFLOWING
+    copying = _public(kind) & _COPYING if kind.__name__ in ("Vector", "Quaternion") else frozenset()
+    guard.allowed[kind] = _public(kind) - _OVERFLOWING - copying
     guard.writable[kind] = _components(kind)
     guard.methods[kind] = {name: _sized(guard, kind, name) for name in _constructors(kind)}
+    guard.methods[kind] |= {name: _copying(getattr(kind, name)) for name in copying}
     for types_of in (guard.simple, guard.safe_times, guard.items, guard.set_items):
         types_of.add(kind)
+
+
+def _copying(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a method to raise ReferenceError for a value of an item that Blender has removed."""
+
+    def call(value: Any, *arguments: Any) -> Any:
+        if value.owner is not None:
+            value.copy()
+        return function(value, *arguments)
+
+    return call
 
 
 def _sized(guard: Guard, kind: type, name: str) -> Callable[..., Any]:
@@ -134,6 +150,8 @@ def _sized(guard: Guard, kind: type, name: str) -> Callable[..., Any]:
                 guard.operators.length(
                     len(argument) * max((int(a) for a in arguments if isinstance(a, int)), default=1)
                 )
+        if name == "Range" and arguments[2:] and isinstance(arguments[2], int) and arguments[2] < 1:
+            raise ValueError("Vector.Range(): the step is at least 1")  # Blender would divide by it
         return getattr(kind, name)(*arguments)
 
     return make

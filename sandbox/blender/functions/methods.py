@@ -12,7 +12,7 @@ from ..layers.names import check_flag
 from ..plain_values import as_plain, numbers_to_read
 from .checks import check_path
 
-__all__ = ("array_foreach_set", "driver", "keyframe", "path_resolve", "property_unset")
+__all__ = ("array_foreach_set", "driver", "find", "keyframe", "path_resolve", "property_unset")
 
 
 def keyframe(host: BlenderHost, owner: Any, name: str) -> Any:
@@ -88,6 +88,19 @@ def property_unset(host: BlenderHost, owner: Any, _name: str) -> Any:
                 host.stale.sweep(of=owner.id_data)
 
     return call
+
+
+def find(_host: BlenderHost, owner: Any, _name: str) -> Any:
+    """Return `find` of a collection; where a name is no valid text, Blender would go on with Python's error set."""
+
+    def find(key: str) -> int:
+        key = as_plain(key)
+        if type(key) is str:
+            key.encode()
+        found: int = owner.find(key)
+        return found
+
+    return find
 
 
 def array_foreach_set(_host: BlenderHost, owner: Any, _name: str) -> Any:

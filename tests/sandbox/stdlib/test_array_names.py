@@ -159,7 +159,7 @@ def test_part_that_numpy_loads_late_is_refused_and_not_loaded(name: str) -> None
     assert said.startswith(f"PolicyError: numpy.{name} is not available to scripts: ")
 
 
-@pytest.mark.parametrize("kind", ["'M8[s]'", "'m8[s]'", "'g'", "'G'", "[('a', 'f8')]", "'V4'"])
+@pytest.mark.parametrize("kind", ["'M8[s]'", "'m8[s]'", "[('a', 'f8')]", "'V4'"])
 def test_items_of_each_type_are_values_that_a_script_may_hold(kind: str) -> None:
     """A reviewed type, so that the world of values is closed; what such a value may be asked for is another matter."""
     with Judge() as judge:

@@ -16,6 +16,7 @@ import mathutils
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped
+from bl_ext.user_default.mcp_bridge.sandbox.stdlib import mathutils as mathutils_module
 
 from support.running import fork
 from support.sandboxing import language
@@ -284,3 +285,49 @@ def test_no_arguments_crash_a_function(group: str, tmp_path: Path) -> None:
     except (fork.Died, fork.TimedOut) as error:
         pytest.fail(f"{progress.read_text()}: {error}")
     assert any(quiet.values())  # else nothing was tried but what is refused
+
+
+# --- values of what Blender has removed -------------------------------------------------------------------------
+
+_REMOVED = """
+o = bpy.data.objects.new("x", bpy.data.lights.new("l", "POINT"))
+light = o.data
+value = {"Vector": o.location, "Quaternion": o.rotation_quaternion, "Euler": o.rotation_euler, "Matrix": o.matrix_world,
+         "Color": light.color}[KIND]
+bpy.data.objects.remove(o)
+bpy.data.lights.remove(light)
+some = [(), (0,), (mathutils.Vector((1, 2, 3)),), (mathutils.Matrix(),), (mathutils.Quaternion(),), ((0, 0, 0),)]
+for name in NAMES:
+    try:
+        member = getattr(value, name)
+        for arguments in some if callable(member) else ():
+            try:
+                member(*arguments)
+            except (TypeError, ValueError, RuntimeError, ReferenceError, IndexError):
+                pass
+    except ReferenceError:
+        pass
+"""
+
+
+def _use(case: tuple[str, list[str]]) -> str:
+    kind, names = case
+    run(_REMOVED, KIND=kind, NAMES=names)
+    return "whole"
+
+
+@pytest.mark.parametrize("kind", ["Vector", "Quaternion", "Euler", "Matrix", "Color"])
+def test_values_of_removed_items_say_so_and_crash_nothing(kind: str) -> None:
+    names = sorted(mathutils_module._public(getattr(mathutils, kind)) - mathutils_module._OVERFLOWING)
+    names = [name for name in names if len(name) > 4 or kind != "Vector"]  # "xyzw" and the like are many
+    assert len(names) > 10
+    ends = fork.run_each(_use, [(kind, [name]) for name in names])
+    assert {name: str(end) for name, end in zip(names, ends, strict=True) if end != "whole"} == {}
+
+
+def test_a_copy_is_made_of_a_value_of_an_item() -> None:
+    source = "o = bpy.context.object\no.location = 0, 0, 2\n"
+    assert run(source + "x = o.location.normalized(), o.rotation_quaternion.inverted()")["x"] == (
+        mathutils.Vector((0, 0, 1)),
+        mathutils.Quaternion(),
+    )
