@@ -9,7 +9,7 @@ from ....scene import data_paths
 from ...guard.seam import BlenderHost
 from .. import blocks
 from ..layers.names import check_flag
-from ..plain_values import as_plain, numbers_to_read
+from ..plain_values import all_as_plain, as_plain, numbers_to_read
 from .checks import check_path
 
 __all__ = ("array_foreach_set", "driver", "find", "keyframe", "path_resolve", "property_unset")
@@ -93,12 +93,12 @@ def property_unset(host: BlenderHost, owner: Any, _name: str) -> Any:
 def find(_host: BlenderHost, owner: Any, _name: str) -> Any:
     """Return `find` of a collection; where a name is no valid text, Blender would go on with Python's error set."""
 
-    def find(key: str) -> int:
-        key = as_plain(key)
-        if type(key) is str:
-            key.encode()
-        found: int = owner.find(key)
-        return found
+    def find(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = all_as_plain(args, kwargs)
+        for value in (*args, *kwargs.values()):
+            if type(value) is str:
+                value.encode()
+        return owner.find(*args, **kwargs)
 
     return find
 

@@ -80,6 +80,16 @@ def test_works_as_in_blender(code: str, expected: object) -> None:
         assert result(code) == expected
 
 
+def test_find_takes_what_the_functions_of_that_name_take() -> None:
+    start = "import bpy\no = bpy.context.object\no.keyframe_insert('location', frame=1)\no.driver_add('scale', 2)\n"
+    found = "fcurves" if bpy.app.version < (5, 0) else "layers[0].strips[0].channelbags[0].fcurves"
+    curves = f"o.animation_data.action.{found}"
+    drivers = "o.animation_data.drivers.find('scale', index=2) is not None"
+    blocks = "bpy.data.objects.find('Cube') >= 0, bpy.data.objects.find('none')"
+    found = result(f"{start}result = [{curves}.find('location', index=1).array_index, {drivers}, {blocks}]")
+    assert found == [1, True, True, -1]
+
+
 def test_blenders_own_errors_reach_the_script() -> None:
     with pytest.raises(HandlerError, match="enum"):
         result("bpy.context.object.rotation_mode = 'BAD'")
