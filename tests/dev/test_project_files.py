@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from typing import Any
@@ -39,3 +40,16 @@ def test_a_form_asks_for_what_can_be_answered(form: str) -> None:
     ids = [part["id"] for part in body if part["type"] != "markdown"]
     assert len(ids) == len(set(ids)) > 1
     assert all(re.fullmatch(r"[a-z]+", one) for one in ids)
+
+
+def test_docstrings_have_no_half_characters() -> None:
+    """Python 3.14 cannot compile a docstring with half a pair of UTF-16, as an escape without its backslash is."""
+    halves = [
+        f"{path}:{node.lineno}"
+        for path in ROOT.rglob("*.py")
+        if not {".venv", "build", "dist"} & {*path.relative_to(ROOT).parts}
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node.value.value, str) and re.search("[\ud800-\udfff]", node.value.value)
+    ]
+    assert halves == []

@@ -2,7 +2,7 @@
 """Decodes and encodes JSON strictly.
 
 Python's `json` takes more than JSON: NaN and Infinity, the last of several equal keys, and half a pair of UTF-16
-(`\ud800` without its partner), which is no character and has no form in UTF-8 (RFC 8259, 8.2; RFC 7493, 2.1). A
+(`\\ud800` without its partner), which is no character and has no form in UTF-8 (RFC 8259, 8.2; RFC 7493, 2.1). A
 message that two readers understand differently can bypass a check, so all of these are refused, as are numbers that
 overflow to infinity.
 """
