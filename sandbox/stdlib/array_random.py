@@ -6,28 +6,24 @@ The lists below name the distributions that end soon, whatever their parameters.
 
 from __future__ import annotations
 
-import json
 import operator
 from collections.abc import Callable
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, Final
 
 from ..guard.modules import Later, View, make_view
 from .array_arguments import GuardedArrays
+from .array_lists import LISTS
 
 __all__ = ("check_out", "random_members")
 
-_LISTS: Final = json.loads(
-    (Path(__file__).parent.parent / "facts" / "numpy.json").read_text(encoding="utf-8")
-)
 _STATE: Final = 624
 """How many numbers the state of the Mersenne twister has."""
 
 
 @cache
 def _listed(section: str) -> tuple[str, ...]:
-    return tuple(_LISTS[section].split())
+    return tuple(LISTS[section].split())
 
 
 def random_members(arrays: GuardedArrays) -> dict[str, object]:

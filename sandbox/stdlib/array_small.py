@@ -8,12 +8,12 @@ arguments of other types than the few here, this cannot be known.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
+
+from .array_lists import LISTS
 
 __all__ = ("MOST", "by_sizes", "measure")
 
@@ -22,11 +22,8 @@ MOST: Final = 1 << 14
 _NUMERIC: Final = frozenset("bhilqBHILQefdFD?")
 _FLOATS: Final = frozenset({float, bool, complex})
 _COUNTED: Final = frozenset({int, float, bool})
-_LISTS: Final = json.loads(
-    (Path(__file__).parent.parent / "facts" / "numpy.json").read_text(encoding="utf-8")
-)["small"]
-_BY_SIZES: Final = frozenset(_LISTS["sizes"].split())
-_BY_NUMBERS: Final = frozenset(_LISTS["numbers"].split())
+_BY_SIZES: Final = frozenset(LISTS["small"]["sizes"].split())
+_BY_NUMBERS: Final = frozenset(LISTS["small"]["numbers"].split())
 
 Measure = Callable[[Iterable[Any]], float]
 

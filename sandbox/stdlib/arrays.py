@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import functools
 import importlib
-import json
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import FunctionType
 from typing import Any, Final
 
@@ -29,6 +27,7 @@ from ..guard.values.weight import MAX_DEPTH, opened
 from . import array_small, array_work
 from .array_arguments import LOOKED_AT_OPTIONS, Arguments, unsupported
 from .array_functions import special_members
+from .array_lists import LISTS
 from .array_memory import ArrayMemory, Unsupported
 from .array_random import random_members
 from .errors import LinAlgError, raising
@@ -38,21 +37,17 @@ __all__ = ("Arrays", "array_members")
 MOST_ITEMS: Final = 1 << 26
 """The most numbers of an array, real or broadcast: as many as a picture of 4,096 x 4,096 pixels with four channels."""
 
-_LISTS: Final = json.loads(
-    (Path(__file__).parent.parent / "facts" / "numpy.json").read_text(encoding="utf-8")
-)
-
 
 @functools.cache
 def _listed(section: str) -> frozenset[str]:
     """Return the reviewed names of a section: numpy itself, `linalg`, `fft`."""
-    return frozenset(_LISTS[section].split())
+    return frozenset(LISTS[section].split())
 
 
 @functools.cache
 def _refused() -> dict[str, str]:
     """Return why functions of numpy are refused, and what to use instead, by name."""
-    return {name: reason for reason, names in _LISTS["refused"].items() for name in names.split()}
+    return {name: reason for reason, names in LISTS["refused"].items() for name in names.split()}
 
 
 _CONSTANTS: Final = ("pi", "e", "inf", "nan", "newaxis", "euler_gamma", "True_", "False_", "little_endian")

@@ -16,6 +16,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.guard import operators
 from bl_ext.user_default.mcp_bridge.sandbox.guard.meter import Meter
 from bl_ext.user_default.mcp_bridge.sandbox.stdlib import array_memory, array_random, array_small, arrays
+from bl_ext.user_default.mcp_bridge.sandbox.stdlib.array_lists import LISTS
 
 _NUMBERS = {float, bool, complex, type(None), *(type(np.dtype(code).type(0)) for code in "bhilqBHILQefdFD")}
 
@@ -53,11 +54,11 @@ def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Whatever a script may call of numpy and what is judged by its arguments."""
     generator, legacy = np.random.default_rng(0), np.random.RandomState(0)
     for owner, names in (
-        (np, arrays._LISTS["functions"].split()),
-        (np.linalg, arrays._LISTS["linalg"].split()),
-        (np.fft, arrays._LISTS["fft"].split()),
-        (legacy, arrays._LISTS["random"].split()),
-        (generator, arrays._LISTS["generator"].split()),
+        (np, LISTS["functions"].split()),
+        (np.linalg, LISTS["linalg"].split()),
+        (np.fft, LISTS["fft"].split()),
+        (legacy, LISTS["random"].split()),
+        (generator, LISTS["generator"].split()),
         (np.ndarray, arrays._METHODS),
     ):
         for name in names:
