@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any, Final
@@ -99,8 +100,11 @@ def special_members(arrays: GuardedArrays) -> dict[str, object]:
 
         return seal(call)
 
-    def fromiter(items: Any, dtype: Any) -> Any:
-        return wrapped_fromiter(builtins.ticked(iter(items)), dtype)
+    def fromiter(items: Any, dtype: Any, count: Any = -1) -> Any:
+        count = operator.index(count)
+        drawn = builtins.ticked(iter(items))
+        values = list(drawn if count < 0 else itertools.islice(drawn, count))
+        return wrapped_fromiter(values, dtype, len(values) if count < 0 else count)
 
     def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **named: Any) -> Any:
         places = arrays.wrapped(np.indices)(shape, dtype=dtype)

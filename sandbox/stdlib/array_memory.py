@@ -6,6 +6,10 @@ the main thread is one that looks at large sizes and gives no memory above the r
 MemoryError, and the run is over. What is small enough goes straight on to numpy's own handler, and so does what is
 freed: an array that outlives the run is freed without any Python.
 
+Memory is resized without any Python, too: an exception between numpy's own `realloc` and the return of ours (of a
+signal, or of a timer) would lose the new address, and numpy would free the old one a second time. So a script reaches no
+function that makes an array grow while it is filled: `fromiter` gets a list, and `resize` is refused.
+
 The addresses come from numpy's table of functions, whose order is part of numpy's binary interface
 (`numpy/__multiarray_api.h`): `PyDataMem_SetHandler` is entry 304, `PyDataMem_GetHandler` entry 305.
 """
@@ -43,7 +47,6 @@ _VERSION: Final = 1
 
 _Malloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 _Calloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
-_Realloc = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 
 
 class _Handler(ctypes.Structure):
@@ -128,15 +131,13 @@ class _Table:
             raise Unsupported(f"its handlers are of version {default.version}")
         self._callbacks = self._functions(default)
         addresses = (ctypes.cast(each, ctypes.c_void_p).value for each in self._callbacks)
-        self._handler = _Handler(b"mcp_bridge", _VERSION, default.context, *addresses, default.free)
+        self._handler = _Handler(
+            b"mcp_bridge", _VERSION, default.context, *addresses, default.realloc, default.free
+        )
         self.ours = _new_capsule(ctypes.addressof(self._handler), _CAPSULE, None)
 
     def _functions(self, default: _Handler) -> tuple[Any, ...]:
-        malloc, calloc, realloc = (
-            _Malloc(default.malloc),
-            _Calloc(default.calloc),
-            _Realloc(default.realloc),
-        )
+        malloc, calloc = _Malloc(default.malloc), _Calloc(default.calloc)
 
         def sized_malloc(context: int | None, size: int) -> int | None:
             try:
@@ -154,15 +155,7 @@ class _Table:
             except Exception:
                 return None
 
-        def sized_realloc(context: int | None, address: int | None, size: int) -> int | None:
-            try:
-                if size > LOOKED_AT and not self.admits(size):
-                    return None
-                return realloc(context, address, size)  # type: ignore[no-any-return]
-            except Exception:
-                return None
-
-        return _Malloc(sized_malloc), _Calloc(sized_calloc), _Realloc(sized_realloc)
+        return _Malloc(sized_malloc), _Calloc(sized_calloc)
 
 
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(

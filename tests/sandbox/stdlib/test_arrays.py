@@ -266,6 +266,21 @@ def test_a_script_cannot_go_on_after_a_refused_array() -> None:
         run("try:\n    np.zeros(10 ** 10)\nexcept MemoryError:\n    pass\nprint('went on')")
 
 
+def test_fromiter_takes_a_number_of_items() -> None:
+    out = run(
+        "import itertools\nprint(np.fromiter((i * i for i in range(4)), float).tolist())\n"
+        "print(np.fromiter(itertools.count(), int, 3).tolist(), np.fromiter([], 'f4').size)\n"
+        "try:\n    np.fromiter([1], int, count=2)\nexcept ValueError as e:\n    print(e)\n"
+    )
+    assert out.splitlines()[:2] == ["[0.0, 1.0, 4.0, 9.0]", "[0, 1, 2] 0"]
+    assert "iterator too short" in out
+
+
+def test_fromiter_is_limited() -> None:
+    with pytest.raises(LimitExceeded, match=r"a numpy array of [\d,]+ MiB is over the limit of 512 MiB"):
+        run("np.fromiter([1.0] * 3, 'S999999999')")
+
+
 def _after_a_run() -> tuple[str, float, list[bool]]:
     """The handler after a run, and what becomes of an array that outlives it."""
     core = getattr(numpy, "_core", None) or numpy.core

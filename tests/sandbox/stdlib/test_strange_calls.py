@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, Watchdog
+from bl_ext.user_default.mcp_bridge.sandbox.stdlib import array_memory
 
+from support.running import fork
 from support.sandboxing.scripts import result
 from support.sandboxing.strange_calls import NUMBERS, harm
 
@@ -82,9 +87,43 @@ def _of_arrays(owner: str) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
             yield (0, None, *last), {}
 
 
+@contextlib.contextmanager
+def _memory_that_keeps_its_size() -> Iterator[None]:
+    """Fail if numpy asks for more room in memory that it has; the memory stays where it is."""
+    usable = ctypes.CDLL(None).malloc_usable_size
+    usable.argtypes, usable.restype = (ctypes.c_void_p,), ctypes.c_size_t
+    grown = []
+
+    @ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+    def realloc(_context: int | None, address: int | None, size: int) -> int | None:
+        if size <= usable(address):
+            return address
+        grown.append(size)
+        return None
+
+    handler = array_memory._table()._handler
+    before, handler.realloc = handler.realloc, ctypes.cast(realloc, ctypes.c_void_p).value
+    yield
+    handler.realloc = before
+    assert grown == []
+
+
 def test_no_arguments_harm_a_function_of_numpy() -> None:
+    """Nor does one make memory grow: numpy's own function does that without a look at the limit."""
     with np.errstate(all="ignore"):
-        assert harm(_ARRAYS, _of_arrays) == {}
+        assert harm(_ARRAYS, _of_arrays, _memory_that_keeps_its_size) == {}
+
+
+def test_numpy_makes_memory_grow_by_the_function_that_the_walk_watches() -> None:
+    def grow() -> None:
+        result("import numpy")
+        with array_memory.ArrayMemory(Watchdog(Limits())):
+            array = np.ones(10)
+        with _memory_that_keeps_its_size():
+            array.resize(10_000, refcheck=False)
+
+    with pytest.raises(MemoryError):
+        fork.run(grow)
 
 
 def test_no_arguments_harm_a_function_of_blender() -> None:

@@ -13,6 +13,7 @@ import math
 import signal
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
@@ -44,11 +45,14 @@ def _run(script: str) -> tuple[Any, Watchdog, dict[str, Any]]:
     return namespace[GETATTR].__self__, meter, namespace
 
 
-def harm(script: str, more: Arguments) -> dict[tuple[str, str], str]:
+def harm(
+    script: str, more: Arguments, watch: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
+) -> dict[tuple[str, str], str]:
     """Call all functions of the values in `owners`, a dictionary that the script makes; return those that did harm.
 
     Args:
         more: gives further arguments for the functions of an owner, by its name.
+        watch: watches the calls of one function, and raises an error of what must not be.
     """
 
     def names() -> list[tuple[str, str]]:
@@ -61,18 +65,20 @@ def harm(script: str, more: Arguments) -> dict[tuple[str, str], str]:
 
     cases = fork.run(names)
     assert len(cases) > 300
-    ends = fork.run_each(functools.partial(_call_each, script, more), cases, timeout=60.0)
+    ends = fork.run_each(functools.partial(_call_each, script, more, watch), cases, timeout=60.0)
     return {case: str(end) for case, end in zip(cases, ends, strict=True) if end != "whole"}
 
 
-def _call_each(script: str, more: Arguments, case: tuple[str, str]) -> str:
+def _call_each(
+    script: str, more: Arguments, watch: Callable[[], AbstractContextManager[None]], case: tuple[str, str]
+) -> str:
     owner, name = case
     guard, meter, namespace = _run(script)
     function = quietly(guard, meter, lambda: guard.get_named(namespace["owners"][owner], name))
     if not callable(function):
         return "whole"
     signal.signal(signal.SIGVTALRM, _stop)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), watch():
         warnings.simplefilter("ignore")
         for values, named in itertools.chain(_arguments(namespace["owners"]), more(owner)):
             with contextlib.suppress(TimeoutError):
