@@ -2,8 +2,10 @@
 """Watch a run: its deadline, its cancellation, and the memory that it uses.
 
 A thread checks them. It stays alive for some seconds after a run, since starting a thread costs more than most scripts.
-A run that passes a limit stops at its next tick (`guard.meter`). For Python code of the standard library, which has no
-ticks, the thread raises the stop asynchronously; never into Blender's or an add-on's code.
+A run that passes a limit stops at its next tick (`guard.meter`). Python code of the standard library and of numpy has
+no ticks: the thread asks Python to call `_Stop` in the main thread, which sees the code that it interrupts, and stops
+the run only in such a library. It never interrupts Blender's or an add-on's code, nor our functions that C code calls
+and that must return a value (`stdlib.array_memory`).
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Callable
 from threading import get_ident
 from time import monotonic
 
-from ...base.errors import BridgeError, LimitExceeded, PolicyError
+from ...base.errors import LimitExceeded, PolicyError
 from ...base.process import threads
 from ...base.process.resident_memory import resident_bytes
 from ..guard.audit import may_raise
@@ -27,21 +29,21 @@ __all__ = ("Interrupted", "Limits", "Refused", "ScriptStopped", "Watchdog", "res
 
 POLL_S = 0.02
 _IDLE_S = 5.0
-ASYNC_GRACE_S = 0.3
-"""The seconds before a run over a limit gets the exception asynchronously (ticks are usually far quicker)."""
+GRACE_S = 0.3
+"""The seconds before a run over a limit is stopped in a library's code (ticks are usually far quicker)."""
 
 
 class Watchdog(Meter):
     """Enforce the limits of one run: `with Watchdog(limits, cancelled) as meter: exec(code, namespace)`.
 
-    Enter it on the thread that runs the script. The watching thread calls `cancelled` every 20 ms.
+    Enter it on the thread that runs the script: code of libraries is stopped on the main thread alone. The watching
+    thread calls `cancelled` every 20 ms.
     """
 
     def __init__(self, limits: Limits | None = None, cancelled: Callable[[], bool] | None = None) -> None:
         super().__init__(limits)
         self._cancelled = cancelled or (lambda: False)
         self._thread_id = 0
-        self._fired = False
         self._resident_before = 0
         self._tripped_at = 0.0
 
@@ -57,31 +59,20 @@ class Watchdog(Meter):
         return self
 
     def __exit__(self, *_exc: object) -> None:
-        try:
-            self._finish()
-        except Interrupted:  # raised asynchronously, at most once in a run, before _finish had the lock
-            self._finish()
-        while self._held:
-            self._held.pop().__exit__(None, None, None)
-
-    def _finish(self) -> None:
         self._over = True
-        if self.error is not None:  # otherwise nothing was raised, and nothing will be
-            with self._lock:  # waits for a check in progress
-                fired = self._fired
-            if fired:
-                _receive_late_stop()
         for namespace in self._namespaces:
             namespace[RUNNING] = False
         _watcher.remove(self)
+        while self._held:
+            self._held.pop().__exit__(None, None, None)
 
     def look(self) -> None:
         """Stop the run if it has passed a limit. The watching thread calls this every 20 ms."""
         now, limit = monotonic(), self.limits.memory_bytes
         if self.error is not None:
             self._tripped_at = self._tripped_at or now
-            if now - self._tripped_at > ASYNC_GRACE_S and not self._fired:
-                self._raise_in_library_code()
+            if now - self._tripped_at > GRACE_S:
+                _stop.call_soon()
         elif self._cancelled():
             self.trip(LimitExceeded("the run was cancelled", limit="cancelled"))
         elif now > self.deadline:
@@ -91,19 +82,36 @@ class Watchdog(Meter):
                 LimitExceeded(f"the script used more than {limit >> 20:,} MiB of memory", limit="memory")
             )
 
-    @may_raise("ctypes.call_function", "ctypes.dlsym")
-    def _raise_in_library_code(self) -> None:
-        """Raise the exception in the script's thread, if it now runs Python code of the standard library."""
-        with self._lock:
-            if self._over or self.error is None:
-                return
-            frame = sys._current_frames().get(self._thread_id)
-            if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] not in _LIBRARY:
-                return
-            self._fired = True
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(self._thread_id), ctypes.py_object(_interrupted_type(self.error))
-            )
+    def stop_in_library(self) -> None:
+        """Raise `Interrupted` if this run has been over a limit for a while; the main thread runs a library's code."""
+        if self._tripped_at and not self._over and self._thread_id == get_ident():
+            self.stop()
+
+
+class _Stop:
+    """Stops runs that are over a limit while the main thread runs Python code of a library.
+
+    `Py_AddPendingCall` has Python ask for the truth of this object between two instructions of the main thread.
+    """
+
+    def __init__(self) -> None:
+        self.waits = False
+        """Whether Python has been asked and has not called yet."""
+
+    @may_raise("ctypes.call_function")
+    def call_soon(self) -> None:
+        """Ask Python to call `__bool__` in the main thread."""
+        if not self.waits:
+            self.waits = _add_pending_call(_IS_TRUE, self) == 0
+
+    @may_raise("sys._getframe")
+    def __bool__(self) -> bool:
+        self.waits = False
+        interrupted = sys._getframe(1).f_globals.get("__name__", "")
+        if interrupted.partition(".")[0] in _LIBRARY:
+            for run in _watcher.runs():
+                run.stop_in_library()
+        return False
 
 
 class _Watcher:
@@ -119,12 +127,17 @@ class _Watcher:
 
     def begin(self) -> None:
         """Start without runs and without a thread: a fork has neither the thread nor the holder of the lock."""
+        _stop.waits = False
         self._runs: set[Watchdog] = set()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._until = 0.0
         self._orders: list[Callable[[], None]] = []
         self._wake = threading.Event()
+
+    def runs(self) -> set[Watchdog]:
+        """Return the runs that have not ended."""
+        return self._runs.copy()
 
     def add(self, run: Watchdog) -> None:
         """Check `run` from now on."""
@@ -178,7 +191,7 @@ class _Watcher:
             return self._thread is not None
 
     def _look(self) -> None:
-        for run in self._runs.copy():
+        for run in self.runs():
             try:
                 run.look()
             except Exception as error:
@@ -190,6 +203,7 @@ class _Watcher:
                 )
 
 
+_stop = _Stop()
 _watcher = _Watcher()
 rest = _watcher.rest
 if hasattr(os, "register_at_fork"):
@@ -198,26 +212,7 @@ _LIBRARY = frozenset(
     {"collections", "colorsys", "copy", "dataclasses", "datetime", "enum", "fractions", "functools", "heapq"}
     | {"json", "numpy", "random", "re", "statistics", "string", "textwrap", "typing"}
 )
-
-
-def _receive_late_stop() -> None:
-    """Catch the asynchronous exception if it has not arrived yet: it must not reach the host.
-
-    It cannot be withdrawn: `PyThreadState_SetAsyncExc` without an exception sets Python 3.11's flag "look for an
-    exception", and nothing clears the flag. Under a profiler or a debugger, the next call would never return.
-    """
-    try:
-        for _ in range(2):  # Python raises it where a loop jumps back
-            pass
-    except Interrupted:
-        pass
-
-
-def _interrupted_type(error: BridgeError) -> type[Interrupted]:
-    """Return an `Interrupted` class that needs no arguments: Python passes none to asynchronous exceptions."""
-
-    class InterruptedHere(Interrupted):
-        def __init__(self) -> None:
-            super().__init__(error)
-
-    return InterruptedHere
+_add_pending_call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.py_object)(
+    ("Py_AddPendingCall", ctypes.pythonapi)
+)
+_IS_TRUE = ctypes.cast(ctypes.pythonapi.PyObject_IsTrue, ctypes.c_void_p)

@@ -6,9 +6,11 @@ the main thread is one that looks at large sizes and gives no memory above the r
 MemoryError, and the run is over. What is small enough goes straight on to numpy's own handler, and so does what is
 freed: an array that outlives the run is freed without any Python.
 
-Memory is resized without any Python, too: an exception between numpy's own `realloc` and the return of ours (of a
-signal, or of a timer) would lose the new address, and numpy would free the old one a second time. So a script reaches no
-function that makes an array grow while it is filled: `fromiter` gets a list, and `resize` is refused.
+Our functions must return whatever happens: ctypes gives C code a random address for a function that raised. So no
+exception may come from outside while they run: the stop of a run that is over a limit does not interrupt them
+(`run.watchdog`), and they give such a run no more memory. Memory is resized without any Python, as a lost address
+would be freed twice. Hence a script reaches no function that makes an array grow while it is filled: `fromiter` gets a
+list, and `resize` is refused.
 
 The addresses come from numpy's table of functions, whose order is part of numpy's binary interface
 (`numpy/__multiarray_api.h`): `PyDataMem_SetHandler` is entry 304, `PyDataMem_GetHandler` entry 305.
@@ -88,15 +90,19 @@ class ArrayMemory(AbstractContextManager["ArrayMemory"]):
     def __enter__(self) -> ArrayMemory:
         self._used = usage()
         self._before = self._table.set_handler(self._table.ours)
-        self._table.admits = self._admits
+        self._table.run = self
         return self
 
     def __exit__(self, *_exc: object) -> None:
-        self._table.admits = _anything
+        self._table.run = None
         self._table.set_handler(self._before)
 
-    def _admits(self, size: int) -> bool:
+    def admits(self, size: int) -> bool:
         """Return whether an array may have `size` more bytes; trip the run if it may not."""
+        if self._meter.error is not None:
+            return False
+        if size <= LOOKED_AT:
+            return True
         if size <= self._room and size <= LARGEST:
             self._room -= size
             return True
@@ -114,15 +120,11 @@ class ArrayMemory(AbstractContextManager["ArrayMemory"]):
         return False
 
 
-def _anything(_size: int) -> bool:
-    return True
-
-
 class _Table:
     """numpy's functions for its handler, and our handler, which lives as long as the process."""
 
     def __init__(self, functions: Any) -> None:
-        self.admits: Callable[[int], bool] = _anything
+        self.run: ArrayMemory | None = None
         self.set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(functions[_SET_HANDLER])
         get_handler = ctypes.PYFUNCTYPE(ctypes.py_object)(functions[_GET_HANDLER])
         self._default = get_handler()  # our handler calls this one's functions
@@ -141,7 +143,7 @@ class _Table:
 
         def sized_malloc(context: int | None, size: int) -> int | None:
             try:
-                if size > LOOKED_AT and not self.admits(size):
+                if self.run is not None and not self.run.admits(size):
                     return None
                 return malloc(context, size)  # type: ignore[no-any-return]
             except Exception:  # no memory without a check: numpy then raises MemoryError
@@ -149,7 +151,7 @@ class _Table:
 
         def sized_calloc(context: int | None, count: int, size: int) -> int | None:
             try:
-                if count * size > LOOKED_AT and not self.admits(count * size):
+                if self.run is not None and not self.run.admits(count * size):
                     return None
                 return calloc(context, count, size)  # type: ignore[no-any-return]
             except Exception:

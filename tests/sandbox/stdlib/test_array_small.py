@@ -9,6 +9,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -86,8 +87,11 @@ def _sizes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Collect how many bytes numpy asks for at a time."""
     sizes: list[int] = []
     table = array_memory._table()
-    monkeypatch.setattr(array_memory, "LOOKED_AT", -1)
-    monkeypatch.setattr(table, "admits", lambda size: sizes.append(size) or size <= array_memory.LARGEST)
+    monkeypatch.setattr(
+        table,
+        "run",
+        SimpleNamespace(admits=lambda size: sizes.append(size) or size <= array_memory.LARGEST),
+    )
     before = table.set_handler(table.ours)
     try:
         yield sizes

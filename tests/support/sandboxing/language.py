@@ -55,14 +55,14 @@ def run(
     return Ran(namespace, meter.output(), error, meter.warnings, compiled)
 
 
-def refusal(source: str, *, limits: Limits | None = None) -> BridgeError:
+def refusal(source: str, *, limits: Limits | None = None, level: str = "math") -> BridgeError:
     """Return the error that ends a script: a refusal before it runs, or a stop by a guard or a limit.
 
     Raises:
         AssertionError: the script ran to its end.
     """
     try:
-        run(source, limits=limits)
+        run(source, limits=limits, level=level)
     except BridgeError as error:
         return error
     raise AssertionError(f"the script ran:\n{source}")
