@@ -8,7 +8,7 @@ freed: an array that outlives the run is freed without any Python.
 
 Our functions must return whatever happens: ctypes gives C code a random address for a function that raised. So no
 exception may come from outside while they run: the stop of a run that is over a limit does not interrupt them
-(`run.watchdog`), and they give such a run no more memory. Memory is resized without any Python, as a lost address
+(`run.watchdog`), and they give such a run no more large arrays. Memory is resized without any Python, as a lost address
 would be freed twice. Hence a script reaches no function that makes an array grow while it is filled: `fromiter` gets a
 list, and `resize` is refused.
 
@@ -99,10 +99,10 @@ class ArrayMemory(AbstractContextManager["ArrayMemory"]):
 
     def admits(self, size: int) -> bool:
         """Return whether an array may have `size` more bytes; trip the run if it may not."""
+        if size <= LOOKED_AT:  # numpy goes on with an error set where it gets no memory for a number
+            return True
         if self._meter.error is not None:
             return False
-        if size <= LOOKED_AT:
-            return True
         if size <= self._room and size <= LARGEST:
             self._room -= size
             return True

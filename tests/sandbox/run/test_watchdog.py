@@ -300,7 +300,7 @@ def test_a_stop_never_lands_in_the_function_that_gives_numpy_memory(length: int)
         unraisable: list[str] = []
         sys.unraisablehook = lambda lost: unraisable.append(repr(lost.exc_value))
         source = (
-            f"import numpy as np\nx, p = np.ones({length}), [1.0] * 1_000_000\nwhile True:\n"
+            f"import numpy as np\nx, p = np.ones({length}), np.ones(1_000_000)\nwhile True:\n"
             "    try: np.polyval(p, x)\n    except MemoryError: pass\n"  # the run is over all the same
         )
         for _ in range(3):
