@@ -18,6 +18,7 @@ from ...language.builtin_methods import HASHING
 from ..reentry import may_call_scripts
 from . import deep_nesting
 from .plain import SCALAR_TYPES
+from .weight import EMPTY_INSIDE
 
 if TYPE_CHECKING:
     from ..operators import Operators
@@ -54,12 +55,12 @@ class Hashing:
     def key(self, value: Any) -> Any:
         """Return `value` after a check that hashing it is little work."""
         kind = type(value)
-        if kind is tuple and SCALAR_TYPES.issuperset(map(type, value)):
+        if EMPTY_INSIDE[kind] or (kind is tuple and SCALAR_TYPES.issuperset(map(type, value))):
             return value
         hashed: object = kind.__hash__
         # an unhashable value fails at once, except a set: to look it up in another set, Python makes it a frozenset
         never = hashed is None and not issubclass(kind, set)
-        plain = never or hashed is _PLAIN_HASH or kind in SCALAR_TYPES
+        plain = never or hashed is _PLAIN_HASH
         if kind is tuple or kind is frozenset or not plain:
             self._operators.weight(value)
         return value
@@ -85,7 +86,8 @@ class Hashing:
 
     def _check(self, values: list[Any] | tuple[Any, ...]) -> None:
         kinds = set(map(type, values))
-        total = len(values) if SCALAR_TYPES.issuperset(kinds) else self._operators.weight(values)
+        empty = all(map(EMPTY_INSIDE.__getitem__, kinds))
+        total = len(values) if empty else self._operators.weight(values)
         if total * len(values) < _WORK or _SCATTERED.issuperset(kinds):
             return
         if int in kinds and _SCATTERED.issuperset(kinds - {int}):

@@ -23,7 +23,7 @@ from ..reentry import may_call_scripts
 from .fractions import Fraction
 from .plain import SCALAR_TYPES
 
-__all__ = ("TooHeavy", "has_containers", "opened", "weigh")
+__all__ = ("EMPTY_INSIDE", "TooHeavy", "has_containers", "opened", "weigh")
 
 MAX_DEPTH: Final = 200
 SHOWN_WHOLE: Final[weakref.WeakSet[type]] = weakref.WeakSet()
@@ -70,7 +70,7 @@ def weigh(value: object, budget: int, *, shown: bool = False) -> int:
                 total += len(each)
             elif kind is int:
                 total += each.bit_length() // _BITS
-            elif kind not in SCALAR_TYPES and not _EMPTY_INSIDE[kind]:
+            elif not EMPTY_INSIDE[kind]:
                 parts = _parts(each, shown)
                 total += len(parts) if isinstance(each, list | tuple) else len(parts) + _INSTANCE
                 kinds = set(map(type, parts))
@@ -156,10 +156,11 @@ _CONTAINERS: Final[tuple[type, ...]] = (
     *(types.MethodType, types.MappingProxyType, types.SimpleNamespace),
     *(type({}.keys()), type({}.values()), type({}.items())),
 )
-_EMPTY_INSIDE: Final = PerType(
-    lambda kind: is_static(kind) and not _is_flat(kind) and not issubclass(kind, _CONTAINERS)
+EMPTY_INSIDE: Final = PerType(
+    lambda kind: kind in SCALAR_TYPES
+    or (is_static(kind) and not _is_flat(kind) and not issubclass(kind, _CONTAINERS))
 )
-"""Types compiled into a program whose values hold no others: arrays of numbers, Blender's references."""
+"""Types compiled into a program whose values hold no others: numbers, texts, arrays, Blender's references."""
 
 
 def _parts(value: object, shown: bool) -> list[object] | tuple[object, ...]:

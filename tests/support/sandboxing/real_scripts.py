@@ -110,7 +110,8 @@ def scripts() -> list[Script]:
 
 
 _FIRST: Final = """
-import bpy, bmesh, math, random
+import bpy, bmesh, math, mathutils, random
+import numpy as np
 bpy.ops.mesh.primitive_cube_add()
 held = [bpy.context.object.modifiers, bpy.context.object.data.vertices]
 bpy.ops.object.mode_set(mode="EDIT")
@@ -119,7 +120,10 @@ bpy.ops.object.mode_set(mode="OBJECT")
 
 
 def warm_up() -> None:
-    """Run a first script, whose extra costs must not count for the measured ones."""
+    """Run a first script, so that what a Blender does once does not count for the measured ones.
+
+    A fork does so, too: it copies each page of memory when it first writes there.
+    """
     _start()
     execute.execute_blender_code({"code": _FIRST})
     _start()
@@ -211,6 +215,7 @@ def _in_child(act: Callable[[str], _Run], code: str, folder: str) -> _Run:
         os.dup2(null, stream)
     os.chdir(folder)
     os.environ["HOME"] = folder
+    warm_up()
     _shift_memory()
     _seed()
     return act(code)
