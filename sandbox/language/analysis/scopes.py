@@ -148,14 +148,12 @@ class Bindings:
         leaves = kind in _LEAVING
         self._leaving += leaves
         for inside in vars(node).values():
-            if type(inside) is list:
-                for child in inside:
-                    if isinstance(child, ast.AST):
-                        self._collect(child, scope)
-            elif (
-                isinstance(inside, ast.AST) and inside._fields
-            ):  # fields such as `ctx` and `op` contain nothing
+            if type(inside) in _NODES:
                 self._collect(inside, scope)
+            elif type(inside) is list:
+                for child in inside:
+                    if type(child) in _NODES:
+                        self._collect(child, scope)
         self._leaving -= leaves
 
     def _collect_scope(self, node: ast.AST, scope: Scope) -> None:
@@ -304,6 +302,10 @@ _BINDING: Final = frozenset(
     | {ast.Yield, ast.YieldFrom}
 )
 _LEAVING: Final = frozenset({ast.Try, ast.With})
+_NODES: Final = frozenset(
+    kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST) and kind._fields
+) - {ast.Constant}
+"""The nodes that contain others, or bind a name."""
 
 
 def _bind(scope: Scope, name: str, value: ast.expr | Kind) -> None:
