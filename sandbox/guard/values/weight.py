@@ -157,8 +157,9 @@ _CONTAINERS: Final[tuple[type, ...]] = (
     *(type({}.keys()), type({}.values()), type({}.items())),
 )
 EMPTY_INSIDE: Final = PerType(
-    lambda kind: kind in SCALAR_TYPES
-    or (is_static(kind) and not _is_flat(kind) and not issubclass(kind, _CONTAINERS))
+    lambda kind: (
+        kind in SCALAR_TYPES or (is_static(kind) and not _is_flat(kind) and not issubclass(kind, _CONTAINERS))
+    )
 )
 """Types compiled into a program whose values hold no others: numbers, texts, arrays, Blender's references."""
 

@@ -303,7 +303,9 @@ _BINDING: Final = frozenset(
 )
 _LEAVING: Final = frozenset({ast.Try, ast.With})
 _NODES: Final = frozenset(
-    kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST) and kind._fields
+    kind
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST) and kind._fields
 ) - {ast.Constant}
 """The nodes that contain others, or bind a name."""
 
