@@ -10,7 +10,7 @@ ARGS ?=
 WORKERS = -n $(shell expr $$(nproc) + 1) --dist worksteal
 SEARCHES = $(shell grep -rl "^from hypothesis" tests --include="test_*.py")
 
-.PHONY: help setup wheels extension repository mcpb release install run clients prepare check test test-matrix test-window conformance bench offline soak attack clients-check clients-matrix policy-diff docs lint format types clean
+.PHONY: help setup wheels extension repository mcpb release install run clients prepare check test test-matrix test-window conformance bench offline soak attack clients-check clients-matrix policy policy-diff docs lint format types clean
 
 help:
 	@echo "make run            serve from a Blender without a window (BLENDER=/path/to/blender: with its window)"
@@ -32,7 +32,8 @@ help:
 	@echo "make mcpb           the stdio shim as a bundle for Claude Desktop, and as plug-ins for Claude Code and Codex"
 	@echo "make release        zip, repository, bundle, plug-ins, notes and checksums in dist/release/"
 	@echo "make offline        record anew what the stdio shim answers while there is no Blender"
-	@echo "make policy-diff    what a Blender has and the allow-lists do not know; BPY=/path/to/python for another"
+	@echo "make policy-diff    what a Blender has and the allow-lists do not know; BPY=4.5.15 for another"
+	@echo "make policy         write the allow-lists anew, from all Blenders of dev/blenders.py"
 	@echo "make docs           the pages as a site in dist/site; a link that leads nowhere makes it fail"
 	@echo "make lint, types    ruff; mypy"
 
@@ -99,6 +100,9 @@ soak: install
 
 attack: install
 	@$(VENV) dev/measure/attack.py $(ARGS)
+
+policy: setup
+	@$(VENV) dev/policy/generate.py write
 
 policy-diff: setup
 	@$(VENV) dev/policy/generate.py diff $(or $(BPY),$(VENV))

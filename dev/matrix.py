@@ -80,21 +80,23 @@ def _in_root(blender: Blender) -> list[str | Path]:
     return python
 
 
-def _python(blender: Blender) -> list[str | Path]:
-    """Return the command of one Blender's Python; set it up if necessary.
+def interpreter(blender: Blender) -> tuple[list[str | Path], dict[str, str]]:
+    """Return the command of one Blender's Python and the environment for it; set it up if necessary.
 
     Raises:
         environment.SetupError: it could not be set up.
         debian_root.RootError: a Blender that needs the Debian root could not be set up.
     """
     with cache_lock():
-        return _here(blender) if blender.python == DEFAULT.python else _in_root(blender)
+        if blender.python == DEFAULT.python:
+            return _here(blender), dict(os.environ)
+        return _in_root(blender), dict(debian_root.ENVIRONMENT)
 
 
 def prepare() -> None:
-    """Set up all Blenders and programs for the tests. Raises what `_python` raises."""
+    """Set up all Blenders and programs for the tests. Raises what `interpreter` raises."""
     for blender in MATRIX:
-        _python(blender)
+        interpreter(blender)
         clients.ensure(blender.python)
     for suite in debian_root.SUITES:
         with cache_lock():
@@ -104,13 +106,12 @@ def prepare() -> None:
 def install(blender: Blender, package: Path) -> tuple[list[str | Path], dict[str, str]]:
     """Install the extension for one Blender; return the command of its Python and the environment for it.
 
-    Raises what `_python` raises.
+    Raises what `interpreter` raises.
     """
-    python, here = _python(blender), blender.python == DEFAULT.python
+    python, env = interpreter(blender)
     user = BUILD / f"bpy-{blender.version}" / "user"
     extension.install(package, user, blender=python)
-    env = dict(os.environ if here else debian_root.ENVIRONMENT) | {"BLENDER_USER_RESOURCES": str(user)}
-    return python, env
+    return python, env | {"BLENDER_USER_RESOURCES": str(user)}
 
 
 def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the allow-lists from the RNA of several Blenders, or shows what a Blender would add to them.
+"""Writes the allow-lists from the RNA of all supported Blenders, or shows what a Blender would add to them.
 
-    generate.py write PYTHON [PYTHON …]    each PYTHON can import the bpy of one Blender
-    generate.py diff  PYTHON               what that Blender has and the lists do not know
-    generate.py dump  FILE                 (inside a Blender's Python) its RnaIndex as a pickle
+    generate.py write [BLENDER …]    from these Blenders; without a name, from each of dev/blenders.py
+    generate.py diff  BLENDER        what that Blender has and the lists do not know
+    generate.py dump  FILE           (inside a Blender's Python) its RnaIndex as a pickle
+
+BLENDER is a version of dev/blenders.py, or the path of a Python that can import `bpy`.
 
 `diff` prints every new operator, property and function, with the decision of rules.py, for a person to read before
 `write` puts it into the lists.
@@ -25,7 +27,12 @@ from typing import Any
 
 import rules
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
+
+import blenders
+import matrix
+
+ROOT = blenders.ROOT
 LISTS = ROOT / "sandbox" / "facts" / "allowlists"
 
 Lists = dict[str, Any]
@@ -43,15 +50,39 @@ def dump(target: str) -> None:
     Path(target).write_bytes(pickle.dumps(index))
 
 
-def load(python: str) -> Any:
-    """Return the RnaIndex of the Blender that `python` imports, built in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder:
+def versions() -> list[str]:
+    """Return the versions of the supported Blenders."""
+    return [blender.version for blender in (blenders.DEFAULT, *blenders.MATRIX)]
+
+
+def interpreter(named: str) -> tuple[list[str | Path], dict[str, str]]:
+    """Return the command of a Blender's Python, by version or path, and the environment for it."""
+    if named == blenders.DEFAULT.version:
+        return [sys.executable], dict(os.environ)
+    known = {blender.version: blender for blender in blenders.MATRIX}
+    if named in known:
+        try:
+            return matrix.interpreter(known[named])
+        except (matrix.environment.SetupError, matrix.debian_root.RootError) as error:
+            raise SystemExit(str(error)) from error
+    if Path(named).is_file():
+        return [named], dict(os.environ)
+    raise SystemExit(
+        f"{named} is no Python and no Blender of dev/blenders.py: use one of {', '.join(versions())}"
+    )
+
+
+def load(named: str) -> Any:
+    """Return the RnaIndex of the Blender with this version, or of this Python; built in a process of its own."""
+    python, environment = interpreter(named)
+    blenders.BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=blenders.BUILD) as folder:  # the Debian root has no other /tmp
         target = Path(folder) / "index"
-        environment = {**os.environ, "BLENDER_USER_RESOURCES": folder, "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [python, __file__, "dump", str(target)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        environment |= {"BLENDER_USER_RESOURCES": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [*python, Path(__file__).resolve(), "dump", target]
+        done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
         if not target.exists():
-            raise SystemExit(f"{python} could not be asked:\n{done.stdout}\n{done.stderr}")
+            raise SystemExit(f"{named} could not be asked:\n{done.stdout}\n{done.stderr}")
         room("sandbox.reference.rna")
         return pickle.loads(target.read_bytes())
 
@@ -144,7 +175,7 @@ def known() -> Lists:
 
 
 def diff(index: Any) -> int:
-    """Print what the rules would add to the lists for this Blender and what it no longer has; return the count."""
+    """Print what the rules would add to the lists for this Blender, and what they refuse; return the count."""
     now, then = decide(index), known()
     lines = [f"+ operator {o}" for o in sorted(now["operators"] - then["operators"])]
     for kind in ("read", "write", "call"):
@@ -167,10 +198,10 @@ def main(arguments: list[str]) -> int:
     match arguments:
         case ["dump", target]:
             dump(target)
-        case ["write", *pythons] if pythons:
-            write(merge([decide(load(python)) for python in pythons]))
-        case ["diff", python]:
-            return 1 if diff(load(python)) else 0
+        case ["write", *named]:
+            write(merge([decide(load(one)) for one in named or versions()]))
+        case ["diff", one]:
+            return 1 if diff(load(one)) else 0
         case _:
             print(__doc__)
             return 2

@@ -50,7 +50,10 @@ READ_ONLY_STRUCTS = _any(
 #: Properties that Python add-ons register on Blender's types: Cycles is part of Blender, all others are refused.
 RUNTIME_PROPERTIES = _any("cycles|cycles_curves")
 #: Blender's own nodes, which define the choices of a node (`mode`, `data_type`, …) while they are registered.
-NODE_STRUCTS = _any("(?:Geometry|Function|Shader|Compositor)Node(?!CustomGroup|Tree).*")
+NODE_STRUCTS = _any(
+    "(?:Geometry|Function|Shader|Compositor)Node(?!CustomGroup|Tree).*",
+    "Node(?:EnableOutput|GetBundleItem|StoreBundleItem)",  # nodes of several kinds of trees
+)
 CYCLES_STRUCTS = _any("Cycles(?!RenderEngine|Preferences|Device).*")
 
 # --- properties ----------------------------------------------------------------------------------------------
