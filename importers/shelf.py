@@ -7,11 +7,11 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from ..base import atomic
 from ..base.errors import ExternalServiceError
-from .browse import Entry
+from .browse import Entry, Service
 from .polyhaven.api import KINDS
 
 __all__ = ("MOST_RECENT", "Shelf")
@@ -80,7 +80,7 @@ def _entry(item: Any) -> Entry | None:
     kinds: dict[str, Any] = {"size": int | None, "extent": tuple}
     sound = all(isinstance(value, kinds.get(name, str)) for name, value in asdict(entry).items())
     metres = all(isinstance(side, float | int) for side in entry.extent)
-    return entry if sound and metres and entry.service in ("polyhaven", "sketchfab") else None
+    return entry if sound and metres and entry.service in get_args(Service) else None
 
 
 def _without(entries: tuple[Entry, ...], entry: Entry) -> tuple[Entry, ...]:
