@@ -90,7 +90,7 @@ def append(clean: Clean, credit: Credit, location: Sequence[float] | None = None
         _place(collection, clean, location)
         removed = dict(clean.removed) | again
         if removed:
-            credit = replace(credit, note="; ".join(filter(None, (credit.note, _told(removed)))))
+            credit = replace(credit, note="; ".join(filter(None, (credit.note, _left_out(removed)))))
         objects = list(collection.all_objects)
         alone = len(objects) == 1
         if alone:
@@ -232,5 +232,5 @@ def _select(objects: Sequence[Any]) -> None:
     layer.objects.active = next((item for item in shown if item.parent is None), None)
 
 
-def _told(removed: Mapping[str, int]) -> str:
+def _left_out(removed: Mapping[str, int]) -> str:
     return "left out: " + ", ".join(f"{count} {name}" for name, count in removed.items())

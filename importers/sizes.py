@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much would be downloaded for an entry of the panel. Worker threads."""
+"""Finds the size of the download of an entry in the panel, on worker threads."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from .network.download import megabytes
 from .polyhaven import importing
 from .work import Work
 
-__all__ = ("told",)
+__all__ = ("download_size",)
 
 
-def told(work: Work, entry: Entry, resolution: str) -> str:
-    """The size for people, with the resolution if the entry has one; "" if nobody knows it. Raises BridgeError."""
+def download_size(work: Work, entry: Entry, resolution: str) -> str:
+    """Return the size for people, with the resolution if there is one; "" if nobody knows. Raises BridgeError."""
     if entry.service != "polyhaven":
         return megabytes(entry.size) if entry.size else ""
     plan = importing.plan(work, entry.id, usual=resolution)

@@ -42,8 +42,8 @@ class Work:
         done = 0
         paths = []
         for file in files:
-            told = self.downloaded(done, total)
-            paths.append(self.cache.file(site, file, progress=told, cancelled=self.cancelled))
+            progress = self.downloaded(done, total)
+            paths.append(self.cache.file(site, file, progress=progress, cancelled=self.cancelled))
             done += file.size or 0
         return paths
 

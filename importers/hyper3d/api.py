@@ -190,7 +190,7 @@ class MainSite:
         unknown = next((word for word in words if word not in self._STATES), None)
         if not words or unknown is not None:
             said = f"the unknown state {unknown!r}" if words else "no jobs"
-            raise ExternalServiceError(f"{MAIN.name} told {said} of this order.")
+            raise ExternalServiceError(f"{MAIN.name} reported {said} of this order.")
         states = [self._STATES[word] for word in words]
         done = f"{states.count('done')} of {len(states)} steps done"
         for state in ("failed", "cancelled", "generating"):
@@ -260,7 +260,7 @@ class Fal:
             return Progress("waiting", f"number {found.get('queue_position', '?')} in the queue")
         if status == "IN_PROGRESS":
             return Progress("generating")
-        return Progress("failed", str(error or f"fal.ai told the unknown state {status!r}"))
+        return Progress("failed", str(error or f"fal.ai reported the unknown state {status!r}"))
 
     def files(self, ticket: Ticket) -> dict[str, RemoteFile]:
         """The files of a finished order by name. Raises ExternalServiceError."""
@@ -286,8 +286,8 @@ class Fal:
                 return None  # only an administrator's key may read it; any other key can still order
             raise
         found = _object(answer).get("credits")
-        told = found if isinstance(found, Mapping) else {}
-        return _balance(FAL, told.get("current_balance"), str(told.get("currency") or ""))
+        values = found if isinstance(found, Mapping) else {}
+        return _balance(FAL, values.get("current_balance"), str(values.get("currency") or ""))
 
     def _body(self, order: Order, version: str) -> bytes:
         data: dict[str, Any] = {

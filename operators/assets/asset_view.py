@@ -267,7 +267,7 @@ def show_sizes(resolution: str) -> None:
 
     def find(work: Work, entry: Entry) -> str:
         try:
-            return sizes.told(work, entry, resolution) if number == _latest_sizes else ""
+            return sizes.download_size(work, entry, resolution) if number == _latest_sizes else ""
         except BridgeError:
             return ""
 

@@ -223,7 +223,9 @@ class Members:
             return PLAIN
         structs = list(lineage(kind))
         if _is_generated(structs, name):
-            return Access(read=_get, write=write_output if name == "attribute_name" else writers.shaping)
+            return Access(
+                read=_get, write=write_output if name == "attribute_name" else writers.write_and_measure
+            )
         for struct in structs:
             path = f"{struct}.{name}"
             if path in _METHODS:

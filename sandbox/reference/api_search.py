@@ -202,5 +202,5 @@ def _function(struct: str, function: Function) -> Found:
 def first_sentence(docstring: str) -> str:
     """Return a docstring's first sentence, without the directive or call before it."""
     lines = [line.strip() for line in docstring.splitlines()]
-    told = [line for line in lines if line and not line.startswith(("..", ":")) and "(" not in line[:60]]
-    return told[0][:200] if told else (lines[0][:200] if lines else "")
+    prose = [line for line in lines if line and not line.startswith(("..", ":")) and "(" not in line[:60]]
+    return prose[0][:200] if prose else (lines[0][:200] if lines else "")

@@ -159,12 +159,12 @@ def _keep_on(_error: BridgeError) -> None:
 
 
 def _error(error: BridgeError) -> dict[str, Any]:
-    told = failure_of(error)
+    failure = failure_of(error)
     return {
-        "type": told["error"],
-        "cause": told.get("cause"),
-        "message": told["message"][:2000],
-        "line": told.get("line"),
+        "type": failure["error"],
+        "cause": failure.get("cause"),
+        "message": failure["message"][:2000],
+        "line": failure.get("line"),
     }
 
 

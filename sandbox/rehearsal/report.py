@@ -99,8 +99,8 @@ def as_result(report: Report) -> dict[str, Any]:
     found: dict[str, Any] = {**report, "status": "success" if report["outcome"] == "success" else "error"}
     if "error" in report:
         error = report["error"]
-        told = {"error": error["type"], "cause": error.get("cause"), "line": error.get("line")}
-        found |= {name: value for name, value in told.items() if value is not None}
+        facts = {"error": error["type"], "cause": error.get("cause"), "line": error.get("line")}
+        found |= {name: value for name, value in facts.items() if value is not None}
     return found
 
 
@@ -150,8 +150,8 @@ def as_text(report: Report) -> str:
 def _growth(growth: dict[str, dict[str, float]]) -> list[str]:
     """Return lines with how much the script made in the end of each thing above its estimate."""
     shown = [
-        f"{subject}: {told['made']:,.0f}" if "made" in told else subject
-        for subject, told in list(growth.items())[:_MOST_OF_A_KIND]
+        f"{subject}: {facts['made']:,.0f}" if "made" in facts else subject
+        for subject, facts in list(growth.items())[:_MOST_OF_A_KIND]
     ]
     return [*shown, f"… and {len(growth) - len(shown)} more"] if len(growth) > len(shown) else shown
 

@@ -27,7 +27,7 @@ __all__ = (
     "integers_writer",
     "keeping_layers",
     "node_writer",
-    "shaping",
+    "write_and_measure",
     "writer",
 )
 
@@ -70,7 +70,7 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
     if path in INDICES:
         return _index
     if path in ("Image.generated_width", "Image.generated_height"):
-        return _generated
+        return _image_size
     if struct in ("Image", "ColorManagedInputColorspaceSettings"):
         return _image
     if path in _CAPS:
@@ -81,21 +81,21 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
     if path == "RenderSettings.engine":
         return _engine
     if path in ("Object.data", "ClothCollisionSettings.use_self_collision"):
-        return _touching
+        return _write_and_touch
     if path == "AnimData.action":
-        return _acting
+        return _write_and_animate
     if path == "NodesModifier.node_group":
-        return _regrouping
+        return _modifier_group
     if path in _COMPOSITING:
-        return _compositing
+        return _compositing_group
     if path in _REBUILDS:
-        return _rebuilding
+        return _write_and_sweep
     if path in ("FCurve.auto_smoothing", "FCurve.extrapolation"):
-        return _updating
+        return _write_and_follow_keys
     if name == "default_value" and struct.startswith(("NodeSocketInt", "NodeSocketFloat")):
         return _socket_value
     if (struct in _SHAPING and name in DATA_SETTINGS) or (struct.endswith("Modifier") and name in SETTINGS):
-        return _then_sweep(shaping) if path in _RESHAPING else shaping
+        return _then_sweep(write_and_measure) if path in _RESHAPING else write_and_measure
     return None
 
 
@@ -120,7 +120,7 @@ def node_writer(kind: type, struct: str, prop: Any) -> Writer | None:
         return None
     if issubclass(kind, bpy.types.Node):
         return _node_setting
-    return _rebuilding if prop.identifier in ("socket_type", "data_type") else None
+    return _write_and_sweep if prop.identifier in ("socket_type", "data_type") else None
 
 
 _GEOMETRY_NODES = bpy.types.GeometryNodeTree
@@ -145,32 +145,32 @@ def _sockets(node: Any) -> set[tuple[int, type]]:
 
 def _socket_value(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     if isinstance(value.id_data, _GEOMETRY_NODES):
-        shaping(host, value, name, new)
+        write_and_measure(host, value, name, new)
     else:  # of a material, light, world or texture: it makes no geometry
         setattr(value, name, new)
 
 
-def _touching(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+def _write_and_touch(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     setattr(value, name, new)
     host.geometry.touch(value.id_data)
 
 
-def _acting(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+def _write_and_animate(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     setattr(value, name, new)
     host.geometry.animate()
 
 
-def _updating(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+def _write_and_follow_keys(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     try:
         setattr(value, name, new)
     finally:
         host.stale.after_key()
 
 
-def _regrouping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+def _modifier_group(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     """Write the group of a Geometry Nodes modifier, whose inputs are custom properties before Blender 5.2."""
     try:
-        shaping(host, value, name, new)
+        write_and_measure(host, value, name, new)
     finally:
         host.stale.after_inputs()
 
@@ -179,13 +179,13 @@ def _layer_type(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     """Write the type of a layer that nodes make."""
     new = as_plain(new)
     check_written(host, value, new)
-    (_node_setting if isinstance(value, bpy.types.Node) else _rebuilding)(host, value, name, new)
+    (_node_setting if isinstance(value, bpy.types.Node) else _write_and_sweep)(host, value, name, new)
 
 
 _COMPOSITING = frozenset({"CompositorStrip.node_group", "SequencerCompositorModifierData.node_group"})
 
 
-def _compositing(_host: BlenderHost, value: Any, name: str, new: Any) -> None:
+def _compositing_group(_host: BlenderHost, value: Any, name: str, new: Any) -> None:
     """Write the node group of a strip, of the right kind: Blender accepts any, and crashes with another kind.
 
     For the node group of a scene, Blender itself raises an error.
@@ -195,7 +195,7 @@ def _compositing(_host: BlenderHost, value: Any, name: str, new: Any) -> None:
     setattr(value, name, new)
 
 
-def _rebuilding(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+def _write_and_sweep(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     block = value.id_data
     try:
         setattr(value, name, new)
@@ -254,7 +254,7 @@ def _registered_engines() -> set[str]:
 _MAX_PIXELS = 8192 * 8192
 
 
-def _generated(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+def _image_size(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     """Write the width or height of a generated image."""
     new = as_plain(new)
     other = value.generated_height if name == "generated_width" else value.generated_width
@@ -305,7 +305,7 @@ def _index(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 
 #: Writers whose check is missing when an F-curve writes.
-ATTENDED = frozenset({_index, _image, _generated, _engine, _layer_type})
+ATTENDED = frozenset({_index, _image, _image_size, _engine, _layer_type})
 #: Writers that check no value: Blender may write many at once.
 NATIVE = frozenset({fragile_write})
 
@@ -335,7 +335,7 @@ def _then_sweep(write: Writer) -> Writer:
     return written
 
 
-def shaping(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+def write_and_measure(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     """Write a value that may multiply geometry, estimate the result, and restore the old value if it is too much."""
     old = getattr(value, name)
     new = as_plain(new)

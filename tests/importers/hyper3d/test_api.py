@@ -156,7 +156,7 @@ def test_the_main_site_is_done_when_all_is_done(
 def test_states_that_nobody_knows_are_an_error(server: RodinServer, states: list[str]) -> None:
     server.states = states
     with pytest.raises(
-        ExternalServiceError, match=r"told (no jobs|the unknown state 'Exploded') of this order"
+        ExternalServiceError, match=r"reported (no jobs|the unknown state 'Exploded') of this order"
     ):
         MainSite(KEY).progress(MAIN_TICKET)
 
@@ -168,8 +168,8 @@ def test_states_that_nobody_knows_are_an_error(server: RodinServer, states: list
         ({"status": "IN_PROGRESS"}, ("generating", "")),
         ({"status": "COMPLETED"}, ("done", "")),
         ({"status": "COMPLETED", "error": "out of memory"}, ("failed", "out of memory")),
-        ({"status": "LOST"}, ("failed", "fal.ai told the unknown state 'LOST'")),
-        ({}, ("failed", "fal.ai told the unknown state None")),
+        ({"status": "LOST"}, ("failed", "fal.ai reported the unknown state 'LOST'")),
+        ({}, ("failed", "fal.ai reported the unknown state None")),
     ],
 )
 def test_states_of_fal(server: RodinServer, status: dict[str, Any], expected: tuple[str, str]) -> None:
