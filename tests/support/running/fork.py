@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
+import io
 import os
 import pickle
 import select
@@ -22,7 +23,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 __all__ = ("Died", "TimedOut", "make_cheap", "overwrite_freed", "run", "run_each")
 
@@ -124,8 +125,29 @@ def _answer_each(
         except Exception as error:
             answer = error
         signal.setitimer(signal.ITIMER_REAL, 0)
-        pickle.dump(answer, file)
+        file.write(_dumps(answer))
         file.flush()
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles errors with what they hold: Python's own way calls the class again, which may need other arguments."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, BaseException):
+            return _error, (type(value), value.args, vars(value))
+        return NotImplemented
+
+
+def _error(kind: type[BaseException], arguments: tuple[object, ...], held: dict[str, object]) -> BaseException:
+    error = kind.__new__(kind, *arguments)
+    vars(error).update(held)
+    return error
+
+
+def _dumps(value: object) -> bytes:
+    file = io.BytesIO()
+    _Pickler(file).dump(value)
+    return file.getvalue()
 
 
 def _child(writing: int, function: Callable[..., object], args: tuple[object, ...]) -> None:
@@ -136,7 +158,7 @@ def _child(writing: int, function: Callable[..., object], args: tuple[object, ..
         error.add_note("in the forked Blender:\n" + traceback.format_exc())
         answer = (False, error)
     try:
-        data = pickle.dumps(answer)
+        data = _dumps(answer)
     except Exception as error:
         data = pickle.dumps((False, TypeError(f"cannot send {answer[1]!r} back from the child: {error}")))
     sys.stdout.flush()

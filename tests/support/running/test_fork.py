@@ -13,6 +13,7 @@ from pathlib import Path
 
 import bpy
 import pytest
+from bl_ext.user_default.mcp_bridge.base.errors import LimitExceeded
 
 from support.running import fork
 
@@ -32,6 +33,15 @@ def test_result_comes_back_and_the_scene_does_not() -> None:
 
 def test_large_result_comes_back_whole() -> None:
     assert len(fork.run(lambda: b"x" * 5_000_000)) == 5_000_000
+
+
+def test_an_error_with_other_arguments_than_its_message_comes_back() -> None:
+    def fail() -> None:
+        raise LimitExceeded("too long", limit="time", line=3)
+
+    with pytest.raises(LimitExceeded, match="^too long") as caught:
+        fork.run(fail)
+    assert (caught.value.limit, caught.value.line) == ("time", 3)
 
 
 def test_exception_is_raised_here_with_the_childs_traceback() -> None:
