@@ -39,7 +39,7 @@ def test_an_error_with_other_arguments_than_its_message_comes_back() -> None:
     def fail() -> None:
         raise LimitExceeded("too long", limit="time", line=3)
 
-    with pytest.raises(LimitExceeded, match="^too long") as caught:
+    with pytest.raises(LimitExceeded, match=r"^too long") as caught:
         fork.run(fail)
     assert (caught.value.limit, caught.value.line) == ("time", 3)
 
