@@ -331,17 +331,16 @@ class Builtins(Iteration):
         """Return `divmod(left, right)`, checked."""
         if isinstance(left, str):
             self._guard.operators.modulo(left, right)
-        self._guard.operators.are_arrays("divmod", left, right)
-        return divmod(left, right)
+        return self._guard.operators.of_any("divmod", divmod, left, right)
 
     def round(self, number: Any, digits: Any = None) -> Any:
         """Return `round(number[, digits])`, checked."""
         if digits is None:
-            return round(number)
+            return self._guard.operators.of_any("round", round, number)
         digits = operator.index(digits)
         if not -1000 < digits < 1000:
             self._guard.meter.exceed("round() to more than 1,000 digits is over the limit", limit="integer")
-        return round(number, digits)
+        return self._guard.operators.of_any("round", round, number, digits)
 
 
 _BUILTIN_TYPES: Final = frozenset({int, str, bytes, bytearray, range, type, slice, dict, frozenset, set})

@@ -45,21 +45,14 @@ class Operators:
         self.real: Callable[[Any], Any] = lambda value: value
         """The type behind its facade in scripts."""
         self._arrays: frozenset[type] = frozenset()
-        self._check_arrays: Callable[[str, Any, Any], None] = lambda _operator, _left, _right: None
-        self._of_arrays: Callable[[str, Binary, Any, Any], Any]
+        self._of_arrays: Callable[..., Any]
 
-    def watch_arrays(
-        self,
-        kind: type,
-        check: Callable[[str, Any, Any], None],
-        compute: Callable[[str, Binary, Any, Any], Any],
-    ) -> None:
-        """Have `check(operator, left, right)` check operands, one of which is an array of the type `kind`.
+    def watch_arrays(self, kind: type, compute: Callable[..., Any]) -> None:
+        """Have `compute(sign, function, *operands)` check operands, one of which is an array of the type `kind`.
 
-        `compute(operator, function, left, right)` checks them, too, and returns `function(left, right)`.
+        It returns `function(*operands)`.
         """
         self._arrays = frozenset({kind})
-        self._check_arrays = check
         self._of_arrays = compute
 
     def room_for_text(self) -> None:
@@ -67,12 +60,15 @@ class Operators:
         if self._arrays:
             room_for_calls(IN_PYTHON)
 
-    def are_arrays(self, sign: str, left: Any, right: Any) -> bool:
-        """Return whether an operand is an array, which then decides what the operator does; if so, check both."""
-        if type(left) in self._arrays or type(right) in self._arrays:
-            self._check_arrays(sign, left, right)
-            return True
-        return False
+    def are_arrays(self, *operands: Any) -> bool:
+        """Return whether an operand is an array, which then decides what the operator does."""
+        return not self._arrays.isdisjoint(map(type, operands))
+
+    def of_any(self, sign: str, function: Callable[..., Any], *operands: Any) -> Any:
+        """Return `function(*operands)`, checked if one of them is an array."""
+        if self.are_arrays(*operands):
+            return self._of_arrays(sign, function, *operands)
+        return function(*operands)
 
     def table(self) -> dict[str, object]:
         """Return the hooks by name."""
@@ -91,15 +87,13 @@ class Operators:
 
     def _signed(self, sign: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def signed(value: Any) -> Any:
-            self.are_arrays(sign, value, value)
-            return function(value)
+            return self.of_any(sign, function, value)
 
         return signed
 
     def absolute(self, value: Any) -> Any:
         """Return `abs(value)`, checked."""
-        self.are_arrays("abs", value, value)
-        return abs(value)
+        return self.of_any("abs", abs, value)
 
     def _checked(self, sign: str, function: Binary) -> Binary:
         def checked(left: Any, right: Any) -> Any:
@@ -248,16 +242,14 @@ class Operators:
         if isinstance(left, str | bytes):
             self.percent(left, right)
             self.room_for_text()
-        else:
-            self.are_arrays("%", left, right)
-        return left % right
+            return left % right
+        return self.of_any("%", operator.mod, left, right)
 
     def modulo_in_place(self, left: Any, right: Any) -> Any:
         """Return `left %= right`, checked."""
         if isinstance(left, str | bytes):
             return self.modulo(left, right)
-        self.are_arrays("%", left, right)
-        return operator.imod(left, right)  # type: ignore[no-untyped-call]
+        return self.of_any("%", operator.imod, left, right)
 
     def power(self, left: Any, right: Any, modulus: Any = None) -> Any:
         """Return `left ** right`, or `pow(left, right, modulus)`, checked."""
@@ -283,9 +275,8 @@ class Operators:
             left, right = int(left), int(right)
             if left and right > 0:
                 self.bits(left.bit_length() + right)
-        else:
-            self.are_arrays("<<", left, right)
-        return left << right
+            return left << right
+        return self.of_any("<<", operator.lshift, left, right)
 
     # Comparison
 

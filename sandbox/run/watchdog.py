@@ -95,18 +95,19 @@ class _Stop:
     """
 
     def __init__(self) -> None:
-        self.waits = False
-        """Whether Python has been asked and has not called yet."""
+        self.asked_at = 0.0
+        """When Python was asked, if it has not called yet. It cannot call at the limit of recursion."""
 
     @may_raise("ctypes.call_function")
     def call_soon(self) -> None:
         """Ask Python to call `__bool__` in the main thread."""
-        if not self.waits:
-            self.waits = _add_pending_call(_IS_TRUE, self) == 0
+        now = monotonic()
+        if now - self.asked_at > GRACE_S and _add_pending_call(_IS_TRUE, self) == 0:
+            self.asked_at = now
 
     @may_raise("sys._getframe")
     def __bool__(self) -> bool:
-        self.waits = False
+        self.asked_at = 0.0
         interrupted = sys._getframe(1).f_globals.get("__name__", "")
         if interrupted.partition(".")[0] in _LIBRARY:
             for run in _watcher.runs():
@@ -127,7 +128,7 @@ class _Watcher:
 
     def begin(self) -> None:
         """Start without runs and without a thread: a fork has neither the thread nor the holder of the lock."""
-        _stop.waits = False
+        _stop.asked_at = 0.0
         self._runs: set[Watchdog] = set()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None

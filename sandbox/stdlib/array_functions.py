@@ -96,7 +96,7 @@ def special_members(arrays: GuardedArrays) -> dict[str, object]:
         def call(*values: Any) -> Any:
             values = tuple(map(arrays.outward, np.broadcast_arrays(*map(arrays.inward, values))))
             made = [function(*part) for part in zip(*map(list, values), strict=True)]
-            return arrays.outward(np.array(arrays.inward(made)))
+            return wrapped_array(made)
 
         return seal(call)
 
@@ -124,7 +124,7 @@ def special_members(arrays: GuardedArrays) -> dict[str, object]:
             arrays.refuse_type()
         return made
 
-    wrapped_pad, wrapped_fromiter = arrays.wrapped(np.pad), arrays.wrapped(np.fromiter)
+    wrapped_pad, wrapped_fromiter, wrapped_array = map(arrays.wrapped, (np.pad, np.fromiter, np.array))
     functions = (pad, vectorize, fromiter, fromfunction, frombuffer)
     members: dict[str, object] = {function.__name__: function for function in functions}
     members["ndarray"] = builtins.add_facade(ndarray, np.ndarray)

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Refuses numpy's arrays that are too large before numpy allocates them, through numpy's own allocation handler.
 
-numpy asks a handler for the memory of each array (NEP 49, numpy 1.22 and newer). While a script runs, the handler of
-the main thread is one that looks at large sizes and gives no memory above the run's limit; numpy then raises
-MemoryError, and the run is over. What is small enough goes straight on to numpy's own handler, and so does what is
-freed: an array that outlives the run is freed without any Python.
+numpy asks a handler for the memory of each array (NEP 49, numpy 1.22 and newer). In the calls of numpy that the guards
+make for a script (`ArrayMemory.watched`), the handler is one that looks at large sizes and gives no memory above the
+run's limit; numpy then raises MemoryError, and the run is over. What is freed goes straight to numpy's own handler: an
+array that outlives the run is freed without any Python.
 
-Our functions must return whatever happens: ctypes gives C code a random address for a function that raised. So no
-exception may come from outside while they run: the stop of a run that is over a limit does not interrupt them
-(`run.watchdog`), and they give such a run no more large arrays. Memory is resized without any Python, as a lost address
+Our functions must return whatever happens: ctypes gives C code a random address for a function that raised, or that
+could not be called at the limit of recursion. So only those calls are watched before which the guards have made sure of
+the room (`guard.values.room`). Wherever else C code comes upon numpy (`np.float64(1) < [2.0]`, a list of arrays in a
+comparison), numpy has its own handler, and the watchdog alone sees the memory. No exception may come from outside while
+our functions run: the stop of a run that is over a limit does not interrupt them (`run.watchdog`), and they give such a
+run no more large arrays. Memory is resized without any Python, as a lost address
 would be freed twice. Hence a script reaches no function that makes an array grow while it is filled: `fromiter` gets a
 list, and `resize` is refused.
 
@@ -70,7 +73,7 @@ class Unsupported(Exception):
 
 
 class ArrayMemory(AbstractContextManager["ArrayMemory"]):
-    """Limits the memory of arrays that this thread makes inside.
+    """Limits the memory of arrays that `watched` makes inside this context.
 
     Raises:
         Unsupported: this numpy has no allocation handler that can be replaced.
@@ -80,22 +83,24 @@ class ArrayMemory(AbstractContextManager["ArrayMemory"]):
         self._meter = meter
         self._limit = meter.limits.memory_bytes or DEFAULT_LIMIT
         self._table = _table()
-        self._before: object = None
         self._used = usage()
         self._room = 0
         """Bytes of arrays until the next check of the memory; the watchdog checks other memory by the clock."""
-        self.unwatched: Callable[..., Any] = contextvars.copy_context().run
-        """Calls a function without a check of its arrays: numpy keeps its handler in a variable of the context."""
+        self._context = contextvars.copy_context()
+        """Has our handler: numpy keeps it in a variable of the context."""
+        self._context.run(self._table.set_handler, self._table.ours)
 
     def __enter__(self) -> ArrayMemory:
         self._used = usage()
-        self._before = self._table.set_handler(self._table.ours)
         self._table.run = self
         return self
 
     def __exit__(self, *_exc: object) -> None:
         self._table.run = None
-        self._table.set_handler(self._before)
+
+    def watched(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Return `function(…)`, after a check of the memory of each of its arrays; see `guard.values.room` before."""
+        return self._context.copy().run(function, *arguments, **named)
 
     def admits(self, size: int) -> bool:
         """Return whether an array may have `size` more bytes; trip the run if it may not."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import importlib
 import math
+import operator
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Final
@@ -133,7 +134,7 @@ class Arrays(Arguments):
 
     def __init__(self, guard: Guard, np: Any, memory: ArrayMemory) -> None:
         super().__init__(guard, np)
-        self._unwatched = memory.unwatched
+        self.watched = memory.watched
         self._items = array_small.by_sizes(np, self.numbers)
 
     def views(self) -> dict[str, object]:
@@ -141,7 +142,7 @@ class Arrays(Arguments):
         np, guard = self.np, self.guard
         _warm_up()
         self._allow_types()
-        guard.operators.watch_arrays(self.array_type, self.check_operator, self.operate)
+        guard.operators.watch_arrays(self.array_type, self.operate)
         guard.item_readers[self.array_type] = self.item
         guard.item_writers[self.array_type] = self.set_item
         members: dict[str, object] = {
@@ -249,14 +250,14 @@ class Arrays(Arguments):
         levels = IN_PYTHON if in_python else IN_C
 
         tick, inward = self.guard.meter.tick, self.inward
-        unwatched, items = self._unwatched, array_small.measure(self.np, function, self.numbers)
+        watched, items = self.watched, array_small.measure(self.np, function, self.numbers)
 
         def call(*arguments: Any, **named: Any) -> Any:
             tick()
             if items is not None and LOOKED_AT_OPTIONS.isdisjoint(named):
                 given = (*arguments, *named.values()) if named else arguments
                 if items(given) <= array_small.MOST:
-                    return self.outward(unwatched(function, *arguments, **named))
+                    return self.outward(function(*arguments, **named))
             room_for_calls(levels)
             arguments = tuple(map(inward, arguments))
             if named:
@@ -270,7 +271,7 @@ class Arrays(Arguments):
                 self.size(count(self.np, *arguments, **named))
             if work is not None:
                 self.work(name, work(self.np, *arguments, **named))
-            return self.outward(function(*arguments, **named))
+            return self.outward(watched(function, *arguments, **named))
 
         call.__name__ = call.__qualname__ = name
         return call
@@ -288,6 +289,7 @@ class Arrays(Arguments):
             if not SCALAR_TYPES.issuperset(map(type, values)):
                 room_for_calls(IN_C)
                 values = tuple(map(self.inward, values))
+                return self.outward(self.watched(kind, *values))
             return self.outward(kind(*values))
 
         return self.guard.builtins.add_facade(_ScalarType(scalar, self.np.dtype(kind)), kind)
@@ -327,37 +329,32 @@ class Arrays(Arguments):
 
     # Operators and items
 
-    def check_operator(self, sign: str, left: Any, right: Any) -> None:
-        """Check `left sign right`, one of which is an array, before numpy computes it."""
+    def operate(self, sign: str, function: Callable[..., Any], *operands: Any) -> Any:
+        """Return `left sign right`, or `sign value`, which is `function(…)`; one of the operands is an array."""
+        if self._items(operands) <= array_small.MOST:
+            return function(*operands)
         room_for_calls(IN_C)
-        left, right = self.inward(left), self.inward(right)
-        if sign == "@" and _items(left) * _items(right) > _QUICK:
-            self.work("matmul", array_work.PRODUCTS["matmul"](self.np, left, right))
-
-    def operate(self, sign: str, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-        """Return `left sign right`, which is `function(left, right)`; one of them is an array."""
-        if self._items((left, right)) <= array_small.MOST:
-            return self._unwatched(function, left, right)
-        self.check_operator(sign, left, right)
-        return function(left, right)
+        checked = tuple(map(self.inward, operands))
+        if sign == "@" and math.prod(map(_items, checked)) > _QUICK:
+            self.work("matmul", array_work.PRODUCTS["matmul"](self.np, *checked))
+        return self.watched(function, *operands)
 
     def item(self, value: Any, key: Any) -> Any:
         """Return `array[key]`."""
         if unsupported(value.dtype):
             self.refuse_type()
-        if type(key) not in _KEYS:
-            key = self._key(key)
-        return self.outward(value[key])
+        if _is_basic(key):
+            return self.outward(value[key])
+        room_for_calls(IN_C)
+        return self.outward(self.watched(operator.getitem, value, self._key(key)))
 
     def set_item(self, value: Any, key: Any, new: Any) -> None:
         """Set `array[key] = new`."""
-        if type(key) not in _KEYS:
-            key = self._key(key)
-        if type(new) is float or type(new) is int:
+        if (type(new) is float or type(new) is int) and _is_basic(key):
             value[key] = new
         else:
             room_for_calls(IN_C)
-            value[key] = self.inward(new)
+            self.watched(operator.setitem, value, self._key(key), self.inward(new))
 
     def item_of_grid(self, grid: Any, key: Any) -> Any:
         """Return `np.mgrid[0:1:10j, …]`, `np.c_[a, b]` and the like."""
@@ -365,14 +362,13 @@ class Arrays(Arguments):
             if type(part) is str:
                 raise TypeError("numpy's grids and rows take slices, numbers and arrays here")
         room_for_calls(IN_PYTHON)
-        return self.outward(grid[self._key(key)])
+        return self.outward(self.watched(operator.getitem, grid, self._key(key)))
 
     def _key(self, key: Any) -> Any:
         """Return a key for numpy: check lists in it, and make the script's own numbers plain."""
         kind = type(key)
         if kind is tuple:
-            return key if _KEYS.issuperset(map(type, key)) else tuple(map(self._key, key))
-        room_for_calls(IN_C)
+            return tuple(map(self._key, key))
         return key if kind in _KEYS else self.inward(key)
 
 
@@ -383,4 +379,9 @@ def _items(value: Any) -> float:
 
 _QUICK: Final = 1e6
 """The product of two arrays' sizes below which a matrix product is quick: it needs no more multiplications."""
-_KEYS: Final = frozenset({int, slice, type(None), type(Ellipsis), str, bool})
+_KEYS: Final = frozenset({int, slice, type(None), type(Ellipsis), str})
+
+
+def _is_basic(key: Any) -> bool:
+    """Return whether numpy needs no memory for a key: it gives a number, or another view of the same memory."""
+    return type(key) in _KEYS or (type(key) is tuple and _KEYS.issuperset(map(type, key)))

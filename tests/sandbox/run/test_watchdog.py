@@ -278,6 +278,11 @@ def test_python_code_of_the_library_is_stopped() -> None:
     assert time.perf_counter() - begin < 5
 
 
+def test_a_stop_that_python_could_not_deliver_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog._stop, "asked_at", time.monotonic())  # it was at the limit of recursion
+    test_python_code_of_the_library_is_stopped()
+
+
 def test_a_stop_never_reaches_the_host() -> None:
     for _ in range(15):
         meter = Watchdog(Limits(time_s=0.0))

@@ -101,10 +101,12 @@ def _memory_that_keeps_its_size() -> Iterator[None]:
         grown.append(size)
         return None
 
-    handler = array_memory._table()._handler
+    table = array_memory._table()
+    handler, outer = table._handler, table.set_handler(table.ours)
     before, handler.realloc = handler.realloc, ctypes.cast(realloc, ctypes.c_void_p).value
     yield
     handler.realloc = before
+    table.set_handler(outer)
     assert grown == []
 
 
@@ -117,8 +119,7 @@ def test_no_arguments_harm_a_function_of_numpy() -> None:
 def test_numpy_makes_memory_grow_by_the_function_that_the_walk_watches() -> None:
     def grow() -> None:
         result("import numpy")
-        with array_memory.ArrayMemory(Watchdog(Limits())):
-            array = np.ones(10)
+        array = array_memory.ArrayMemory(Watchdog(Limits())).watched(np.ones, 10)
         with _memory_that_keeps_its_size():
             array.resize(10_000, refcheck=False)
 
