@@ -138,7 +138,9 @@ class _Pickler(pickle.Pickler):
         return NotImplemented
 
 
-def _error(kind: type[BaseException], arguments: tuple[object, ...], held: dict[str, object]) -> BaseException:
+def _error(
+    kind: type[BaseException], arguments: tuple[object, ...], held: dict[str, object]
+) -> BaseException:
     error = kind.__new__(kind, *arguments)
     vars(error).update(held)
     return error
