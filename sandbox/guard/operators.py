@@ -20,7 +20,7 @@ from .meter import Meter
 from .reentry import may_call_scripts
 from .values.fractions import Fraction
 from .values.plain import SCALAR_TYPES, SIMPLE_TYPES
-from .values.room import IN_PYTHON, room_for_calls
+from .values.room import IN_CONTAINERS, IN_PYTHON, room_for_calls
 from .values.weight import TooHeavy, has_containers, weigh
 
 __all__ = ("Operators",)
@@ -34,6 +34,7 @@ _PERCENT: Final = re.compile(r"%(?:\(([^)]*)\))?[-#0 +]*(\*|\d+)?(?:\.(\*|\d+))?
 _NUMBERS: Final = re.compile(r"\d+")
 
 Binary = Callable[[Any, Any], Any]
+Watch = Callable[..., Any]
 
 
 class Operators:
@@ -45,15 +46,36 @@ class Operators:
         self.real: Callable[[Any], Any] = lambda value: value
         """The type behind its facade in scripts."""
         self._arrays: frozenset[type] = frozenset()
+        self._numbers: frozenset[type] = frozenset()
         self._of_arrays: Callable[..., Any]
+        self._watch: Watch
 
-    def watch_arrays(self, kind: type, compute: Callable[..., Any]) -> None:
-        """Have `compute(sign, function, *operands)` check operands, one of which is an array of the type `kind`.
+    def watch_arrays(self, kind: type, numbers: set[type], compute: Callable[..., Any], watch: Watch) -> None:
+        """Check operands of numpy's.
 
-        It returns `function(*operands)`.
+        Args:
+            kind: the type of arrays; `compute(sign, function, *operands)` checks operands, one of which is an array,
+                and returns `function(*operands)`.
+            numbers: the types of single numbers.
+            watch: returns `function(*operands)`, and limits the memory of the arrays that numpy makes meanwhile.
         """
         self._arrays = frozenset({kind})
+        self._numbers = frozenset(numbers)
         self._of_arrays = compute
+        self._watch = watch
+
+    def _natively(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """Return `function(*operands)`; none is an array, but numpy makes an array of a list beside its own number."""
+        if self._numbers and not self._numbers.isdisjoint(map(type, operands)):
+            rows = [each for each in operands if isinstance(each, list | tuple)]
+            if rows:
+                self.weight(rows)
+                return self._watched(function, *operands)
+        return function(*operands)
+
+    def _watched(self, function: Callable[..., Any], *operands: Any) -> Any:
+        room_for_calls(IN_CONTAINERS)
+        return self._watch(function, *operands)
 
     def room_for_text(self) -> None:
         """Raise RecursionError if numpy, which a script uses, could no longer make text of an array."""
@@ -68,7 +90,7 @@ class Operators:
         """Return `function(*operands)`, checked if one of them is an array."""
         if self.are_arrays(*operands):
             return self._of_arrays(sign, function, *operands)
-        return function(*operands)
+        return self._natively(function, *operands)
 
     def table(self) -> dict[str, object]:
         """Return the hooks by name."""
@@ -101,7 +123,7 @@ class Operators:
                 return self._of_arrays(sign, function, left, right)
             if Fraction in (type(left), type(right)):
                 self.bits(_bits(left) + _bits(right))
-            return function(left, right)
+            return self._natively(function, left, right)
 
         def of_tables(left: Any, right: Any) -> Any:
             """Apply the operator to sets or views of dicts, which compare values with equal hashes."""
@@ -186,7 +208,7 @@ class Operators:
             self.length(_length(left) + _length(right))
         elif type(left) is Fraction or type(right) is Fraction:
             self.bits(_bits(left) + _bits(right))
-        return left + right
+        return self._natively(operator.add, left, right)
 
     def add_in_place(self, left: Any, right: Any) -> Any:
         """Return `left += right`, checked."""
@@ -201,7 +223,7 @@ class Operators:
                 right = self.growing(left, right)
         elif type(left) is Fraction or type(right) is Fraction:
             self.bits(_bits(left) + _bits(right))
-        return operator.iadd(left, right)  # type: ignore[no-untyped-call]
+        return self._natively(operator.iadd, left, right)
 
     def multiply(self, left: Any, right: Any) -> Any:
         """Return `left * right`, checked."""
@@ -214,7 +236,7 @@ class Operators:
             return self._of_arrays("*", operator.mul, left, right)
         if kind is not float and type(right) is not float:
             left, right = self._factors(left, right)
-        return left * right
+        return self._natively(operator.mul, left, right)
 
     def multiply_in_place(self, left: Any, right: Any) -> Any:
         """Return `left *= right`, checked."""
@@ -223,7 +245,7 @@ class Operators:
         if type(left) in self._arrays or type(right) in self._arrays:
             return self._of_arrays("*", operator.imul, left, right)
         left, right = self._factors(left, right)
-        return operator.imul(left, right)  # type: ignore[no-untyped-call]
+        return self._natively(operator.imul, left, right)
 
     def _factors(self, left: Any, right: Any) -> tuple[Any, Any]:
         """Return both factors if the product is small; the count for a sequence as the int that it is now."""
@@ -265,9 +287,8 @@ class Operators:
                 left, right = _exact(left), int(right)
             size = max(_bits(left) - (1 if left in (1, -1) else 0), 0)
             self.bits(size * abs(right))
-        elif type(left) in self._arrays or type(right) in self._arrays:
-            return self._of_arrays("**", operator.pow, left, right)
-        return left**right
+            return left**right
+        return self.of_any("**", operator.pow, left, right)
 
     def shift(self, left: Any, right: Any) -> Any:
         """Return `left << right`, checked."""
@@ -289,7 +310,9 @@ class Operators:
                 self.compare_weight(left, len(right))
             else:
                 self.weight(left)
-        return _COMPARE[sign](left, right)
+            if self._arrays and self._numbers.isdisjoint(map(type, (left, right))):  # arrays may be in both
+                return self._watched(_COMPARE[sign], left, right)
+        return self._natively(_COMPARE[sign], left, right)
 
     def chain(self, signs: tuple[str, ...], left: Any, *operands: Any) -> Any:
         """Return `a < b <= c`, checked."""

@@ -142,7 +142,8 @@ class Arrays(Arguments):
         np, guard = self.np, self.guard
         _warm_up()
         self._allow_types()
-        guard.operators.watch_arrays(self.array_type, self.operate)
+        scalars = {kind for kind in self.numbers if issubclass(kind, np.generic)}
+        guard.operators.watch_arrays(self.array_type, scalars, self.operate, self.watched)
         guard.item_readers[self.array_type] = self.item
         guard.item_writers[self.array_type] = self.set_item
         members: dict[str, object] = {
@@ -192,12 +193,7 @@ class Arrays(Arguments):
             guard.allowed[kind] = frozenset(
                 {"item", "real", "imag", "dtype", "shape", "ndim", "size", "tolist", "is_integer"}
             )
-            guard.simple.add(kind)
-            guard.scalar.add(kind)
             self.numbers.add(kind)
-            if issubclass(kind, np.floating | np.complexfloating):
-                guard.safe_times.add(kind)
-
         for kind in (np.str_, np.bytes_, np.void, np.datetime64, np.timedelta64, np.flatiter):
             guard.allowed.setdefault(kind, frozenset())
 

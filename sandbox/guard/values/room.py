@@ -11,11 +11,15 @@ import sys
 from functools import cache
 from typing import Any, Final
 
-__all__ = ("IN_C", "IN_PYTHON", "room_for_calls")
+from .weight import MAX_DEPTH
+
+__all__ = ("IN_C", "IN_CONTAINERS", "IN_PYTHON", "room_for_calls")
 
 IN_C: Final = 8
 IN_PYTHON: Final = 60
 """How many calls deep numpy goes before it requests memory: in functions written in C, and in Python."""
+IN_CONTAINERS: Final = IN_C + (MAX_DEPTH if sys.version_info < (3, 12) else 0)
+"""How many calls deep C code goes that compares containers, or makes an array of one."""
 
 
 @cache

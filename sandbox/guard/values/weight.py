@@ -23,7 +23,7 @@ from ..reentry import may_call_scripts
 from .fractions import Fraction
 from .plain import SCALAR_TYPES
 
-__all__ = ("EMPTY_INSIDE", "TooHeavy", "has_containers", "opened", "weigh")
+__all__ = ("EMPTY_INSIDE", "MAX_DEPTH", "TooHeavy", "has_containers", "opened", "weigh")
 
 MAX_DEPTH: Final = 200
 SHOWN_WHOLE: Final[weakref.WeakSet[type]] = weakref.WeakSet()

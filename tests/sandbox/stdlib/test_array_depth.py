@@ -72,7 +72,7 @@ def deepest(depth):
 
 x, most, reached = VALUE, deepest(0), False
 for y in OTHERS:
-    for depth in range(most - LEVELS, most + 4):
+    for depth in (0, *range(most - LEVELS, most + 4)):
         try:
             at(depth, lambda x, y: CASE, x, y)
             reached = True

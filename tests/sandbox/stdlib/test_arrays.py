@@ -261,6 +261,39 @@ def test_size_decides_and_not_the_name() -> None:
     assert out.splitlines()[1:4] == ["(10000, 4, 1) (10000, 4, 4)", "67108864 (100000,)", "(3,) (3, 3) True"]
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "np.float64(1) + [[1.0] * 10_000] * 100_000",
+        "[[1.0] * 10_000] * 100_000 - np.float64(1)",
+        "np.bool_(1) < [[1.0] * 10_000] * 100_000",
+        "np.float64(1) in [[[1.0] * 10_000] * 100_000]",
+        "np.float64(1) == ['x' * 1_000_000] + ['y'] * 1000",
+        "[np.ones((40_000, 1))] == [np.ones((1, 40_000))]",
+        "(np.ones((40_000, 1)), 1) < (np.ones((1, 40_000)), 2)",
+    ],
+)
+def test_arrays_that_operators_make_of_other_values_are_limited(source: str) -> None:
+    with pytest.raises(
+        LimitExceeded, match=r"MiB is over the limit of 512 MiB|unfolds to more than 10,000,000"
+    ):
+        run(source)
+
+
+def test_numbers_of_numpy_work_with_other_values() -> None:
+    out = run(
+        "x, n = np.float64(2.5), np.int64(3)\nL = [1.0, 2.0]\n"
+        "print((x + L).tolist(), (L - x).tolist(), L * n, n * 'ab', (x < L).tolist(), x in L, x == None, x / 0 > 1)\n"
+        "print(x ** 2, n % 2, divmod(n, 2)[1], -x, abs(-x), round(x), n << 2, {x: 1}[2.5], x + 1j, sum([x, n]))\n"
+        "x += 1\nn *= 2\nprint(x, n, x > n, 1 < n < 9)"
+    )
+    assert out.splitlines() == [
+        "[3.5, 4.5] [-1.5, -0.5] [1.0, 2.0, 1.0, 2.0, 1.0, 2.0] ababab [False, False] False False True",
+        "6.25 1 1 -2.5 2.5 2 12 1 (2.5+1j) 5.5",
+        "3.5 6 False True",
+    ]
+
+
 def test_a_script_cannot_go_on_after_a_refused_array() -> None:
     with pytest.raises(LimitExceeded, match=r"a numpy array of [\d,]+ MiB is over the limit of 512 MiB"):
         run("try:\n    np.zeros(10 ** 10)\nexcept MemoryError:\n    pass\nprint('went on')")
