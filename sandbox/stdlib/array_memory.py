@@ -8,12 +8,12 @@ array that outlives the run is freed without any Python.
 
 Our functions must return whatever happens: ctypes gives C code a random address for a function that raised, or that
 could not be called at the limit of recursion. So only those calls are watched before which the guards have made sure of
-the room (`guard.values.room`). Wherever else C code comes upon numpy (`np.float64(1) < [2.0]`, a list of arrays in a
-comparison), numpy has its own handler, and the watchdog alone sees the memory. No exception may come from outside while
-our functions run: the stop of a run that is over a limit does not interrupt them (`run.watchdog`), and they give such a
-run no more large arrays. Memory is resized without any Python, as a lost address
-would be freed twice. Hence a script reaches no function that makes an array grow while it is filled: `fromiter` gets a
-list, and `resize` is refused.
+the room (`guard.values.room`). Wherever else C code comes upon numpy (a sort of arrays), numpy has its own handler, and
+the watchdog alone sees the memory. No exception may come from outside while our functions run: the stop of a run that
+is over a limit does not interrupt them (`run.watchdog`); they give such a run no more large arrays.
+
+Memory is resized without any Python, as a lost address would be freed twice. Hence a script reaches no function that
+makes an array grow while it is filled: `fromiter` gets a list, and `resize` is refused.
 
 The addresses come from numpy's table of functions, whose order is part of numpy's binary interface
 (`numpy/__multiarray_api.h`): `PyDataMem_SetHandler` is entry 304, `PyDataMem_GetHandler` entry 305.
