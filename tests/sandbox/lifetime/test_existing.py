@@ -42,10 +42,6 @@ def _has_struct() -> bool:
     return existing._has_struct(_gone_type())
 
 
-def _read() -> str:
-    return str(_gone_type().bl_rna.identifier)
-
-
 def _look_up_all(monkeypatch: pytest.MonkeyPatch) -> type:
     _gone_type()
     monkeypatch.setattr(existing, "_OF_WINDOWS", frozenset())
@@ -53,11 +49,8 @@ def _look_up_all(monkeypatch: pytest.MonkeyPatch) -> type:
 
 
 def test_a_type_without_its_struct_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    keeps = fork.run(_keeps_rna)
-    assert keeps or bpy.app.version >= (4, 3)  # newer Blenders take it away themselves
-    if keeps:
-        with pytest.raises((fork.Died, UnicodeDecodeError)):
-            fork.run(_read)
+    """In most runs plain Blender crashes when it reads the struct, which is freed memory."""
+    assert fork.run(_keeps_rna) or bpy.app.version >= (4, 3)  # newer Blenders take it away themselves
     assert fork.run(_has_struct) is False
     assert fork.run(_look_up_all, monkeypatch) is type(None)
 
