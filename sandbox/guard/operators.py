@@ -34,7 +34,6 @@ _PERCENT: Final = re.compile(r"%(?:\(([^)]*)\))?[-#0 +]*(\*|\d+)?(?:\.(\*|\d+))?
 _NUMBERS: Final = re.compile(r"\d+")
 
 Binary = Callable[[Any, Any], Any]
-Watch = Callable[..., Any]
 
 
 class Operators:
@@ -48,21 +47,23 @@ class Operators:
         self._arrays: frozenset[type] = frozenset()
         self._numbers: frozenset[type] = frozenset()
         self._of_arrays: Callable[..., Any]
-        self._watch: Watch
+        self._watched: Callable[..., Any]
 
-    def watch_arrays(self, kind: type, numbers: set[type], compute: Callable[..., Any], watch: Watch) -> None:
+    def watch_arrays(
+        self, kind: type, numbers: set[type], compute: Callable[..., Any], watched: Callable[..., Any]
+    ) -> None:
         """Check operands of numpy's.
 
         Args:
             kind: the type of arrays; `compute(sign, function, *operands)` checks operands, one of which is an array,
                 and returns `function(*operands)`.
             numbers: the types of single numbers.
-            watch: returns `function(*operands)`, and limits the memory of the arrays that numpy makes meanwhile.
+            watched: `watched(levels, function, *operands)` returns `function(*operands)`, and limits its arrays.
         """
         self._arrays = frozenset({kind})
         self._numbers = frozenset(numbers)
         self._of_arrays = compute
-        self._watch = watch
+        self._watched = watched
 
     def _natively(self, function: Callable[..., Any], *operands: Any) -> Any:
         """Return `function(*operands)`; none is an array, but numpy makes an array of a list beside its own number."""
@@ -70,25 +71,17 @@ class Operators:
             rows = [each for each in operands if isinstance(each, list | tuple)]
             if rows:
                 self.weight(rows)
-                return self._watched(function, *operands)
+                return self._watched(IN_CONTAINERS, function, *operands)
         return function(*operands)
-
-    def _watched(self, function: Callable[..., Any], *operands: Any) -> Any:
-        room_for_calls(IN_CONTAINERS)
-        return self._watch(function, *operands)
 
     def room_for_text(self) -> None:
         """Raise RecursionError if numpy, which a script uses, could no longer make text of an array."""
         if self._arrays:
             room_for_calls(IN_PYTHON)
 
-    def are_arrays(self, *operands: Any) -> bool:
-        """Return whether an operand is an array, which then decides what the operator does."""
-        return not self._arrays.isdisjoint(map(type, operands))
-
     def of_any(self, sign: str, function: Callable[..., Any], *operands: Any) -> Any:
         """Return `function(*operands)`, checked if one of them is an array."""
-        if self.are_arrays(*operands):
+        if not self._arrays.isdisjoint(map(type, operands)):
             return self._of_arrays(sign, function, *operands)
         return self._natively(function, *operands)
 
@@ -311,7 +304,7 @@ class Operators:
             else:
                 self.weight(left)
             if self._arrays and self._numbers.isdisjoint(map(type, (left, right))):  # arrays may be in both
-                return self._watched(_COMPARE[sign], left, right)
+                return self._watched(IN_CONTAINERS, _COMPARE[sign], left, right)
         return self._natively(_COMPARE[sign], left, right)
 
     def chain(self, signs: tuple[str, ...], left: Any, *operands: Any) -> Any:

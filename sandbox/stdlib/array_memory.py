@@ -7,10 +7,10 @@ run's limit; numpy then raises MemoryError, and the run is over. What is freed g
 array that outlives the run is freed without any Python.
 
 Our functions must return whatever happens: ctypes gives C code a random address for a function that raised, or that
-could not be called at the limit of recursion. So only those calls are watched before which the guards have made sure of
-the room (`guard.values.room`). Wherever else C code comes upon numpy (a sort of arrays), numpy has its own handler, and
-the watchdog alone sees the memory. No exception may come from outside while our functions run: the stop of a run that
-is over a limit does not interrupt them (`run.watchdog`); they give such a run no more large arrays.
+could not be called at the limit of recursion. So `watched` first makes sure of the room (`guard.values.room`). Wherever
+else C code comes upon numpy (a sort of arrays), numpy has its own handler, and the watchdog alone sees the memory. No
+exception may come from outside while our functions run: the stop of a run that is over a limit does not interrupt them
+(`run.watchdog`); they give such a run no more large arrays.
 
 Memory is resized without any Python, as a lost address would be freed twice. Hence a script reaches no function that
 makes an array grow while it is filled: `fromiter` gets a list, and `resize` is refused.
@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...base.errors import LimitExceeded
 from ...base.process.resident_memory import usage
 from ..guard.audit import module_may_raise
+from ..guard.values.room import room_for_calls
 
 if TYPE_CHECKING:
     from ..guard.meter import Meter
@@ -98,8 +99,12 @@ class ArrayMemory(AbstractContextManager["ArrayMemory"]):
     def __exit__(self, *_exc: object) -> None:
         self._table.run = None
 
-    def watched(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Return `function(…)`, after a check of the memory of each of its arrays; see `guard.values.room` before."""
+    def watched(self, levels: int, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Return `function(…)`, and limit the memory of each array that numpy makes in it, so many calls deep.
+
+        Raises RecursionError if there is no room for these calls.
+        """
+        room_for_calls(levels)
         return self._context.copy().run(function, *arguments, **named)
 
     def admits(self, size: int) -> bool:

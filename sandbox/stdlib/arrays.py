@@ -23,7 +23,7 @@ from ..guard.facade import Facade, hide
 from ..guard.modules import Later, make_view
 from ..guard.seam import Guard
 from ..guard.values.plain import SCALAR_TYPES
-from ..guard.values.room import IN_C, IN_PYTHON, room_for_calls
+from ..guard.values.room import IN_C, IN_PYTHON
 from ..guard.values.weight import MAX_DEPTH, opened
 from . import array_small, array_work
 from .array_arguments import LOOKED_AT_OPTIONS, Arguments, unsupported
@@ -254,7 +254,6 @@ class Arrays(Arguments):
                 given = (*arguments, *named.values()) if named else arguments
                 if items(given) <= array_small.MOST:
                     return self.outward(function(*arguments, **named))
-            room_for_calls(levels)
             arguments = tuple(map(inward, arguments))
             if named:
                 named = {name: inward(value) for name, value in named.items()}
@@ -267,7 +266,7 @@ class Arrays(Arguments):
                 self.size(count(self.np, *arguments, **named))
             if work is not None:
                 self.work(name, work(self.np, *arguments, **named))
-            return self.outward(watched(function, *arguments, **named))
+            return self.outward(watched(levels, function, *arguments, **named))
 
         call.__name__ = call.__qualname__ = name
         return call
@@ -283,9 +282,8 @@ class Arrays(Arguments):
 
         def scalar(*values: Any) -> Any:
             if not SCALAR_TYPES.issuperset(map(type, values)):
-                room_for_calls(IN_C)
                 values = tuple(map(self.inward, values))
-                return self.outward(self.watched(kind, *values))
+                return self.outward(self.watched(IN_C, kind, *values))
             return self.outward(kind(*values))
 
         return self.guard.builtins.add_facade(_ScalarType(scalar, self.np.dtype(kind)), kind)
@@ -329,11 +327,10 @@ class Arrays(Arguments):
         """Return `left sign right`, or `sign value`, which is `function(…)`; one of the operands is an array."""
         if self._items(operands) <= array_small.MOST:
             return function(*operands)
-        room_for_calls(IN_C)
         checked = tuple(map(self.inward, operands))
         if sign == "@" and math.prod(map(_items, checked)) > _QUICK:
             self.work("matmul", array_work.PRODUCTS["matmul"](self.np, *checked))
-        return self.watched(function, *operands)
+        return self.watched(IN_C, function, *operands)
 
     def item(self, value: Any, key: Any) -> Any:
         """Return `array[key]`."""
@@ -341,24 +338,21 @@ class Arrays(Arguments):
             self.refuse_type()
         if _is_basic(key):
             return self.outward(value[key])
-        room_for_calls(IN_C)
-        return self.outward(self.watched(operator.getitem, value, self._key(key)))
+        return self.outward(self.watched(IN_C, operator.getitem, value, self._key(key)))
 
     def set_item(self, value: Any, key: Any, new: Any) -> None:
         """Set `array[key] = new`."""
         if (type(new) is float or type(new) is int) and _is_basic(key):
             value[key] = new
         else:
-            room_for_calls(IN_C)
-            self.watched(operator.setitem, value, self._key(key), self.inward(new))
+            self.watched(IN_C, operator.setitem, value, self._key(key), self.inward(new))
 
     def item_of_grid(self, grid: Any, key: Any) -> Any:
         """Return `np.mgrid[0:1:10j, …]`, `np.c_[a, b]` and the like."""
         for part in key if type(key) is tuple else (key,):
             if type(part) is str:
                 raise TypeError("numpy's grids and rows take slices, numbers and arrays here")
-        room_for_calls(IN_PYTHON)
-        return self.outward(self.watched(operator.getitem, grid, self._key(key)))
+        return self.outward(self.watched(IN_PYTHON, operator.getitem, grid, self._key(key)))
 
     def _key(self, key: Any) -> Any:
         """Return a key for numpy: check lists in it, and make the script's own numbers plain."""

@@ -87,16 +87,18 @@ OPERATORS = {
 }
 
 
+def _noted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list to which our handler adds how many bytes numpy asks for at a time."""
+    sizes: list[int] = []
+    run = SimpleNamespace(admits=lambda size: sizes.append(size) or size <= array_memory.LARGEST)
+    monkeypatch.setattr(array_memory._table(), "run", run)
+    return sizes
+
+
 @contextlib.contextmanager
 def _sizes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Collect how many bytes numpy asks for at a time."""
-    sizes: list[int] = []
-    table = array_memory._table()
-    monkeypatch.setattr(
-        table,
-        "run",
-        SimpleNamespace(admits=lambda size: sizes.append(size) or size <= array_memory.LARGEST),
-    )
+    sizes, table = _noted(monkeypatch), array_memory._table()
     before = table.set_handler(table.ours)
     try:
         yield sizes
@@ -176,11 +178,8 @@ def test_of_what_it_does_not_know_nothing_can_be_told(argument: Any) -> None:
 
 
 def test_memory_of_small_calls_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory, sizes = array_memory.ArrayMemory(Meter()), list[int]()
-    monkeypatch.setattr(
-        array_memory._table(), "run", SimpleNamespace(admits=lambda size: sizes.append(size) or True)
-    )
+    memory, sizes = array_memory.ArrayMemory(Meter()), _noted(monkeypatch)
     np.ones(3)
     assert not sizes
-    memory.watched(np.ones, 3)
+    memory.watched(0, np.ones, 3)
     assert sizes

@@ -119,7 +119,7 @@ def test_no_arguments_harm_a_function_of_numpy() -> None:
 def test_numpy_makes_memory_grow_by_the_function_that_the_walk_watches() -> None:
     def grow() -> None:
         result("import numpy")
-        array = array_memory.ArrayMemory(Watchdog(Limits())).watched(np.ones, 10)
+        array = array_memory.ArrayMemory(Watchdog(Limits())).watched(0, np.ones, 10)
         with _memory_that_keeps_its_size():
             array.resize(10_000, refcheck=False)
 
