@@ -69,6 +69,8 @@ HIDDEN_PROPERTIES = _any(
     r".*\.(?:packed_file|packed_files|bytecode|bytecode_hash|custom_bytecode|custom_bytecode_hash)",
     # Blender frees these when they are read, and shows freed memory.
     r"Curves\.normals",
+    # Blender finds a curve's points where a script has written there; without a curve the list has an item nowhere.
+    r"Curves\.curve_offset_data|GreasePencilDrawing\.curve_offsets",
     # Blender makes a layer when these are read, which moves the mesh's other layers in memory.
     r"MeshUVLoopLayer\.(?:edge_selection|pin|vertex_selection)",
     # Reading the palette of these tool settings kills Blender 4.2.

@@ -267,7 +267,7 @@ def _layer_data(owner: Any) -> Iterator[Any]:
     for name in ("uv_layers", "vertex_colors", "skin_vertices"):
         for layer in getattr(owner, name, ()):
             yield layer.data
-    yield from _of("position_data", "curve_offset_data")(owner)
+    yield from _of("position_data")(owner)
 
 
 def _markers(owner: Any) -> Iterator[Any]:
