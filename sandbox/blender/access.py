@@ -42,13 +42,15 @@ class Access:
     """The decision how a script may read and write one member.
 
     `read` and `write` are None if the member may not be read or written; `plain_read` and `plain_write` say that the
-    native operation is safe, without a check of the value. `why` completes "… may not be used: ".
+    native operation is safe, without a check of the value. `attended`: the check in `write` is missing when an F-curve
+    writes. `why` completes "… may not be used: ".
     """
 
     read: Reader | None = None
     write: Writer | None = None
     plain_read: bool = False
     plain_write: bool = False
+    attended: bool = False
     why: str = ""
     missing: bool = False
 
@@ -264,6 +266,7 @@ class Members:
         if not writable:
             return Access(read=read, plain_read=plain, why=why_property([struct], name))
         check = _WRITERS.get(path) or writers.writer(path, struct, name)
+        attended = check in writers.ATTENDED  # before others take its place
         check = text_sizes.limited(prop, check or writers.node_writer(kind, struct, prop))
         check = writers.integers_writer(prop, blocks.pointing(prop, check))
         flag = check is None and struct in WRITTEN
@@ -272,6 +275,7 @@ class Members:
             write=writers.keeping_layers(path) if flag else check or _set,
             plain_read=plain,
             plain_write=plain and check is None and not issubclass(kind, SESSION),
+            attended=attended,
         )
 
 

@@ -24,7 +24,7 @@ from ..lifetime import parts
 from . import blocks, vertex_groups
 from .layers.names import check_flag
 from .plain_values import as_plain, numbers_to_read, place_to_write
-from .properties import writers
+from .properties import readers, writers
 
 __all__ = ("WRITERS", "check_path", "foreach_get", "foreach_set")
 
@@ -95,34 +95,46 @@ _MOST, _LONGEST = 1000, 200
 
 
 def _check(host: BlenderHost, named: list[tuple[type, Any]], *, last: bool, write: bool) -> None:
-    """Refuse a name that a script may use of none of the types, or that an add-on registered on one of them.
+    """Refuse a name that a script may use of none of the types, or that has to be looked at where one of them has it.
 
-    `scale` is that of objects, although cache files have one, too. The last name counts only if it is a number: Blender
-    writes and reads nothing else.
+    `scale` is that of objects, although cache files have one, too; but what an add-on registered, and the values of
+    layers, are refused wherever they may be meant. The last name counts only if it is a number: Blender writes and
+    reads nothing else.
     """
     refused = [
         (kind, prop)
         for kind, prop in named
         if not (last and prop.type not in _NUMBERS) and not _may(host, kind, prop, write=write)
     ]
-    refused = [each for each in refused if each[1].is_runtime or len(refused) == len(named)]
+    refused = [
+        (kind, prop)
+        for kind, prop in refused
+        if prop.is_runtime or _is_looked_at(host, kind, prop) or len(refused) == len(named)
+    ]
     if refused:
         kind, prop = refused[0]
-        why = host.members.access(kind, prop.identifier).why or "its values have to be looked at one by one"
-        host.refuse(f"a data path may not name {kind.__name__}.{prop.identifier}: {why}")
+        why = "" if _is_looked_at(host, kind, prop) else host.members.access(kind, prop.identifier).why
+        host.refuse(
+            f"a data path may not name {kind.__name__}.{prop.identifier}: "
+            f"{why or 'its values have to be looked at one by one'}"
+        )
 
 
 def _may(host: BlenderHost, kind: type, prop: Any, *, write: bool) -> bool:
-    access = host.members.access(kind, prop.identifier)
-    if access.read in _CHECKED_READERS:
+    if _is_looked_at(host, kind, prop):
         return False
+    access = host.members.access(kind, prop.identifier)
     if write and not prop.is_readonly:
-        return access.write is not None and access.write not in writers.ATTENDED
+        return access.write is not None and not access.attended
     return access.read is not None
 
 
-#: Readers whose check is missing when Blender itself reads.
-_CHECKED_READERS = frozenset({vertex_groups.of_point})
+def _is_looked_at(host: BlenderHost, kind: type, prop: Any) -> bool:
+    return host.members.access(kind, prop.identifier).read in _CHECKED_READERS
+
+
+#: Readers whose check is missing when Blender itself follows a path.
+_CHECKED_READERS = frozenset({vertex_groups.of_point, readers.read_layer_data})
 _NUMBERS = frozenset({"BOOLEAN", "INT", "FLOAT", "ENUM"})
 
 

@@ -12,7 +12,7 @@ from ...facts.members import names
 from ...guard.seam import BlenderHost, Reader
 from .. import depsgraph, vertex_groups, windows
 
-__all__ = ("READERS", "copied", "fragile_read")
+__all__ = ("READERS", "copied", "fragile_read", "read_layer_data")
 
 _MAX_PIXEL_FLOATS = 20_000_000
 
@@ -44,7 +44,7 @@ def _read_pixels(host: BlenderHost, value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
-def _read_layer_data(host: BlenderHost, value: Any, name: str) -> Any:
+def read_layer_data(host: BlenderHost, value: Any, name: str) -> Any:
     """Read the values of an attribute, except those that say which vertex each corner has."""
     if value.name.startswith("."):
         host.refuse(
@@ -122,7 +122,7 @@ READERS: dict[str, Reader] = {
     **depsgraph.READERS,
     **vertex_groups.READERS,
     **windows.READERS,
-    "IntAttribute.data": _read_layer_data,
-    "Int2Attribute.data": _read_layer_data,
+    "IntAttribute.data": read_layer_data,
+    "Int2Attribute.data": read_layer_data,
 }
 """The readers by `Struct.property`."""

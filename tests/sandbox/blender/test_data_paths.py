@@ -7,6 +7,8 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError, PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox.blender import host
+from bl_ext.user_default.mcp_bridge.sandbox.blender.properties.writers import INDICES
+from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 from support.running import fork
@@ -108,6 +110,9 @@ def test_no_code_of_an_add_on_runs(script: str) -> None:
         ("curves_of(o.data).new('loops[0].vertex_index')", "one by one"),
         ("curves_of(o).new('data.loops[0].vertex_index')", "one by one"),
         ("o.data.keyframe_insert('polygons[0].loop_start')", "one by one"),
+        ("curves_of(o.data).new('attributes[\".corner_vert\"].data[0].value')", "one by one"),
+        ("o.data.keyframe_insert('attributes[1].data[0].value')", "one by one"),
+        ("o.data.attributes['.corner_vert'].driver_add('data[0].value')", "one by one"),
         ("bpy.data.particles.new('p')\nbpy.data.particles.foreach_set('count', [10**7])", "200000"),
         ("bpy.data.images.foreach_set('generated_width', [65536] * len(bpy.data.images))", "value|pixels"),
         (
@@ -121,6 +126,24 @@ def test_what_attributes_do_not_reach_is_refused(script: str, reason: str) -> No
         bpy.data.images.new("large", 8, 65536)
     with pytest.raises(BridgeError, match=reason):
         result(script)
+
+
+def _looks_at(collection: str, name: str) -> bool:
+    """Whether the sandbox refuses a driver of this property of a mesh's part because it looks at each value."""
+    execute._rate.clear()
+    try:
+        result(f"o.data.driver_add('{collection}[0].{name}')")
+    except BridgeError as error:  # also Blender's own, if it animates no such property
+        return "one by one" in str(error)
+    return False
+
+
+def test_no_curve_writes_an_index_of_a_mesh() -> None:
+    parts = {"MeshVertex": "vertices", "MeshEdge": "edges", "MeshPolygon": "polygons", "MeshLoop": "loops"}
+    written = [(struct, name) for struct in parts for name in policy("blender").writable(struct)]
+    refused = {f"{struct}.{name}" for struct, name in written if _looks_at(parts[struct], name)}
+    assert refused == INDICES.keys()
+    assert len(written) > 2 * len(refused)
 
 
 @pytest.mark.parametrize(
