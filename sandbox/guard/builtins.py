@@ -325,7 +325,7 @@ class Builtins(Iteration):
     def abs(self, value: Any) -> Any:
         """Return `abs(value)`, checked."""
         kind = type(value)
-        return abs(value) if kind is float or kind is int else self._guard.operators.absolute(value)
+        return abs(value) if kind is float or kind is int else self._guard.operators.of_any("abs", abs, value)
 
     def divmod(self, left: Any, right: Any) -> Any:
         """Return `divmod(left, right)`, checked."""

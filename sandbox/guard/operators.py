@@ -31,7 +31,7 @@ WIDTH_LIMIT: Final = 10_000
 SPEC_LIMIT: Final = 1_000
 """Longest format spec, in characters."""
 _PERCENT: Final = re.compile(r"%(?:\(([^)]*)\))?[-#0 +]*(\*|\d+)?(?:\.(\*|\d+))?[hlL]?(.)", re.DOTALL)
-_NUMBERS: Final = re.compile(r"\d+")
+_DIGITS: Final = re.compile(r"\d+")
 
 Binary = Callable[[Any, Any], Any]
 
@@ -46,6 +46,8 @@ class Operators:
         """The type behind its facade in scripts."""
         self._arrays: frozenset[type] = frozenset()
         self._numbers: frozenset[type] = frozenset()
+        self._single = _NUMBERS
+        """Types of single numbers, Python's and numpy's: computing with two of them makes no array."""
         self._of_arrays: Callable[..., Any]
         self._watched: Callable[..., Any]
 
@@ -62,6 +64,7 @@ class Operators:
         """
         self._arrays = frozenset({kind})
         self._numbers = frozenset(numbers)
+        self._single = _NUMBERS | self._numbers
         self._of_arrays = compute
         self._watched = watched
 
@@ -81,6 +84,8 @@ class Operators:
 
     def of_any(self, sign: str, function: Callable[..., Any], *operands: Any) -> Any:
         """Return `function(*operands)`, checked if one of them is an array."""
+        if self._single.issuperset(map(type, operands)):
+            return function(*operands)
         if not self._arrays.isdisjoint(map(type, operands)):
             return self._of_arrays(sign, function, *operands)
         return self._natively(function, *operands)
@@ -106,33 +111,30 @@ class Operators:
 
         return signed
 
-    def absolute(self, value: Any) -> Any:
-        """Return `abs(value)`, checked."""
-        return self.of_any("abs", abs, value)
-
     def _checked(self, sign: str, function: Binary) -> Binary:
+        of_tables, of_types = sign in _OF_TABLES, sign == "|"
+
         def checked(left: Any, right: Any) -> Any:
-            if type(left) in self._arrays or type(right) in self._arrays:
+            kinds = (type(left), type(right))
+            if self._single.issuperset(kinds):
+                return function(left, right)
+            if not self._arrays.isdisjoint(kinds):
                 return self._of_arrays(sign, function, left, right)
-            if Fraction in (type(left), type(right)):
+            if Fraction in kinds:
                 self.bits(_bits(left) + _bits(right))
+            elif of_tables and not self._weigh_tables(left, right) and of_types:  # `int | None`
+                left, right = self.real(left), self.real(right)
             return self._natively(function, left, right)
 
-        def of_tables(left: Any, right: Any) -> Any:
-            """Apply the operator to sets or views of dicts, which compare values with equal hashes."""
-            if type(left) in self._arrays or type(right) in self._arrays:
-                return self._of_arrays(sign, function, left, right)
-            if isinstance(left, TABLE_TYPES) or isinstance(right, TABLE_TYPES):
-                for table in filter(_is_table, (left, right)):
-                    if isinstance(table, dict) or not SCALAR_TYPES.issuperset(map(type, table)):
-                        self.weight(table)
-            elif of_types:  # `int | None`
-                left, right = self.real(left), self.real(right)
-            return checked(left, right)
+        return checked
 
-        of_types = sign.startswith("|")
-
-        return of_tables if sign in _OF_TABLES else checked
+    def _weigh_tables(self, left: Any, right: Any) -> bool:
+        """Weigh sets and views of dicts: values with equal hashes are compared. Return whether there are any."""
+        tables: list[Any] = [each for each in (left, right) if isinstance(each, TABLE_TYPES)]
+        for table in tables:
+            if isinstance(table, dict) or not SCALAR_TYPES.issuperset(map(type, table)):
+                self.weight(table)
+        return bool(tables)
 
     # Sizes
 
@@ -195,7 +197,7 @@ class Operators:
         """Return `left + right`, checked."""
         if type(left) in self._arrays or type(right) in self._arrays:
             return self._of_arrays("+", operator.add, left, right)
-        if type(left) in SIMPLE_TYPES:
+        if type(left) in SIMPLE_TYPES or self._single.issuperset((type(left), type(right))):
             return left + right
         if isinstance(left, SEQUENCES) and isinstance(right, SEQUENCES):
             self.length(_length(left) + _length(right))
@@ -205,7 +207,7 @@ class Operators:
 
     def add_in_place(self, left: Any, right: Any) -> Any:
         """Return `left += right`, checked."""
-        if type(left) in SIMPLE_TYPES:
+        if type(left) in SIMPLE_TYPES or type(left) in self._numbers:
             return self.add(left, right)
         if type(left) in self._arrays or type(right) in self._arrays:
             return self._of_arrays("+", operator.iadd, left, right)
@@ -228,12 +230,14 @@ class Operators:
         if kind in self._arrays or type(right) in self._arrays:
             return self._of_arrays("*", operator.mul, left, right)
         if kind is not float and type(right) is not float:
+            if self._single.issuperset((kind, type(right))):
+                return left * right
             left, right = self._factors(left, right)
         return self._natively(operator.mul, left, right)
 
     def multiply_in_place(self, left: Any, right: Any) -> Any:
         """Return `left *= right`, checked."""
-        if type(left) in (int, float):
+        if type(left) in self._single:
             return self.multiply(left, right)
         if type(left) in self._arrays or type(right) in self._arrays:
             return self._of_arrays("*", operator.imul, left, right)
@@ -277,7 +281,7 @@ class Operators:
             right = right.numerator  # as Fraction itself would do
         if isinstance(left, int | Fraction) and isinstance(right, int):
             if type(right) not in (int, bool) or type(left) not in (int, bool, Fraction):
-                left, right = _exact(left), int(right)
+                left, right = int(left) if isinstance(left, int) else left, int(right)
             size = max(_bits(left) - (1 if left in (1, -1) else 0), 0)
             self.bits(size * abs(right))
             return left**right
@@ -296,6 +300,8 @@ class Operators:
 
     def compare(self, sign: str, left: Any, right: Any) -> Any:
         """Return `left == right` and the like, or `left in right`, checked."""
+        if self._single.issuperset((type(left), type(right))):
+            return _COMPARE[sign](left, right)
         if type(left) in self._arrays or type(right) in self._arrays:
             return self._of_arrays(sign, _COMPARE[sign], left, right)
         if has_containers(left) and has_containers(right):
@@ -324,7 +330,8 @@ class Operators:
 
     def sortable(self, items: Any) -> None:
         """Check how much a sort of these items compares."""
-        if not SCALAR_TYPES.issuperset(map(type, items)):
+        kinds = set(map(type, items))
+        if not (SCALAR_TYPES.issuperset(kinds) or self._single.issuperset(kinds)):
             self.weight(list(items))
 
     # Text
@@ -361,10 +368,11 @@ class Operators:
             self.meter.exceed(
                 f"a format spec of more than {SPEC_LIMIT:,} characters is over the limit", limit="format"
             )
-        for digits in _NUMBERS.findall(spec):
+        for digits in _DIGITS.findall(spec):
             self.width(digits)
 
 
+_NUMBERS: Final = frozenset({int, float, bool, complex})
 _ROWS: Final = frozenset({list, tuple})
 _SLICED: Final = (list, bytearray, array.array)
 """Sequences that become longer by assigning to a slice."""
@@ -407,10 +415,6 @@ _COMPARE: Final[dict[str, Binary]] = {
 }
 
 
-def _is_table(value: Any) -> bool:
-    return isinstance(value, TABLE_TYPES)
-
-
 def _bits(value: Any) -> int:
     if isinstance(value, int):
         return int(value).bit_length()
@@ -439,10 +443,6 @@ _BOUNDS: Final = frozenset({int, type(None)})
 def _bound(each: Any) -> Any:
     """Return the integer for which Python takes a bound; Python itself refuses any other value."""
     return operator.index(each) if hasattr(type(each), "__index__") else each
-
-
-def _exact(value: Any) -> Any:
-    return int(value) if isinstance(value, int) else value
 
 
 may_call_scripts(globals())

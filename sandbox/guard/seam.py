@@ -187,6 +187,9 @@ class Builtins(Protocol):
     def ticked(self, iterator: Iterator[Any]) -> Iterator[Any]:
         """Return the iterator, with a tick for each item."""
 
+    def abs(self, value: Any) -> Any:
+        """Return `abs(value)`, checked."""
+
     def setattr(self, value: Any, name: Any, new: Any) -> None:
         """Set an attribute by `setattr(value, name, new)`, checked."""
 

@@ -213,7 +213,7 @@ class Arrays(Arguments):
     def outward(self, value: Any) -> Any:
         """Return a result for the script, after checking the contents of its lists level by level."""
         kind = type(value)
-        if kind in self.guard.scalar:
+        if kind in self.guard.scalar or kind in self.numbers:
             return value
         if kind is self.array_type and not unsupported(value.dtype):
             if value.size > MOST_ITEMS:
@@ -342,7 +342,7 @@ class Arrays(Arguments):
 
     def set_item(self, value: Any, key: Any, new: Any) -> None:
         """Set `array[key] = new`."""
-        if (type(new) is float or type(new) is int) and _is_basic(key):
+        if (type(new) is int or type(new) in self.numbers) and _is_basic(key):
             value[key] = new
         else:
             self.watched(IN_C, operator.setitem, value, self._key(key), self.inward(new))

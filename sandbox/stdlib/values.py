@@ -72,7 +72,7 @@ def operator_members(guard: Guard) -> Members:
     signed = {"neg": "-x", "pos": "+x", "invert": "~x"}
     members |= {name: table[hooks.OPERATOR.format(sign)] for name, sign in signed.items()}
     members |= {name: getattr(operator, name) for name in "index is_ is_not not_ truth".split()}
-    members["abs"] = guard.operators.absolute
+    members["abs"] = guard.builtins.abs
     return (
         members
         | {"itemgetter": itemgetter, "attrgetter": attrgetter}

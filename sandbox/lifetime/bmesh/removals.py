@@ -72,21 +72,22 @@ class LayerValues:
         """Note `value`, the value of an element in a layer, and return it to the script."""
         if type(getattr(value, "owner", value)).__name__ in _LINKED:
             known = self._by_element.get(id(element))
-            if known is None or len(known[1]) >= self._most:
+            if len(self._by_element if known is None else known[1]) >= self._most:
                 self._forget_unused()
+                known = None
+            if known is None:
                 known = self._by_element.setdefault(id(element), (element, []))
             known[1].append(value)
         return value
 
     def _forget_unused(self) -> None:
-        if len(self._by_element) >= self._most or any(
-            len(held) >= self._most for _, held in self._by_element.values()
-        ):
-            for at, (_element, values) in list(self._by_element.items()):
-                values[:] = compress(values, [sys.getrefcount(values[i]) > ALONE for i in range(len(values))])
-                if not values:
-                    del self._by_element[at]
-            self._most = max(64, 2 * len(self._by_element))
+        """Forget the values that the script holds no more, and look again when twice as many have come."""
+        for at, (_element, values) in list(self._by_element.items()):
+            values[:] = compress(values, [sys.getrefcount(values[i]) > ALONE for i in range(len(values))])
+            if not values:
+                del self._by_element[at]
+        longest = max((len(values) for _element, values in self._by_element.values()), default=0)
+        self._most = max(64, 2 * len(self._by_element), 2 * longest)
 
     def going(self, element: Any) -> list[tuple[Any, list[Any]]]:
         """Return the noted values whose elements may be removed with `element`."""
