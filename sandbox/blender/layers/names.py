@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import bpy
 
-from ...facts.members import rows
+from ...facts.members import names, rows
 from ...guard.seam import BlenderHost
 from ...lifetime.layers import owner_of
 from ..plain_values import as_plain
@@ -29,6 +29,7 @@ __all__ = (
     "check_new",
     "check_operator",
     "check_output",
+    "check_values",
     "write_name",
     "write_output",
 )
@@ -65,16 +66,14 @@ _NAMING_OPERATORS: Final = {"geometry.attribute_add": "FLOAT", "geometry.color_a
 def check_new(host: BlenderHost, owner: Any, arguments: Mapping[str, Any]) -> None:
     """Refuse to make a layer of matrices, or a layer or vertex group that Blender would take for its own."""
     check_type(host, arguments.get("type"))
-    _check(
-        host, _kinds_in(owner.id_data), arguments.get("name"), arguments.get("type"), arguments.get("domain")
-    )
+    _check(host, owner.id_data, arguments.get("name"), arguments.get("type"), arguments.get("domain"))
 
 
 def write_name(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     """Write the name of a layer, a vertex group or a bone, unless Blender would take the layer for its own."""
     new = as_plain(new)
     kind, domain = getattr(value, "data_type", None), getattr(value, "domain", None)
-    _check(host, _kinds_in(value.id_data), new, kind, domain)
+    _check(host, value.id_data, new, kind, domain)
     setattr(value, name, new)
 
 
@@ -86,9 +85,18 @@ def check_operator(host: BlenderHost, idname: str, arguments: Mapping[str, Any])
     data = getattr(bpy.context.object, "data", None)
     if idname in _NAMING_OPERATORS:
         kind = arguments.get("data_type", _NAMING_OPERATORS[idname])
-        _check(host, _kinds_in(data), arguments.get("name"), kind, arguments.get("domain", "POINT"))
+        _check(host, data, arguments.get("name"), kind, arguments.get("domain", "POINT"))
     elif (active := getattr(getattr(data, "attributes", None), "active", None)) is not None:
-        _check(host, _kinds_in(data), active.name, None, None)
+        _check(host, data, active.name, None, None)
+
+
+def check_values(host: BlenderHost, layer: Any) -> None:
+    """Refuse the values of a layer by which Blender finds parts of a mesh or points of a curve."""
+    if layer.name.startswith("."):
+        host.refuse(
+            f"attribute {layer.name!r} is the mesh's own: make faces by from_pydata() or bmesh", code="member"
+        )
+    _check_believed(host, layer.id_data, layer.name)
 
 
 def check_output(host: BlenderHost, name: Any) -> None:
@@ -138,9 +146,23 @@ def _kinds_in(block: Any) -> _Kinds:
     return _OF_MESHES if isinstance(block, _LIKE_MESHES) else _OF_OTHERS
 
 
-def _check(host: BlenderHost, kinds: _Kinds, name: Any, kind: Any, domain: Any) -> None:
+_BELIEVED: Final = names("layers that Blender believes")
+_WITHOUT_CURVES = (*_LIKE_MESHES, bpy.types.PointCloud)
+
+
+def _check_believed(host: BlenderHost, block: Any, name: str) -> None:
+    if name in _BELIEVED and not isinstance(block, _WITHOUT_CURVES):
+        host.refuse(
+            f"Blender believes whatever a layer {name!r} of curves or strokes says: use set_types(), or the nodes "
+            "Set Spline Type and Set Spline Resolution",
+            code="member",
+        )
+
+
+def _check(host: BlenderHost, block: Any, name: Any, kind: Any, domain: Any) -> None:
     name = _known_to_blender(name)
-    fits = kinds.get(name)
+    _check_believed(host, block, name)
+    fits = _kinds_in(block).get(name)
     if fits is not None and (kind, domain) != fits:
         host.refuse(
             f"Blender keeps the name {name!r} for a layer of type {fits[0]!r} and domain {fits[1]!r}: "

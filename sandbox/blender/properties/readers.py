@@ -11,6 +11,7 @@ import bpy
 from ...facts.members import names
 from ...guard.seam import BlenderHost, Reader
 from .. import depsgraph, vertex_groups, windows
+from ..layers.names import check_values
 
 __all__ = ("READERS", "copied", "fragile_read", "read_layer_data")
 
@@ -45,11 +46,8 @@ def _read_pixels(host: BlenderHost, value: Any, name: str) -> Any:
 
 
 def read_layer_data(host: BlenderHost, value: Any, name: str) -> Any:
-    """Read the values of an attribute, except those that say which vertex each corner has."""
-    if value.name.startswith("."):
-        host.refuse(
-            f"attribute {value.name!r} is the mesh's own: make faces by from_pydata() or bmesh", code="member"
-        )
+    """Read the values of an attribute, except those by which Blender finds vertices or points."""
+    check_values(host, value)
     return getattr(value, name)
 
 
@@ -122,7 +120,6 @@ READERS: dict[str, Reader] = {
     **depsgraph.READERS,
     **vertex_groups.READERS,
     **windows.READERS,
-    "IntAttribute.data": read_layer_data,
-    "Int2Attribute.data": read_layer_data,
+    **dict.fromkeys(("ByteIntAttribute.data", "IntAttribute.data", "Int2Attribute.data"), read_layer_data),
 }
 """The readers by `Struct.property`."""

@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.blender.layers.names import FLAGS, NAMED, NAMING
-from bl_ext.user_default.mcp_bridge.sandbox.facts.members import rows
+from bl_ext.user_default.mcp_bridge.sandbox.facts.members import names, rows
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime.layers import WRITTEN
 
@@ -192,3 +192,40 @@ def test_plain_blender_5_crashes_of_such_a_layer() -> None:
     else:
         with pytest.raises(fork.Died, match="SIGSEGV"):
             fork.run(write)
+
+
+_CURVES = (
+    "import bpy\nc = bpy.data.hair_curves.new('c')\nc.add_curves([4, 4])\no = bpy.data.objects.new('o', c)\n"
+    "bpy.context.collection.objects.link(o)\nbpy.context.view_layer.objects.active = o\n"
+)
+_KINDS_OF_BELIEVED = {"curve_type": "INT8", "nurbs_order": "INT8", "resolution": "INT"}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "c.attributes.new(NAME, KIND, 'CURVE')",
+        "c.attributes.new('q', KIND, 'CURVE').name = NAME",
+        "bpy.ops.geometry.attribute_add(name=NAME, domain='CURVE', data_type=KIND)",
+        "c.attributes[NAME].data",
+    ],
+)
+def test_no_script_says_what_blender_believes_of_curves(how: str) -> None:
+    assert _KINDS_OF_BELIEVED.keys() == names("layers that Blender believes")
+    code = _CURVES + how
+    if how.endswith("data"):  # the scene had such a layer before
+        result(_CURVES)
+        for name, kind in _KINDS_OF_BELIEVED.items():
+            bpy.data.hair_curves["c"].attributes.new(name, kind, "CURVE")
+        code = "import bpy\nc = bpy.data.hair_curves['c']\n" + how
+    for name, kind in _KINDS_OF_BELIEVED.items():
+        with pytest.raises(Exception, match=f"believes whatever a layer '{name}' of .* says: use set_types"):
+            result(code.replace("NAME", repr(name)).replace("KIND", repr(kind)))
+
+
+def test_a_mesh_may_have_layers_of_these_names() -> None:
+    made = "".join(
+        f"m.attributes.new({name!r}, {kind!r}, 'POINT').data[0].value = 3\n"
+        for name, kind in _KINDS_OF_BELIEVED.items()
+    )
+    assert result(f"{_START}{made}result = m.attributes['resolution'].data[0].value") == 3
