@@ -15,31 +15,11 @@ from ...facts.reasons import instead_of
 from ...guard.facade import bind
 from ...guard.seam import BlenderHost
 from ..blocks import SESSION, check_given
+from . import start_up
 
 __all__ = ("INSTEAD", "batch_remove", "orphans_purge")
 
 Arguments = Mapping[str, Any]
-
-_KEPT: Final = frozenset(
-    "all_ids brushes fonts palettes paint_curves scenes screens window_managers workspaces".split()
-)
-"""Collections of `bpy.data` that belong to the session, the collection of scenes, and that of all data-blocks."""
-_FACTORY: Final[tuple[tuple[str, str, Any], ...]] = (
-    ("", "sync_mode", "NONE"),
-    ("render", "simplify_subdivision_render", 6),
-    ("render", "simplify_child_particles_render", 1.0),
-    ("render", "use_stamp_memory", False),
-    ("eevee", "clamp_volume_indirect", 1e-8),
-    ("eevee", "use_fast_gi", True),
-    ("eevee", "use_shadows", True),
-    ("eevee", "use_volume_custom_range", bpy.app.version < (5, 0)),
-    ("view_settings", "use_curve_mapping", False),
-    ("view_settings", "view_transform", "AgX"),
-    ("view_settings", "white_balance_temperature", 6500.0),
-    ("view_settings", "white_balance_tint", 10.0),
-    *((("cycles", "sampling_pattern", "TABULATED_SOBOL"),) if bpy.app.version >= (5, 0) else ()),
-)
-"""Settings that differ between a new scene and that of Blender's own start-up file."""
 
 
 def _render(host: BlenderHost, arguments: Arguments) -> set[str]:
@@ -127,63 +107,10 @@ def _start_up(host: BlenderHost, arguments: Arguments) -> set[str]:
         "user's preferences alone"
     )
     host.overrides.end()
-    _with_removal(host, _empty)
+    _with_removal(host, start_up.empty)
     if not arguments.get("use_empty"):
-        _fill()
+        start_up.fill()
     return {"FINISHED"}
-
-
-def _empty() -> None:
-    """Remove everything but one new scene."""
-    scene = bpy.data.scenes.new("Scene")
-    for window in bpy.context.window_manager.windows:
-        window.scene = scene
-    others = [each for each in bpy.data.scenes if each != scene]
-    for other in others:
-        bpy.data.scenes.remove(other)
-    bpy.data.batch_remove(
-        block
-        for prop in bpy.data.bl_rna.properties
-        if prop.type == "COLLECTION" and prop.identifier not in _KEPT
-        for block in getattr(bpy.data, prop.identifier)
-    )
-    scene.name = "Scene"
-    scene.view_settings.use_curve_mapping = True  # creates the curves, which stay
-    for curve in scene.view_settings.curve_mapping.curves:
-        for point in curve.points:
-            point.select = False
-    for owner, name, value in _FACTORY:
-        settings: Any = getattr(scene, owner, None) if owner else scene
-        if hasattr(settings, name):
-            setattr(settings, name, value)
-
-
-def _fill() -> None:
-    """Add what Blender's own start-up file has in its scene."""
-    scene, data = bpy.context.scene, bpy.data
-    collection = data.collections.new("Collection")
-    scene.collection.children.link(collection)
-    scene.world = data.worlds.new("World")
-    bpy.ops.mesh.primitive_cube_add(size=2.0)
-    cube: Any = bpy.context.view_layer.objects.active
-    cube.name = cube.data.name = "Cube"
-    cube.data.materials.append(data.materials.new("Material"))
-    for found in (scene.world, cube.data.materials[0]):
-        found.use_nodes = True
-    light = data.objects.new("Light", data.lights.new("Light", "POINT"))
-    light.data.energy, light.data.shadow_soft_size = 1000.0, 0.1
-    light.location, light.rotation_euler = (4.0762, 1.0055, 5.9039), (0.6503, 0.0552, 1.8664)
-    camera = data.objects.new("Camera", data.cameras.new("Camera"))
-    camera.location, camera.rotation_euler = (7.3589, -6.9258, 4.9583), (1.1093, 0.0, 0.8149)
-    made: tuple[Any, ...] = (cube, light, camera)
-    for each in made:
-        if each.name in scene.collection.objects:
-            scene.collection.objects.unlink(each)
-        if each.name not in collection.objects:
-            collection.objects.link(each)
-    scene.camera = camera
-    cube.select_set(True)
-    bpy.context.view_layer.objects.active = cube
 
 
 def _with_removal(host: BlenderHost, act: Callable[[], Any]) -> Any:

@@ -14,6 +14,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.reference import rna
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute, validate
 
 from support.sandboxing import sandbox_cases
+from support.scenes import digest
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 
@@ -86,6 +87,46 @@ def test_the_start_up_file_has_its_cube_camera_and_light() -> None:
     assert len(objects["Cube"].data.vertices) == 8
     assert bpy.context.scene.camera == objects["Camera"]
     assert bpy.context.view_layer.objects.active == objects["Cube"]
+
+
+_NOT_MADE = ("images/", "linestyles/", "materials/Dots Stroke/", "screens/", "workspaces/")
+"""What the start-up file has besides its scene: pictures of the render slots, a line style, a material for strokes."""
+_HIDDEN = {
+    *("field", "collision"),  # unused settings of physics that an old Blender has stored
+    *("attributes", "node_tree"),  # flags of what is selected, and of what the interface shows
+    "use_backface_culling_lightprobe_volume",
+}
+
+
+def test_the_start_up_file_is_that_of_blender() -> None:
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    wanted, shading = digest.scene(), _shading()
+    bpy.data.objects["Cube"].data.vertices[0].co.x = 7.0
+    bpy.data.objects["Light"].location.x = 7.0
+    run("bpy.ops.wm.read_homefile()")
+    found = digest.scene()
+    different = {
+        key for key in wanted.keys() | found.keys()
+        if found.get(key) != wanted.get(key)
+        and not key.startswith(_NOT_MADE) and key.rpartition("/")[2] not in _HIDDEN
+    }  # fmt: skip
+    assert different == set()
+    assert _shading() == shading
+
+
+def _shading() -> list[Any]:
+    """The nodes of the material and of the world in their order, and the values of their sockets."""
+    trees = bpy.data.materials["Material"].node_tree, bpy.data.worlds["World"].node_tree
+    return [
+        (node.name, node.bl_idname, [*node.location], node.select, [*map(_default, node.inputs)])
+        for tree in trees
+        for node in tree.nodes
+    ] + [(link.from_node.name, link.to_socket.name) for tree in trees for link in tree.links]
+
+
+def _default(socket: bpy.types.NodeSocket) -> tuple[str, Any]:
+    value = getattr(socket, "default_value", None)
+    return socket.name, [*value] if hasattr(value, "__len__") else value
 
 
 def test_a_failure_brings_all_of_it_back() -> None:
