@@ -15,6 +15,8 @@ MOST = 1e16
 """The highest estimate that is stored; a higher one counts as this."""
 MOST_SUBJECTS = 500
 """How many subjects one rehearsal may measure."""
+_SAME = 1.1
+"""How many times as much still counts as the same: random numbers move the estimates of one script."""
 
 
 @dataclass(slots=True)
@@ -23,7 +25,7 @@ class Measured:
 
     A rehearsal stores them in `estimates` and stops nothing, since the kernel's limits hold there; `made` is the amount
     that Blender made in the end. In the live run after a rehearsal, `estimates` are those of the rehearsal: the run may
-    make that much, and no more.
+    make about that much, and no more.
     """
 
     rehearses: bool = False
@@ -48,4 +50,4 @@ class Measured:
         count = min(count, MOST)
         if self.rehearses and (subject in self.estimates or len(self.estimates) < MOST_SUBJECTS):
             self.estimates[subject] = max(count, self.estimates.get(subject, 0.0))
-        return count <= self.estimates.get(subject, 0.0)
+        return count <= _SAME * self.estimates.get(subject, 0.0)
