@@ -259,19 +259,18 @@ def reachable(level: str, *, most: int = 60_000) -> Iterator[tuple[str, Any, Gua
 
 def _walk(guard: Guard, meter: Watchdog, most: int) -> Iterator[tuple[str, Any, Guard]]:
     own = {name: guard.namespace[name] for name in _OWN_NAMES + _REGISTERED_NAMES if name in guard.namespace}
-    waiting: deque[tuple[str, Any, int]] = deque()
     hidden = ("__import__", "__build_class__")  # what C code asks for: no script can name them
-    waiting += [
-        (name, value, 0) for name, value in guard.namespace["__builtins__"].items() if name not in hidden
-    ]
-    waiting += [(name, value, 0) for name in guard.imports.names() for value in [guard.imports[name]]]
-    waiting += [(name, value, 0) for name, value in own.items()]
+    waiting = _Waiting(most)
+    for name, value in guard.namespace["__builtins__"].items():
+        if name not in hidden:
+            waiting.add(name, value, 0)
+    for name in guard.imports.names():
+        waiting.add(name, guard.imports[name], 0)
+    for name, value in own.items():
+        waiting.add(name, value, 0)
     seen: dict[Any, Any] = {}
     counts: collections.Counter[type] = collections.Counter()
-    for _ in range(most):
-        if not waiting:
-            return
-        path, value, depth = waiting.popleft()
+    for path, value, depth in waiting:
         with contextlib.suppress(Exception):
             yield path, value, guard
         key = _identity(value)
@@ -284,7 +283,32 @@ def _walk(guard: Guard, meter: Watchdog, most: int) -> Iterator[tuple[str, Any, 
         for step, make in _steps(guard, value, own):
             found = quietly(guard, meter, make)
             if found is not _NOTHING and type(found) not in _DULL:
-                waiting.append((path + step, found, depth + 1))
+                waiting.add(path + step, found, depth + 1)
+
+
+class _Waiting:
+    """The first `most` values that were added, each with the way to it and its depth.
+
+    Whenever something may have moved, the sandbox looks through all that the garbage collector knows of. So there is no
+    tuple for each value, and no value that the walk will not come to.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+        self._paths: deque[str] = deque()
+        self._values: deque[Any] = deque()
+        self._depths: deque[int] = deque()
+
+    def add(self, path: str, value: Any, depth: int) -> None:
+        if self._left:
+            self._left -= 1
+            self._paths.append(path)
+            self._values.append(value)
+            self._depths.append(depth)
+
+    def __iter__(self) -> Iterator[tuple[str, Any, int]]:
+        while self._paths:
+            yield self._paths.popleft(), self._values.popleft(), self._depths.popleft()
 
 
 _DULL: Final = frozenset({int, float, bool, str, bytes, type(None), complex})
