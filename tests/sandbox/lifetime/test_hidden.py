@@ -87,6 +87,8 @@ _STEPS = {
 
 
 _MEMORY = 4 << 30
+_LONGEST_S = 2.0
+"""What is asked takes milliseconds. In freed memory, Blender may go round in circles."""
 
 
 def _names() -> dict[str, tuple[str, ...]]:
@@ -123,6 +125,10 @@ def _found(find: Any) -> list[tuple[str, list[int]]]:
     return [_items(each) for each in find()]
 
 
+def _crashed(answer: Any) -> bool:
+    return isinstance(answer, fork.Died | fork.TimedOut | SystemError)
+
+
 def _in_plain(code: str) -> Any:
     """What plain Blender says before and after: collections are asked in forks, which may crash."""
     faulthandler.cancel_dump_traceback_later()  # a fork of this fork would wait for its thread
@@ -138,15 +144,16 @@ def _in_plain(code: str) -> Any:
     after: list[tuple[Any, bool]] = []
     _crash_at_once()
     collections = names["collections"]
-    said = fork.run_each(lambda each: (names["say"](each), _quoted(each)), collections, timeout=5.0)
-    places = fork.run_each(_items, collections, timeout=5.0)
-    for quoted, answer, place in zip(names["quoted"], said, places, strict=True):
-        if isinstance(answer, fork.Died | fork.TimedOut | SystemError):
+    said = fork.run_each(lambda each: (names["say"](each), _quoted(each)), collections, timeout=_LONGEST_S)
+    living = [each for each, answer in zip(collections, said, strict=True) if not _crashed(answer)]
+    places = iter(fork.run_each(_items, living, timeout=_LONGEST_S))
+    for quoted, answer in zip(names["quoted"], said, strict=True):
+        if _crashed(answer):
             after.append(("crash", False))
         elif isinstance(answer, Exception):
             raise answer
         else:
-            after.append((answer[0] if answer[1] == quoted else "garbage", place in there))
+            after.append((answer[0] if answer[1] == quoted else "garbage", next(places) in there))
     return names["before"], after
 
 
