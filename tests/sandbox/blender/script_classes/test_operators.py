@@ -90,12 +90,13 @@ def test_a_name_that_blender_does_not_take(name: str) -> None:
         execute.execute_blender_code({"code": code})
 
 
-def test_guards_and_limits_hold_inside() -> None:
+def test_guards_and_limits_hold_inside(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PolicyError, match="save_file"):
         run(
             executing("bpy.ops.wm.save_mainfile()"),
             "try:\n    bpy.ops.object.own()\nexcept Exception:\n    pass",
         )
+    monkeypatch.setenv("BLENDER_MCP_TIME_LIMIT", "0.5")
     with pytest.raises(LimitExceeded):
         run(
             executing("while True:", "    pass"),
