@@ -40,6 +40,7 @@ def _walk(level: str) -> dict[str, list[str]]:
     return {"kinds": [json.dumps(kinds)], **outside}
 
 
+@pytest.mark.timeout(420)
 @pytest.mark.parametrize(("level", "least"), [("math", 10_000), ("blender", 20_000)])
 def test_every_reachable_value_is_of_one_of_the_five_kinds(level: str, least: int) -> None:
     found = fork.run(_walk, level, timeout=400)
