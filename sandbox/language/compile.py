@@ -8,6 +8,7 @@ rewrites the rest (see `members` for how). The code can only run in a namespace 
 from __future__ import annotations
 
 import ast
+import functools
 import warnings
 from dataclasses import asdict, dataclass, replace
 from types import CodeType
@@ -31,7 +32,7 @@ _MOST_SHOWN: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A script that may run. `tree` is the parsed text, without guards."""
+    """A script that may run."""
 
     code: CodeType
     source: str
@@ -66,13 +67,25 @@ def compile_script(
     Raises:
         ScriptRefused: with every finding; codes are `syntax`, `name`, `attribute`, `import`, `size`.
     """
-    # a tree has many objects and no garbage: each collection would search the host's objects, too
-    with warnings.catch_warnings(), collector.off():
-        warnings.simplefilter("ignore")  # Python would print SyntaxWarnings (`1[0]`) on the host's console
-        return _compile(source, filename, source_limit, reached)
+    if reached is None:
+        return _kept(source, filename, source_limit)
+    return _compile(source, filename, source_limit, reached)
 
 
 def _compile(source: str, filename: str, source_limit: int, reached: Reached | None) -> Compiled:
+    # a tree has many objects and no garbage: each collection would search the host's objects, too
+    with warnings.catch_warnings(), collector.off():
+        warnings.simplefilter("ignore")  # Python would print SyntaxWarnings (`1[0]`) on the host's console
+        return _rewritten(source, filename, source_limit, reached)
+
+
+@functools.lru_cache(maxsize=4)
+def _kept(source: str, filename: str, source_limit: int) -> Compiled:
+    """Keep the last scripts: each is validated first, and soon afterwards run."""
+    return _compile(source, filename, source_limit, None)
+
+
+def _rewritten(source: str, filename: str, source_limit: int, reached: Reached | None) -> Compiled:
     tree = _parse(source, filename, source_limit)
     try:
         transformer = Statements(Scopes(tree))

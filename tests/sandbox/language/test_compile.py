@@ -9,6 +9,7 @@ import textwrap
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import PolicyError
+from bl_ext.user_default.mcp_bridge.sandbox.language.analysis.reached import Reached
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import ScriptRefused, compile_script
 
 from support.sandboxing.language import refusal, run
@@ -555,3 +556,12 @@ def test_imports_are_known() -> None:
 def test_mangled_names_cannot_become_hooks() -> None:
     assert run("class A:\n    __x = 1\n    def f(self): return self.__x\nresult = A().f()")["result"] == 1
     assert "cannot be bound" in str(refusal("class getattr_:\n    _getattr_ = 1"))
+
+
+def test_a_script_that_was_validated_is_not_compiled_again() -> None:
+    text = "a = 1\nb = a + 1"
+    compiled = compile_script(text)
+    assert compile_script(text) is compiled
+    assert compile_script(text, reached=Reached()) is not compiled
+    with pytest.raises(ScriptRefused):
+        compile_script(text, source_limit=3)
