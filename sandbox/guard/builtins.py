@@ -291,6 +291,16 @@ class Builtins(Iteration):
         shown = [name for name in held if name.isidentifier() and not attribute_problem(name)]
         return {name: self.getattr(value, name) for name in shown}
 
+    def set_all(self, value: Any, *tables: Any, **named: Any) -> None:
+        """Set the attributes that `value.__dict__.update(table, name=new)` sets, one by one, each checked."""
+        if len(tables) > 1:
+            raise TypeError(f"update expected at most 1 argument, got {len(tables)}")
+        for table in (*tables, named):
+            if type(table) is not dict:
+                raise TypeError("an object's attributes are updated from a dict: use setattr() for each")
+            for name, new in [*table.items()]:
+                self._guard.set_named(value, name, new)
+
     def isinstance(self, value: Any, kinds: Any) -> bool:
         """Return `isinstance(value, kinds)`, where kinds may be the script's facades of `int`, `str`, …."""
         value = self.real(value)

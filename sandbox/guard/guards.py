@@ -122,6 +122,7 @@ class Guard(Items):
             hooks.GETITEM: self.getitem,
             hooks.WRITE: functools.partial(AssignmentTarget, self),
             hooks.SETATTR: self.setattr,
+            hooks.SET_ALL: self.builtins.set_all,
             hooks.SPECIAL: self.special,
             hooks.SUPER: self.super_member,
             hooks.SUPER_OF: self.super_of,
@@ -338,8 +339,7 @@ class Guard(Items):
             if isinstance(name, str):
                 self.meter.refuse("an attribute's name has to be a plain str", code="attribute")
             raise TypeError("attribute name must be string")
-        problem = names.attribute_problem(name)
-        if problem or name.startswith("<"):
+        if (problem := names.attribute_problem(name)) or name.startswith("<"):
             self.meter.refuse(f"attribute {name!r} is not available: {problem}", code="attribute")
 
     def has_reachable(self, value: Any, name: Any) -> bool:

@@ -34,8 +34,12 @@ class Expressions(Members):
         if own or has_stars(node.args):  # rewrites `f(*a, *b)` as `f(*(*a, *b))`
             place = {"lineno": node.lineno, "col_offset": node.col_offset}
             node.args = [ast.Starred(ast.Tuple(node.args, LOAD, **place), LOAD, **place)]
-        function = node.func
         self.note_running(node)
+        if updated := self._of_attributes(node.func):
+            node.func, node.args = self.name(hooks.SET_ALL, node), [updated, *node.args]
+            self._arguments(node, None)
+            return node
+        function = node.func
         if (
             isinstance(function, ast.Name)
             and function.id in _MAKES_HASHED
@@ -91,6 +95,17 @@ class Expressions(Members):
             return self._both_ways(node, guarded)
         node.func = self.hold(guarded) if runs else guarded
         return node
+
+    def _of_attributes(self, function: ast.expr) -> ast.expr | None:
+        """Return the object whose attributes `value.__dict__.update` or `vars(value).update` changes."""
+        match function:
+            case ast.Attribute(value=ast.Attribute(value=value, attr="__dict__"), attr="update"):
+                return value
+            case ast.Attribute(
+                value=ast.Call(func=ast.Name(id="vars"), args=[value], keywords=[]), attr="update"
+            ) if "vars" not in self.kinds.names and not isinstance(value, ast.Starred):
+                return value
+        return None
 
     def _arguments(self, node: ast.Call, made: list[ast.expr] | None) -> None:
         """Rewrite the arguments of a call; `made` are arguments that are already rewritten."""

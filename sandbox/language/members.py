@@ -200,7 +200,9 @@ class Members(Operations):
         """Refuse to change what `vars(…)` returns: a script only gets a copy, so the change would be lost."""
         match changed:
             case ast.Call(func=ast.Name(id="vars")) if "vars" not in self.kinds.names:
-                self.refuse(changed, "attribute", "what vars() gives a script is a copy", "use setattr()")
+                self.refuse(
+                    changed, "attribute", "what vars() gives a script is a copy", "use setattr() or update()"
+                )
 
     def is_item(self, key: ast.expr) -> bool:
         """Return whether the text shows that a key is no slice."""

@@ -165,7 +165,7 @@ def attribute_problem(name: str) -> str | None:
 
 
 _INSTEAD: Final[dict[str, str]] = {
-    "__dict__": "use vars(value) to read it, and setattr() to change it",
+    "__dict__": "use vars(value) to read it, and setattr() or value.__dict__.update(…) to change it",
     "__len__": "write len(value)",
     "__getitem__": "write value[key]",
     "__setitem__": "write value[key] = new",

@@ -66,6 +66,12 @@ class Part:
         self.name, self._hidden = name, 1
     def __repr__(self):
         return ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
+class Bird:
+    def __init__(self, **values):
+        self.__dict__.update(values)
+        self.__dict__.update({"wings": 2}, legs=2)
+        vars(self).update(values)
+print(vars(Bird(beak=1.5, name="owl")))
 print(vars(parser.parse_args([])), Part("a"), sorted(vars(Part("b"))), "kind" in vars(Part("c")))
 """,
     "io": """
@@ -158,8 +164,11 @@ def test_the_same_as_in_python(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     ("source", "words"),
     [
         ("vars()", "vars() takes one value"),
-        ("class A: pass\nvars(A()).update(x=1)", "use setattr()"),
-        ("class A: pass\nvars(A())['x'] = 1", "use setattr()"),
+        ("class A: pass\nvars(A()).setdefault('x', 1)", "use setattr() or update()"),
+        ("class A: pass\nA().__dict__.update(__reduce_ex__=1)", "'__reduce_ex__' is not available"),
+        ("class A: pass\nvars(A()).update({'__class__': 1})", "'__class__' cannot be set"),
+        ("import math\nmath.__dict__.update(pi=3)", "cannot be set"),
+        ("class A: pass\nvars(A())['x'] = 1", "use setattr() or update()"),
         ("class A: pass\nA().__dict__", "use vars(value)"),
         ("import io\nio.open('x')", "import_file"),
         ("import io\nio.BytesIO()", "b''.join(parts)"),
@@ -174,6 +183,9 @@ def test_what_has_no_effect_or_no_file_is_refused_with_what_to_use(source: str, 
     [
         ("vars(3)", "use dir() and getattr()"),
         ("vars(dict)", "use dir() and getattr()"),
+        ("class A: pass\nA().__dict__.update([('x', 1)])", "updated from a dict"),
+        ("class A: pass\nA().__dict__.update({1: 1})", "attribute name must be string"),
+        ("class A: pass\nvars(A()).update({}, {})", "expected at most 1 argument, got 2"),
         ("import io\nio.StringIO().write(b'x')", "must be str, not bytes"),
         ("import io\nio.StringIO('a').seek(10**9)", "not beyond its end"),
         ("import contextlib\ncontextlib.redirect_stdout([])", "into an io.StringIO()"),
