@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from ..facts.reasons import why_builtin
-from ..language.names import attribute_problem
+from ..language.names import attribute_problem, is_dunder, name_problem
 from .classes import EXCEPTIONS
 from .ending import EXIT, ScriptExit
 from .facade import Facade, expose, hide, seal
@@ -128,6 +128,7 @@ class Builtins(Iteration):
                 self.enumerate,
                 self.filter,
                 self.getattr,
+                self.globals,
                 self.hasattr,
                 self.hash,
             ),
@@ -271,10 +272,16 @@ class Builtins(Iteration):
     def dir(self, *values: Any) -> list[str]:
         """Return the public names of `dir(value)`."""
         if not values:
-            return sorted(
-                name for name in self._guard.namespace if name.isidentifier() and not name.startswith("_")
-            )
+            return sorted(name for name in self.globals() if not name.startswith("_"))
         return [name for name in dir(self.real(values[0])) if not name.startswith(("_", "<"))]
+
+    def globals(self) -> dict[Any, Any]:
+        """Return a copy of the script's variables by name."""
+        return {
+            name: value
+            for name, value in self._guard.namespace.items()
+            if name.isidentifier() and not is_dunder(name) and not name_problem(name)
+        }
 
     def vars(self, *values: Any) -> dict[str, Any]:
         """Return `vars(value)` of an instance of a class of the script's own: a copy of its attributes."""

@@ -42,6 +42,8 @@ class Members(Operations):
             return node
         if name in names.CONSTANTS:
             return self.constant(names.CONSTANTS[name], node)
+        if name == "locals" and self.scope.form == "module" and name not in self.kinds.names:
+            return ast.Name("globals", LOAD, lineno=node.lineno, col_offset=node.col_offset)
         if name in names.MISSING and name not in self.kinds.names:
             self.refuse(node, "name", f"{name!r} is not available", names.MISSING[name])
         elif name == "super":
@@ -197,12 +199,15 @@ class Members(Operations):
         return self.choose(self.type_in(first, hooks.ITEMS), native, guarded)
 
     def check_no_copy(self, changed: ast.expr) -> None:
-        """Refuse to change what `vars(…)` returns: a script only gets a copy, so the change would be lost."""
+        """Refuse to change what `vars(…)` or `globals()` returns: it is a copy, so the change would be lost."""
         match changed:
-            case ast.Call(func=ast.Name(id="vars")) if "vars" not in self.kinds.names:
-                self.refuse(
-                    changed, "attribute", "what vars() gives a script is a copy", "use setattr() or update()"
+            case ast.Call(func=ast.Name(id="vars" | "globals" | "locals" as name)) if (
+                name not in self.kinds.names
+            ):
+                advice = (
+                    "use setattr() or update()" if name == "vars" else "assign to the variable by its name"
                 )
+                self.refuse(changed, "attribute", f"what {name}() gives a script is a copy", advice)
 
     def is_item(self, key: ast.expr) -> bool:
         """Return whether the text shows that a key is no slice."""

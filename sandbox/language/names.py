@@ -51,7 +51,6 @@ MISSING: Final[dict[str, str]] = {
     "credits": "it is not part of the language",
     "eval": "write the expression in the script itself; for numbers in text use float() or int()",
     "exec": "write the code in the script itself",
-    "globals": "use the variables by name, or keep values in a dict of your own",
     "help": "call the tool inspect_tool",
     "input": "ask the user in the conversation",
     "license": "it is not part of the language",

@@ -74,6 +74,17 @@ class Bird:
 print(vars(Bird(beak=1.5, name="owl")))
 print(vars(parser.parse_args([])), Part("a"), sorted(vars(Part("b"))), "kind" in vars(Part("c")))
 """,
+    "globals": """
+import math
+_scale = 2
+def build(size): return size * _scale
+class Part: pass
+g = globals()
+make = g.get("construct") or g.get("build")
+print(make(3), "missing" in globals(), "Part" in g, g["_scale"], "build" in locals(), g.get("math") is math)
+def inside(): return "g" in globals()
+print(inside(), sorted(name for name in globals() if name.isidentifier() and not name.startswith("__"))[:3])
+""",
     "io": """
 import contextlib, io, sys
 from contextlib import redirect_stdout
@@ -170,6 +181,10 @@ def test_the_same_as_in_python(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         ("import math\nmath.__dict__.update(pi=3)", "cannot be set"),
         ("class A: pass\nvars(A())['x'] = 1", "use setattr() or update()"),
         ("class A: pass\nA().__dict__", "use vars(value)"),
+        ("globals()['x'] = 1", "assign to the variable by its name"),
+        ("globals().update(x=1)", "assign to the variable by its name"),
+        ("locals()['x'] = 1", "assign to the variable by its name"),
+        ("def f(): return locals()", "use the variables by name"),
         ("import io\nio.open('x')", "import_file"),
         ("import io\nio.BytesIO()", "b''.join(parts)"),
     ],
