@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -110,8 +111,9 @@ def test_where_nothing_confines_the_estimate_decides(monkeypatch: pytest.MonkeyP
 
 
 def test_a_run_may_make_what_was_rehearsed_and_no_more() -> None:
-    """The script asks for more each time that it runs."""
-    failure = _run("import time\n" + HARMLESS.format(length="1 + time.monotonic() / 1e3"))
+    """The script asks for four times as much with each second that has passed."""
+    length = f"4 ** (time.monotonic() - {time.monotonic()})"
+    failure = _run("import time\n" + HARMLESS.format(length=length))
     assert (failure["error"], failure["cause"]) == ("LimitExceeded", "NeedsRehearsal")
     assert not bpy.context.object.modifiers
     assert _entry().state == "failed"
