@@ -20,7 +20,8 @@ def is_part(value):
     return isinstance(value, bpy.types.bpy_struct) and not isinstance(value, bpy.types.ID)
 
 def names(value):
-    hidden = getattr(value, "name", "")[:1] == "."
+    name = getattr(value, "name", "")
+    hidden = name[:1] == "." or name in ("curve_type", "nurbs_order", "resolution")
     return [name for name in NAMES.get(value.bl_rna.identifier, ()) if not (hidden and name == "data")]
 
 def gather(block, held):
