@@ -67,9 +67,8 @@ def compile_script(
     Raises:
         ScriptRefused: with every finding; codes are `syntax`, `name`, `attribute`, `import`, `size`.
     """
-    if reached is None:
-        return _kept(source, filename, source_limit)
-    return _compile(source, filename, source_limit, reached)
+    make = _kept if reached is None else _compile
+    return make(source, filename, source_limit, reached)
 
 
 def _compile(source: str, filename: str, source_limit: int, reached: Reached | None) -> Compiled:
@@ -79,10 +78,8 @@ def _compile(source: str, filename: str, source_limit: int, reached: Reached | N
         return _rewritten(source, filename, source_limit, reached)
 
 
-@functools.lru_cache(maxsize=4)
-def _kept(source: str, filename: str, source_limit: int) -> Compiled:
-    """Keep the last scripts: each is validated first, and soon afterwards run."""
-    return _compile(source, filename, source_limit, None)
+#: Keeps the last scripts: each is validated first, and soon afterwards run.
+_kept: Final = functools.lru_cache(maxsize=4)(_compile)
 
 
 def _rewritten(source: str, filename: str, source_limit: int, reached: Reached | None) -> Compiled:
