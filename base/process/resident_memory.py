@@ -7,9 +7,10 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ("Usage", "resident_bytes", "usage")
+__all__ = ("Usage", "peak_bytes", "resident_bytes", "usage")
 
 
 class Usage(NamedTuple):
@@ -22,6 +23,20 @@ class Usage(NamedTuple):
 def resident_bytes() -> int:
     """Return the resident memory of this process in bytes: current on Linux and Windows, the peak so far on macOS."""
     return usage().resident
+
+
+def peak_bytes() -> int:
+    """Return the most resident memory that this process has had, in bytes; on Windows what it has now.
+
+    On Linux this is VmHWM of proc(5). `ru_maxrss` of getrusage(2) would also count what the parent had at the start.
+    """
+    if sys.platform != "linux":
+        return resident_bytes()
+    for line in Path("/proc/self/status").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name == "VmHWM":
+            return int(value.split()[0]) * 1024
+    raise OSError("the kernel does not report the peak of the resident memory")
 
 
 def _linux() -> Callable[[], Usage]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import BridgeError, ExternalServiceError, LimitExceeded, failure_of
-from ...base.process.resident_memory import resident_bytes
+from ...base.process.resident_memory import peak_bytes, resident_bytes
 from ..confinement import answering
 from ..confinement.probe import EVERYTHING, in_force
 from ..guard.measured import Measured
@@ -314,10 +314,7 @@ def _bounded(result: Any) -> Any:
 def _peak_memory_mb() -> float:
     if sys.platform == "win32":
         return 0.0  # the parent reads it from the job object
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (1024 * 1024 if sys.platform == "darwin" else 1024), 1)
+    return round(peak_bytes() / 2**20, 1)
 
 
 def _version() -> str:

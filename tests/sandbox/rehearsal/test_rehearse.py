@@ -13,6 +13,7 @@ from pathlib import Path
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import Cancelled, ExternalServiceError
+from bl_ext.user_default.mcp_bridge.base.process.resident_memory import resident_bytes
 from bl_ext.user_default.mcp_bridge.sandbox import confinement
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.probe import EVERYTHING
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.process import Counts
@@ -204,6 +205,16 @@ def test_a_rehearsal_can_be_cancelled() -> None:
     with pytest.raises(Cancelled, match="The rehearsal was cancelled"):
         report_of("while True: pass", cancelled=cancelled.is_set)
     assert time.monotonic() - begin < 25  # and not the 30 s that a script may take
+
+
+def test_memory_of_the_open_blender_counts_in_no_rehearsal() -> None:
+    """A process inherits the peak of its parent in getrusage(2), so that a large Blender would fail each limit."""
+    rehearse.shutdown()  # the next child is started, and not copied
+    taken = bytearray(600 << 20)
+    taken[::4096] = b"\1" * len(range(0, len(taken), 4096))
+    report = report_of("result = 1")
+    assert (report["outcome"], report["result"]) == ("success", 1)
+    assert 50 < report["peak_memory_mb"] < 600 < resident_bytes() >> 20
 
 
 def test_what_was_prepared_before_everything_was_shut_down_starts_nothing_any_more() -> None:
