@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Take a request from an assistant's text to a run, and record who approved it.
 
-Only `consent` and `pipeline` use Blender; the queue and its store do not.
+`pipeline` takes a request through the modules of `steps`. The queue and its store do not use Blender.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..base.errors import PolicyError
 from ..base.signal import Signal
 from .approval_queue import ApprovalQueue
 from .request import Entry
 from .store import Store
 
-__all__ = ("close", "current", "listen", "open_queue", "store")
+__all__ = ("close", "current", "listen", "open_queue", "queue", "store")
 
 _changed: Signal[[Entry]] = Signal()
 _queue: ApprovalQueue | None = None
@@ -33,6 +34,13 @@ def open_queue(kept: Store) -> ApprovalQueue:
 
 def current() -> ApprovalQueue | None:
     """The queue, or None before `open_queue`."""
+    return _queue
+
+
+def queue() -> ApprovalQueue:
+    """The approval queue of this Blender. Raises PolicyError before the bridge has opened it at its start."""
+    if _queue is None:
+        raise PolicyError("scripts can be asked for only while the bridge runs", code="confirm")
     return _queue
 
 

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar
 
+from ..base import main_thread
 from ..base.jobs import JobHandle
 
-__all__ = ("Caller", "CannotBeAsked", "Client")
+__all__ = ("Caller", "CannotBeAsked", "Client", "on_main_thread")
+
+T = TypeVar("T")
 
 
 class CannotBeAsked(Exception):
@@ -60,3 +64,9 @@ class Caller(Protocol):
         self, kind: str, title: str, *, job_id: str | None = None, wait_seconds: float = ..., **pending: Any
     ) -> JobHandle:
         """Make the call a job that outlives it. A client that waits `wait_seconds` gets `pending` as the answer."""
+
+
+async def on_main_thread(context: Caller, do: Callable[[], T], *, changes: bool = False) -> T:
+    """Call `do` on the main thread, unless the caller cancels before. `changes`: it may change something."""
+    work = main_thread.run(do, changes=changes, cancelled=context.cancelled, label="the request")
+    return await asyncio.wrap_future(work)

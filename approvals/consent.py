@@ -8,48 +8,22 @@ asks with `answer`, after the rehearsal.
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
-import bpy
-
-from .. import approvals
-from ..base import jobs, journal, main_thread, settings
+from ..base import jobs, journal
 from ..base.errors import PolicyError
 from ..base.telemetry import tracing
 from ..base.until import until
 from ..scene import events
-from .approval_queue import WAIT_LIMIT_S, ApprovalQueue, new_id
+from . import queue
 from .caller import Caller, CannotBeAsked
-from .client_names import shown_name
-from .request import Asks, Entry, InjectScriptRequest, Tool
+from .request import Entry
+from .submit import PENDING, submit, working_on
+from .whom_to_ask import CANNOT_ASK_CLIENT, asked_at, can_be_asked
 
-__all__ = (
-    "PENDING",
-    "answer",
-    "confirm",
-    "has_window",
-    "is_unasked",
-    "queue",
-    "require_somebody",
-    "somebody",
-    "submit",
-    "why_not",
-    "working_on",
-)
+__all__ = ("answer", "confirm", "why_not")
 
-PENDING = (
-    "Waiting for the user, who decides in Blender's MCP panel under Requests. Ask get_job with job_id {id!r} "
-    "(and wait_seconds) for the outcome; cancel_job takes the request back."
-)
-
-_CANNOT_ASK_CLIENT = (
-    "The user has to agree before a script runs, and this Blender asks through the client, which cannot ask: "
-    "it does not offer elicitation. Use a client that does, or a Blender with a window, which asks in its MCP panel "
-    "(BLENDER_MCP_CONFIRM=panel)."
-)
 _NOBODY_ANSWERED = (
     "Nobody could be asked: the client cancelled the question, as clients do that run without a person. Nothing was "
     "done. Don't repeat it here: the user can do this in an interactive session of the client, be asked in Blender's "
@@ -61,10 +35,6 @@ _DECLINED = (
     "panel instead (BLENDER_MCP_CONFIRM=panel)."
 )
 _NOT_TICKED = "the form came back without a tick at Apply"
-_CANNOT_ASK_HERE = (
-    "The user has to agree in Blender's MCP panel before a script runs (BLENDER_MCP_CONFIRM=panel), and this "
-    "Blender has no window. BLENDER_MCP_CONFIRM=client asks through the client."
-)
 #: A scene without a change for this many seconds is at rest.
 _REST_S = 1.5
 _REASON = {"type": "string", "title": "If not, why", "description": "The assistant is told"}
@@ -84,19 +54,6 @@ _APPLY: Mapping[str, Any] = {
 _ALLOW: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
-def queue() -> ApprovalQueue:
-    """The approval queue of this Blender. Raises PolicyError before the bridge has opened it at its start."""
-    found = approvals.current()
-    if found is None:
-        raise PolicyError("scripts can be asked for only while the bridge runs", code="confirm")
-    return found
-
-
-def has_window() -> bool:
-    """Whether this Blender has a window, and so a panel for questions."""
-    return not bpy.app.background
-
-
 async def confirm(context: Caller, key: str, question: str, *, title: str, otherwise: str) -> None:
     """Return when the user has said yes to `question`. Raises PolicyError for a no, or if nobody can be asked.
 
@@ -105,8 +62,8 @@ async def confirm(context: Caller, key: str, question: str, *, title: str, other
     `otherwise` is the message of the error. Waiting for the panel makes the call a job, so the tool's output schema has
     to allow `{"status": "pending", "job_id", "message"}`.
     """
-    asks = _asked_at(context, "question")
-    if not _can_be_asked(context, asks):
+    asks = asked_at(context, "question")
+    if not can_be_asked(context, asks):
         raise PolicyError(otherwise, code="not_confirmed")
     entry = submit(context, "question", question, title=title, asks=asks)
     now = queue()
@@ -132,76 +89,6 @@ async def confirm(context: Caller, key: str, question: str, *, title: str, other
         now.applied(entry.id, {"status": "success"})
 
 
-@contextmanager
-def working_on(entry: Entry) -> Iterator[bool]:
-    """Claim the request inside this context; yields False if another call works on it.
-
-    Cancelling the call cancels its request. A failing call ends its request, unless the client may still send a better
-    text.
-    """
-    now = queue()
-    mine = now.attach(entry.id)
-    try:
-        yield mine
-    except (asyncio.CancelledError, main_thread.Cancelled):
-        if mine:
-            now.cancel(entry.id)
-        raise
-    except Exception as error:
-        found = now.get(entry.id)
-        if mine and not (found.ended or found.running or found.state == "received"):
-            (now.reject if isinstance(error, PolicyError) else now.failed)(entry.id, str(error))
-        raise
-    finally:
-        if mine:
-            now.detach(entry.id)
-
-
-def submit(
-    context: Caller,
-    tool: Tool,
-    raw: str,
-    *,
-    title: str,
-    asks: Asks,
-    **more: Any,
-) -> Entry:
-    """Add a request to the queue, or return the same request if it is already there."""
-    now = queue()
-    now.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
-    client = context.client
-    request = InjectScriptRequest(
-        id=new_id(),
-        requester=shown_name(client, context.client_info),
-        mode=more.pop("mode", "contextual"),
-        script_raw=raw,
-        timestamp=time.time(),
-        client_id=client.id,
-        tool=tool,
-        title=title[:200],
-        **more,
-    )
-    return now.submit(request, asks=asks)
-
-
-def require_somebody(context: Caller, tool: Tool) -> Asks:
-    """Who is asked about a request of this tool. Raises PolicyError if somebody must be asked and nobody can be."""
-    asks = _asked_at(context, tool)
-    if not _can_be_asked(context, asks):
-        raise PolicyError(_CANNOT_ASK_HERE if asks == "panel" else _CANNOT_ASK_CLIENT, code="confirm")
-    return asks
-
-
-def somebody(context: Caller) -> bool:
-    """Whether a person can be asked a question."""
-    return _can_be_asked(context, _asked_at(context, "question"))
-
-
-def is_unasked(context: Caller) -> bool:
-    """Whether this client's code runs without a question, because of the settings or the user's trust."""
-    return _asked_at(context, "execute_blender_code") == "nobody"
-
-
 async def answer(context: Caller, entry: Entry, question: str, *, key: str) -> Entry:
     """Wait until the user has decided about a waiting request, or it has ended otherwise; returns its new state."""
     with tracing.span("ask the user", asks=entry.asks):
@@ -219,28 +106,6 @@ def why_not(entry: Entry) -> str:
             f"The user denied it: {entry.reason}" if entry.reason else "The user denied it, without a reason."
         )
     return f"The request is {entry.state}: {entry.reason}"
-
-
-# --- who is asked ---------------------------------------------------------------------------------------------
-
-
-def _asked_at(context: Caller, tool: Tool) -> Asks:
-    chosen = settings.current().confirm_with(window=has_window())
-    if tool == "execute_blender_code" and (chosen == "auto" or context.client.id in queue().trusted):
-        return "nobody"
-    if chosen == "auto":
-        return "panel" if has_window() else "client"
-    return chosen
-
-
-def _can_be_asked(context: Caller, asks: Asks) -> bool:
-    """Whether the person that has to be asked can be asked."""
-    if asks == "panel":
-        return has_window()
-    return asks == "nobody" or context.supports("elicitation", "form")
-
-
-# --- asking ---------------------------------------------------------------------------------------------------
 
 
 async def _by_panel(entry: Entry) -> Entry:
@@ -271,7 +136,7 @@ async def _by_client(context: Caller, entry: Entry, question: str, key: str) -> 
     try:
         reply = await context.elicit(key, question, dict(_APPLY if runs else _ALLOW))
     except CannotBeAsked as error:
-        raise PolicyError(_CANNOT_ASK_CLIENT, code="confirm") from error
+        raise PolicyError(CANNOT_ASK_CLIENT, code="confirm") from error
     if reply["action"] == "cancel":
         return now.cancel(entry.id, _NOBODY_ANSWERED)
     filled = reply.get("content") or {}

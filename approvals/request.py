@@ -25,6 +25,7 @@ __all__ = (
     "InjectScriptRequest",
     "Mode",
     "OutOfTurn",
+    "Refused",
     "SceneChanged",
     "State",
     "Tool",
@@ -79,6 +80,17 @@ class OutOfTurn(PolicyError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, code="out_of_turn")
+
+
+class Refused(PolicyError):
+    """The script stops here. `facts` are added to the structured result; `text` is the text for an assistant."""
+
+    def __init__(
+        self, message: str, *, code: str, text: str = "", line: int | None = None, **facts: Any
+    ) -> None:
+        super().__init__(message, code=code, line=line)
+        self.text = text
+        self.facts = facts
 
 
 class SceneChanged(PolicyError):
@@ -207,6 +219,13 @@ class Entry:
     def ended(self) -> bool:
         """Whether the request has ended."""
         return self.state in ENDS
+
+    @property
+    def rehearsed_again(self) -> str:
+        """A text that says that the script was rehearsed again, and with which result."""
+        if self.former is not None and self.former.is_same(self.sha256, self.record.sandbox_result):
+            return "The scene changed: rehearsed again, the result is the same."
+        return "The scene changed: rehearsed again, and the result is not the same as before."
 
     @property
     def sha256(self) -> str:

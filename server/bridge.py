@@ -25,8 +25,8 @@ from bpy.app.handlers import persistent
 
 from .. import approvals
 from ..approvals import client_names
-from ..approvals.consent import has_window
 from ..approvals.store import Store
+from ..approvals.whom_to_ask import has_window
 from ..base import folders, jobs, main_thread, settings
 from ..base.errors import BridgeError, ExternalServiceError, SettingsError
 from ..base.process.other_processes import process_lives

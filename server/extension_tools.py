@@ -21,7 +21,8 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import bpy
 
-from ..approvals.consent import confirm, is_unasked
+from ..approvals.consent import confirm
+from ..approvals.whom_to_ask import is_unasked
 from ..base import journal, main_thread, settings
 from ..base.errors import BridgeError, ExternalServiceError, HandlerError, SettingsError
 from ..sandbox.run import execute, undo

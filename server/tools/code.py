@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any, Literal, NotRequired, TypedDict
 
-from ...approvals import pipeline
+from ... import approvals
+from ...approvals import pipeline, submit
 from ...base import settings
 from ...base.settings import Level
 from ...sandbox.facts.policy import policy
@@ -71,12 +72,12 @@ async def execute_blender_code(
     script = execute.text_of("code", code)
     if settings.current().dry_run:
         return ToolResult(structured=await pipeline.dry_run(context, script, title, level))
-    entry = pipeline.request_for(context, "execute_blender_code", script, title=title, level=level)
-    with pipeline.working_on(entry) as mine:
+    entry = submit.request_for(context, "execute_blender_code", script, title=title, level=level)
+    with submit.working_on(entry) as mine:
         if not mine:
-            return ToolResult(structured=pipeline.pending(entry))
+            return ToolResult(structured=submit.pending(entry))
         if entry.state == "received":
-            entry = pipeline.script_of(entry, script)
+            entry = approvals.queue().extracted(entry.id, script)
         return ToolResult(structured=await pipeline.run(context, entry, wait_seconds=WAIT_SECONDS))
 
 

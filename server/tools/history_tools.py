@@ -10,7 +10,8 @@ from collections.abc import Collection
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from ...approvals import consent
+from ... import approvals
+from ...approvals import consent, whom_to_ask
 from ...base import main_thread
 from ...base.errors import InvalidParamsError, PolicyError
 from ...base.until import until
@@ -118,14 +119,14 @@ async def undo_request(context: RequestContext, request_id: str) -> Undone:
 
     request_id: from the answer of execute_blender_code or inject_bpy_script.
     """
-    queue = consent.queue()
+    queue = approvals.queue()
     entry = queue.get(request_id)
     if entry.request.client_id != context.client.id:
         raise InvalidParamsError(f"there is no request {request_id!r} of yours")
     if entry.state != "applied" or entry.undone:
         said = "is undone already" if entry.undone else f"is {entry.state}"
         raise InvalidParamsError(f"Request {request_id} {said}: there is nothing to undo.")
-    if consent.require_somebody(context, "execute_blender_code") != "nobody":
+    if whom_to_ask.require_somebody(context, "execute_blender_code") != "nobody":
         await consent.confirm(
             context,
             f"undo-{request_id}",
@@ -139,7 +140,7 @@ async def undo_request(context: RequestContext, request_id: str) -> Undone:
 
 
 def _undo(request_id: str) -> None:
-    queue = consent.queue()
+    queue = approvals.queue()
     if queue.get(request_id).applied_revision != events.settled():
         raise PolicyError(
             "The scene has changed since this script ran, so its run alone cannot be undone: the user can, by "

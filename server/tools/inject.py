@@ -7,10 +7,12 @@ import asyncio
 from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from ...approvals import pipeline
+from ... import approvals
+from ...approvals import pipeline, submit
 from ...approvals.approval_queue import OutOfTurn
 from ...approvals.extract import NoScript, extract
-from ...approvals.request import Entry, Mode
+from ...approvals.request import Entry, Mode, Refused
+from ...approvals.steps import check
 from ...base import folders, settings
 from ...sandbox.language.compile import ScriptRefused
 from ...sandbox.run import execute
@@ -66,9 +68,9 @@ async def inject_bpy_script(
         code = script if mode == "contextual" and isinstance(script, str) else extract(script).script
         return ToolResult(structured=await pipeline.dry_run(context, code, title))
     entry = _entry(context, script, mode, title, request_id)
-    with pipeline.working_on(entry) as mine:
+    with submit.working_on(entry) as mine:
         if not mine:
-            return ToolResult(structured=pipeline.pending(entry))
+            return ToolResult(structured=submit.pending(entry))
         if entry.state in ("received", "extracted"):
             entry = await _valid(context, entry, script)
         return ToolResult(structured=await pipeline.run(context, entry, wait_seconds=wait_seconds))
@@ -79,8 +81,8 @@ def _entry(
 ) -> Entry:
     raw = script if isinstance(script, str) else wire.encode(script)
     if request_id is None:
-        return pipeline.request_for(context, "inject_bpy_script", raw, title=title, mode=mode)
-    queue = pipeline.queue()
+        return submit.request_for(context, "inject_bpy_script", raw, title=title, mode=mode)
+    queue = approvals.queue()
     entry = queue.get(request_id)
     if entry.request.script_raw == raw and entry.request.client_id == context.client.id and not entry.ended:
         return entry
@@ -94,13 +96,13 @@ async def _valid(context: RequestContext, entry: Entry, answer: Any) -> Entry:
     problem: NoScript | ScriptRefused
     for attempt in range(1, entry.attempts_left + 1):
         try:
-            return await pipeline.check(pipeline.script_of(entry, answer))
+            return await check.check(check.script_of(entry, answer))
         except (NoScript, ScriptRefused) as error:
             problem = error
         if attempt == entry.attempts_left or not context.supports("sampling"):
             break
         answer = await _ask_model(context, f"reformat-{attempt}", answer, problem)
-    entry = pipeline.queue().invalid(entry.id, str(problem), attempts=attempt)
+    entry = approvals.queue().invalid(entry.id, str(problem), attempts=attempt)
     raise await _once_more(entry, problem) from problem
 
 
@@ -113,7 +115,7 @@ async def _ask_model(context: RequestContext, key: str, answer: Any, problem: Ex
     return "\n".join(str(block.get("text", "")) for block in blocks if isinstance(block, dict))
 
 
-async def _once_more(entry: Entry, problem: NoScript | ScriptRefused) -> pipeline.Refused:
+async def _once_more(entry: Entry, problem: NoScript | ScriptRefused) -> Refused:
     """Return the error for the assistant: what is wrong, the strict template, and how many attempts are left."""
     line = getattr(problem, "line", None)
     if entry.ended:
@@ -124,7 +126,7 @@ async def _once_more(entry: Entry, problem: NoScript | ScriptRefused) -> pipelin
             f"{problem}\n\nSend a better script with request_id {entry.id!r}; that can be done {times} more.\n\n"
             f"{await _template()}"
         )
-    return pipeline.Refused(
+    return Refused(
         message,
         code=getattr(problem, "code", "no_script"),
         line=line,

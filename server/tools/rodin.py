@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from ...approvals import consent
+from ...approvals import whom_to_ask
 from ...base import main_thread, settings
 from ...importers.hyper3d import importing, scene
 from ...importers.hyper3d.api import Order, Picture, ProviderName, Tier
@@ -177,7 +177,7 @@ async def _ask_for_cost(
     context: RequestContext, provider: ProviderName, order: Order, *, agreed: bool
 ) -> None:
     """Show the cost and ask the user; if nobody can be asked, `agreed` counts. Raises PolicyError."""
-    if agreed and not consent.somebody(context):
+    if agreed and not whom_to_ask.somebody(context):
         return
     left = await in_thread(context, lambda work: importing.balance(provider, work.cancelled))
     has = f" The account has {left}." if left is not None else ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from ...approvals import consent, pipeline
+from ...approvals.steps import check
 from ...base import settings
 from ...base.errors import Cancelled
 from ...files import scripted
@@ -68,7 +69,7 @@ async def run_in_files(
     script = execute.text_of("code", code)
     if settings.current().dry_run:
         return ToolResult(structured=await pipeline.dry_run(context, script, ""))
-    found = await pipeline.validation(script)
+    found = await check.validation(script)
     if found is not None and not found.is_valid:
         raise ScriptRefused(found.errors)
     to = target_files.target(where) if where else None

@@ -13,7 +13,7 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import approvals
-from bl_ext.user_default.mcp_bridge.approvals import consent
+from bl_ext.user_default.mcp_bridge.approvals import whom_to_ask
 from bl_ext.user_default.mcp_bridge.approvals.approval_queue import ApprovalQueue, OutOfTurn
 from bl_ext.user_default.mcp_bridge.approvals.request import Entry
 from bl_ext.user_default.mcp_bridge.approvals.store import Store
@@ -84,7 +84,7 @@ def _rehearsals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture
 def queue(tmp_path: Path, empty_scene: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApprovalQueue]:
     monkeypatch.setattr(journal, "_current", journal.Journal(tmp_path / "audit"))
-    monkeypatch.setattr(consent, "has_window", lambda: True)
+    monkeypatch.setattr(whom_to_ask, "has_window", lambda: True)
     execute._rate.clear()
     approvals.close()
     yield approvals.open_queue(Store(tmp_path / "requests", lambda pid: False))

@@ -14,7 +14,7 @@ import bpy
 import fastjsonschema
 import pytest
 from bl_ext.user_default.mcp_bridge import approvals
-from bl_ext.user_default.mcp_bridge.approvals import consent
+from bl_ext.user_default.mcp_bridge.approvals import whom_to_ask
 from bl_ext.user_default.mcp_bridge.approvals.approval_queue import ApprovalQueue
 from bl_ext.user_default.mcp_bridge.approvals.request import Entry
 from bl_ext.user_default.mcp_bridge.approvals.store import Store
@@ -317,7 +317,7 @@ def test_a_setting_that_asks_nobody_still_asks_about_an_injected_script(
 def test_in_the_panel_the_assistant_waits_and_the_yes_runs_it(
     tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consent, "has_window", lambda: True)
+    monkeypatch.setattr(whom_to_ask, "has_window", lambda: True)
     pending = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]
     assert pending["status"] == "pending"
     assert "decides in Blender's MCP panel under Requests" in pending["message"]
@@ -334,7 +334,7 @@ def test_in_the_panel_the_assistant_waits_and_the_yes_runs_it(
 def test_in_the_panel_a_no_and_its_reason_reach_the_assistant(
     tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consent, "has_window", lambda: True)
+    monkeypatch.setattr(whom_to_ask, "has_window", lambda: True)
     request_id = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]["request_id"]
     pumped(lambda: queue.get(request_id).state == "waiting")
     queue.deny(request_id, "not today")
@@ -345,7 +345,7 @@ def test_in_the_panel_a_no_and_its_reason_reach_the_assistant(
 def test_a_client_takes_its_request_back(
     tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consent, "has_window", lambda: True)
+    monkeypatch.setattr(whom_to_ask, "has_window", lambda: True)
     request_id = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]["request_id"]
     pumped(lambda: queue.get(request_id).state == "waiting")
     assert tools("cancel_job", job_id=request_id)["state"] == "cancelled"
@@ -355,7 +355,7 @@ def test_a_client_takes_its_request_back(
 def test_stopping_the_bridge_expires_what_waits(
     tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consent, "has_window", lambda: True)
+    monkeypatch.setattr(whom_to_ask, "has_window", lambda: True)
     request_id = inject_script(tools, CHAIR, wait_seconds=0)["structuredContent"]["request_id"]
     pumped(lambda: queue.get(request_id).state == "waiting")
     bridge.stop()

@@ -9,7 +9,7 @@ from pathlib import Path
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import approvals
-from bl_ext.user_default.mcp_bridge.approvals import consent
+from bl_ext.user_default.mcp_bridge.approvals import whom_to_ask
 from bl_ext.user_default.mcp_bridge.approvals.request import Entry
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
@@ -66,7 +66,7 @@ def test_a_client_that_can_ask_asks(tools: Tools, server: RodinServer) -> None:
 def test_with_a_window_the_cost_is_asked_about_in_the_panel(
     tools: Tools, server: RodinServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consent, "has_window", lambda: True)
+    monkeypatch.setattr(whom_to_ask, "has_window", lambda: True)
     queue = approvals.current()
     assert queue is not None
 

@@ -29,7 +29,7 @@ _WAYS = {
     "rehearse.prepare",
     "rehearse.rehearse",
     "scripted.run",
-    "pipeline.request_for",
+    "submit.request_for",
     "pipeline.run",
 }
 _KEY = {"kind": "object", "name": "Cube", "data_path": "location", "keys": [[1, [0, 0, 0]]]}

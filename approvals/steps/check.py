@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Find the script in an answer, and check it before anything runs it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from ...base import main_thread
+from ...sandbox.facts.policy import policy
+from ...sandbox.language.compile import ScriptRefused
+from ...sandbox.reference import rna
+from ...sandbox.run import execute
+from ...sandbox.run.validate import ValidationResult, validate
+from .. import queue
+from ..extract import extract
+from ..request import Entry
+
+__all__ = ("check", "script_of", "validation")
+
+
+def script_of(entry: Entry, answer: str | Mapping[str, Any]) -> Entry:
+    """Store the script of an answer; in the mode `contextual` the answer itself is the script. Raises NoScript."""
+    if entry.request.mode == "contextual" and isinstance(answer, str):
+        return queue().extracted(entry.id, answer)
+    return queue().extracted(entry.id, extract(answer).script)
+
+
+async def check(entry: Entry) -> Entry:
+    """Validate the script of a request. Raises ScriptRefused with the errors and their lines."""
+    found = await validation(entry.script, entry.request.level)
+    if found is None:
+        return queue().validated(entry.id, {})
+    entry = queue().validated(entry.id, found.to_dict())
+    if not found.is_valid:
+        raise ScriptRefused(found.errors)
+    return entry
+
+
+async def validation(script: str, level: str | None = None) -> ValidationResult | None:
+    """The validation of a script; None if the script is only arithmetic. Raises as `execute.check`."""
+    chosen = execute.check(script, level)
+    if chosen == "arithmetic":
+        return None
+    index = await asyncio.wrap_future(main_thread.run(rna.current, changes=False, label="validation"))
+    return await asyncio.to_thread(validate, script, index, policy(chosen))
