@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs the server in a Blender without a window: `blender -b [FILE] -c mcp_bridge [--host H] [--port P]`.
 
-Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 wrong arguments, 3 the server ended by itself, 4 the
-journal is incomplete or altered (`--verify-journal`, which serves nothing).
+`--help` lists the exit codes, on which scripts rely.
 
 The server's modules are imported only when it starts, since every start of a Blender with this extension registers the
 command.
@@ -30,6 +29,13 @@ __all__ = ("COMMAND", "greeting", "register", "run", "unregister")
 
 COMMAND = "mcp_bridge"
 STOPPED, NOT_STARTED, WRONG_ARGUMENTS, ENDED, NOT_WHOLE = range(5)
+EXIT_CODES = {
+    STOPPED: "stopped by Ctrl-C or SIGTERM, or the journal is whole",
+    NOT_STARTED: "the server could not start",
+    WRONG_ARGUMENTS: "wrong arguments",
+    ENDED: "the server ended by itself",
+    NOT_WHOLE: "the journal is incomplete or altered",
+}
 
 #: The client whose configuration the greeting shows first: most other clients accept the same form.
 _EXAMPLE = "cursor"
@@ -134,13 +140,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"blender -b [FILE] -c {COMMAND}",
         description="Serve MCP from this Blender until Ctrl-C. The environment decides what is not given here.",
+        epilog="Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + ".",
     )
     parser.add_argument("--host", help="address to listen on (BLENDER_HOST, 127.0.0.1)")
     parser.add_argument("--port", help="port to listen on (BLENDER_PORT, 9876)")
     parser.add_argument(
         "--verify-journal",
         action="store_true",
-        help="check the audit journal, serve nothing (exit code 4: not whole)",
+        help="check the audit journal, serve nothing",
     )
     return parser
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from bl_ext.user_default.mcp_bridge.server import command_line
 from bl_ext.user_default.mcp_bridge.server.clients.config import table
 
 from support.running import blender
@@ -122,3 +123,9 @@ def test_unknown_argument_is_an_error(tmp_path: Path) -> None:
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 2
     assert "unrecognized arguments: --no-such-thing" in errors
+
+
+def test_help_lists_every_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.run(["--help"]) == command_line.STOPPED
+    shown = " ".join(capsys.readouterr().out.split())
+    assert [f"{code} {meaning}" in shown for code, meaning in command_line.EXIT_CODES.items()] == [True] * 5
