@@ -52,12 +52,12 @@ def test_each_command_that_a_page_names_is_there(page: Path) -> None:
     targets = set(re.findall(r"^([\w-]+):", (_ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     commands = "\n".join(re.findall(r"`[^`\n]+`|^(?: {4}|\t).*$", text, re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z][\w-]*)", commands)) <= targets
-    for script in re.findall(r"(?<![\w/])(?:tools|tests|\.ci)/[\w/.]*\w", commands):
+    for script in re.findall(r"(?<![\w/-])(?:dev|tests|\.ci)/[\w/.]*\w", commands):
         assert list(_ROOT.glob(f"{script}*")), f"{page.name} names {script}"
 
 
 _ROOMS = (
-    "approvals base docs examples files importers operators panels rendering sandbox scene server tests tools"
+    "approvals base dev docs examples files importers operators panels rendering sandbox scene server tests"
 )
 
 
@@ -66,3 +66,12 @@ def test_each_path_that_a_page_names_is_there(page: Path) -> None:
     """A path begins with a room; the pages name tests as paths below `tests`, too."""
     for path in re.findall(rf"`((?:{_ROOMS.replace(' ', '|')})/[\w/.-]*)", page.read_text("utf-8")):
         assert (_ROOT / path).exists() or (_ROOT / "tests" / path).exists(), f"{page.name} names {path}"
+
+
+def test_each_example_of_our_style_is_in_the_tree() -> None:
+    """The guide shows code, and then links to the file that it comes from."""
+    style = (_ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("\n## Style\n")[2]
+    shown = re.findall(r"```python\n(.*?)```\n\n\[`\w+`\]\(([^)]+)\)", style, re.DOTALL)
+    assert len(shown) == 2
+    for code, path in shown:
+        assert code in (_ROOT / path).read_text("utf-8"), f"{path} has changed: copy the example again"
