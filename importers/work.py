@@ -37,7 +37,10 @@ class Work:
     supervisor: Supervisor = field(default_factory=current)
 
     def fetch(self, site: Site, files: Sequence[RemoteFile]) -> list[Path]:
-        """Fetch all files through the cache, and return their paths. Raises ExternalServiceError, Cancelled."""
+        """Fetch all files through the cache, and return their paths. Raises ExternalServiceError, Cancelled.
+
+        Each file needs its MD5, which is its name in the cache: fetch one without an MD5 by `download.fetch`.
+        """
         total = sum(file.size or 0 for file in files)
         done = 0
         paths = []
