@@ -220,7 +220,7 @@ class Settings:
         widget=MappingProxyType({"soft_max": 600}),
     )
     rate_window_s: float = declare(
-        60.0, values.Seconds(1, 86400), "The time that the limit of scripts counts in, in seconds"
+        60.0, values.Seconds(1, 86400), "The period in which these scripts are counted, in seconds"
     )
     cut_references: bool = declare(
         True,
