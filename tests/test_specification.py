@@ -31,10 +31,10 @@ def test_every_point_has_a_place_and_a_test_that_are_there(row: str) -> None:
 #: What an audit of the specification found, and the tests that show each on the wire: over HTTP, a WebSocket or a
 #: pipe, in a process of its own where there is no server yet, or in the journal of a supervised one.
 AUDIT = {
-    "`error` is one of the five canonical names, by every door": (
+    "`error` is one of the five canonical names, by every way to call a tool": (
         "server/test_failures.py::test_every_class_of_error_has_one_of_five_names",
     ),
-    "code that is missing, empty or no text is InvalidParamsError, with a record, on every door": (
+    "code that is missing, empty or no text is InvalidParamsError, with a record, by every way to call a tool": (
         "server/test_failures.py::test_a_script_that_is_missing_empty_or_no_text_is_refused_and_recorded",
     ),
     "without Blender the literal error, in a bare Python, journal or not": (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What clients are told of failures, on the wire: of every tool, of every class of error, by every door."""
+"""What clients are told of failures, on the wire: of each tool, of each class of error, by each way to call a tool."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from support.every_error import every_error
 
 #: The tools that run a script, and the parameter that holds it.
 SCRIPTS = {"execute_blender_code": "code", "inject_bpy_script": "script", "rehearse_script": "code"}
-#: A door takes a tool's name and arguments, and gives what a program reads of the answer.
-Door = Callable[[str, dict[str, Any]], dict[str, Any]]
+#: A way to call a tool: takes its name and arguments, and returns what a program reads of the answer.
+Way = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def tools(empty_scene: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     serving.stop()
 
 
-def _http(tools: Tools) -> Door:
+def _http(tools: Tools) -> Way:
     def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         answer = tools.raw(name, arguments)
         assert answer["isError"] is True
@@ -46,7 +46,7 @@ def _http(tools: Tools) -> Door:
     return call
 
 
-def _websocket(tools: Tools) -> Door:
+def _websocket(tools: Tools) -> Way:
     def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         start = {
             "protocolVersion": "2025-11-25",
@@ -65,7 +65,7 @@ def _websocket(tools: Tools) -> Door:
     return call
 
 
-def _plain(tools: Tools) -> Door:
+def _plain(tools: Tools) -> Way:
     def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         answer = _say(tools, {"type": name, "params": arguments})
         assert answer.pop("result") is None
@@ -74,7 +74,7 @@ def _plain(tools: Tools) -> Door:
     return call
 
 
-def _batch(tools: Tools) -> Door:
+def _batch(tools: Tools) -> Way:
     def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         answer = tools.raw("batch", {"calls": [{"tool": name, "arguments": arguments}]})
         [result] = answer["structuredContent"]["results"]
@@ -84,7 +84,7 @@ def _batch(tools: Tools) -> Door:
     return call
 
 
-def _python(_tools: Tools) -> Door:
+def _python(_tools: Tools) -> Way:
     def call(_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         with pytest.raises(BridgeError) as caught:
             execute_blender_code(dict(zip(("code",), arguments.values(), strict=False)))
@@ -107,8 +107,8 @@ def _say(tools: Tools, *messages: dict[str, Any]) -> dict[str, Any]:
     return on_worker(talk)
 
 
-DOORS = {"http": _http, "websocket": _websocket, "plain": _plain, "batch": _batch, "python": _python}
-CLIENTS = {name: DOORS[name] for name in ("http", "websocket", "plain")}
+WAYS = {"http": _http, "websocket": _websocket, "plain": _plain, "batch": _batch, "python": _python}
+CLIENTS = {name: WAYS[name] for name in ("http", "websocket", "plain")}
 NAMES = {kind.__name__ for kind in CANONICAL}
 
 
@@ -117,9 +117,9 @@ def _records() -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-@pytest.mark.parametrize("door", CLIENTS)
-def test_every_tool_answers_wrong_arguments_in_one_form(tools: Tools, door: str) -> None:
-    call = CLIENTS[door](tools)
+@pytest.mark.parametrize("way", CLIENTS)
+def test_every_tool_answers_wrong_arguments_in_one_form(tools: Tools, way: str) -> None:
+    call = CLIENTS[way](tools)
     for one in all_tools():
         told = call(one.name, {"no such parameter": 1})
         assert told["status"] == "error", one.name
@@ -127,8 +127,8 @@ def test_every_tool_answers_wrong_arguments_in_one_form(tools: Tools, door: str)
         assert "no such parameter" in told["message"], one.name
 
 
-@pytest.mark.parametrize("door", CLIENTS)
-def test_every_class_of_error_has_one_of_five_names(tools: Tools, door: str) -> None:
+@pytest.mark.parametrize("way", CLIENTS)
+def test_every_class_of_error_has_one_of_five_names(tools: Tools, way: str) -> None:
     errors = every_error()
 
     async def fail(_context: Any, arguments: dict[str, Any]) -> ToolResult:
@@ -138,41 +138,41 @@ def test_every_class_of_error_has_one_of_five_names(tools: Tools, door: str) -> 
     assert running
     schema = {"type": "object", "properties": {"index": {"type": "integer"}}}
     on_worker(lambda: running.features.add(Tool(name="fail", input_schema=schema, handler=fail)))
-    call = CLIENTS[door](tools) if door != "http" else _unchecked(tools)
+    call = CLIENTS[way](tools) if way != "http" else _unchecked(tools)
     for index, error in enumerate(errors):
         told = call("fail", {"index": index})
         assert told["error"] in NAMES
         assert told == json.loads(json.dumps(failure_of(error)))
 
 
-def _unchecked(tools: Tools) -> Door:
+def _unchecked(tools: Tools) -> Way:
     """As `_http`, for a tool that is not one of the extension's own."""
     return lambda name, arguments: tools._request("tools/call", name, {"name": name, "arguments": arguments})[
         "result"
     ]["structuredContent"]
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     "given", [None, "", " \n\t", 7, [1]], ids=["missing", "empty", "blank", "number", "list"]
 )
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_that_is_missing_empty_or_no_text_is_refused_and_recorded(
-    tools: Tools, door: str, given: Any, name: str
+    tools: Tools, way: str, given: Any, name: str
 ) -> None:
-    told = DOORS[door](tools)(name, {} if given is None else {SCRIPTS[name]: given})
+    told = WAYS[way](tools)(name, {} if given is None else {SCRIPTS[name]: given})
     assert told["error"] == "InvalidParamsError"
     [record] = _records()
     assert (record["event"], record["error"]) == ("execute_refused", "InvalidParamsError")
     assert record["message"] == told["message"]
     assert record["requester"]
-    if door != "python":
+    if way != "python":
         assert record["tool"] == name
 
 
-@pytest.mark.parametrize("door", CLIENTS)
-def test_a_refused_script_is_recorded_with_what_was_found(tools: Tools, door: str) -> None:
-    told = CLIENTS[door](tools)(
+@pytest.mark.parametrize("way", CLIENTS)
+def test_a_refused_script_is_recorded_with_what_was_found(tools: Tools, way: str) -> None:
+    told = CLIENTS[way](tools)(
         "execute_blender_code", {"code": "import bpy\nbpy.data.images.load('/etc/passwd')", "title": "Load"}
     )
     assert (told["error"], told["line"]) == ("PolicyError", 2)
@@ -187,8 +187,8 @@ def test_a_journal_that_cannot_be_written_is_an_error_of_the_disk(
     nowhere = tmp_path / "file"
     nowhere.write_text("")
     monkeypatch.setattr(journal, "_current", journal.Journal(nowhere))
-    for door in CLIENTS:
-        told = CLIENTS[door](tools)("execute_blender_code", {"code": "result = 1"})
+    for way in CLIENTS:
+        told = CLIENTS[way](tools)("execute_blender_code", {"code": "result = 1"})
         assert (told["error"], told["cause"]) == ("ExternalServiceError", "JournalError")
     with pytest.raises(InvalidParamsError) as caught:
         execute_blender_code({})

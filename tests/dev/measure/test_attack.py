@@ -51,7 +51,7 @@ def test_same_seed_and_number_make_the_same_script() -> None:
 
 def test_the_grammar_keeps_to_the_language() -> None:
     for number in range(901, 941, 2):
-        compile_script(combine.make(1, number).code)
+        assert compile_script(combine.make(1, number).code).code, "a script that compiles is not refused"
 
 
 @pytest.mark.parametrize(

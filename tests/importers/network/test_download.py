@@ -32,7 +32,8 @@ def fetch(site: Site, web: Web, folder: Path, **more: object) -> str:
     return download.fetch(site, remote(web, **changes), folder / "file", **more)
 
 
-def fails(site: Site, web: Web, folder: Path, text: str, **more: object) -> None:
+def assert_fails(site: Site, web: Web, folder: Path, text: str, **more: object) -> None:
+    """Assert that a download fails with this text, and leaves nothing."""
     with pytest.raises(ExternalServiceError, match=text):
         fetch(site, web, folder, **more)
     assert list(folder.iterdir()) == []
@@ -80,7 +81,7 @@ def test_a_cut_at_any_byte_that_stays_leaves_nothing(
     monkeypatch.setattr(download, "ATTEMPTS", 1)
     for cut in range(24):
         web.routes["/file"] = Reply(DATA[:24], cut=cut)
-        fails(site, web, folder, f"ended after {cut} of 24 bytes", md5=None, size=24)
+        assert_fails(site, web, folder, f"ended after {cut} of 24 bytes", md5=None, size=24)
 
 
 def test_a_server_without_parts_is_asked_again_from_the_start(site: Site, web: Web, folder: Path) -> None:
@@ -116,30 +117,30 @@ def test_what_was_left_and_does_not_fit_is_fetched_anew(
 
 def test_a_connection_that_always_breaks_is_given_up(site: Site, web: Web, folder: Path) -> None:
     web.routes["/file"] = Reply(DATA, cut=1000)
-    fails(site, web, folder, r"ended after 1000 of 1048576 bytes \(3 attempts\)")
+    assert_fails(site, web, folder, r"ended after 1000 of 1048576 bytes \(3 attempts\)")
     assert len(web.seen) == download.ATTEMPTS
 
 
 def test_wrong_contents_are_told_and_not_kept(site: Site, web: Web, folder: Path) -> None:
     web.routes["/file"] = Reply(DATA[::-1])
-    fails(site, web, folder, f"damaged: it has the MD5 .* instead of {MD5}")
+    assert_fails(site, web, folder, f"damaged: it has the MD5 .* instead of {MD5}")
     assert len(web.seen) == 1
 
 
 def test_too_few_bytes_are_told(site: Site, web: Web, folder: Path) -> None:
     web.routes["/file"] = Reply(DATA[:5000])
-    fails(site, web, folder, "it has 5000 bytes instead of 1048576")
+    assert_fails(site, web, folder, "it has 5000 bytes instead of 1048576")
 
 
 @pytest.mark.parametrize("reply", [Reply(DATA + b"x"), Reply(DATA, endless=True)])
 def test_too_many_bytes_stop_the_transfer(site: Site, web: Web, folder: Path, reply: Reply) -> None:
     web.routes["/file"] = reply
-    fails(site, web, folder, "larger than the 1.0 MB announced")
+    assert_fails(site, web, folder, "larger than the 1.0 MB announced")
 
 
 def test_an_endless_body_of_unknown_size_stops_at_the_limit(site: Site, web: Web, folder: Path) -> None:
     web.routes["/file"] = Reply(DATA, endless=True)
-    fails(site, web, folder, "larger than the 3.0 MB allowed", md5=None, size=None, most=3_000_000)
+    assert_fails(site, web, folder, "larger than the 3.0 MB allowed", md5=None, size=None, most=3_000_000)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_a_refusal_is_tried_again_only_where_that_helps(
     site: Site, web: Web, folder: Path, status: int, tries: int
 ) -> None:
     web.routes["/file"] = Reply({"detail": "No such thing."}, status, headers={"Retry-After": "0"})
-    fails(site, web, folder, rf"Warehouse answered {status} .*/file: No such thing\.")
+    assert_fails(site, web, folder, rf"Warehouse answered {status} .*/file: No such thing\.")
     assert len(web.seen) == tries
 
 
@@ -163,7 +164,7 @@ def test_retry_after_is_waited_for(site: Site, web: Web, folder: Path) -> None:
 
 def test_a_service_that_wants_a_long_pause_is_told_of(site: Site, web: Web, folder: Path) -> None:
     web.routes["/file"] = Reply(b"", 429, headers={"Retry-After": "600"})
-    fails(site, web, folder, "wants fewer requests; try again in 600 s")
+    assert_fails(site, web, folder, "wants fewer requests; try again in 600 s")
     assert len(web.seen) == 1
 
 
@@ -193,7 +194,7 @@ def test_an_answer_without_end_is_given_up(site: Site, web: Web) -> None:
 
 def test_slow_bytes_end_with_the_time_limit(site: Site, web: Web, folder: Path) -> None:
     web.routes["/file"] = Reply(DATA, pause=0.05, piece=10)
-    fails(site, web, folder, "Warehouse was too slow: the transfer was stopped after 1 s", seconds=0.6)
+    assert_fails(site, web, folder, "Warehouse was too slow: the transfer was stopped after 1 s", seconds=0.6)
 
 
 def test_silence_ends_with_the_socket_time_out(
@@ -201,7 +202,7 @@ def test_silence_ends_with_the_socket_time_out(
 ) -> None:
     monkeypatch.setattr(transport, "SILENCE_S", 0.2)
     web.routes["/file"] = Reply(DATA, pause=5)
-    fails(site, web, folder, r"Warehouse did not answer for 0 s at 127.0.0.1.* \(3 attempts\)")
+    assert_fails(site, web, folder, r"Warehouse did not answer for 0 s at 127.0.0.1.* \(3 attempts\)")
 
 
 @pytest.mark.parametrize("reply", [Reply(DATA, pause=0.05, piece=10), Reply(DATA, pause=10), Reply(b"", 503)])
@@ -232,14 +233,14 @@ def test_a_disk_that_takes_no_more_is_told(site: Site, web: Web, folder: Path) -
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, before[1]))  # as a quota of the disk does
     try:
-        fails(site, web, folder, "can't be written: File too large")
+        assert_fails(site, web, folder, "can't be written: File too large")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert len(web.seen) == 1
 
 
 def test_a_file_larger_than_the_disk_is_not_begun(site: Site, web: Web, folder: Path) -> None:
-    fails(site, web, folder, r"has 1000000000 MB, and the disk of .* has less left", size=10**15)
+    assert_fails(site, web, folder, r"has 1000000000 MB, and the disk of .* has less left", size=10**15)
     assert web.seen == []
 
 
@@ -265,10 +266,10 @@ def test_a_refused_connection_is_told(site: Site, web: Web, monkeypatch: pytest.
 def test_addresses_outside_the_service_are_refused(
     site: Site, web: Web, folder: Path, url: str, text: str
 ) -> None:
-    fails(site, web, folder, text.replace("\\", "."), url=url)
+    assert_fails(site, web, folder, text.replace("\\", "."), url=url)
     web.routes["/file"] = Reply(b"", 302, headers={"Location": url})
     if not url.endswith("["):
-        fails(site, web, folder, "refused|not allowed")
+        assert_fails(site, web, folder, "refused|not allowed")
     assert all(request.path == "/file" for request in web.seen)
 
 
@@ -339,7 +340,7 @@ def test_odd_numbers_in_headers_are_told_and_not_stumbled_over(
     with pytest.raises(ExternalServiceError, match="wants fewer requests"):
         fetch(site, web, folder)
     web.routes["/file"] = Reply(b"", 206, headers={"Content-Range": f"bytes {value}-", "ETag": value})
-    fails(site, web, folder, "damaged: it has 0 bytes")
+    assert_fails(site, web, folder, "damaged: it has 0 bytes")
 
 
 def test_redirects_within_the_service_are_followed_but_keys_are_not_sent_along(site: Site, web: Web) -> None:

@@ -23,7 +23,8 @@ def zipped(folder: Path, files: dict[str, bytes], change: Callable[[bytes], byte
     return path
 
 
-def refused(folder: Path, path: Path, text: str) -> None:
+def assert_refused(folder: Path, path: Path, text: str) -> None:
+    """Assert that unpacking fails with this text, and writes nothing outside its folder."""
     with pytest.raises(ExternalServiceError, match=text):
         archive.unpack(path, folder / "out")
     inside = {item.resolve() for item in folder.rglob("*")} - {path.resolve()}
@@ -53,13 +54,13 @@ def test_files_are_unpacked_with_dots_inside_of_names(tmp_path: Path) -> None:
     ],
 )
 def test_hostile_names_are_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
-    refused(tmp_path, zipped(tmp_path, {"scene.gltf": b"{}", name: b"evil"}), "is not a plain path")
+    assert_refused(tmp_path, zipped(tmp_path, {"scene.gltf": b"{}", name: b"evil"}), "is not a plain path")
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_names_that_are_the_same_are_refused(tmp_path: Path) -> None:
-    refused(tmp_path, zipped(tmp_path, {"A.png": b"1", "a.PNG": b"2"}), "would be the same file")
+    assert_refused(tmp_path, zipped(tmp_path, {"A.png": b"1", "a.PNG": b"2"}), "would be the same file")
     with zipfile.ZipFile(tmp_path / "b.zip", "w") as made:
         made.writestr("a.png", b"1")
         made.writestr("a.png", b"2")
@@ -68,7 +69,7 @@ def test_names_that_are_the_same_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_zip_bomb_is_refused(tmp_path: Path) -> None:
-    refused(
+    assert_refused(
         tmp_path,
         zipped(tmp_path, {"scene.bin": bytes(64 * 1024**2)}),
         "would unpack from [0-9]+ to 67108864 bytes",
@@ -81,7 +82,7 @@ def test_sizes_that_the_directory_hides_are_not_believed(tmp_path: Path) -> None
         assert data.count(size) == 2
         return data.replace(size, struct.pack("<I", 10))
 
-    refused(
+    assert_refused(
         tmp_path, zipped(tmp_path, {"scene.bin": bytes(64 * 1024**2)}, lie), "damaged or of an unknown kind"
     )
     assert sum(item.stat().st_size for item in tmp_path.rglob("*.bin")) <= 10
@@ -89,7 +90,7 @@ def test_sizes_that_the_directory_hides_are_not_believed(tmp_path: Path) -> None
 
 def test_too_many_files_are_refused(tmp_path: Path) -> None:
     files = {f"{number}": b"" for number in range(archive.MOST_ENTRIES + 1)}
-    refused(tmp_path, zipped(tmp_path, files), "has 5001 files; at most 5000")
+    assert_refused(tmp_path, zipped(tmp_path, files), "has 5001 files; at most 5000")
 
 
 def test_links_and_encryption_are_refused(tmp_path: Path) -> None:
@@ -98,7 +99,7 @@ def test_links_and_encryption_are_refused(tmp_path: Path) -> None:
         entry = zipfile.ZipInfo("link")
         entry.external_attr = (stat.S_IFLNK | 0o777) << 16
         made.writestr(entry, "/etc/passwd")
-    refused(tmp_path, path, "has a link, 'link'")
+    assert_refused(tmp_path, path, "has a link, 'link'")
 
     def encrypt(data: bytes) -> bytes:
         local = data.index(b"PK\x03\x04") + 6
@@ -108,21 +109,23 @@ def test_links_and_encryption_are_refused(tmp_path: Path) -> None:
         changed[central] |= 1
         return bytes(changed)
 
-    refused(tmp_path, zipped(tmp_path, {"a": b"x"}, encrypt), "is encrypted")
+    assert_refused(tmp_path, zipped(tmp_path, {"a": b"x"}, encrypt), "is encrypted")
 
 
 @pytest.mark.parametrize(
     "change", [lambda data: b"", lambda data: data[: len(data) // 2], lambda data: b"<html>" * 9]
 )
 def test_what_is_no_archive_is_refused(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
-    refused(tmp_path, zipped(tmp_path, {"a": b"x" * 999}, change), "damaged or of an unknown kind")
+    assert_refused(tmp_path, zipped(tmp_path, {"a": b"x" * 999}, change), "damaged or of an unknown kind")
 
 
 def test_damaged_contents_are_refused(tmp_path: Path) -> None:
     def damage(data: bytes) -> bytes:
         return data[:40] + bytes(b ^ 0xFF for b in data[40:60]) + data[60:]
 
-    refused(tmp_path, zipped(tmp_path, {"a": bytes(range(256)) * 9}, damage), "damaged or of an unknown kind")
+    assert_refused(
+        tmp_path, zipped(tmp_path, {"a": bytes(range(256)) * 9}, damage), "damaged or of an unknown kind"
+    )
 
 
 def test_other_ways_of_packing_are_refused(tmp_path: Path) -> None:

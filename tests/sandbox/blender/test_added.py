@@ -32,7 +32,7 @@ def use(mesh):
 def test_what_was_added_can_be_used_at_once(code: str, then: str) -> None:
     fill = "x = [bytes([255]) * n for n in range(4000)]; x = None\n"
     link = "\nbpy.context.collection.objects.link(bpy.data.objects.new('o', m))\n"
-    fork.run(result, f"{_USE}{fill}{code}{link}{then}\nuse(m)")
+    assert fork.run(result, f"{_USE}{fill}{code}{link}{then}\nuse(m)\nresult = 'used'") == "used"
 
 
 def test_new_faces_have_loops_of_their_own() -> None:

@@ -104,7 +104,7 @@ def test_a_count_that_is_not_known_has_to_be_rehearsed(count: str) -> None:
     ],
 )
 def test_a_small_count_is_made(count: str) -> None:
-    result(_TREE.format(count))
+    assert result(_TREE.format(count) + "result = 'made'") == "made"
 
 
 _CLOTH = (

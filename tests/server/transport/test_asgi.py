@@ -29,7 +29,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         yield running
 
 
-# The door
+# Addresses, methods and connections
 
 
 @pytest.mark.parametrize(

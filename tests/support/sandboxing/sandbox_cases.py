@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs attacks and honest scripts, each in a forked Blender of its own, and reports whether they did harm.
 
-`attacks.json` and `benign.json` have their own notation; `_harmed` follows the `README.md` beside them. Own attacks
+`attacks.json` and `benign.json` are lists of cases; `_harmed` reads what they say of the harm (`detect`). Own attacks
 are in `attacks_own.txt`, with a heading line `### id | category | harm | detect` before each, and own honest scripts
 in `honest/*.py`, whose last line is the check.
 """
