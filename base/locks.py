@@ -39,6 +39,6 @@ def take(path: Path, *, within_s: float = 0.0) -> Held | None:
         lock.acquire(timeout=within_s, poll_interval=_POLL_S)
     except filelock.Timeout:
         return None
-    except NotImplementedError as error:
+    except NotImplementedError as error:  # so filelock says that the file system has no locks
         raise OSError(errno.ENOSYS, "this file system has no locks", str(path)) from error
     return lock

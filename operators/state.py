@@ -70,8 +70,8 @@ _DOING: Mapping[str, str] = MappingProxyType(
         "confirmed": "running",
     }
 )
-#: Ends that the user did not choose: they are told until somebody has taken note. Blender asks nobody before it closes,
-#: so what waited then is told after the next start.
+#: Final states that the user did not choose: the panel shows such a request until the user dismisses it. Blender asks
+#: nobody before it closes, so the panel shows a request that expired then after the next start.
 _TOLD = frozenset({"rejected", "failed", "expired"})
 #: Jobs that are shown elsewhere: a request among the requests, the panel's own import beside its assets.
 _SHOWN_ELSEWHERE = frozenset({jobs.QUESTION})
@@ -92,7 +92,7 @@ class Pasted:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A job of an assistant that goes on. `share`, from 0 to 1, is how much of it is done; None: nobody knows."""
+    """A job of an assistant that goes on. `share`, from 0 to 1, is how much of it is done; None if it is unknown."""
 
     id: str
     owner: str

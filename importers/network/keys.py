@@ -9,7 +9,7 @@ from ...base.errors import PolicyError
 
 __all__ = ("check",)
 
-#: Placeholders for a key in examples.
+#: What examples show where the user's own key belongs.
 _EXAMPLE = re.compile(r"(?i)your|insert|example|changeme|placeholder|api[_-]?key|<.*>|(.)\1{7}|x{4}|\.\.\.")
 
 

@@ -37,6 +37,7 @@ def unpack(archive: Path, folder: Path) -> list[Path]:
                 left -= _extract(opened, entry, folder / paths[entry.orig_filename], left)
             return [folder / path for path in paths.values()]
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        # zipfile raises NotImplementedError for a compression that it does not know.
         raise ExternalServiceError(f"The archive is damaged or of an unknown kind: {error}.") from None
 
 

@@ -42,9 +42,9 @@ _PASSED_ON = (
 _NONE: Mapping[str, str] = MappingProxyType({})
 _END_S = 10.0
 
-#: The programs that this process started and must still wait for, so that the system forgets them.
+#: Programs that this process started and has not waited for: until it does, the system keeps each as a zombie.
 _children: dict[int, subprocess.Popen[bytes]] = {}
-#: The programs that `run` waits for now.
+#: Programs that a call of `run` is waiting for.
 _running: set[subprocess.Popen[bytes]] = set()
 
 

@@ -66,7 +66,7 @@ class Counter(dict, metaclass=Sealed):  # type: ignore[type-arg]
 
     @classmethod
     def fromkeys(cls, _keys: Any, _value: Any = None) -> Any:
-        """Raise NotImplementedError, as Python's Counter does."""
+        """Raise NotImplementedError: Python's Counter refuses this call, too."""
         raise NotImplementedError("Counter.fromkeys() is undefined: use Counter(values)")
 
     def __delitem__(self, key: Any) -> None:
