@@ -265,7 +265,11 @@ class _NoPictures:
 
 
 def _plain(code: str) -> _Run:
+    """Run a script by `exec`. What it saves beside itself goes into the folder `written`, not into the checkout."""
     sys.argv = ["blender"]
+    written = FOLDER / "written"
+    written.mkdir(exist_ok=True)
+    os.chdir(written)
     bpy.ops.render = _NoPictures()
     module = types.ModuleType("__main__")  # Blender looks annotations up in the module of a class
     sys.modules["__main__"] = module
