@@ -25,7 +25,7 @@ from ..approvals.consent import confirm
 from ..approvals.whom_to_ask import is_unasked
 from ..base import journal, main_thread, settings
 from ..base.errors import BridgeError, ExternalServiceError, HandlerError, SettingsError
-from ..sandbox.run import execute, undo
+from ..sandbox.run import gates, undo
 from ..sandbox.run.result import to_json
 from .protocol.context import RequestContext
 from .protocol.features import Tool
@@ -173,7 +173,7 @@ async def _handle(
 ) -> ToolResult:
     given = tidy(arguments, integers)
     if not offer.read_only:
-        execute.check("")
+        gates.check("")
         if settings.current().dry_run:
             message = f"dry run: {offer.name} was not called"
             return ToolResult(structured={"status": "success", "dry_run": True, "message": message})

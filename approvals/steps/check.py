@@ -11,7 +11,7 @@ from ...base import main_thread
 from ...sandbox.facts.policy import policy
 from ...sandbox.language.compile import ScriptRefused
 from ...sandbox.reference import rna
-from ...sandbox.run import execute
+from ...sandbox.run import gates
 from ...sandbox.run.validate import ValidationResult, validate
 from .. import queue
 from ..extract import extract
@@ -39,8 +39,8 @@ async def check(entry: Entry) -> Entry:
 
 
 async def validation(script: str, level: str | None = None) -> ValidationResult | None:
-    """The validation of a script; None if the script is only arithmetic. Raises as `execute.check`."""
-    chosen = execute.check(script, level)
+    """The validation of a script; None if the script is only arithmetic. Raises as `gates.check`."""
+    chosen = gates.check(script, level)
     if chosen == "arithmetic":
         return None
     index = await asyncio.wrap_future(main_thread.run(rna.current, changes=False, label="validation"))

@@ -17,7 +17,7 @@ from ...base.telemetry import tracing
 from .. import confinement as supervisor
 from ..confinement.config import Sandbox
 from ..confinement.process import LIMITS, ProcessStatus
-from ..run import execute
+from ..run import gates
 from . import copies, snapshot
 from .pool import ChildFailed, Needs, Pool
 from .program import find
@@ -115,7 +115,7 @@ def rehearse(
 
     `to`, for a file: the path to which the changed file is copied if the script succeeds.
 
-    Raises the errors of `execute.check` if this script, or any script, may not run; PolicyError in a dry run;
+    Raises the errors of `gates.check` if this script, or any script, may not run; PolicyError in a dry run;
     ExternalServiceError if no child could start; Cancelled once `cancelled` returns True. The script's own outcome,
     also a failure, is in the report.
     """
@@ -190,7 +190,7 @@ def _level(script: str, asked: str | None) -> str:
     """Return the script's level. Raises if the script may not run in the open scene: a rehearsal runs it, too."""
     if settings.current().dry_run:
         raise PolicyError("a rehearsal runs the script, and the settings ask for a dry run", code="dry_run")
-    return execute.check(script, asked)
+    return gates.check(script, asked)
 
 
 def _time_limit() -> float:

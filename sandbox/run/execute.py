@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import threading
 import time
 import traceback
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +24,15 @@ from ...base.errors import (
     HandlerError,
     InvalidParamsError,
     LimitExceeded,
-    NeedsRehearsal,
     PolicyError,
 )
 from ...base.process import collector
 from ...base.telemetry import tracing
-from ..facts.policy import LEVELS, Level, Policy, policy
+from ..facts.policy import LEVELS, Policy, policy
 from ..guard.ending import ScriptExit, ended_well, failed
 from ..guard.measured import Measured
 from ..language import hooks
+from .gates import RateLimit, check, text_of
 from .hints import hinted
 from .record import Record, refuse
 from .result import to_json
@@ -53,12 +51,9 @@ if TYPE_CHECKING:
 __all__ = (
     "COMMAND",
     "FILENAME",
-    "RateLimit",
-    "check",
     "execute_blender_code",
     "require_blender",
     "run",
-    "text_of",
 )
 
 COMMAND = "execute_blender_code"
@@ -94,14 +89,6 @@ def execute_blender_code(params: Mapping[str, Any]) -> dict[str, Any]:
     except BridgeError as error:
         refuse(error, given.get("code"), requester="python", request_id=request_id, title=title)
         raise
-
-
-def text_of(name: str, value: object) -> str:
-    """Return the script in the parameter `name`. Raises InvalidParamsError if it is missing, empty or not a text."""
-    if isinstance(value, str) and value.strip():
-        return value
-    wrong = "is empty" if isinstance(value, str) else "is missing" if value is None else "is no text"
-    raise InvalidParamsError(f"the parameter {name!r} {wrong}: give the Python script as a text")
 
 
 def require_blender() -> None:
@@ -165,85 +152,7 @@ def run(
     return outcome.shown()
 
 
-# --- gates --------------------------------------------------------------------------------------------------
-
-
-def check(script: str, level: str | None = None) -> Level:
-    """Return the level of a script. Raises, as `run` does, if the settings refuse it, whatever its text says."""
-    now = settings.current()
-    chosen = _choose_level(level, now)
-    _check_gates(script, now)
-    return chosen
-
-
-class RateLimit:
-    """A limit of the number of runs in a period of time; runs that the policy stopped do not count."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._times: deque[float] = deque()
-        self._lock = threading.Lock()
-
-    def take(self, count: int, window_s: float) -> None:
-        """Count a run. Raises LimitExceeded if `count` runs began within the last `window_s` seconds."""
-        with self._lock:
-            now = self._clock()
-            while self._times and self._times[0] <= now - window_s:
-                self._times.popleft()
-            if len(self._times) >= count:
-                wait = self._times[0] + window_s - now
-                raise LimitExceeded(
-                    f"{count} scripts ran within {window_s:g} s, which is the limit: try again in {wait:.0f} s",
-                    limit="rate",
-                )
-            self._times.append(now)
-
-    @contextlib.contextmanager
-    def refused_not_counted(self) -> Iterator[None]:
-        """Inside this context, do not count the last run if the policy stops it or it has to be rehearsed."""
-        try:
-            yield
-        except (PolicyError, NeedsRehearsal):
-            with self._lock:
-                if self._times:
-                    self._times.pop()
-            raise
-
-    def clear(self) -> None:
-        """Forget all runs."""
-        with self._lock:
-            self._times.clear()
-
-
 _rate = RateLimit()
-
-
-def _choose_level(asked: str | None, now: Settings) -> Level:
-    if asked is None:
-        return now.level
-    if asked not in LEVELS:
-        raise InvalidParamsError(f"level {asked!r} is unknown: use {', '.join(LEVELS)}")
-    if LEVELS.index(asked) > LEVELS.index(now.level):
-        raise PolicyError(
-            f"level {asked!r} is more than the settings allow ({now.level!r}): a request may ask for less",
-            code="level",
-        )
-    return asked
-
-
-def _check_gates(script: str, now: Settings) -> None:
-    if not now.execute_enabled:
-        raise PolicyError(
-            "running scripts is switched off (the MCP panel, or BLENDER_MCP_EXECUTE=off): ask the user to switch it on",
-            code="endpoint_off",
-        )
-    size = len(script.encode("utf-8", "replace"))
-    if size > now.source_limit_kb * 1024:
-        raise LimitExceeded(
-            f"the script has {size / 1024:,.0f} KiB, more than the {now.source_limit_kb:,} KiB that are allowed: "
-            "send it in parts",
-            limit="source",
-        )
 
 
 # --- the run ------------------------------------------------------------------------------------------------

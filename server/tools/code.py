@@ -14,7 +14,7 @@ from ...base.settings import Level
 from ...sandbox.facts.policy import policy
 from ...sandbox.language import arithmetic
 from ...sandbox.reference import rna
-from ...sandbox.run import execute
+from ...sandbox.run import gates
 from ..protocol.context import WAIT_SECONDS, RequestContext
 from ..protocol.messages.content import ToolResult
 from .registry import tool
@@ -50,7 +50,7 @@ def runs_scripts(function: RunsScripts) -> RunsScripts:
 
     @wraps(function)
     async def gated(context: RequestContext, *arguments: Any, **named: Any) -> ToolResult:
-        execute.check("")
+        gates.check("")
         return await function(context, *arguments, **named)
 
     gated.__runs_scripts__ = True  # type: ignore[attr-defined]
@@ -69,7 +69,7 @@ async def execute_blender_code(
     title: a few words for the user, who sees them when asked and in the undo history.
     level: to ask for less than is allowed: math (no bpy) or arithmetic.
     """
-    script = execute.text_of("code", code)
+    script = gates.text_of("code", code)
     if settings.current().dry_run:
         return ToolResult(structured=await pipeline.dry_run(context, script, title, level))
     entry = submit.request_for(context, "execute_blender_code", script, title=title, level=level)
@@ -98,7 +98,7 @@ async def calculate(context: RequestContext, code: str) -> ToolResult:
 
     code: such as `r = 2.5` and `area = 3.14159 * r ** 2`, one on a line.
     """
-    result = arithmetic.calculate(execute.text_of("code", code))
+    result = arithmetic.calculate(gates.text_of("code", code))
     return ToolResult(structured={"status": "success", "result": result})
 
 

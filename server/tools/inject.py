@@ -15,7 +15,7 @@ from ...approvals.request import Entry, Mode, Refused
 from ...approvals.steps import check
 from ...base import folders, settings
 from ...sandbox.language.compile import ScriptRefused
-from ...sandbox.run import execute
+from ...sandbox.run import gates
 from .. import prompt_files
 from ..protocol.context import WAIT_SECONDS, RequestContext
 from ..protocol.messages import wire
@@ -63,7 +63,7 @@ async def inject_bpy_script(
     wait_seconds: how long to wait before answering pending; get_job has the outcome then.
     """
     if isinstance(script, str):
-        execute.text_of("script", script)
+        gates.text_of("script", script)
     if settings.current().dry_run:
         code = script if mode == "contextual" and isinstance(script, str) else extract(script).script
         return ToolResult(structured=await pipeline.dry_run(context, code, title))

@@ -12,7 +12,7 @@ from ...base import main_thread, settings
 from ...base.settings import Level
 from ...sandbox.rehearsal import rehearse
 from ...sandbox.rehearsal.report import Confinement, as_result, as_text
-from ...sandbox.run import execute
+from ...sandbox.run import gates
 from .. import attempts
 from ..protocol.context import RequestContext
 from ..protocol.messages import content
@@ -60,10 +60,10 @@ async def rehearse_script(
     title: a few words on what the script does.
     level: to ask for less than is allowed: math (no bpy) or arithmetic.
     """
-    script = execute.text_of("code", code)
+    script = gates.text_of("code", code)
     if settings.current().dry_run:
         return ToolResult(structured=await pipeline.dry_run(context, script, title, level))
-    execute.check(script, level)
+    gates.check(script, level)
     await context.background("rehearsal", title or "Rehearsal")
     cancelled = context.cancelled
     prepared = await asyncio.wrap_future(

@@ -17,7 +17,7 @@ from ...files.client_files import store
 from ...files.scripted import FileResult, Item
 from ...rendering.farms.targets import Target
 from ...sandbox.language.compile import ScriptRefused
-from ...sandbox.run import execute
+from ...sandbox.run import gates
 from ...sandbox.run.record import Record
 from ..protocol.context import WAIT_SECONDS, RequestContext
 from ..protocol.messages.content import ToolResult
@@ -66,7 +66,7 @@ async def run_in_files(
     where: a render target that the user has set up, whose workers see the files under the same path. Outlasts this
         Blender; then the job tells which files are done and failed, without what the script gives back.
     """
-    script = execute.text_of("code", code)
+    script = gates.text_of("code", code)
     if settings.current().dry_run:
         return ToolResult(structured=await pipeline.dry_run(context, script, ""))
     found = await check.validation(script)
