@@ -21,6 +21,7 @@ from ..base.errors import (
     failure_of,
 )
 from ..sandbox.rehearsal import copies, rehearse
+from ..sandbox.rehearsal.prepare import Prepared, prepare_file
 from ..sandbox.run import execute
 from . import allowed_folders
 
@@ -88,7 +89,7 @@ def prepare(found: Sequence[tuple[Path, Path]], folders: Sequence[Path]) -> list
 
 def run(
     items: Sequence[Item],
-    prepared: Sequence[rehearse.Prepared],
+    prepared: Sequence[Prepared],
     script: str,
     *,
     overwrite: frozenset[Path],
@@ -115,11 +116,11 @@ def run(
         yield told
 
 
-def ready(item: Item) -> rehearse.Prepared:
+def ready(item: Item) -> Prepared:
     """Prepare one file for `run`. Main thread. Raises ExternalServiceError if it cannot be read or confined."""
     try:
         compress = copies.is_compressed(item.source)
-        return rehearse.prepare_file(
+        return prepare_file(
             item.source, item.folder, compress=compress, relative=item.to.parent == item.source.parent
         )
     except OSError as error:
@@ -128,7 +129,7 @@ def ready(item: Item) -> rehearse.Prepared:
 
 def _one(
     item: Item,
-    prepared: rehearse.Prepared,
+    prepared: Prepared,
     script: str,
     overwrite: frozenset[Path],
     cancelled: Callable[[], bool],

@@ -300,7 +300,7 @@ def _gather() -> View:
         if not bpy.app.background:
             supervisor.current().find_out()  # once; a thread of its own tries
     held = supervisor.current()
-    rehearsals = _loaded("sandbox.rehearsal.rehearse")
+    rehearsals = _loaded("sandbox.rehearsal.pool")
     shown = replace(
         shown,
         confinement=held.confinement(),

@@ -33,7 +33,7 @@ from ..base.process.other_processes import process_lives
 from ..base.telemetry import logs
 from ..files import client_files
 from ..sandbox import confinement
-from ..sandbox.rehearsal import rehearse
+from ..sandbox.rehearsal import pool
 from ..sandbox.run import undo
 from ..scene import events
 from . import libraries, telemetry
@@ -468,7 +468,7 @@ def _tidy_up(bridge: Bridge | None = None) -> None:
     follow.stop()
     jobs.registry.cancel_all()
     client_files.store.clear()
-    rehearse.shutdown()
+    pool.shutdown()
     if bridge is not None and not bridge.listener.stop():
         _log.warning("the server's thread did not end in time; it is a daemon and ends with Blender")
     telemetry.stop()

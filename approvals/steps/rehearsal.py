@@ -11,7 +11,7 @@ from ... import approvals
 from ...base import settings
 from ...base.errors import ExternalServiceError, LimitExceeded
 from ...sandbox.language.compile import Finding
-from ...sandbox.rehearsal import rehearse
+from ...sandbox.rehearsal import prepare, rehearse
 from ...sandbox.rehearsal.report import as_result, as_text
 from ...scene import events
 from ..caller import Caller, on_main_thread
@@ -83,9 +83,9 @@ async def rehearsed(context: Caller, entry: Entry) -> Entry:
     return now.ask(entry.id, revision=revision)
 
 
-def _prepare() -> tuple[int, rehearse.Prepared]:
+def _prepare() -> tuple[int, prepare.Prepared]:
     events.settled()
-    prepared = rehearse.prepare()
+    prepared = prepare.prepare()
     return events.revision(), prepared
 
 

@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...base.errors import BridgeError
+from ...base.errors import BridgeError, ExternalServiceError
 from ...base.process import threads
+from .. import confinement as supervisors
 from ..confinement import Spec, Supervisor
 from ..confinement.means import Means, ZygoteMeans
 from ..confinement.probe import EVERYTHING
@@ -24,7 +25,7 @@ from .process import ChildFailed, Process
 from .program import Program
 from .protocol import Garbled, Request, check_ready, check_zygote
 
-__all__ = ("Child", "ChildFailed", "Needs", "Pool", "Zygote")
+__all__ = ("Child", "ChildFailed", "Needs", "Pool", "Zygote", "current", "last_failure", "shutdown")
 
 _log = logging.getLogger(__name__)
 
@@ -197,6 +198,15 @@ class Pool:
         except BridgeError as error:
             _log.info("no child gets warm: %s", error)
 
+    @contextmanager
+    def failures_noted(self) -> Iterator[None]:
+        """Note an error inside this context as the last failure, which the panel shows."""
+        try:
+            yield
+        except ExternalServiceError as error:
+            self.failure = f"The last rehearsal could not be held: {str(error).rstrip('.')}."
+            raise
+
     def warm(self, needs: Needs) -> None:
         """Start children for the next rehearsals; returns when they start, or when the zygote is ready."""
         if self._closed:
@@ -272,3 +282,35 @@ class Pool:
         for child in [one for one in self._waiting if which(one)]:
             self._waiting.remove(child)
             child.end()
+
+
+_the_pool: Pool | None = None
+_lock = threading.Lock()
+
+
+def current() -> Pool:
+    """Return the pool of this Blender; the first call makes it."""
+    global _the_pool
+    supervisor = supervisors.current()
+    with _lock:
+        if _the_pool is None or _the_pool.supervisor is not supervisor:
+            _the_pool = Pool(supervisor)
+        return _the_pool
+
+
+def last_failure() -> str:
+    """Return a sentence that says why the last rehearsal did not start or finish; "" if it did.
+
+    Never waits, so a panel may call it.
+    """
+    return "" if _the_pool is None else _the_pool.failure
+
+
+def shutdown() -> None:
+    """End the waiting children, and every other process of the supervisor."""
+    global _the_pool
+    with _lock:
+        pool, _the_pool = _the_pool, None
+    if pool is not None:
+        pool.close()
+    supervisors.shutdown()

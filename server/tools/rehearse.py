@@ -10,7 +10,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from ...approvals import pipeline
 from ...base import main_thread, settings
 from ...base.settings import Level
-from ...sandbox.rehearsal import rehearse
+from ...sandbox.rehearsal import prepare, rehearse
 from ...sandbox.rehearsal.report import Confinement, as_result, as_text
 from ...sandbox.run import gates
 from .. import attempts
@@ -67,7 +67,7 @@ async def rehearse_script(
     await context.background("rehearsal", title or "Rehearsal")
     cancelled = context.cancelled
     prepared = await asyncio.wrap_future(
-        main_thread.run(rehearse.prepare, changes=False, cancelled=cancelled, label="rehearse_script")
+        main_thread.run(prepare.prepare, changes=False, cancelled=cancelled, label="rehearse_script")
     )
     await context.progress(1, 2, "Copied the scene; running the script on the copy")
     rehearsed = await asyncio.to_thread(

@@ -17,7 +17,8 @@ from pathlib import Path
 import bpy
 from bl_ext.user_default.mcp_bridge.base import journal
 from bl_ext.user_default.mcp_bridge.sandbox import confinement
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import child, rehearse, snapshot
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import child, prepare, rehearse, snapshot
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import pool as pools
 
 from support.bench import Row, percentile
 from support.confinement.rehearsing import rehearsals
@@ -58,7 +59,7 @@ def rows() -> Iterator[Row]:
 
 def _get_warm() -> None:
     _rehearsal()
-    pool = rehearse._pool()
+    pool = pools.current()
     while not pool._waiting:
         time.sleep(0.01)
     pool._waiting[0].ready()
@@ -69,7 +70,7 @@ def _against(taken: float, plain: float) -> str:
 
 
 def _cold() -> float:
-    rehearse.shutdown()
+    pools.shutdown()
     confinement.current().means()  # what confines is tried once, by the panel
     return _rehearsal()
 
@@ -81,7 +82,7 @@ def _rehearsal() -> float:
 def _stood_still_and_all() -> tuple[float, float]:
     snapshot._keep(None)  # each takes its own copy
     begin = time.perf_counter()
-    prepared = rehearse.prepare()
+    prepared = prepare.prepare()
     report = rehearse.rehearse(prepared, _SCRIPT).report
     taken = time.perf_counter() - begin
     assert report["outcome"] == "success", report["message"]
@@ -90,7 +91,7 @@ def _stood_still_and_all() -> tuple[float, float]:
 
 def _at_once() -> float:
     """How long the last of several takes that were asked for at the same time."""
-    ready = [rehearse.prepare() for _ in range(_CLIENTS)]
+    ready = [prepare.prepare() for _ in range(_CLIENTS)]
     begin = time.perf_counter()
     threads = [threading.Thread(target=rehearse.rehearse, args=(one, _SCRIPT)) for one in ready]
     for thread in threads:

@@ -13,7 +13,7 @@ from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.approvals.request import Asks, InjectScriptRequest
 from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.operators import state
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import pool as pools
 from bl_ext.user_default.mcp_bridge.server import bridge
 from bl_ext.user_default.mcp_bridge.server.clients import discovery
 
@@ -70,7 +70,7 @@ def test_a_wrong_setting_is_an_error_in_the_panel_not_an_exception(monkeypatch: 
 
 
 def test_why_the_last_rehearsal_was_not_held_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearse, "last_failure", lambda: "The last rehearsal could not be held.")
+    monkeypatch.setattr(pools, "last_failure", lambda: "The last rehearsal could not be held.")
     state.refresh()
     assert state.view.rehearsal_failure == "The last rehearsal could not be held."
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox import confinement
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import pool as pools
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import prepare, rehearse
 
 from support.confinement.confined_attacks import run_confined
 from support.confinement.rehearsing import bare_program, rehearsals, report_of
@@ -39,7 +40,7 @@ def _resident_mb() -> float:
 
 def _zygote_mb() -> float:
     """0 where nothing can be copied here."""
-    zygote = rehearse._pool()._zygote
+    zygote = pools.current()._zygote
     return resident(confinement.current().status(zygote.handle).pid) / 2**20 if zygote else 0.0
 
 
@@ -82,7 +83,7 @@ def test_many_rehearsals_leave_nothing(base: Path) -> None:
 def test_an_attack_without_inner_walls_reaches_nothing(
     attack: sandbox_cases.Attack, base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rehearse, "find", bare_program)
+    monkeypatch.setattr(prepare, "find", bare_program)
     monkeypatch.setattr(rehearse, "TIME_LIMIT_S", 3.0)
     monkeypatch.setattr(rehearse, "_OVERHEAD_S", 3.0)
     assert run_confined(attack) == []
@@ -97,7 +98,7 @@ def test_a_large_scene(base: Path) -> None:
         mesh.attributes.new(f"weight{name}", "FLOAT_VECTOR", "POINT")
     bpy.context.scene.collection.objects.link(bpy.data.objects.new("Large", mesh))
     begin = time.perf_counter()
-    prepared = rehearse.prepare()
+    prepared = prepare.prepare()
     report = rehearse.rehearse(prepared, "import bpy\nbpy.data.objects['Large'].location.x = 1").report
     size = prepared.copy.size / 2**30
     print(

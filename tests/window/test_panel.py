@@ -102,8 +102,9 @@ _REHEARSE = """
 import contextlib, threading
 errors = import_module(f'{{name}}.base.errors')
 rehearse = import_module(f'{{name}}.sandbox.rehearsal.rehearse')
+prepare = import_module(f'{{name}}.sandbox.rehearsal.prepare')
 import_module(f'{{name}}.panels.preferences').get().rehearsal_blender = {program!r}
-prepared = rehearse.prepare()
+prepared = prepare.prepare()
 def run():
     with contextlib.suppress(errors.ExternalServiceError):
         rehearse.rehearse(prepared, 'result = 1', pictures=False)

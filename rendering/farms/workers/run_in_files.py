@@ -45,11 +45,11 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     given.results.mkdir(parents=True, exist_ok=True)
     _require_version(given.version)
-    rehearse = _rehearsals(given)
+    _load_bundle(given)
     try:
-        return _files(given, rehearse)
+        return _files(given)
     finally:
-        rehearse.shutdown()
+        _rehearsal("pool").shutdown()
 
 
 def _require_version(version: str) -> None:
@@ -60,18 +60,22 @@ def _require_version(version: str) -> None:
         raise SystemExit(f"This worker has Blender {here}, and the job was made for {version}: use that one.")
 
 
-def _rehearsals(given: argparse.Namespace) -> Any:
-    """Return the module that runs scripts in confined Blenders, from the job's bundle."""
+def _load_bundle(given: argparse.Namespace) -> None:
+    """Make the extension of the job's bundle ready for imports, with a journal of its own."""
     sys.path.append(str(given.libraries))
     package = types.ModuleType(_PACKAGE)
     package.__path__ = [str(given.extension)]
     sys.modules[_PACKAGE] = package
     journal = importlib.import_module(f"{_PACKAGE}.base.journal")
     journal.configure(Path(tempfile.mkdtemp(prefix="mcp_bridge_")) / "journal")
-    return importlib.import_module(f"{_PACKAGE}.sandbox.rehearsal.rehearse")
 
 
-def _files(given: argparse.Namespace, rehearse: Any) -> int:
+def _rehearsal(name: str) -> Any:
+    """Return a module of the room that runs scripts in confined Blenders."""
+    return importlib.import_module(f"{_PACKAGE}.sandbox.rehearsal.{name}")
+
+
+def _files(given: argparse.Namespace) -> int:
     files = json.loads(given.files.read_text(encoding="utf-8"))
     chunk = json.loads(given.chunks.read_text(encoding="utf-8"))[given.chunk]
     code = given.code.read_text(encoding="utf-8")
@@ -79,20 +83,22 @@ def _files(given: argparse.Namespace, rehearse: Any) -> int:
     for at, number in enumerate(chunk, 1):
         if not _is_done(given, number):
             print(f"openjd_status: file {number}", flush=True)
-            failed += not _file(given, rehearse, number, files[number - 1], code)
+            failed += not _file(given, number, files[number - 1], code)
         print(f"openjd_progress: {100 * at / len(chunk):.1f}", flush=True)
     return int(failed > 0)
 
 
-def _file(given: argparse.Namespace, rehearse: Any, number: int, file: dict[str, Any], code: str) -> bool:
+def _file(given: argparse.Namespace, number: int, file: dict[str, Any], code: str) -> bool:
     _tell(given, number, state="begun")
     try:
         part = given.results / f"file_{number}.part"
         part.unlink(missing_ok=True)
         source = Path(file["file"])
         how = {"compress": _is_compressed(source), "relative": file["relative"]}
-        prepared = rehearse.prepare_file(source, Path(file["folder"]), **how)
-        report = rehearse.rehearse(prepared, code, level=given.level, pictures=False, to=part).report
+        prepared = _rehearsal("prepare").prepare_file(source, Path(file["folder"]), **how)
+        report = (
+            _rehearsal("rehearse").rehearse(prepared, code, level=given.level, pictures=False, to=part).report
+        )
         if report["outcome"] != "success":
             line = report["error"].get("line")
             raise RuntimeError(report["error"]["message"] + (f" (line {line})" if line else ""))

@@ -23,7 +23,8 @@ from bl_ext.user_default.mcp_bridge.rendering.farms import prepare
 from bl_ext.user_default.mcp_bridge.sandbox import confinement as supervisor
 from bl_ext.user_default.mcp_bridge.sandbox.confinement import answering
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.probe import EVERYTHING
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import program, rehearse
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import prepare as rehearsal
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import program
 
 from support.confinement.noise import PRINTED, noisy_processes
 from support.confinement.rehearsing import bare_program, rehearsals, report_of
@@ -134,7 +135,7 @@ def test_noise_is_no_answer(program: str, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_scene")
 def test_noise_is_kept_within_bounds_for_the_message_of_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearse, "find", bare_program)
+    monkeypatch.setattr(rehearsal, "find", bare_program)
     with noisy_processes():
         message = report_of("import os; os.abort()")["message"]
     assert message.startswith(
@@ -182,7 +183,7 @@ def test_a_program_that_was_given_no_pipe_has_none() -> None:
 @pytest.mark.usefixtures("_scene")
 def test_a_child_that_cannot_be_imported_says_what_it_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        rehearse, "find", lambda _named: program.Program((sys.executable, "-c", "no"), (), ())
+        rehearsal, "find", lambda _named: program.Program((sys.executable, "-c", "no"), (), ())
     )
     with pytest.raises(ExternalServiceError, match=r"exit code 1\); it printed last: “.*NameError.*no"):
         report_of("result = 1")

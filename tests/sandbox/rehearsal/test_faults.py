@@ -18,7 +18,8 @@ from pathlib import Path
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox import confinement
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import pool as pools
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import prepare, rehearse
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.pool import Pool
 
 from support.confinement.confined_attacks import run_confined
@@ -49,7 +50,7 @@ ANSWERS = """
 @pytest.fixture(scope="module", autouse=True)
 def _rehearsals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rehearse, "find", bare_program)
+        patch.setattr(prepare, "find", bare_program)
         patch.setattr(Pool, "warm", lambda self, needs: None)  # a cold child is there sooner than a warm one
         with rehearsals(tmp_path_factory.mktemp("faults"), disk_mb=64, blender_mem_mb=1024):
             yield
@@ -63,7 +64,7 @@ def _scene() -> None:
 @pytest.fixture(params=["started by itself", "copied"])
 def both_kinds(request: pytest.FixtureRequest) -> None:
     """The script runs once in a child that was started by itself, and once in a copy of a zygote."""
-    prepared = rehearse.prepare()
+    prepared = prepare.prepare()
     if request.param == "copied":
         copies = prepared.pool._copies(prepared.needs, lambda: False)
         prepared.release()
@@ -182,11 +183,11 @@ def test_a_killed_blender_takes_its_children_along(tmp_path: Path) -> None:
 import sys, threading, time
 from pathlib import Path
 from {blender.EXTENSION}.sandbox import confinement
-from {blender.EXTENSION}.sandbox.rehearsal import rehearse
+from {blender.EXTENSION}.sandbox.rehearsal import pool as pools, prepare, rehearse
 from {blender.EXTENSION}.sandbox.confinement.config import Config, Sandbox
 confinement.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
-rehearse.rehearse(rehearse.prepare(), "result = 1", pictures=False)
-while not rehearse._pool()._waiting: time.sleep(0.01)
+rehearse.rehearse(prepare.prepare(), "result = 1", pictures=False)
+while not pools.current()._waiting: time.sleep(0.01)
 for running in confinement.current()._all():
     if running.status.state == "running":
         print("WARM", running.status.pid, flush=True)
@@ -218,7 +219,7 @@ from pathlib import Path
 from {blender.EXTENSION}.base.process import threads
 from {blender.EXTENSION}.base.errors import BridgeError
 from {blender.EXTENSION}.sandbox import confinement
-from {blender.EXTENSION}.sandbox.rehearsal import rehearse
+from {blender.EXTENSION}.sandbox.rehearsal import pool as pools, prepare, rehearse
 from {blender.EXTENSION}.sandbox.confinement.config import Config, Sandbox
 confinement.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
 def busy(prepared):
@@ -227,7 +228,7 @@ def busy(prepared):
     except BridgeError as error:
         pass
 for _ in range(3):
-    threads.start(busy, rehearse.prepare(), name="busy")
+    threads.start(busy, prepare.prepare(), name="busy")
 time.sleep({after})
 for running in confinement.current()._all():
     print("STARTED", running.status.pid, flush=True)
@@ -256,7 +257,7 @@ import bpy
 from pathlib import Path
 from {blender.EXTENSION}.base.errors import ExternalServiceError
 from {blender.EXTENSION}.sandbox import confinement
-from {blender.EXTENSION}.sandbox.rehearsal import rehearse
+from {blender.EXTENSION}.sandbox.rehearsal import pool as pools, prepare, rehearse
 from {blender.EXTENSION}.sandbox.confinement.config import Config, Sandbox
 confinement.configure(Config(Sandbox(workdir_base=Path({str(tmp_path)!r}) / "runs")))
 confinement.current().means()
@@ -264,7 +265,7 @@ confinement.current().means()
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))
 try:
-    rehearse.prepare()
+    prepare.prepare()
 except ExternalServiceError as error:
     print("SAID", error)
 print("LEFT", list(confinement.current().shared_folder().iterdir()))
@@ -310,8 +311,8 @@ class TestAuditWall:
 
     @pytest.fixture(autouse=True)
     def _walled(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        rehearse.shutdown()
-        monkeypatch.setattr(rehearse, "find", partial(bare_program, child="walled_child"))
+        pools.shutdown()
+        monkeypatch.setattr(prepare, "find", partial(bare_program, child="walled_child"))
 
     @pytest.mark.usefixtures("both_kinds")
     @pytest.mark.parametrize(

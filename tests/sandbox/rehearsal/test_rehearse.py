@@ -17,7 +17,8 @@ from bl_ext.user_default.mcp_bridge.base.process.resident_memory import resident
 from bl_ext.user_default.mcp_bridge.sandbox import confinement
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.probe import EVERYTHING
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.process import Counts
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import program, rehearse, snapshot
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import pool as pools
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import prepare, program, rehearse, snapshot
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.report import as_text
 
 from support.confinement.rehearsing import bare_program, rehearsals, report_of
@@ -49,13 +50,13 @@ def _scene() -> None:
 
 def test_lines_that_it_never_came_to_are_told() -> None:
     script = "import bpy\nif bpy.data.objects:\n    a = 1\nelse:\n    bpy.data.objects.remove(None)"
-    report = rehearse.rehearse(rehearse.prepare(), script, title="Branch").report
+    report = rehearse.rehearse(prepare.prepare(), script, title="Branch").report
     assert (report["outcome"], report["unreached"]) == ("success", [5])
 
 
 def test_an_ordinary_script_is_reported_and_the_scene_is_as_it_was() -> None:
     before = {item.name: tuple(item.scale) for item in bpy.data.objects}
-    prepared = rehearse.prepare()
+    prepared = prepare.prepare()
     done = rehearse.rehearse(prepared, textwrap.dedent(ORDINARY), title="Lid")
     report = done.report
     assert (report["outcome"], report["result"], report["stdout"]) == ("success", 4, "two cubes\n")
@@ -78,7 +79,7 @@ def test_an_ordinary_script_is_reported_and_the_scene_is_as_it_was() -> None:
 
 
 def test_the_pictures_are_ones_that_blender_reads(tmp_path: Path) -> None:
-    done = rehearse.rehearse(rehearse.prepare(), "result = 1")
+    done = rehearse.rehearse(prepare.prepare(), "result = 1")
     file = tmp_path / "before.png"
     file.write_bytes(done.pictures["before"])
     image = bpy.data.images.load(str(file))
@@ -184,7 +185,7 @@ def test_linked_libraries_are_reachable(tmp_path: Path) -> None:
 
 
 def test_the_scene_may_change_meanwhile() -> None:
-    prepared = rehearse.prepare()
+    prepared = prepare.prepare()
     bpy.data.objects.remove(bpy.data.objects["Cube"])
     report = rehearse.rehearse(prepared, "import bpy\nresult = len(bpy.data.objects)", pictures=False).report
     assert report["result"] == 3
@@ -209,7 +210,7 @@ def test_a_rehearsal_can_be_cancelled() -> None:
 
 def test_memory_of_the_open_blender_counts_in_no_rehearsal() -> None:
     """A process inherits the peak of its parent in getrusage(2), so that a large Blender would fail each limit."""
-    rehearse.shutdown()  # the next child is started, and not copied
+    pools.shutdown()  # the next child is started, and not copied
     taken = bytearray(600 << 20)
     taken[::4096] = b"\1" * len(range(0, len(taken), 4096))
     report = report_of("result = 1")
@@ -219,11 +220,11 @@ def test_memory_of_the_open_blender_counts_in_no_rehearsal() -> None:
 
 def test_what_was_prepared_before_everything_was_shut_down_starts_nothing_any_more() -> None:
     """A worker that is late must not bring up a supervisor that nobody would end."""
-    prepared = rehearse.prepare()
-    rehearse.shutdown()
+    prepared = prepare.prepare()
+    pools.shutdown()
     with pytest.raises(ExternalServiceError, match="The supervisor is closed: no process can be started"):
         rehearse.rehearse(prepared, "result = 1")
-    assert rehearse._the_pool is None
+    assert pools._the_pool is None
     assert confinement.counts() == Counts()
     assert report_of("result = 1")["result"] == 1, "whoever asks anew gets a new one"
 
@@ -235,27 +236,27 @@ def test_the_last_failure_is_known_until_a_rehearsal_comes_to_its_end(
         return program.Program((sys.executable, "-c", "raise SystemExit('no such thing')"), (), ())
 
     report_of("result = 1")
-    assert rehearse.last_failure() == ""
+    assert pools.last_failure() == ""
     with monkeypatch.context() as patch:
-        patch.setattr(rehearse, "find", failing_program)
+        patch.setattr(prepare, "find", failing_program)
         with pytest.raises(ExternalServiceError) as raised:
             report_of("result = 1")
-    assert rehearse.last_failure() == f"The last rehearsal could not be held: {raised.value}."
-    assert "no such thing" in rehearse.last_failure()
-    monkeypatch.setattr(rehearse, "find", bare_program)
+    assert pools.last_failure() == f"The last rehearsal could not be held: {raised.value}."
+    assert "no such thing" in pools.last_failure()
+    monkeypatch.setattr(prepare, "find", bare_program)
     report_of("import os; os._exit(0)")
-    assert rehearse.last_failure().startswith(
+    assert pools.last_failure().startswith(
         "The last rehearsal could not be held to its end: the confined Blender ended"
     )
     report_of("1 / 0")
-    assert rehearse.last_failure() == "", "an error of the script is the rehearsal's result"
+    assert pools.last_failure() == "", "an error of the script is the rehearsal's result"
     with monkeypatch.context() as patch:
         patch.setattr(snapshot, "take", _no_copy)
         with pytest.raises(ExternalServiceError):
-            rehearse.prepare()
-    assert rehearse.last_failure() == "The last rehearsal could not be held: the disk is full."
-    rehearse.shutdown()
-    assert rehearse.last_failure() == ""
+            prepare.prepare()
+    assert pools.last_failure() == "The last rehearsal could not be held: the disk is full."
+    pools.shutdown()
+    assert pools.last_failure() == ""
 
 
 def _no_copy(_folder: Path) -> None:
@@ -264,7 +265,7 @@ def _no_copy(_folder: Path) -> None:
 
 def test_a_copy_that_nobody_rehearses_on_goes() -> None:
     """A client that hangs up leaves the copy that was made for it."""
-    prepared = rehearse.prepare()
+    prepared = prepare.prepare()
     path = prepared.copy.path
     assert path.exists()
     del prepared
@@ -276,8 +277,8 @@ def test_a_copy_that_nobody_rehearses_on_goes() -> None:
 )
 def test_this_blender_is_copied_and_the_script_cannot_tell_where_it_was_warm() -> None:
     report_of("result = 1")
-    pool = rehearse._pool()
-    copies = pool._copies(rehearse.prepare().needs, lambda: False)
+    pool = pools.current()
+    copies = pool._copies(prepare.prepare().needs, lambda: False)
     assert copies is not None
     report = report_of(
         "import bpy\nresult = [bpy.data.filepath, len(bpy.data.objects), bpy.context.scene.frame_end]"
@@ -288,10 +289,10 @@ def test_this_blender_is_copied_and_the_script_cannot_tell_where_it_was_warm() -
 def test_after_a_rehearsal_that_went_wrong_nothing_is_used_that_was_there_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rehearse, "find", bare_program)
+    monkeypatch.setattr(prepare, "find", bare_program)
     report_of("result = 1")
-    pool = rehearse._pool()
-    pool.warm(rehearse.prepare().needs)
+    pool = pools.current()
+    pool.warm(prepare.prepare().needs)
     before, waiting = pool._zygote, list(pool._waiting)
     report_of("import os; os._exit(0)")
     assert not set(waiting) & set(pool._waiting)
@@ -300,7 +301,7 @@ def test_after_a_rehearsal_that_went_wrong_nothing_is_used_that_was_there_before
 
 def test_a_warm_child_waits_for_the_next_one() -> None:
     report_of("result = 1")
-    pool = rehearse._pool()
+    pool = pools.current()
     until = time.monotonic() + 30
     while not pool._waiting and time.monotonic() < until:
         time.sleep(0.01)

@@ -16,7 +16,7 @@ from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.approvals.request import Entry
 from bl_ext.user_default.mcp_bridge.approvals.store import Store
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.supervisor import Unconfined
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import prepare
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.server.tools import code
 
@@ -102,7 +102,7 @@ def test_where_nothing_confines_the_estimate_decides(monkeypatch: pytest.MonkeyP
     def nothing() -> None:
         raise Unconfined("no means of confinement works here")
 
-    monkeypatch.setattr(rehearse, "prepare", nothing)
+    monkeypatch.setattr(prepare, "prepare", nothing)
     failure = _run(HARMLESS.format(length=1.0))
     assert failure["error"] == "LimitExceeded"
     assert "by modifier 'many'" in failure["message"]

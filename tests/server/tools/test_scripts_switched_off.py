@@ -15,7 +15,7 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base import journal
 from bl_ext.user_default.mcp_bridge.base.errors import PolicyError
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import prepare, rehearse
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.server.tools import CORE, FURTHER
 
@@ -26,7 +26,7 @@ from support.confinement.rehearsing import rehearsals
 _WAYS = {
     "execute_blender_code",
     "execute.run",
-    "rehearse.prepare",
+    "prepare.prepare",
     "rehearse.rehearse",
     "scripted.run",
     "submit.request_for",
@@ -91,7 +91,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     watch(execute, "_execute")
     watch(execute, "_calculate")
-    watch(rehearse, "prepare")
+    watch(prepare, "prepare")
     watch(rehearse, "_request")
     return seen
 
@@ -199,7 +199,7 @@ def test_a_rehearsal_has_the_gates_of_a_run_whoever_asks_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, value: str, script: str, code: str
 ) -> None:
     with rehearsals(tmp_path):
-        prepared = rehearse.prepare()
+        prepared = prepare.prepare()
         monkeypatch.setenv(setting, value)
         with pytest.raises(PolicyError) as refused:
             rehearse.rehearse(prepared, script, level="blender")

@@ -12,7 +12,8 @@ from typing import Any
 
 from bl_ext.user_default.mcp_bridge.sandbox import confinement
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.config import Config, Sandbox
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import program, rehearse
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import pool as pools
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import prepare, program, rehearse
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.report import Report
 
 __all__ = ("bare_program", "rehearsals", "report_of")
@@ -28,13 +29,13 @@ def rehearsals(folder: Path, *, outlive: bool = False, **sandbox: Any) -> Iterat
         above.chmod(above.stat().st_mode | 0o011)  # root's processes become nobody, who must reach the folder
     base = folder / "runs"
     confinement.configure(Config(Sandbox(workdir_base=base, **sandbox)))
-    shutdown = rehearse.shutdown
+    shutdown = pools.shutdown
     if outlive:
-        rehearse.shutdown = lambda: None
+        pools.shutdown = lambda: None
     try:
         yield base
     finally:
-        rehearse.shutdown = shutdown
+        pools.shutdown = shutdown
         shutdown()
         confinement.configure(Config())
         assert not base.exists() or not list(base.iterdir()), "a rehearsal left something behind"
@@ -42,13 +43,11 @@ def rehearsals(folder: Path, *, outlive: bool = False, **sandbox: Any) -> Iterat
 
 def report_of(script: str, **more: Any) -> Report:
     """Rehearse a script on the open scene; return the report."""
-    return rehearse.rehearse(
-        rehearse.prepare(), textwrap.dedent(script), **{"pictures": False, **more}
-    ).report
+    return rehearse.rehearse(prepare.prepare(), textwrap.dedent(script), **{"pictures": False, **more}).report
 
 
 def bare_program(named: Path | None = None, *, child: str = "bare_child") -> program.Program:
-    """Return the program of a child that runs scripts by plain `exec`; patch `rehearse.find` with it.
+    """Return the program of a child that runs scripts by plain `exec`; patch `prepare.find` with it.
 
     `child` may be `walled_child`, which has the audit wall.
     """

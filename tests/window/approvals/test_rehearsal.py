@@ -10,14 +10,14 @@ def test_the_window_goes_on_and_the_scene_stays(window: Window) -> None:
     report, location, pictures, held_up = window.run(
         """
 import threading
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import rehearse
-prepared = rehearse.prepare()
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import pool as pools, prepare, rehearse
+prepared = prepare.prepare()
 done = []
 script = "import bpy\\nbpy.data.objects['Cube'].location.z = 2\\nresult = bpy.app.version_string"
 thread = threading.Thread(target=lambda: done.append(rehearse.rehearse(prepared, script)))
 thread.start()
 thread.join()
-rehearse.shutdown()
+pools.shutdown()
 result = [done[0].report, bpy.data.objects["Cube"].location.z, sorted(done[0].pictures), prepared.copy.seconds]
 """,
         timeout=90.0,
