@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+from bl_ext.user_default.mcp_bridge import sandbox
 from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.base.settings.setting import declared
 from bl_ext.user_default.mcp_bridge.server.clients import stdio_shim
@@ -84,3 +86,15 @@ def test_the_page_says_of_each_client_what_it_lacks() -> None:
         assert re.fullmatch(r"\d[\w.]*", version)
         assert all(cell == "yes" or f"*{cell}*" in explained for cell in cells), client
         assert client in told or set(cells) <= {"yes", "accept"}
+
+
+def test_the_sizes_of_the_sandboxs_rooms_are_about_those_of_today() -> None:
+    rooms = Path(sandbox.__file__).parent
+    told = {
+        row[0].strip("`/"): int(row[1].replace(",", ""))
+        for row in _rows("sandbox.md", "## How large it is, and why")
+    }
+    assert set(told) == {path.name for path in rooms.iterdir() if (path / "__init__.py").exists()}
+    for room, lines in told.items():
+        sources = (path.read_text("utf-8") for path in (rooms / room).rglob("*.py"))
+        assert sum(source.count("\n") for source in sources) == pytest.approx(lines, rel=0.1), room
