@@ -99,7 +99,8 @@ def move(source: Path, to: Path, *, overwrite: bool) -> None:
             os.link(source, to)  # fails if the file exists by now; a rename would replace it
         except FileExistsError:
             raise PolicyError(
-                f"{to} has come into being meanwhile, and nobody agreed to overwrite it.", code="overwrite"
+                f"{to} was made by somebody else in the meantime, and the user did not agree to overwrite it.",
+                code="overwrite",
             ) from None
         except OSError:  # a file system without links
             os.replace(source, to)
@@ -114,7 +115,9 @@ def _place(path: str, folders: Sequence[Path], suffixes: Collection[str]) -> Pat
         raise PolicyError(_NOWHERE, code="files")
     given = PurePath(path)
     if not path.strip() or len(path) > _LONGEST or not path.isprintable() or path.startswith(("//", "\\\\")):
-        raise InvalidParamsError(f"The path {path[:80]!r} is none: give a file name such as 'chair.glb'.")
+        raise InvalidParamsError(
+            f"The path {path[:80]!r} cannot be used: give a file name such as 'chair.glb'."
+        )
     if given.suffix.lower() not in suffixes:
         raise InvalidParamsError(f"{path!r}: the name has to end in {', '.join(sorted(suffixes))}.")
     for folder in folders:

@@ -127,7 +127,7 @@ class Settings:
         "asking",
         values.Choice(get_args(Rehearse)),
         "Which scripts are tried on a copy of the scene, in a Blender that can reach nothing else, before they run "
-        "here. Scripts that are injected always are",
+        "here. Scripts of inject_bpy_script are always tried",
         more="`always`: all of `execute_blender_code`; `asking`: those that you are asked about; `never`: none. A "
         "script that seems to make too much geometry is rehearsed in any case.",
         variable="BLENDER_MCP_REHEARSE",
@@ -147,7 +147,7 @@ class Settings:
             (
                 "never",
                 "Never",
-                "No script is tried first: you decide by reading it. One that is injected is tried all the same",
+                "No script is tried first: you decide by reading it. Only scripts of inject_bpy_script are still tried",
             ),
         ),
     )
@@ -291,7 +291,7 @@ class Settings:
     cache_quota_mb: int = declare(
         8000,
         values.Whole(100, 1_000_000),
-        "Downloaded assets are kept up to this size; what was not used for longest goes first",
+        "Downloaded assets are kept up to this size; what was not used for the longest time is deleted first",
         more="In megabytes.",
         label="Cache (MB)",
         section=ASSETS,

@@ -95,11 +95,11 @@ _MOST, _LONGEST = 1000, 200
 
 
 def _check(host: BlenderHost, named: list[tuple[type, Any]], *, last: bool, write: bool) -> None:
-    """Refuse a name that a script may use of none of the types, or that has to be looked at where one of them has it.
+    """Refuse a name that a script may use in none of the types that have it.
 
-    `scale` is that of objects, although cache files have one, too; but what an add-on registered, and the values of
-    layers, are refused wherever they may be meant. The last name counts only if it is a number: Blender writes and
-    reads nothing else.
+    So `scale` is allowed, since objects have it, although cache files have one, too. But if one of the types has a
+    property of an add-on or the values of a layer under this name, it is refused in any case. The last name counts
+    only if it is a number: Blender writes and reads nothing else.
     """
     refused = [
         (kind, prop)

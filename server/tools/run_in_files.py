@@ -61,7 +61,7 @@ async def run_in_files(
     A job: get_job tells how far it is and then the result of each file, cancel_job stops it.
 
     paths: .blend files, absolute or relative to the first of those folders.
-    code: as for execute_blender_code; it runs once in each file, and what it assigns to `result` is told of each.
+    code: as for execute_blender_code; it runs once in each file, and the answer has the `result` of each run.
     save_as: where the copies go; {name} and {folder} stand for a file's own, such as `{folder}/{name}_clean.blend`.
     where: a render target that the user has set up, whose workers see the files under the same path. Outlasts this
         Blender; then the job tells which files are done and failed, without what the script gives back.
