@@ -39,12 +39,16 @@ _MOST_COLLECTIONS = 500
 
 
 class Units(TypedDict, total=False):
+    """The scene's units: `scale_length` is how many metres a unit of Blender is."""
+
     system: str
     length_unit: str
     scale_length: float
 
 
 class Frames(TypedDict, total=False):
+    """The first, last and current frame; `rate` is in frames a second."""
+
     start: int
     end: int
     current: int
@@ -52,12 +56,16 @@ class Frames(TypedDict, total=False):
 
 
 class Render(TypedDict, total=False):
+    """The engine; the resolution in pixels, of which `resolution_percentage` is rendered."""
+
     engine: str
     resolution: tuple[int, int]
     resolution_percentage: int
 
 
 class CollectionInfo(TypedDict, total=False):
+    """A collection, the one that contains it (None: it is the scene's own), and the number of its own objects."""
+
     name: str
     parent: str | None
     objects: int

@@ -75,6 +75,8 @@ class ImportResult(TypedDict):
 
 
 class Credits(TypedDict):
+    """The credits of the assets in this file, and the same as a text to copy."""
+
     credits: list[CreditInfo]
     text: str
 

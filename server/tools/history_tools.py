@@ -58,6 +58,8 @@ class ChangeList(TypedDict):
 
 
 class Undone(TypedDict):
+    """The end of an undo; while the user has not answered, `pending` and the job that waits."""
+
     status: Literal["success", "pending"]
     request_id: NotRequired[str]
     job_id: NotRequired[str]
