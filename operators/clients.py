@@ -115,7 +115,7 @@ class MCP_BRIDGE_OT_connect_client(bpy.types.Operator):
         try:
             if getattr(self, "shown", _proposed(kind, _HIDDEN)) != _proposed(kind, _HIDDEN):
                 raise ExternalServiceError(f"{path} has changed meanwhile: look at it again.")
-            # The file has room for one: whose token stood in it has none any more.
+            # The file has one entry: the new token replaces the one that stood there.
             entry, token = state.store().mint(kind.label, copied=facts, replaces=own[0] if own else "")
             minted = entry.id
             for client_id in own:

@@ -12,10 +12,10 @@ from . import redraw, state
 
 __all__ = ("close_ended", "is_long", "is_unchanged", "open_window", "request_of")
 
-#: A dialog is too small for a script of more lines.
+#: The most lines of a script that a dialog shows.
 _LONG = 80
 
-#: The texts that were opened to be read, by request.
+#: Request -> the text data-block that the user opened to read its script.
 _texts: dict[str, str] = {}
 
 

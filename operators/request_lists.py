@@ -31,10 +31,10 @@ __all__ = (
 
 #: Names of collections on WindowManager, for the lists that a panel or a dialog scrolls through.
 ROWS, LINES, SUMMARY = "mcp_bridge_requests", "mcp_bridge_script_lines", "mcp_bridge_summary_lines"
-#: With what the tooltip of a row says.
+#: Collection -> the tooltip of its rows.
 _LISTS = {ROWS: "Request", LINES: "Line of the Script", SUMMARY: "What Would Change"}
 _MOST_LINES = 5000
-#: Mark -> its icon, and what is said of the lines that have it; the gravest first.
+#: Mark -> its icon and its explanation; the most serious first.
 MARKS: Mapping[Mark, tuple[str, str]] = {
     "outside": ("ERROR", "Tries to reach outside Blender"),
     "hides": ("VIEWZOOM", f"Look closely: over {LONGEST} letters, “;” or odd spaces"),
@@ -42,12 +42,12 @@ MARKS: Mapping[Mark, tuple[str, str]] = {
     "unreached": ("HIDE_ON", "Never reached in the rehearsal"),
     "repeats": ("FILE_REFRESH", "Repeats what it does"),
 }
-#: So many lines are named of one mark.
+#: How many lines of one mark a text names.
 _MOST_NAMED = 12
 
-#: The pictures of the request that is looked at.
+#: The pictures of the request that is shown.
 _pictures: Any = None
-#: The request whose script and summary the lists of the dialog have, and its script's digest.
+#: The id of the request whose script and summary are in the dialog's lists, and its script's digest.
 _listed = ("", "")
 
 

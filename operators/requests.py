@@ -91,7 +91,7 @@ class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
 
     shown: _SHOWN
 
-    #: Whether the user has it as a dialog, which shows the lists of the one that was opened last.
+    #: Whether this is an open dialog: it draws the lists of the request that was opened last.
     opened = False
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:

@@ -58,9 +58,9 @@ _LOOK_EVERY_S = 10.0
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _MOST_DONE = 12
 _MOST_ALERTS = 3
-#: What was refused longer ago (seconds) is told under *Activity* alone.
+#: Seconds for which the panel shows a refused request; after that only *Activity* lists it.
 _RECENT_S = 3600.0
-#: What a request is in, for the user.
+#: State of a request -> what happens in it, in the user's words.
 _DOING: Mapping[str, str] = MappingProxyType(
     {
         "received": "reading",
@@ -82,7 +82,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Pasted:
-    """Where the configuration that was just copied has to go. `folder` is empty unless it is there to be opened."""
+    """Where the user pastes the configuration that was just copied. `folder` is empty if it does not exist."""
 
     label: str
     place: str
@@ -92,7 +92,7 @@ class Pasted:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A job of an assistant that goes on. `share`, from 0 to 1, is how much of it is done; None if it is unknown."""
+    """A running job of an assistant. `share`, from 0 to 1, is how much of it is done; None if it is unknown."""
 
     id: str
     owner: str
@@ -104,7 +104,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Everything that is shown. `address` is empty while nothing listens; `clients` are all, `connected` names."""
+    """What the panels show. `address` is empty while the server is stopped; `connected` has the names of clients."""
 
     address: str = ""
     port: int = 0
@@ -112,7 +112,7 @@ class View:
     error: str = ""
     connected: tuple[str, ...] = ()
     clients: tuple[authenticator.Entry, ...] = ()
-    #: Programs (name, code) that ask to come in.
+    #: Programs (name, code) that ask for access.
     asking: tuple[tuple[str, str], ...] = ()
     notices: tuple[snippets.Notice, ...] = ()
     #: The programs on this computer that can be connected.
@@ -121,38 +121,38 @@ class View:
     #: What is wrong with the text that names render targets.
     targets_error: str = ""
     pasted: Pasted | None = None
-    #: Whether nobody has seen the tab yet: the bars say where it is.
+    #: Whether the user has never opened the tab: then the bars show where it is.
     new: bool = False
-    #: What holds a rehearsal, as "out of reach" has just been proved; None as long as that is not known.
+    #: How rehearsals are confined here, as a trial has just proved; None before the trial has ended.
     confinement: Confinement | None = None
-    #: Why nothing holds one here.
+    #: Why rehearsals cannot be confined here; empty if they can.
     unconfined: str = ""
-    #: Why the last rehearsal could not be held, or not to its end; empty where it was.
+    #: Why the last rehearsal was not confined, or not to its end; empty if it was.
     rehearsal_failure: str = ""
     #: All requests, the newest first, and how long ago each was made.
     requests: tuple[Request, ...] = ()
     ages: Mapping[str, str] = field(default_factory=dict)
-    #: How many wait for the user; those of them that wait in Blender, the oldest first; since when that one does.
+    #: How many requests wait for the user; those that wait in Blender, the oldest first; since when the oldest waits.
     waiting: int = 0
     to_review: tuple[Request, ...] = ()
     waits: str = ""
     #: What assistants are doing now, in a few words, and their jobs.
     doing: str = ""
     jobs: tuple[Work, ...] = ()
-    #: Work on render targets, the newest first, with what has ended.
+    #: Jobs on render targets, the newest first, ended ones too.
     on_targets: tuple[target_jobs.OnTarget, ...] = ()
-    #: Requests that are open; the newest that have ended.
+    #: The open requests, and the newest ended ones.
     open: tuple[Request, ...] = ()
     done: tuple[Request, ...] = ()
-    #: Requests that tried to reach outside Blender, as long as nobody has taken note of it.
+    #: Requests whose script tried to reach outside Blender, until the user dismisses them.
     alerts: tuple[Request, ...] = ()
-    #: Requests whose script was lately refused, failed or got no answer, as long as nobody has taken note of it.
+    #: Requests whose script was refused, failed or got no answer in the last hour, until the user dismisses them.
     refused: tuple[Request, ...] = ()
-    #: The id of the request that can be undone: the last one, while the scene is as it left it.
+    #: The id of the request that can be undone: the last run, if nothing has changed since.
     undoable: str = ""
-    #: How many files were opened: each has lists of its own, to be filled anew.
+    #: How many files were opened: after each, the lists on WindowManager must be filled again.
     loads: int = 0
-    #: Clients (id, name) that run scripts unasked until Blender closes.
+    #: Clients (id, name) whose scripts run without a question until Blender closes.
     trusted: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -164,9 +164,9 @@ class View:
 view = View()
 _listeners: Signal[[]] = Signal()
 _pasted: Pasted | None = None
-#: Whether nobody has been to the tab yet.
+#: Whether the user has never opened the tab.
 _new = False
-#: When the programs were looked for last, and which were there.
+#: The time of the last search for clients' programs, and its result.
 _looked: tuple[float, tuple[table.ClientKind, ...]] | None = None
 _by_id: dict[str, Request] = {}
 _noted: set[tuple[str, str]] | None = None
@@ -421,7 +421,7 @@ def _notices(clients: tuple[authenticator.Entry, ...], bridge: Any) -> tuple[sni
 def _tick() -> float:
     try:
         refresh()
-    except Exception:  # a timer that raises is gone for good; what is shown next time may be right again
+    except Exception:  # Blender removes a timer that raises; the next refresh may succeed
         _log.exception("the panel could not be brought up to date")
     return _INTERVAL_S
 

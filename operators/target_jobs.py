@@ -14,12 +14,12 @@ from ..base import jobs
 
 __all__ = ("OnTarget", "gather", "register", "unregister")
 
-#: So many are shown, the newest first, and of each so many failures.
+#: How many jobs the panel shows, the newest first, and how many failures of each.
 _MOST, _MOST_FAILURES = 3, 3
 
 _pictures: Any = None
 _folder: tempfile.TemporaryDirectory[str] | None = None
-#: Job -> its last picture, and what that is called among the previews.
+#: Job -> its last picture, and the name of that picture's preview.
 _shown: dict[str, tuple[bytes, str]] = {}
 
 
@@ -29,7 +29,7 @@ class OnTarget:
 
     title: str
     state: jobs.State
-    #: How far it is, or where its results are.
+    #: Its progress, or the place of its results.
     said: str
     failures: tuple[str, ...]
     picture: int

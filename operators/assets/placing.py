@@ -21,7 +21,7 @@ __all__ = ("Aim", "aim_at", "register", "unregister")
 
 #: Regions of a 3D view that may lie over the scene.
 _OVER_IT = frozenset({"UI", "HEADER", "TOOL_HEADER", "TOOLS", "ASSET_SHELF"})
-#: Metres of the sides of a model that tells none.
+#: The sides in metres of a model whose service tells no size.
 _UNKNOWN = (1.0, 1.0, 1.0)
 #: Seconds from one look at what is under the mouse to the next.
 _INTERVAL_S = 0.03
@@ -42,10 +42,10 @@ class Aim:
 
 @dataclass(slots=True)
 class _Placing:
-    """What is under way. Blender frees operators and areas without a word: this keeps neither, but their addresses."""
+    """The placing that is under way. It keeps addresses of area and window: Blender may free both at any time."""
 
     entry: "Entry"
-    #: Of the 3D view whose header says what a click does, and of the window.
+    #: Addresses of the 3D view whose header explains what a click does, and of its window.
     area: int
     window: int
     drawing: Any
@@ -113,7 +113,7 @@ class MCP_BRIDGE_OT_place_asset(bpy.types.Operator):
         answer = {"CANCELLED"}
         try:
             answer = _answer(context, self._placing, event)
-        finally:  # an error ends it too: Blender asks once more, and is told so
+        finally:  # an error ends the placing, too
             if answer & {"CANCELLED", "FINISHED"}:
                 self.cancel(context)
         return answer
@@ -185,7 +185,8 @@ def _answer(context: bpy.types.Context, placing: _Placing, event: bpy.types.Even
         if plain:
             placing.pressed = True
             return {"RUNNING_MODAL"}
-        if placing.pressed and event.value == "RELEASE":  # on the press, Blender would select on the release
+        # Not on the press: Blender would then select something on the release.
+        if placing.pressed and event.value == "RELEASE":
             placing.pressed = False
             return _click(context, placing, event)
     beside = _under(context, event.mouse_x, event.mouse_y)[1] is None
