@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ("UNIT", "Room", "largest_picture", "of", "room")
+__all__ = ("UNIT", "Size", "in_window", "largest_picture", "of")
 
 #: Pixels of a row at a scale of 1, and how many rows title, buttons, reason, warnings and the gaps between take.
 UNIT = 20
@@ -21,7 +21,7 @@ _MOST_SUMMARY, _LEAST_SUMMARY = 12, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Size:
     """The dialog's width in pixels at a scale of 1, the letters in a line of it, and the rows that its lists get."""
 
     width: int
@@ -39,21 +39,21 @@ class Room:
         return min(self.width / 2 / UNIT, self.script_rows)
 
 
-def room(width: int, height: int, scale: float) -> Room:
+def in_window(width: int, height: int, scale: float) -> Size:
     """The largest dialog in a window of this size in pixels, at this resolution scale."""
     wide = min(_WIDEST, int(0.95 * width / scale))
     rows = int(height / (UNIT * scale)) - _FRAME_ROWS
     script = max(_LEAST_ROWS, min(_MOST_ROWS, rows * 3 // 5))
     summary = max(_LEAST_SUMMARY, min(_MOST_SUMMARY, rows - script - 1))
-    return Room(wide, wide * _MOST_LETTERS // _WIDEST, script, summary)
+    return Size(wide, wide * _MOST_LETTERS // _WIDEST, script, summary)
 
 
-def of(context: Any) -> Room:
+def of(context: Any) -> Size:
     """The largest dialog in the window of this context; without a window, the largest of all."""
     window = context.window
     if window is None or not window.width:
-        return room(2 * _WIDEST, 2 * _WIDEST, 1.0)
-    return room(window.width, window.height, context.preferences.system.ui_scale)
+        return in_window(2 * _WIDEST, 2 * _WIDEST, 1.0)
+    return in_window(window.width, window.height, context.preferences.system.ui_scale)
 
 
 def largest_picture(context: Any) -> int:

@@ -11,7 +11,7 @@ from bpy.props import CollectionProperty, IntProperty, StringProperty
 from .. import approvals
 from ..approvals.marks import LONGEST, Mark, lines_of, marks, visible
 from ..approvals.request import Entry
-from .dialog_size import Room
+from .dialog_size import Size
 from .wrapping import fitting
 
 __all__ = (
@@ -61,7 +61,7 @@ class MCP_BRIDGE_Row(bpy.types.PropertyGroup):
     mark: StringProperty(options={"SKIP_SAVE"})
 
 
-def show(entry: Entry, size: Room) -> None:
+def show(entry: Entry, size: Size) -> None:
     """Fill the lists of the dialog, which has this size, and load its pictures."""
     global _listed
     manager = bpy.context.window_manager

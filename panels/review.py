@@ -17,7 +17,7 @@ from .text import paragraph
 
 if TYPE_CHECKING:
     from ..approvals.request import Entry
-    from ..operators.dialog_size import Room
+    from ..operators.dialog_size import Size
 
 __all__ = ("draw", "draw_again", "register", "unregister")
 
@@ -118,7 +118,7 @@ class MCP_BRIDGE_PT_reading(bpy.types.Panel):
                 paragraph(box, line, context)
 
 
-def draw(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
+def draw(layout: Any, entry: Entry, operator: Any, size: Size) -> None:
     """Draw the dialog: who asks, the script, what it would change, the field for a reason, and *Do Not Ask …*."""
     if entry.state != "waiting":
         told = f": {entry.reason}" if entry.reason else ""
@@ -136,8 +136,8 @@ def draw(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
         buttons.ui_units_x = 8
         buttons.operator("mcp_bridge.open_script", icon="TEXT").request_id = entry.id
         buttons.operator("mcp_bridge.copy_script", text="", icon="COPYDOWN").request_id = entry.id
-        _draw_contents(layout, entry, operator, room)
-    _draw_summary(layout, room.summary_rows)
+        _draw_contents(layout, entry, operator, size)
+    _draw_summary(layout, size.summary_rows)
     row = layout.row()
     row.prop(operator, "reason", text="", placeholder="Why not, for the assistant")
     button = row.row()
@@ -149,7 +149,7 @@ def draw(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
         layout.prop(operator, "trust")
 
 
-def draw_again(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
+def draw_again(layout: Any, entry: Entry, operator: Any, size: Size) -> None:
     """Draw a request that has ended: its outcome, its script, and the report of its rehearsal."""
     told = "undone" if entry.undone else entry.state
     reason = f": {entry.reason}" if entry.reason else ""
@@ -158,17 +158,17 @@ def draw_again(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
     if not is_listed(operator):
         return
     if entry.request.tool != "question":
-        _draw_contents(layout, entry, operator, room)
-    _draw_summary(layout, room.summary_rows)
+        _draw_contents(layout, entry, operator, size)
+    _draw_summary(layout, size.summary_rows)
 
 
-def _draw_contents(layout: Any, entry: Entry, operator: Any, room: Room) -> None:
+def _draw_contents(layout: Any, entry: Entry, operator: Any, size: Size) -> None:
     """Draw the script, beside it the scene before or after, and below it the marks and warnings."""
     shown = pictures(entry.id)
     split = layout.split(factor=0.5) if shown else layout
-    _draw_script(split.column(), room.script_rows, fixed=bool(shown))
+    _draw_script(split.column(), size.script_rows, fixed=bool(shown))
     if shown:
-        _draw_picture(split.column(), entry, shown, operator, room)
+        _draw_picture(split.column(), entry, shown, operator, size)
     _draw_marks(layout, entry)
     _draw_warnings(layout, entry)
 
@@ -217,14 +217,14 @@ def _draw_warnings(layout: Any, entry: Entry) -> None:
         layout.label(text=f"Line {warning['line']}: {warning['message']}", icon="ERROR", translate=False)
 
 
-def _draw_picture(column: Any, entry: Entry, shown: dict[str, int], operator: Any, room: Room) -> None:
+def _draw_picture(column: Any, entry: Entry, shown: dict[str, int], operator: Any, size: Size) -> None:
     """Draw one picture, and the buttons that choose it: both pictures use the same place, so that changes show."""
     when = operator.shown if operator.shown in shown else next(iter(shown))
     row = column.row(align=True)
     row.prop(operator, "shown", expand=True)
     larger = row.operator("mcp_bridge.enlarge_picture", text="", icon="FULLSCREEN_ENTER")
     larger.request_id, larger.when = entry.id, when
-    column.template_icon(icon_value=shown[when], scale=room.picture_units)
+    column.template_icon(icon_value=shown[when], scale=size.picture_units)
 
 
 def _draw_summary(layout: Any, rows: int) -> None:

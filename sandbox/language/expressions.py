@@ -40,36 +40,37 @@ class Expressions(Members):
             self._arguments(node, None)
             return node
         function = node.func
-        if (
-            isinstance(function, ast.Name)
-            and function.id in _MAKES_HASHED
-            and function.id not in self.kinds.names
-        ):
-            made = self._hashed_arguments("update", node)
-            place = {"lineno": node.lineno, "col_offset": node.col_offset}
-            native = function if made is None else self.name(hooks.TYPES.format(function.id), node)
-            self._arguments(node, made)
-            return ast.Call(native, node.args, node.keywords, **place)
-        if isinstance(function, ast.Name) and (rewritten := self._isinstance(node)):
+        if isinstance(function, ast.Name) and (rewritten := self._call_of_name(node, function.id)):
             return rewritten
         if (
-            self.answers
-            and isinstance(function, ast.Name)
-            and function.id in CALLING_BUILTINS - self.kinds.names
+            isinstance(function, ast.Attribute)
+            and not names.is_dunder(function.attr)
+            and not names.attribute_problem(function.attr)
         ):
+            return self._call_of_method(node, function)
+        loose = self.is_loose(function)
+        node.func, mark = self.visit(function), self.runs
+        self._arguments(node, None)
+        node.func = self.held_where(loose, node.func, mark)
+        return node
+
+    def _call_of_name(self, node: ast.Call, name: str) -> ast.AST | None:
+        """Rewrite a call of a built-in function that needs more than its guard; None for any other."""
+        place = {"lineno": node.lineno, "col_offset": node.col_offset}
+        if name in _MAKES_HASHED - self.kinds.names:
+            made = self._hashed_arguments("update", node)
+            native = node.func if made is None else self.name(hooks.TYPES.format(name), node)
+            self._arguments(node, made)
+            return ast.Call(native, node.args, node.keywords, **place)
+        if rewritten := self._isinstance(node):
+            return rewritten
+        if self.answers and name in CALLING_BUILTINS - self.kinds.names:
             self._arguments(node, None)
-            place = {"lineno": node.lineno, "col_offset": node.col_offset}
-            return ast.Call(self.name(hooks.ASK, node), [function, *node.args], node.keywords, **place)
-        if (
-            not isinstance(function, ast.Attribute)
-            or names.is_dunder(function.attr)
-            or names.attribute_problem(function.attr)
-        ):
-            loose = self.is_loose(function)
-            node.func, mark = self.visit(function), self.runs
-            self._arguments(node, None)
-            node.func = self.held_where(loose, node.func, mark)
-            return node
+            return ast.Call(self.name(hooks.ASK, node), [node.func, *node.args], node.keywords, **place)
+        return None
+
+    def _call_of_method(self, node: ast.Call, function: ast.Attribute) -> ast.AST:
+        """Rewrite `value.method(…)`: the guard decides about the method unless the value's kind is known."""
         if function.attr in CHANGING:
             self.check_no_copy(function.value)
         kind = self.kind(function.value)
@@ -85,9 +86,8 @@ class Expressions(Members):
             node.func = self.read_by_guard(function.value, function)
             return node
         if plain:
-            if (
-                runs and kind in structs.READ
-            ):  # a function of Blender's: the collector does not see such a reference
+            # The collector does not see a reference that a function of Blender's holds.
+            if runs and kind in structs.READ:
                 node.func = self.hold(function)
             return node
         guarded = self.read_member(function.value, function)

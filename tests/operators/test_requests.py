@@ -175,7 +175,7 @@ def test_a_line_that_the_rehearsal_never_came_to_is_marked(queue: ApprovalQueue)
     queue.validated("r1", {})
     queue.rehearsed("r1", {"unreached": [2]}, "", 7)
     entry = queue.ask("r1", revision=7)
-    request_lists.show(entry, dialog_size.room(1280, 800, 1.0))
+    request_lists.show(entry, dialog_size.in_window(1280, 800, 1.0))
     rows = getattr(bpy.context.window_manager, request_lists.LINES)
     assert [(row.name.strip(), row.mark) for row in rows] == [("if a:", ""), ("b = 1", "unreached")]
     assert [said for _, said in request_lists.noted(entry)] == ["Never reached in the rehearsal: line 2"]
