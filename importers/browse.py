@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from ..base import atomic
 from ..base.errors import BridgeError
-from .network import download
-from .network.download import Site
+from .network import answers
+from .network.transport import Site
 from .polyhaven import api as polyhaven
 from .sketchfab import api as sketchfab
 from .work import Work
@@ -89,7 +89,7 @@ def thumbnail(work: Work, entry: Entry, folder: Path) -> Path | None:
         if path.exists():
             os.utime(path)  # marks it as used: the cache drops the least recently used files
             return path
-        answer = download.request(
+        answer = answers.request(
             _SITES[entry.service], entry.thumbnail_url, cancelled=work.cancelled, most=_MOST_THUMBNAIL
         )
         folder.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from ..base import settings
 from ..base.errors import BridgeError
 from . import append, environment
 from .append import Imported
-from .network.download import megabytes
+from .network.transport import megabytes
 from .work import Work
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .browse import Entry
-from .network.download import megabytes
+from .network.transport import megabytes
 from .polyhaven import importing
 from .work import Work
 

@@ -11,7 +11,8 @@ from typing import TypeVar
 from ..base import main_thread
 from ..sandbox.confinement import Supervisor, current
 from .network.cache import Cache
-from .network.download import Cancelled, Flag, RemoteFile, Site, megabytes
+from .network.remote_file import RemoteFile
+from .network.transport import Cancelled, Flag, Site, megabytes
 
 __all__ = ("Work",)
 

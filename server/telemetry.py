@@ -72,9 +72,9 @@ def _sender(endpoint: str, headers: str | None) -> Any:
 
     def send(body: bytes, broken_off: threading.Event) -> int:
         # Import HTTP and TLS with the first message, in its own thread: they would slow down the bridge's start.
-        from ..importers.network import download
+        from ..importers.network import answers
 
-        answer = download.request(
+        answer = answers.request(
             _site(url),
             url,
             credentials=extra,
@@ -91,9 +91,9 @@ def _sender(endpoint: str, headers: str | None) -> Any:
 
 
 def _site(url: str) -> Any:
-    """Return the collector as a `Site` for `download.request`: an address that the user has chosen, like a mirror."""
-    from ..importers.network.download import Site
+    """Return the collector as a `Site` for `answers.request`: an address that the user has chosen, like a mirror."""
     from ..importers.network.identity import COLLECTOR, THIS_COMPUTER
+    from ..importers.network.transport import Site
 
     @dataclass(frozen=True, slots=True)
     class Collector(Site):

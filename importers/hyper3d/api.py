@@ -15,8 +15,10 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, Protocol, get_args
 
 from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
-from ..network import download
-from ..network.download import Answer, Flag, HttpError, RemoteFile, Site
+from ..network import answers
+from ..network.answers import Answer
+from ..network.remote_file import RemoteFile
+from ..network.transport import Flag, HttpError, Site
 
 __all__ = (
     "FAL",
@@ -274,7 +276,7 @@ class Fal:
     def balance(self) -> Balance | None:
         """The balance of the account; None if the service does not show it."""
         try:
-            answer = download.request(
+            answer = answers.request(
                 FAL_ACCOUNT,
                 "/v1/account/billing",
                 query={"expand": "credits"},
@@ -353,7 +355,7 @@ def _call(
     site: Site, path: str, credentials: Mapping[str, str], cancelled: Flag | None, **more: Any
 ) -> Answer:
     try:
-        return download.request(site, path, credentials=credentials, cancelled=cancelled, **more)
+        return answers.request(site, path, credentials=credentials, cancelled=cancelled, **more)
     except HttpError as error:
         if error.status == 401:
             raise PolicyError(

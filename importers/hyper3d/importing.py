@@ -12,9 +12,9 @@ from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from ..append import Imported, append, timed
 from ..credit import Credit
 from ..import_asset import ImportPlan
-from ..network import download, keys
-from ..network.download import Flag, RemoteFile, Site
-from ..network.transport import Broken, TooSlow
+from ..network import attempts, download, keys
+from ..network.remote_file import RemoteFile
+from ..network.transport import Broken, Flag, Site, TooSlow
 from ..opening import foreign
 from ..work import Work
 from .api import FAL, MAIN, Balance, Fal, MainSite, Order, Progress, Provider, ProviderName, Ticket
@@ -80,7 +80,7 @@ def wait_until_done(work: Work, order_id: str) -> None:
     while (found := progress(order_id, work.cancelled)).state in ("waiting", "generating"):
         percent += (80.0 - percent) * _STEP  # the duration is unknown: approach 80 ever more slowly
         work.report(percent, f"{found.state.title()}: {found.message}".rstrip(": "))
-        download.wait(_ASK_EVERY_S, work.cancelled)
+        attempts.wait(_ASK_EVERY_S, work.cancelled)
     if found.state != "done":
         raise ExternalServiceError(f"The order has {found.state}. {found.message}".strip())
 

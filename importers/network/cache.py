@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cache downloaded files by MD5, and the services' JSON documents by address; all Blenders of the user share it.
+"""Cache downloaded files by MD5; all Blenders of the user share the cache, and the `documents` beside the files.
 
 A complete and checked file enters the cache by one rename. Each use checks it again, and a damaged file is fetched
 again. If two Blenders need the same file, one fetches it and the other waits. No `bpy` here.
@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from ...base import atomic, locks
-from ...base.errors import ExternalServiceError
+from ...base import locks
 from . import download
-from .download import Flag, HttpError, Progress, RemoteFile, Site
+from .attempts import wait
+from .documents import Documents
+from .download import Progress
+from .remote_file import RemoteFile
+from .transport import Flag, Site
 
-__all__ = ("DOCUMENT_S", "Cache", "file_md5")
+__all__ = ("Cache", "file_md5")
 
-#: How long a document is used without a new request (seconds).
-DOCUMENT_S = 12 * 3600.0
 #: A file used within this time (seconds) stays even above the quota: an import may need it.
 IN_USE_S = 1800.0
 #: A partial download older than this (seconds) is removed.
@@ -39,7 +38,7 @@ class Cache:
 
     def __init__(self, folder: Path, *, quota: int) -> None:
         self._files = folder / "files"
-        self._documents = folder / "documents"
+        self.documents = Documents(folder / "documents")
         self._quota = quota
 
     def file(
@@ -74,36 +73,6 @@ class Cache:
             pass
         return False
 
-    def document(
-        self, site: Site, path: str, *, max_age: float = DOCUMENT_S, cancelled: Flag | None = None
-    ) -> Any:
-        """The JSON at `path` of a service, or an old copy if the service cannot be reached.
-
-        A copy younger than `max_age` seconds is used without a request, and an unchanged document is not sent again.
-        Raises ExternalServiceError if there is neither an answer nor a copy.
-        """
-        kept = self._documents / f"{hashlib.sha256((site.base + path).encode()).hexdigest()}.json"
-        found = _read_document(kept)
-        if found is not None and 0 <= time.time() - found["time"] < max_age:
-            return found["data"]
-        headers = {"If-None-Match": found["etag"]} if found and found["etag"] else {}
-        try:
-            answer = download.request(site, path, headers=headers, cancelled=cancelled)
-        except HttpError as error:
-            if error.status == 304 and found is not None:
-                _write_document(kept, found["etag"], found["data"])
-                return found["data"]
-            if found is None or error.status < 500:
-                raise
-            return found["data"]
-        except ExternalServiceError:
-            if found is None:
-                raise
-            return found["data"]
-        data = answer.json()
-        _write_document(kept, answer.headers.get("etag", ""), data)
-        return data
-
     def trim(self) -> None:
         """Remove the least recently used files until the rest fits the quota, and old partial downloads."""
         now = time.time()
@@ -136,27 +105,11 @@ def _ages(folder: Path, now: float) -> Iterator[tuple[float, int, Path]]:
                 yield now - found.st_mtime, found.st_size, path
 
 
-def _read_document(path: Path) -> Mapping[str, Any] | None:
-    """The stored document; None if there is no valid one."""
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) and found.keys() >= {"time", "etag", "data"} else None
-
-
-def _write_document(path: Path, etag: str, data: Any) -> None:
-    """Store a document. If the disk is full, it is only requested again the next time."""
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write(path, json.dumps({"time": time.time(), "etag": etag, "data": data}).encode())
-
-
 @contextmanager
 def _locked(path: Path, cancelled: Flag | None) -> Iterator[None]:
     """Wait for the lock of a file of the cache, however long its holder fetches it, and hold it."""
     while (held := locks.take(path)) is None:
-        download.wait(_POLL_S, cancelled)
+        wait(_POLL_S, cancelled)
     try:
         yield
     finally:

@@ -39,6 +39,7 @@ __all__ = (
     "Site",
     "TooSlow",
     "ascii_url",
+    "megabytes",
     "opened",
     "shown",
 )
@@ -357,3 +358,10 @@ def ascii_url(url: str) -> str:
 def shown(url: str) -> str:
     """A URL for people, without its query, which may hold a signature."""
     return re.sub(r"^[a-z]+://([^/]*@)?", "", url.partition("?")[0])[:200]
+
+
+def megabytes(size: int) -> str:
+    """A number of bytes as a text for people."""
+    return (
+        f"{size / 1e6:.0f} MB" if size >= 10e6 else f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size} bytes"
+    )

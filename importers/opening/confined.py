@@ -11,7 +11,7 @@ import bpy
 
 from ...base.errors import ExternalServiceError
 from ...sandbox.confinement import ProcessStatus, Spec, Supervisor
-from ..network.download import Cancelled, Flag
+from ..network.transport import Cancelled, Flag
 
 __all__ = ("run",)
 

@@ -12,9 +12,9 @@ from urllib.parse import urlencode
 from ...base.errors import ExternalServiceError, InvalidParamsError
 from ...base.similar_names import did_you_mean
 from ..credit import Credit
-from ..network import download
+from ..network import answers
 from ..network.cache import Cache
-from ..network.download import Flag, HttpError, Site
+from ..network.transport import Flag, HttpError, Site
 
 __all__ = ("SITE", "Asset", "Category", "Found", "Kind", "PolyHaven", "Resolution", "check_id")
 
@@ -174,7 +174,7 @@ class PolyHaven:
         """Ids in the order of the service's search; None if its search is not available now."""
         parameters = {"q": query} | ({"t": kind} if kind else {})
         try:
-            answer = download.request(SITE, "/search", query=parameters, cancelled=self._cancelled).json()
+            answer = answers.request(SITE, "/search", query=parameters, cancelled=self._cancelled).json()
         except ExternalServiceError:  # by its documentation, 503 means: match keywords instead
             return None
         results = _members(answer, "results")
@@ -195,7 +195,7 @@ class PolyHaven:
         return f"{SITE.name} has no category {category!r}.{near} get_polyhaven_categories lists them."
 
     def _document(self, path: str) -> Any:
-        return self._cache.document(SITE, path, cancelled=self._cancelled)
+        return self._cache.documents.get(SITE, path, cancelled=self._cancelled)
 
 
 def _page(ordered: list[Asset], by: Order, limit: int, offset: int) -> Found:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ...base.errors import ExternalServiceError, InvalidParamsError
 from ...base.file_names import inside
-from ..network.download import RemoteFile
+from ..network.remote_file import RemoteFile
 from .api import SITE
 
 __all__ = (

@@ -17,7 +17,7 @@ from ...base.errors import ExternalServiceError, InvalidParamsError
 from .. import append, catalogues
 from ..append import Imported
 from ..import_asset import ImportPlan
-from ..network.download import RemoteFile
+from ..network.remote_file import RemoteFile
 from ..opening import blend_header, foreign
 from ..work import Work
 from . import files as choices

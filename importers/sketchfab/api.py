@@ -14,8 +14,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from ..credit import Credit
-from ..network import download, keys
-from ..network.download import Flag, HttpError, RemoteFile, Site
+from ..network import answers, keys
+from ..network.remote_file import RemoteFile
+from ..network.transport import Flag, HttpError, Site
 
 __all__ = ("SITE", "Filters", "Licence", "Model", "Page", "Sketchfab", "Sort")
 
@@ -183,7 +184,7 @@ class Sketchfab:
         if self._password and path.startswith("/models/"):
             credentials["x-skfb-model-pwd"] = base64.b64encode(self._password.encode()).decode()
         try:
-            answer = download.request(
+            answer = answers.request(
                 SITE, path, query=query, credentials=credentials, cancelled=self._cancelled
             )
         except HttpError as error:

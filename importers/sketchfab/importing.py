@@ -12,7 +12,7 @@ from ...base.errors import PolicyError
 from ..append import Imported, append, timed
 from ..import_asset import ImportPlan
 from ..network import download
-from ..network.download import HttpError
+from ..network.transport import HttpError
 from ..opening import foreign
 from ..work import Work
 from .api import SITE, Model, Sketchfab

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...base.errors import ExternalServiceError, PolicyError
-from ...importers.network import download, identity
+from ...importers.network import answers, identity, transport
 from ...importers.network.transport import Site
 from . import bundle
 from .engines import Seen, Task
@@ -146,8 +146,8 @@ def _ask(target: Target, path: str, body: dict[str, Any] | None = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     headers = {"Accept": "application/json"} | ({"Content-Type": "application/json"} if data else {})
     try:
-        answer = download.request(site, path, body=data, headers=headers, seconds=_SECONDS, most=_MOST)
-    except download.HttpError as error:
+        answer = answers.request(site, path, body=data, headers=headers, seconds=_SECONDS, most=_MOST)
+    except transport.HttpError as error:
         raise ExternalServiceError(f"{site.name} refused ({error.status}): {_message(error.data)}") from None
     return answer.json() if answer.data else {}
 

@@ -13,7 +13,7 @@ from ...importers import append, environment
 from ...importers.append import Imported
 from ...importers.credit import Credit
 from ...importers.import_asset import ImportPlan, import_asset, size_question
-from ...importers.network.download import megabytes
+from ...importers.network.transport import megabytes
 from ...importers.work import Work
 from ..protocol.context import RequestContext
 from .registry import tool

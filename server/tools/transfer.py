@@ -16,7 +16,7 @@ from ...files import allowed_folders, client_files, file_kinds
 from ...files.client_files import ClientFile, Sent, as_sent, store
 from ...importers import uploaded
 from ...importers.credit import Credit
-from ...importers.network.download import megabytes
+from ...importers.network.transport import megabytes
 from ..file_links import link
 from ..protocol.context import RequestContext
 from ..protocol.messages import content, wire

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.importers.network import download
+from bl_ext.user_default.mcp_bridge.importers.network import attempts
 from bl_ext.user_default.mcp_bridge.importers.network.cache import Cache
-from bl_ext.user_default.mcp_bridge.importers.network.download import Site
+from bl_ext.user_default.mcp_bridge.importers.network.transport import Site
 from bl_ext.user_default.mcp_bridge.importers.opening import confined
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
@@ -20,7 +20,7 @@ from support.services.web import Web
 
 @pytest.fixture(autouse=True)
 def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "_BACKOFF_S", 0.02)
+    monkeypatch.setattr(attempts, "_BACKOFF_S", 0.02)
 
 
 @pytest.fixture(autouse=True)

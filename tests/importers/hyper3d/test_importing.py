@@ -15,7 +15,7 @@ from bl_ext.user_default.mcp_bridge.importers.append import Imported
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing, scene
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.api import Order
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
-from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled
+from bl_ext.user_default.mcp_bridge.importers.network.transport import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
 from support.clients.tool_calls import on_worker

@@ -14,7 +14,8 @@ import filelock
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers.network.cache import IN_USE_S, STALE_PART_S, Cache
-from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled, HttpError, RemoteFile, Site
+from bl_ext.user_default.mcp_bridge.importers.network.remote_file import RemoteFile
+from bl_ext.user_default.mcp_bridge.importers.network.transport import Cancelled, Site
 
 from support.services.web import Reply, Web
 
@@ -25,7 +26,8 @@ OTHER_BLENDER = """
 import sys
 from pathlib import Path
 from bl_ext.user_default.mcp_bridge.importers.network.cache import Cache
-from bl_ext.user_default.mcp_bridge.importers.network.download import RemoteFile, Site
+from bl_ext.user_default.mcp_bridge.importers.network.remote_file import RemoteFile
+from bl_ext.user_default.mcp_bridge.importers.network.transport import Site
 site = Site("polyhaven", "Warehouse", "MCP_TEST_API", "https://api.warehouse.example", ())
 print(Cache(Path(sys.argv[1]), quota=10**9).file(site, RemoteFile(sys.argv[2], sys.argv[3], int(sys.argv[4]))))
 """
@@ -157,34 +159,3 @@ def test_the_quota_removes_what_was_not_used_for_longest(folder: Path, site: Sit
     os.utime(part, (time.time() - STALE_PART_S - 1,) * 2)
     cache.trim()
     assert [path.exists() for path in (*files, part)] == [False, True, True, False]
-
-
-def test_a_document_is_kept_asked_for_by_its_etag_and_served_when_the_service_is_away(
-    cache: Cache, site: Site, web: Web
-) -> None:
-    web.routes["/d"] = [Reply({"a": 1}, headers={"ETag": '"1"'}), Reply(b"", 304), Reply(b"", 500)]
-    assert [cache.document(site, "/d", max_age=age) for age in (60, 60, 0, 0)] == [{"a": 1}] * 4
-    assert [seen.headers.get("if-none-match") for seen in web.seen[:2]] == [None, '"1"']
-    web.routes["/d"] = Reply("gone", 404)
-    with pytest.raises(HttpError, match="404"):
-        cache.document(site, "/d", max_age=0)
-
-
-def test_documents_serve_offline(cache: Cache, site: Site, web: Web) -> None:
-    import bpy
-
-    web.routes["/d"] = Reply([1, 2])
-    cache.document(site, "/d")
-    bpy.context.preferences.system.use_online_access = False
-    assert cache.document(site, "/d", max_age=0) == [1, 2]
-    with pytest.raises(ExternalServiceError, match="Allow Online Access"):
-        cache.document(site, "/e")
-
-
-def test_a_damaged_document_is_asked_for_again(cache: Cache, site: Site, web: Web, folder: Path) -> None:
-    web.routes["/d"] = Reply({"a": 1})
-    cache.document(site, "/d")
-    for path in (folder / "documents").iterdir():
-        path.write_text('{"data": ')
-    assert cache.document(site, "/d") == {"a": 1}
-    assert len(web.seen) == 2

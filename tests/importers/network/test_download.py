@@ -14,8 +14,9 @@ from pathlib import Path
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
-from bl_ext.user_default.mcp_bridge.importers.network import download, transport
-from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled, HttpError, RemoteFile, Site
+from bl_ext.user_default.mcp_bridge.importers.network import answers, attempts, download, transport
+from bl_ext.user_default.mcp_bridge.importers.network.remote_file import RemoteFile
+from bl_ext.user_default.mcp_bridge.importers.network.transport import Cancelled, HttpError, Site
 
 from support.services.web import Reply, Request, Web
 
@@ -78,7 +79,7 @@ def test_a_cut_at_any_byte_is_mended(site: Site, web: Web, folder: Path) -> None
 def test_a_cut_at_any_byte_that_stays_leaves_nothing(
     site: Site, web: Web, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(download, "ATTEMPTS", 1)
+    monkeypatch.setattr(attempts, "ATTEMPTS", 1)
     for cut in range(24):
         web.routes["/file"] = Reply(DATA[:24], cut=cut)
         assert_fails(site, web, folder, f"ended after {cut} of 24 bytes", md5=None, size=24)
@@ -118,7 +119,7 @@ def test_what_was_left_and_does_not_fit_is_fetched_anew(
 def test_a_connection_that_always_breaks_is_given_up(site: Site, web: Web, folder: Path) -> None:
     web.routes["/file"] = Reply(DATA, cut=1000)
     assert_fails(site, web, folder, r"ended after 1000 of 1048576 bytes \(3 attempts\)")
-    assert len(web.seen) == download.ATTEMPTS
+    assert len(web.seen) == attempts.ATTEMPTS
 
 
 def test_wrong_contents_are_told_and_not_kept(site: Site, web: Web, folder: Path) -> None:
@@ -171,7 +172,7 @@ def test_a_service_that_wants_a_long_pause_is_told_of(site: Site, web: Web, fold
 def test_an_error_page_is_not_read_out(site: Site, web: Web) -> None:
     web.routes["/x"] = Reply("<html><h1>Oops</h1></html>", 404, headers={"Content-Type": "text/html"})
     with pytest.raises(HttpError) as caught:
-        download.request(site, "/x", query={"signature": "secret"})
+        answers.request(site, "/x", query={"signature": "secret"})
     assert str(caught.value) == f"Warehouse answered 404 Not Found to {web.url[7:]}/x."
 
 
@@ -180,16 +181,16 @@ def test_html_instead_of_json_is_told(site: Site, web: Web) -> None:
     with pytest.raises(
         ExternalServiceError, match="with text/html instead of JSON; a proxy or a sign-in page"
     ):
-        download.request(site, "/x").json()
+        answers.request(site, "/x").json()
 
 
 def test_an_answer_without_end_is_given_up(site: Site, web: Web) -> None:
     web.routes["/x"] = Reply(b"[" * 65536, endless=True)
     with pytest.raises(ExternalServiceError, match=r"with more than 1\.0 MB"):
-        download.request(site, "/x", most=1_000_000)
+        answers.request(site, "/x", most=1_000_000)
     web.routes["/x"] = Reply(b"[" * 100_000)
     with pytest.raises(ExternalServiceError, match="instead of JSON"):
-        download.request(site, "/x").json()
+        answers.request(site, "/x").json()
 
 
 def test_slow_bytes_end_with_the_time_limit(site: Site, web: Web, folder: Path) -> None:
@@ -209,7 +210,7 @@ def test_silence_ends_with_the_socket_time_out(
 def test_cancel_ends_a_transfer_at_once(
     site: Site, web: Web, folder: Path, reply: Reply, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(download, "_BACKOFF_S", 10.0)
+    monkeypatch.setattr(attempts, "_BACKOFF_S", 10.0)
     web.routes["/file"] = reply
     cancelled = threading.Event()
     threading.Timer(0.3, cancelled.set).start()
@@ -247,7 +248,7 @@ def test_a_file_larger_than_the_disk_is_not_begun(site: Site, web: Web, folder: 
 def test_a_refused_connection_is_told(site: Site, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MCP_TEST_API", "http://127.0.0.1:1")
     with pytest.raises(ExternalServiceError, match=r"can't be reached at 127.0.0.1:1/x: .*refused"):
-        download.request(site, "/x")
+        answers.request(site, "/x")
 
 
 @pytest.mark.parametrize(
@@ -322,7 +323,7 @@ def test_a_long_chain_of_redirects_is_followed_only_within_the_service(site: Sit
         web.routes[f"/{step}"] = Reply(b"", 302, headers={"Location": f"/{step + 1}"})
     web.routes["/3"] = Reply(b"", 302, headers={"Location": "http://169.254.169.254/latest"})
     with pytest.raises(ExternalServiceError, match=r"169.254.169.254/latest, which is not https: refused"):
-        download.request(site, "/0")
+        answers.request(site, "/0")
     assert web.paths() == ["/0", "/1", "/2", "/3"]
 
 
@@ -347,7 +348,7 @@ def test_redirects_within_the_service_are_followed_but_keys_are_not_sent_along(s
     with Web() as storage:
         web.routes["/a"] = Reply(b"", 302, headers={"Location": storage.url + "/b"})
         storage.routes["/b"] = Reply({"ok": True})
-        answer = download.request(site, "/a", credentials={"Authorization": "Token secret"})
+        answer = answers.request(site, "/a", credentials={"Authorization": "Token secret"})
         assert answer.json() == {"ok": True}
         assert web.seen[0].headers["authorization"] == "Token secret"
         assert "authorization" not in storage.seen[0].headers
@@ -356,14 +357,14 @@ def test_redirects_within_the_service_are_followed_but_keys_are_not_sent_along(s
 def test_a_circle_of_redirects_ends(site: Site, web: Web) -> None:
     web.routes["/a"] = Reply(b"", 302, headers={"Location": "/a"})
     with pytest.raises(HttpError, match="302"):
-        download.request(site, "/a")
+        answers.request(site, "/a")
     assert len(web.seen) <= 6
 
 
 def test_a_key_goes_only_below_the_base_url(site: Site, web: Web) -> None:
     with Web() as other:
         with pytest.raises(ExternalServiceError, match="the key is not sent to"):
-            download.request(site, other.url + "/x", credentials={"Authorization": "Token secret"})
+            answers.request(site, other.url + "/x", credentials={"Authorization": "Token secret"})
         assert other.seen == []
 
 
@@ -373,7 +374,7 @@ def test_a_key_goes_only_below_the_base_url(site: Site, web: Web) -> None:
 def test_what_has_a_body_is_sent_once(site: Site, web: Web, reply: Reply) -> None:
     web.routes["/a"] = web.routes["/b"] = reply
     with pytest.raises(ExternalServiceError):
-        download.request(site, "/a", body=b"order")
+        answers.request(site, "/a", body=b"order")
     assert [(seen.path, seen.body) for seen in web.seen] == [("/a", b"order")]
 
 
@@ -382,7 +383,7 @@ def test_offline_blender_asks_nothing(site: Site, web: Web) -> None:
 
     bpy.context.preferences.system.use_online_access = False
     with pytest.raises(ExternalServiceError, match=r"Warehouse can't be reached: .*Allow Online Access"):
-        download.request(site, "/x")
+        answers.request(site, "/x")
     assert web.seen == []
 
 
@@ -392,7 +393,7 @@ def test_the_proxy_of_the_environment_is_used(site: Site, web: Web, monkeypatch:
         monkeypatch.setenv("http_proxy", proxy.url)
         monkeypatch.delenv("no_proxy", raising=False)
         proxy.routes["/x"] = Reply({"through": "proxy"})
-        assert download.request(site, "/x").json() == {"through": "proxy"}
+        assert answers.request(site, "/x").json() == {"through": "proxy"}
         assert proxy.seen[0].headers["host"] == "mirror.example"
 
 
@@ -410,5 +411,5 @@ def test_a_slow_header_ends_with_the_time_limit(site: Site, web: Web) -> None:
 
     web.routes["/x"] = silent
     with pytest.raises(ExternalServiceError, match=r"too slow|did not answer"):
-        download.request(site, "/x", seconds=0.3)
+        answers.request(site, "/x", seconds=0.3)
     over.set()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers import environment
-from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled
+from bl_ext.user_default.mcp_bridge.importers.network.transport import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.opening import confined, foreign
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 from bl_ext.user_default.mcp_bridge.sandbox import confinement

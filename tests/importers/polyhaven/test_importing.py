@@ -14,7 +14,7 @@ from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, InvalidParamsError
 from bl_ext.user_default.mcp_bridge.importers import append
 from bl_ext.user_default.mcp_bridge.importers.append import Imported
-from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled
+from bl_ext.user_default.mcp_bridge.importers.network.transport import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.polyhaven import importing, scene
 from bl_ext.user_default.mcp_bridge.importers.polyhaven.api import PolyHaven
 from bl_ext.user_default.mcp_bridge.importers.work import Work

@@ -14,7 +14,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, PolicyError
 from bl_ext.user_default.mcp_bridge.importers import append
 from bl_ext.user_default.mcp_bridge.importers.append import Imported
-from bl_ext.user_default.mcp_bridge.importers.network.download import Cancelled
+from bl_ext.user_default.mcp_bridge.importers.network.transport import Cancelled
 from bl_ext.user_default.mcp_bridge.importers.sketchfab import importing
 from bl_ext.user_default.mcp_bridge.importers.sketchfab.api import Sketchfab
 from bl_ext.user_default.mcp_bridge.importers.work import Work
