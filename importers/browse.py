@@ -14,7 +14,8 @@ from ..base import atomic
 from ..base.errors import BridgeError
 from .network import answers
 from .network.transport import Site
-from .polyhaven import api as polyhaven
+from .polyhaven import asset as polyhaven
+from .polyhaven.api import PolyHaven
 from .sketchfab import api as sketchfab
 from .work import Work
 
@@ -65,7 +66,7 @@ def search(work: Work, service: Service, query: str, kind: str, category: str, c
         return Page(tuple(map(_of_model, found.models)), found.next_cursor or "")
     offset = int(cursor or 0)
     wanted = next(one for one in polyhaven.KINDS if one == kind)
-    page = polyhaven.PolyHaven(work.cache, work.cancelled).search(
+    page = PolyHaven(work.cache, work.cancelled).search(
         query, wanted, category or None, limit=PAGE, offset=offset
     )
     more = offset + PAGE < page.total
@@ -75,7 +76,7 @@ def search(work: Work, service: Service, query: str, kind: str, category: str, c
 def categories(work: Work, kind: str) -> list[tuple[str, str]]:
     """Poly Haven's categories of a kind: path and name, indented by depth."""
     wanted = next(one for one in polyhaven.KINDS if one == kind)
-    found = polyhaven.PolyHaven(work.cache, work.cancelled).categories(wanted)
+    found = PolyHaven(work.cache, work.cancelled).categories(wanted)
     return [(one.path, "   " * one.path.count("/") + one.name) for one in found]
 
 

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from ..base import atomic
 from ..base.errors import ExternalServiceError
 from .browse import Entry, Service
-from .polyhaven.api import KINDS
+from .polyhaven.asset import KINDS
 
 __all__ = ("MOST_RECENT", "Shelf")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .browse import Entry
 from .network.transport import megabytes
-from .polyhaven import importing
+from .polyhaven import planning
 from .work import Work
 
 __all__ = ("download_size",)
@@ -15,5 +15,5 @@ def download_size(work: Work, entry: Entry, resolution: str) -> str:
     """Return the size for people, with the resolution if there is one; "" if nobody knows. Raises BridgeError."""
     if entry.service != "polyhaven":
         return megabytes(entry.size) if entry.size else ""
-    plan = importing.plan(work, entry.id, usual=resolution)
+    plan = planning.plan(work, entry.id, usual=resolution)
     return f"{plan.resolution.upper()} · {megabytes(plan.size)}"

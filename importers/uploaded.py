@@ -12,7 +12,7 @@ import bpy
 
 from .append import Imported, append, append_image, one_step, timed
 from .credit import Credit
-from .import_asset import ImportPlan
+from .import_plan import ImportPlan
 from .opening import foreign
 from .work import Work
 

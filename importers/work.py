@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A running import: its files, its progress, and its cancellation. Worker threads; no `bpy`."""
+"""A running import: its cache, its progress, and its cancellation. Worker threads; no `bpy`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..base import main_thread
 from ..sandbox.confinement import Supervisor, current
-from .network.cache import Cache
-from .network.remote_file import RemoteFile
-from .network.transport import Cancelled, Flag, Site, megabytes
+from .network.transport import Cancelled, Flag, megabytes
+
+if TYPE_CHECKING:
+    from .network.cache import Cache
 
 __all__ = ("Work",)
 
@@ -36,20 +36,6 @@ class Work:
     report: Callable[[float, str], None] = _unheard
     #: Captured at the start: a late import must not start a new supervisor after shutdown.
     supervisor: Supervisor = field(default_factory=current)
-
-    def fetch(self, site: Site, files: Sequence[RemoteFile]) -> list[Path]:
-        """Fetch all files through the cache, and return their paths. Raises ExternalServiceError, Cancelled.
-
-        Each file needs its MD5, which is its name in the cache: fetch one without an MD5 by `download.fetch`.
-        """
-        total = sum(file.size or 0 for file in files)
-        done = 0
-        paths = []
-        for file in files:
-            progress = self.downloaded(done, total)
-            paths.append(self.cache.file(site, file, progress=progress, cancelled=self.cancelled))
-            done += file.size or 0
-        return paths
 
     def downloaded(self, before: int = 0, total: int | None = None) -> Callable[[int, int | None], None]:
         """A progress function for one file; `before` is the number of bytes of the files before it."""

@@ -11,7 +11,7 @@ from ...base import folders, settings
 from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
 from ..append import Imported, append, timed
 from ..credit import Credit
-from ..import_asset import ImportPlan
+from ..import_plan import ImportPlan
 from ..network import attempts, download, keys
 from ..network.remote_file import RemoteFile
 from ..network.transport import Broken, Flag, Site, TooSlow

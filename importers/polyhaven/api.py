@@ -6,78 +6,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from ...base.errors import ExternalServiceError, InvalidParamsError
 from ...base.similar_names import did_you_mean
-from ..credit import Credit
 from ..network import answers
 from ..network.cache import Cache
-from ..network.transport import Flag, HttpError, Site
+from ..network.transport import Flag, HttpError
+from .asset import KINDS, SITE, Asset, Category, Kind
 
-__all__ = ("SITE", "Asset", "Category", "Found", "Kind", "PolyHaven", "Resolution", "check_id")
-
-Kind = Literal["hdris", "textures", "models"]
-Resolution = Literal["1k", "2k", "4k", "8k", "16k", "24k"]
-
-KINDS: tuple[Kind, ...] = get_args(Kind)
-SITE = Site(
-    "polyhaven",
-    "Poly Haven",
-    "BLENDER_MCP_POLYHAVEN_API",
-    "https://api.polyhaven.com",
-    (".polyhaven.com", ".polyhaven.org"),
-)
+__all__ = ("Found", "PolyHaven", "check_id")
 
 Json = Mapping[str, Any]
 #: The order of results: by the service's own search, by our word matching, or by number of downloads.
 Order = Literal["relevance", "keywords", "popularity"]
-
-
-@dataclass(frozen=True, slots=True)
-class Asset:
-    """One asset of the catalogue. `size` in metres: width and depth of a texture; a model has the height, too."""
-
-    id: str
-    name: str
-    kind: Kind
-    description: str = ""
-    authors: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    size: tuple[float, ...] = ()
-    max_resolution: tuple[int, ...] = ()
-    thumbnail_url: str = ""
-    downloads: int = 0
-
-    @property
-    def url(self) -> str:
-        """The asset's page."""
-        return f"https://polyhaven.com/a/{self.id}"
-
-    @property
-    def credit(self) -> Credit:
-        """The credit, with the licence CC0."""
-        return Credit(
-            service=SITE.name,
-            id=self.id,
-            title=self.name,
-            author=", ".join(self.authors),
-            licence="CC0 1.0",
-            licence_url="https://creativecommons.org/publicdomain/zero/1.0/",
-            url=self.url,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Category:
-    """A node of the taxonomy; `id` is a stable UUID, `path` the value for a search."""
-
-    path: str
-    name: str
-    id: str
-    description: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,13 @@ from typing import Any, Literal
 from ...base.errors import ExternalServiceError, InvalidParamsError
 from ...base.file_names import inside
 from ..network.remote_file import RemoteFile
-from .api import SITE
+from .asset import SITE, Asset
 
 __all__ = (
     "MAP_ROLES",
     "Map",
     "ModelFiles",
+    "Plan",
     "Role",
     "check_picture",
     "check_resolution",
@@ -93,6 +94,25 @@ class ModelFiles:
     def size(self) -> int:
         """The total bytes of the files whose size is known."""
         return sum(file.size or 0 for file in (self.main, *self.include.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The files to fetch for an asset. For a model, the first usable format in `models`."""
+
+    asset: Asset
+    resolution: str
+    hdri: RemoteFile | None = None
+    maps: tuple[Map, ...] = ()
+    models: tuple[ModelFiles, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of bytes to fetch."""
+        if self.models:
+            return self.models[0].size
+        files = [self.hdri] if self.hdri else [one.file for one in self.maps]
+        return sum(file.size or 0 for file in files)
 
 
 def suffix(file: RemoteFile) -> str:

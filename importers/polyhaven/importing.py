@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Import an asset of Poly Haven: `plan` chooses the files, `prepare` makes the import plan.
-
-Worker threads.
-"""
+"""Fetch the planned files of an asset of Poly Haven, and add it to the scene. Worker threads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -16,115 +12,17 @@ import bpy
 from ...base.errors import ExternalServiceError, InvalidParamsError
 from .. import append, catalogues
 from ..append import Imported
-from ..import_asset import ImportPlan
+from ..fetch import fetch
 from ..network.remote_file import RemoteFile
 from ..opening import blend_header, foreign
 from ..work import Work
 from . import files as choices
 from . import scene
-from .api import SITE, Asset, Kind, PolyHaven
-from .files import Map, ModelFiles, ModelFormat
+from .api import PolyHaven
+from .asset import SITE, Asset
+from .files import Map, ModelFiles, Plan
 
-__all__ = ("Plan", "mark", "plan", "prepare", "prepare_texture", "prepare_textures", "run", "texture_object")
-
-#: The default resolution.
-_USUAL = "2k"
-#: Formats of a model, in the order in which they are tried.
-_MODEL_FORMATS: tuple[ModelFormat, ...] = ("blend", "gltf", "fbx")
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The files to fetch for an asset. For a model, the first usable format in `models`."""
-
-    asset: Asset
-    resolution: str
-    hdri: RemoteFile | None = None
-    maps: tuple[Map, ...] = ()
-    models: tuple[ModelFiles, ...] = ()
-
-    @property
-    def size(self) -> int:
-        """The number of bytes to fetch."""
-        if self.models:
-            return self.models[0].size
-        files = [self.hdri] if self.hdri else [one.file for one in self.maps]
-        return sum(file.size or 0 for file in files)
-
-
-def plan(
-    work: Work,
-    asset_id: str,
-    *,
-    kind: Kind | None = None,
-    resolution: str | None = None,
-    file_format: str | None = None,
-    ambient_occlusion: bool = False,
-    usual: str = _USUAL,
-) -> Plan:
-    """Choose the files of an asset. If `resolution` is None, it is `usual`, or the next smaller one that is offered.
-
-    Raises InvalidParamsError, ExternalServiceError, Cancelled.
-    """
-    service = PolyHaven(work.cache, work.cancelled)
-    asset = service.asset(asset_id)
-    if kind not in (None, asset.kind):
-        raise InvalidParamsError(f"{asset_id!r} is one of the {asset.kind}, not of the {kind}.")
-    tree = service.files(asset_id)
-    if asset.kind == "hdris":
-        chosen = resolution or _nearest(usual, choices.resolutions(tree, "hdri"))
-        return Plan(asset, chosen, hdri=choices.hdri(tree, chosen, file_format or "hdr"))
-    if asset.kind == "textures":
-        offered = sorted({name for key in choices.MAP_ROLES for name in choices.resolutions(tree, key)})
-        chosen = resolution or _nearest(usual, offered)
-        maps = choices.maps(tree, chosen, ambient_occlusion=ambient_occlusion)
-        return Plan(asset, chosen, maps=tuple(maps))
-    return _plan_model(asset, tree, resolution, usual, file_format)
-
-
-def _plan_model(
-    asset: Asset, tree: choices.Json, resolution: str | None, usual: str, file_format: str | None
-) -> Plan:
-    offered = {
-        name: found
-        for name in _MODEL_FORMATS
-        if file_format in (None, name) and (found := choices.resolutions(tree, name))
-    }
-    if not offered:
-        wanted = f"as {file_format}" if file_format else "in a format that Blender reads"
-        raise InvalidParamsError(f"{SITE.name} does not offer the model {asset.id!r} {wanted}.")
-    every = {name for found in offered.values() for name in found}
-    chosen = choices.check_resolution(resolution or _nearest(usual, next(iter(offered.values()))), every)
-    models = (choices.model(tree, chosen, name) for name, found in offered.items() if chosen in found)
-    return Plan(asset, chosen, models=tuple(found for found in models if found is not None))
-
-
-def prepare(
-    what: Plan, *, lod: int = 0, location: Sequence[float] | None = None, switch: bool = False
-) -> ImportPlan:
-    """The import plan for these files; see `run`."""
-    return ImportPlan(
-        what.asset.name,
-        what.size,
-        run=lambda work: run(work, what, lod=lod, location=location, switch=switch),
-        mark=lambda work, imported: mark(work, what, imported),
-    )
-
-
-def prepare_texture(what: Plan | None, asset: Asset, object_name: str, slot: int | None) -> ImportPlan:
-    """The import plan for a texture on an object; `what` is None if its material is already in the file."""
-    size = 0 if what is None else what.size
-    return ImportPlan(asset.name, size, run=lambda work: texture_object(work, what, asset, object_name, slot))
-
-
-def prepare_textures(what: Plan, object_names: Sequence[str]) -> ImportPlan:
-    """The import of a planned texture onto several objects, as one undo step."""
-
-    def run(work: Work) -> Imported:
-        add = partial(scene.assign_all, what.asset, object_names, _maps(work, what))
-        return work.in_blender(append.timed(add))
-
-    return ImportPlan(what.asset.name, what.size, run, mark=lambda work, imported: mark(work, what, imported))
+__all__ = ("mark", "run", "texture_object", "texture_objects")
 
 
 def run(
@@ -146,7 +44,7 @@ def run(
     return _model(work, what, lod, location)
 
 
-def mark(work: Work, what: Plan, imported: Imported) -> None:
+def mark(work: Work, imported: Imported, what: Plan) -> None:
     """Mark the import for the asset browser, in Poly Haven's category. Raises ExternalServiceError, Cancelled.
 
     The catalogue is written to a file beside the .blend, if that is saved: Blender stores catalogues nowhere else.
@@ -172,8 +70,14 @@ def texture_object(
     return work.in_blender(append.timed(partial(scene.assign, asset, object_name, slot, maps)))
 
 
+def texture_objects(work: Work, what: Plan, object_names: Sequence[str]) -> Imported:
+    """Put a texture onto several objects, as one undo step."""
+    add = partial(scene.assign_all, what.asset, object_names, _maps(work, what))
+    return work.in_blender(append.timed(add))
+
+
 def _pictures(work: Work, files: Sequence[RemoteFile]) -> list[Path]:
-    return [choices.check_picture(path) for path in work.fetch(SITE, files)]
+    return [choices.check_picture(path) for path in fetch(work, SITE, files)]
 
 
 def _maps(work: Work, what: Plan) -> list[tuple[Map, Path]]:
@@ -195,14 +99,14 @@ def _open_model(
     work: Work, what: Plan, model: ModelFiles, lod: int, location: Sequence[float] | None
 ) -> Imported:
     asset = what.asset
-    (main,) = work.fetch(SITE, [model.main])
+    (main,) = fetch(work, SITE, [model.main])
     if model.format == "blend":
         written = blend_header.version(main)
         if written is not None and written > bpy.app.version[:2]:
             raise ExternalServiceError(
                 f"it was written by Blender {written[0]}.{written[1]}, which is newer than this one."
             )
-    included = zip(model.include, work.fetch(SITE, list(model.include.values())), strict=True)
+    included = zip(model.include, fetch(work, SITE, list(model.include.values())), strict=True)
     file = f"{asset.id}.{model.format}"
     job = {
         "format": model.format,
@@ -240,10 +144,3 @@ def _switch(work: Work, what: Plan) -> Imported:
     if not switched:
         raise InvalidParamsError(f"No pictures of {what.asset.id!r} are in this file: download it first.")
     return Imported(what.asset.credit)
-
-
-def _nearest(wanted: str, offered: Sequence[str]) -> str:
-    """The wanted resolution, or the next smaller one, or the smallest of all."""
-    ordered = sorted(offered, key=choices.number)
-    fitting = [name for name in ordered if choices.number(name) <= choices.number(wanted)]
-    return fitting[-1] if fitting else ordered[0] if ordered else wanted

@@ -15,7 +15,7 @@ from ...base.similar_names import did_you_mean
 from .. import credit as credits_room
 from ..append import Imported, one_step, stamp
 from ..credit import ASSET_ID, ASSET_MAP, PROPERTY
-from .api import SITE, Asset
+from .asset import SITE, Asset
 from .files import Map
 from .nodes import build_material, build_world, set_coordinates
 from .surface import Surface, measure

@@ -10,7 +10,7 @@ from typing import Any
 from ...base import settings
 from ...base.errors import PolicyError
 from ..append import Imported, append, timed
-from ..import_asset import ImportPlan
+from ..import_plan import ImportPlan
 from ..network import download
 from ..network.transport import HttpError
 from ..opening import foreign

@@ -11,7 +11,7 @@ from . import asset_view
 if TYPE_CHECKING:
     from ...importers.append import Imported
     from ...importers.browse import Entry
-    from ...importers.import_asset import ImportPlan
+    from ...importers.import_plan import ImportPlan
     from ...importers.work import Work
 
 __all__ = ("generate", "import_shown", "switch_resolution")
@@ -28,7 +28,8 @@ def import_shown(
     target: asset_view.Target,
 ) -> str:
     """Import an entry of the grid. Raises Asked if the user has to agree to a large download first."""
-    from ...importers.import_asset import import_asset, size_question
+    from ...importers.import_asset import import_asset
+    from ...importers.import_plan import size_question
 
     if entry.service == "polyhaven":
         plan = _plan_polyhaven(work, entry, resolution, target)
@@ -40,12 +41,12 @@ def import_shown(
 
 
 def _plan_polyhaven(work: Work, entry: Entry, resolution: str, target: asset_view.Target) -> ImportPlan:
-    from ...importers.polyhaven import importing
+    from ...importers.polyhaven import planning
 
-    plan = importing.plan(work, entry.id, usual=resolution)
+    plan = planning.plan(work, entry.id, usual=resolution)
     if plan.maps and target.onto:
-        return importing.prepare_textures(plan, target.onto)
-    return importing.prepare(plan, location=target.location)
+        return planning.prepare_textures(plan, target.onto)
+    return planning.prepare(plan, location=target.location)
 
 
 def _plan_sketchfab(
@@ -64,10 +65,10 @@ def _plan_sketchfab(
 def switch_resolution(work: Work, asset_id: str, resolution: str) -> str:
     """Replace an asset's pictures in this file by another resolution, or by the next smaller one that is offered."""
     from ...importers.import_asset import import_asset
-    from ...importers.polyhaven import importing
+    from ...importers.polyhaven import planning
 
-    plan = importing.plan(work, asset_id, usual=resolution)
-    imported = import_asset(work, importing.prepare(plan, switch=True))
+    plan = planning.plan(work, asset_id, usual=resolution)
+    imported = import_asset(work, planning.prepare(plan, switch=True))
     return f"{imported.credit.title} has its pictures in {plan.resolution.upper()} now"
 
 

@@ -12,7 +12,8 @@ from ...base import settings
 from ...importers import append, environment
 from ...importers.append import Imported
 from ...importers.credit import Credit
-from ...importers.import_asset import ImportPlan, import_asset, size_question
+from ...importers.import_asset import import_asset
+from ...importers.import_plan import ImportPlan, size_question
 from ...importers.network.transport import megabytes
 from ...importers.work import Work
 from ..protocol.context import RequestContext

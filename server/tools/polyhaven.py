@@ -7,8 +7,10 @@ import asyncio
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from ...base import main_thread
-from ...importers.polyhaven import importing, scene
-from ...importers.polyhaven.api import SITE, Asset, Category, Kind, PolyHaven, Resolution
+from ...importers.polyhaven import planning, scene
+from ...importers.polyhaven.api import PolyHaven
+from ...importers.polyhaven.asset import SITE, Asset, Category, Kind, Resolution
+from ...importers.polyhaven.files import Plan
 from ...importers.work import Work
 from ..protocol.context import RequestContext
 from .assets import AssetId, ImportResult, Location, bring_in, in_thread
@@ -141,7 +143,7 @@ async def download_polyhaven_asset(
     """
     plan = await in_thread(
         context,
-        lambda work: importing.plan(
+        lambda work: planning.plan(
             work,
             asset_id,
             kind=asset_type,
@@ -150,7 +152,7 @@ async def download_polyhaven_asset(
             ambient_occlusion=ambient_occlusion,
         ),
     )
-    wanted = importing.prepare(plan, lod=lod, location=location, switch=switch_resolution)
+    wanted = planning.prepare(plan, lod=lod, location=location, switch=switch_resolution)
     mark = mark_asset and not switch_resolution
     return await bring_in(context, f"Import {plan.asset.name}", wanted, mark=mark)
 
@@ -178,14 +180,14 @@ async def set_texture(
 
     known = await asyncio.wrap_future(main_thread.run(look, changes=False, cancelled=context.cancelled))
 
-    def find(work: Work) -> tuple[Asset, importing.Plan | None]:
+    def find(work: Work) -> tuple[Asset, Plan | None]:
         if known and resolution is None:
             return PolyHaven(work.cache, work.cancelled).asset(texture_id), None
-        plan = importing.plan(work, texture_id, kind="textures", resolution=resolution)
+        plan = planning.plan(work, texture_id, kind="textures", resolution=resolution)
         return plan.asset, plan
 
     asset, plan = await in_thread(context, find)
-    wanted = importing.prepare_texture(plan, asset, object_name, slot)
+    wanted = planning.prepare_texture(plan, asset, object_name, slot)
     return await bring_in(context, f"Texture {object_name}", wanted)
 
 

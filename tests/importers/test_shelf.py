@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.importers.browse import Entry
-from bl_ext.user_default.mcp_bridge.importers.polyhaven.api import KINDS, Kind
+from bl_ext.user_default.mcp_bridge.importers.polyhaven.asset import KINDS, Kind
 from bl_ext.user_default.mcp_bridge.importers.shelf import MOST_RECENT, Shelf
 
 

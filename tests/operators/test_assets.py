@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.base import main_thread, settings
+from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.importers import environment
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing as hyper3d
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
@@ -20,6 +20,7 @@ from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.operators.assets import PREFIX, asset_view
 from bl_ext.user_default.mcp_bridge.panels.assets import MCP_BRIDGE_PT_assets, _fitting
 
+from support.on_screen.asset_timers import settle
 from support.on_screen.layout import Drawn, draw
 from support.services.opening import in_fork
 from support.services.polyhaven import SKY, PolyHavenServer
@@ -55,24 +56,6 @@ def polyhaven(
     with PolyHavenServer(files) as started:
         monkeypatch.setenv("BLENDER_MCP_POLYHAVEN_API", started.url)
         yield started
-
-
-def settle(until: Callable[[], bool] = lambda: asset_view._busy == 0) -> None:
-    """Turn the timers until nothing is under way."""
-    end = time.monotonic() + 30
-    while True:
-        asset_view._tick()
-        if until():
-            return
-        assert time.monotonic() < end
-        _pump_once()
-
-
-def _pump_once() -> None:
-    """Do what waits for the main thread, and no more."""
-    left = [main_thread.run(lambda: None)]
-    main_thread.pump(lambda: not left[0].done())
-    time.sleep(0.01)
 
 
 def shown() -> Drawn:

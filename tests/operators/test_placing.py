@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.importers.browse import Entry
-from bl_ext.user_default.mcp_bridge.importers.polyhaven.api import KINDS
+from bl_ext.user_default.mcp_bridge.importers.polyhaven.asset import KINDS
 from bl_ext.user_default.mcp_bridge.operators.assets import asset_view, placing
 from bl_ext.user_default.mcp_bridge.panels.assets import MCP_BRIDGE_PT_assets
 from mathutils import Vector

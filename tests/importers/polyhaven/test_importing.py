@@ -15,7 +15,7 @@ from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, Inv
 from bl_ext.user_default.mcp_bridge.importers import append
 from bl_ext.user_default.mcp_bridge.importers.append import Imported
 from bl_ext.user_default.mcp_bridge.importers.network.transport import Cancelled
-from bl_ext.user_default.mcp_bridge.importers.polyhaven import importing, scene
+from bl_ext.user_default.mcp_bridge.importers.polyhaven import importing, planning, scene
 from bl_ext.user_default.mcp_bridge.importers.polyhaven.api import PolyHaven
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("empty_scene", "server", "_quick_child")
 
 
 def imported(work: Work, asset_id: str, *, run: dict[str, Any] | None = None, **plan: Any) -> Imported:
-    return on_worker(lambda: importing.run(work, importing.plan(work, asset_id, **plan), **(run or {})))
+    return on_worker(lambda: importing.run(work, planning.plan(work, asset_id, **plan), **(run or {})))
 
 
 def names() -> dict[str, list[str]]:
@@ -130,7 +130,7 @@ def textured(work: Work, name: str, **more: Any) -> Any:
     """Set the texture; the material that the object has then."""
 
     def run() -> Imported:
-        plan = importing.plan(work, BRICK, resolution="1k")
+        plan = planning.plan(work, BRICK, resolution="1k")
         return importing.texture_object(work, plan, plan.asset, name, more.get("slot"))
 
     return bpy.data.materials[on_worker(run).materials[0]]
@@ -239,7 +239,7 @@ def test_a_blend_of_a_newer_blender_gives_way_to_gltf(
         ExternalServiceError, match=r"as blend: it was written by Blender 99\.0, which is newer"
     ):
         on_worker(
-            lambda: importing.run(Work(work.cache), importing.plan(fresh(tmp_path), CHAIR, resolution="1k"))
+            lambda: importing.run(Work(work.cache), planning.plan(fresh(tmp_path), CHAIR, resolution="1k"))
         )
 
 
@@ -353,7 +353,7 @@ def test_the_users_own_material_keeps_its_nodes(work: Work) -> None:
 
 def test_the_wrong_kind_is_told(work: Work) -> None:
     with pytest.raises(InvalidParamsError, match="'brick_wall' is one of the textures, not of the models"):
-        importing.plan(work, BRICK, kind="models")
+        planning.plan(work, BRICK, kind="models")
 
 
 def test_credits_are_listed_once_an_asset(work: Work, service: PolyHaven) -> None:
@@ -367,9 +367,9 @@ def test_an_import_is_marked_for_the_asset_browser_in_its_category(work: Work, t
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "scene.blend"))
 
     def run() -> Imported:
-        plan = importing.plan(work, BRICK, resolution="1k")
+        plan = planning.plan(work, BRICK, resolution="1k")
         found = importing.run(work, plan)
-        importing.mark(work, plan, found)
+        importing.mark(work, found, plan)
         return found
 
     material = bpy.data.materials[on_worker(run).materials[0]]

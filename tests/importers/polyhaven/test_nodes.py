@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.importers.polyhaven import importing
+from bl_ext.user_default.mcp_bridge.importers.polyhaven import importing, planning
 from bl_ext.user_default.mcp_bridge.importers.work import Work
 
 from support.clients.tool_calls import on_worker
@@ -98,7 +98,7 @@ def test_a_material_looks_as_built_by_hand(work: Work, server: PolyHavenServer, 
     plane = stage(plane=True)
 
     def set_texture() -> Any:
-        plan = importing.plan(work, BRICK)
+        plan = planning.plan(work, BRICK)
         return importing.texture_object(work, plan, plan.asset, plane.name, None)
 
     on_worker(set_texture)
@@ -125,7 +125,7 @@ def test_an_hdri_looks_as_built_by_hand(work: Work, server: PolyHavenServer, tmp
     path = half_picture(tmp_path, "sky", (2.0, 0.5, 0.2), (0.05, 0.2, 0.6), "HDR")
     server.files[SKY] = {"hdri": {"1k": {"hdr": server.add_file("/dl/sky.hdr", path.read_bytes())}}}
     stage(plane=False)
-    on_worker(lambda: importing.run(work, importing.plan(work, SKY)))
+    on_worker(lambda: importing.run(work, planning.plan(work, SKY)))
     ours = render(tmp_path / "ours.png")
 
     world = bpy.data.worlds.new("by hand")
