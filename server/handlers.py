@@ -7,6 +7,7 @@ arguments, and one way for an error to become a result.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -99,9 +100,9 @@ def _failures(core: Core, call: Call, tool: Tool, arguments: Json) -> Iterator[N
             if call.era is Era.STATELESS:
                 raise
             raise as_bridge_error(error) from error
-        except (RpcError, BridgeError):
+        except (RpcError, BridgeError, asyncio.CancelledError, GeneratorExit):
             raise
-        except Exception as error:
+        except BaseException as error:  # SystemExit of a tool would end the event loop
             _log.exception("tool %s failed", tool.name)
             raise HandlerError(tool.name, error) from error
     except BridgeError as error:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.base import journal
+from bl_ext.user_default.mcp_bridge.base import journal, main_thread
 from bl_ext.user_default.mcp_bridge.base.errors import CANONICAL, BridgeError, InvalidParamsError, failure_of
 from bl_ext.user_default.mcp_bridge.sandbox.execute import execute_blender_code
 from bl_ext.user_default.mcp_bridge.server import bridge
@@ -143,6 +144,37 @@ def test_every_class_of_error_has_one_of_five_names(tools: Tools, way: str) -> N
         told = call("fail", {"index": index})
         assert told["error"] in NAMES
         assert told == json.loads(json.dumps(failure_of(error)))
+
+
+class Ending(BaseException):
+    """An exception that no `except Exception` catches."""
+
+
+@pytest.mark.parametrize("where", ["event loop", "main thread"])
+@pytest.mark.parametrize("way", CLIENTS)
+def test_a_tool_that_raises_what_ends_programs_answers_and_the_server_goes_on(
+    tools: Tools, way: str, where: str
+) -> None:
+    errors = [SystemExit("bye"), KeyboardInterrupt("bye"), Ending("bye")]
+
+    def fail(index: int) -> ToolResult:
+        raise errors[index]
+
+    async def handler(_context: Any, arguments: dict[str, Any]) -> ToolResult:
+        if where == "event loop":
+            return fail(arguments["index"])
+        return await asyncio.wrap_future(main_thread.run(lambda: fail(arguments["index"]), label="fail"))
+
+    running = bridge.current()
+    assert running
+    schema = {"type": "object", "properties": {"index": {"type": "integer"}}}
+    on_worker(lambda: running.features.add(Tool(name="fail", input_schema=schema, handler=handler)))
+    call = CLIENTS[way](tools) if way != "http" else _unchecked(tools)
+    for index, error in enumerate(errors):
+        told = call("fail", {"index": index})
+        name = type(error).__name__
+        assert (told["error"], told["cause"]) == ("HandlerError", name)
+        assert told["message"] == f"fail failed: {name}: bye"
 
 
 def _unchecked(tools: Tools) -> Way:
