@@ -100,6 +100,3 @@ async def _in_background(context: Caller, entry: Entry, wait_seconds: float) -> 
             request_id=entry.id,
             message=PENDING.format(id=entry.id),
         )
-
-
-# --- on Blender's main thread ---------------------------------------------------------------------------------
