@@ -18,6 +18,85 @@ STDIO = {"command": HERE.python, "args": ["-I", HERE.shim], "env": {"BLENDER_MCP
 BEARER = {"Authorization": "Bearer T"}
 HTTP = "http://127.0.0.1:9876/mcp"
 
+STARTS = {
+    "claude_desktop": {"mcpServers": {"blender": STDIO}},
+    "claude_code": {"mcpServers": {"blender": {"type": "stdio", **STDIO}}},
+    "cline_cli": {"mcpServers": {"blender": {"transport": {"type": "stdio", **STDIO}}}},
+    "qwen": {"mcpServers": {"blender": STDIO}},
+    "opencode": {
+        "mcp": {
+            "blender": {
+                "type": "local",
+                "command": [HERE.python, "-I", HERE.shim],
+                "environment": {"BLENDER_MCP_TOKEN": "T"},
+                "enabled": True,
+            }
+        }
+    },
+    "continue": {"mcpServers": [{"name": "blender", **STDIO}]},
+    "goose": {
+        "extensions": {
+            "blender": {
+                "type": "stdio",
+                "cmd": HERE.python,
+                "args": ["-I", HERE.shim],
+                "envs": {"BLENDER_MCP_TOKEN": "T"},
+                "enabled": True,
+                "name": "blender",
+                "description": "Blender",
+                "timeout": 600,
+            }
+        }
+    },
+    "cursor": {"mcpServers": {"blender": STDIO}},
+    "vscode": {"servers": {"blender": {"type": "stdio", **STDIO}}},
+    "codex": {"mcp_servers": {"blender": {**STDIO, "tool_timeout_sec": 600}}},
+    "gemini": {"mcpServers": {"blender": STDIO}},
+    "zed": {"context_servers": {"blender": STDIO}},
+    "lm_studio": {"mcpServers": {"blender": STDIO}},
+    "windsurf": {"mcpServers": {"blender": STDIO}},
+    "cline": {"mcpServers": {"blender": {**STDIO, "timeout": 600}}},
+}
+"""What each client gets that starts the shim."""
+
+ADDRESSES = {
+    "claude_code": {"mcpServers": {"blender": {"type": "http", "url": HTTP, "headers": BEARER}}},
+    "cursor": {"mcpServers": {"blender": {"url": HTTP, "headers": BEARER}}},
+    "vscode": {"servers": {"blender": {"type": "http", "url": HTTP, "headers": BEARER}}},
+    "codex": {"mcp_servers": {"blender": {"url": HTTP, "http_headers": BEARER, "tool_timeout_sec": 600}}},
+    "qwen": {"mcpServers": {"blender": {"httpUrl": HTTP, "headers": BEARER}}},
+    "continue": {
+        "mcpServers": [
+            {"name": "blender", "type": "streamable-http", "url": HTTP, "requestOptions": {"headers": BEARER}}
+        ]
+    },
+    "gemini": {"mcpServers": {"blender": {"httpUrl": HTTP, "headers": BEARER}}},
+    "zed": {"context_servers": {"blender": {"url": HTTP, "headers": BEARER}}},
+    "lm_studio": {"mcpServers": {"blender": {"url": HTTP, "headers": BEARER}}},
+    "windsurf": {"mcpServers": {"blender": {"serverUrl": HTTP, "headers": BEARER}}},
+    "cline": {
+        "mcpServers": {"blender": {"type": "streamableHttp", "url": HTTP, "headers": BEARER, "timeout": 600}}
+    },
+    "cline_cli": {
+        "mcpServers": {"blender": {"transport": {"type": "streamableHttp", "url": HTTP, "headers": BEARER}}}
+    },
+    "opencode": {"mcp": {"blender": {"type": "remote", "url": HTTP, "headers": BEARER, "enabled": True}}},
+    "goose": {
+        "extensions": {
+            "blender": {
+                "type": "streamable_http",
+                "uri": HTTP,
+                "headers": BEARER,
+                "enabled": True,
+                "name": "blender",
+                "description": "Blender",
+                "timeout": 600,
+            }
+        }
+    },
+}
+"""What each client gets that connects by HTTP."""
+
 
 def parsed(client_id, form, here=HERE):
     client = table.find(client_id)
@@ -26,99 +105,15 @@ def parsed(client_id, form, here=HERE):
     return files._EDITORS[client.format].read(text)
 
 
-@pytest.mark.parametrize(
-    ("client_id", "expected"),
-    [
-        ("claude_desktop", {"mcpServers": {"blender": STDIO}}),
-        ("claude_code", {"mcpServers": {"blender": {"type": "stdio", **STDIO}}}),
-        ("cline_cli", {"mcpServers": {"blender": {"transport": {"type": "stdio", **STDIO}}}}),
-        ("qwen", {"mcpServers": {"blender": STDIO}}),
-        (
-            "opencode",
-            {
-                "mcp": {
-                    "blender": {
-                        "type": "local",
-                        "command": [HERE.python, "-I", HERE.shim],
-                        "environment": {"BLENDER_MCP_TOKEN": "T"},
-                        "enabled": True,
-                    }
-                }
-            },
-        ),
-        ("continue", {"mcpServers": [{"name": "blender", **STDIO}]}),
-        (
-            "goose",
-            {
-                "extensions": {
-                    "blender": {
-                        "type": "stdio",
-                        "cmd": HERE.python,
-                        "args": ["-I", HERE.shim],
-                        "envs": {"BLENDER_MCP_TOKEN": "T"},
-                        "enabled": True,
-                        "name": "blender",
-                        "description": "Blender",
-                        "timeout": 600,
-                    }
-                }
-            },
-        ),
-        ("cursor", {"mcpServers": {"blender": STDIO}}),
-        ("vscode", {"servers": {"blender": {"type": "stdio", **STDIO}}}),
-        ("codex", {"mcp_servers": {"blender": {**STDIO, "tool_timeout_sec": 600}}}),
-        ("gemini", {"mcpServers": {"blender": STDIO}}),
-        ("zed", {"context_servers": {"blender": STDIO}}),
-        ("lm_studio", {"mcpServers": {"blender": STDIO}}),
-        ("windsurf", {"mcpServers": {"blender": STDIO}}),
-        ("cline", {"mcpServers": {"blender": {**STDIO, "timeout": 600}}}),
-    ],
-)
-def test_a_client_that_can_start_a_program_starts_the_shim(client_id, expected):
+@pytest.mark.parametrize("client_id", STARTS)
+def test_a_client_that_can_start_a_program_starts_the_shim(client_id):
     assert table.find(client_id).forms[0] == "stdio"
-    assert parsed(client_id, "stdio") == expected
+    assert parsed(client_id, "stdio") == STARTS[client_id]
 
 
-@pytest.mark.parametrize(
-    ("client_id", "expected"),
-    [
-        ("claude_code", {"mcpServers": {"blender": {"type": "http", "url": HTTP, "headers": BEARER}}}),
-        ("cursor", {"mcpServers": {"blender": {"url": HTTP, "headers": BEARER}}}),
-        ("vscode", {"servers": {"blender": {"type": "http", "url": HTTP, "headers": BEARER}}}),
-        (
-            "codex",
-            {"mcp_servers": {"blender": {"url": HTTP, "http_headers": BEARER, "tool_timeout_sec": 600}}},
-        ),
-        ("qwen", {"mcpServers": {"blender": {"httpUrl": HTTP, "headers": BEARER}}}),
-        (
-            "continue",
-            {
-                "mcpServers": [
-                    {
-                        "name": "blender",
-                        "type": "streamable-http",
-                        "url": HTTP,
-                        "requestOptions": {"headers": BEARER},
-                    }
-                ]
-            },
-        ),
-        ("gemini", {"mcpServers": {"blender": {"httpUrl": HTTP, "headers": BEARER}}}),
-        ("zed", {"context_servers": {"blender": {"url": HTTP, "headers": BEARER}}}),
-        ("lm_studio", {"mcpServers": {"blender": {"url": HTTP, "headers": BEARER}}}),
-        ("windsurf", {"mcpServers": {"blender": {"serverUrl": HTTP, "headers": BEARER}}}),
-        (
-            "cline",
-            {
-                "mcpServers": {
-                    "blender": {"type": "streamableHttp", "url": HTTP, "headers": BEARER, "timeout": 600}
-                }
-            },
-        ),
-    ],
-)
-def test_over_http(client_id, expected):
-    assert parsed(client_id, "http") == expected
+@pytest.mark.parametrize("client_id", ADDRESSES)
+def test_over_http(client_id):
+    assert parsed(client_id, "http") == ADDRESSES[client_id]
 
 
 def test_claude_code_over_websocket():
@@ -127,7 +122,9 @@ def test_claude_code_over_websocket():
 
 
 def test_every_client_is_covered_and_has_a_place_everywhere():
-    assert len({client.id for client in table.CLIENTS}) == len(table.CLIENTS) == 15
+    assert len({client.id for client in table.CLIENTS}) == len(table.CLIENTS)
+    for form, expected in (("stdio", STARTS), ("http", ADDRESSES)):
+        assert set(expected) == {client.id for client in table.CLIENTS if form in client.forms}, form
     for client in table.CLIENTS:
         assert set(client.files) == {"linux", "darwin", "win32"}
         assert client.how
