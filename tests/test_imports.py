@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from bl_ext.user_default import mcp_bridge
 
 ROOT = Path(mcp_bridge.__file__).parent
+_SETTINGS = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 FLOORS = (
     {"base"},
@@ -80,6 +82,18 @@ def test_each_exception_is_still_needed(arrow: tuple[str, str]) -> None:
 def test_each_module_has_a_room() -> None:
     known = set().union(*FLOORS) | ARROWS.keys()
     assert {_room(module) for module in _modules() if module} - known - {"sandbox"} == set()
+
+
+def test_each_module_that_pyproject_names_is_there() -> None:
+    overrides = tomllib.loads(_SETTINGS.read_text("utf-8"))["tool"]["mypy"]["overrides"]
+    named = {
+        name.removeprefix("mcp_bridge.")
+        for one in overrides
+        for name in one["module"]
+        if "mcp_bridge." in name
+    }
+    assert len(named) > 20
+    assert {name for name in named if name.removesuffix(".*") not in _modules()} == set(), "it has moved"
 
 
 # --- reading the imports ----------------------------------------------------------------------------------------
