@@ -18,6 +18,7 @@ from bl_ext.user_default.mcp_bridge.importers.network import answers, attempts, 
 from bl_ext.user_default.mcp_bridge.importers.network.remote_file import RemoteFile
 from bl_ext.user_default.mcp_bridge.importers.network.transport import Cancelled, HttpError, Site
 
+import bundles
 from support.services.web import Reply, Request, Web
 
 DATA = bytes(range(256)) * 4096  # 1 MiB
@@ -54,7 +55,8 @@ def test_the_software_names_itself_and_sends_no_key_with_a_file(site: Site, web:
     web.routes["/file"] = Reply(DATA)
     fetch(site, web, folder)
     headers = web.seen[0].headers
-    assert headers["user-agent"] == f"MCP-Bridge/0.1.0 (Blender {bpy.app.version_string})"
+    version = bundles.manifest()["version"]
+    assert headers["user-agent"] == f"MCP-Bridge/{version} (Blender {bpy.app.version_string})"
     assert "authorization" not in headers
 
 
