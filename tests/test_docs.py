@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import blenders
+
 _ROOT = Path(__file__).resolve().parent.parent
 _PAGES = sorted([*_ROOT.glob("*.md"), *(_ROOT / "docs").glob("*.md")])
 _LINK = re.compile(r"\[(`?)([^\]]+?)\1\]\(([^)#\s]*)(#[^)]*)?\)")
@@ -54,6 +56,14 @@ def test_each_command_that_a_page_names_is_there(page: Path) -> None:
     assert set(re.findall(r"\bmake ([a-z][\w-]*)", commands)) <= targets
     for script in re.findall(r"(?<![\w/-])(?:dev|tests|\.ci)/[\w/.]*\w", commands):
         assert list(_ROOT.glob(f"{script}*")), f"{page.name} names {script}"
+
+
+def test_the_matrix_is_of_the_blenders_that_the_page_names() -> None:
+    page = (_ROOT / "docs" / "developing.md").read_text("utf-8")
+    found = re.search(r"`make test-matrix` \| [^|]* on Blender ([\d., and]+)", page)
+    assert found
+    known = [one.version.rpartition(".")[0] for one in blenders.MATRIX]
+    assert re.findall(r"\d+\.\d+", found[1]) == known, "name it in the row of `make test-matrix`"
 
 
 _ROOMS = (
