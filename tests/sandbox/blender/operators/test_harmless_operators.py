@@ -118,6 +118,7 @@ def _lost(mode: str, meshes: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[dic
     return lost, ran, count
 
 
+@pytest.mark.timeout(300)  # it calls some hundred operators: a busy machine takes more than a minute
 @pytest.mark.parametrize(
     ("mode", "meshes"), [*((mode, True) for mode in _MODES), ("OBJECT", False), ("EDIT_MESH", False)]
 )
@@ -125,7 +126,7 @@ def test_nothing_is_lost_by_an_operator_after_which_nothing_is_looked_for(
     mode: str, meshes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     references.names()
-    lost, ran, count = fork.run(_lost, mode, meshes, monkeypatch)
+    lost, ran, count = fork.run(_lost, mode, meshes, monkeypatch, timeout=240.0)
     assert not lost
     assert ran >= 3
     assert count > 400
