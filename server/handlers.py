@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..base.errors import BridgeError, HandlerError, InvalidParamsError
-from .protocol.context import Call, Era, RequestContext
+from .protocol.context import Call, Era, InputRequired, RequestContext
 from .protocol.core import Core
 from .protocol.features import Tool
 from .protocol.messages.content import Json, ToolResult, failed, tool_result
@@ -100,7 +100,7 @@ def _failures(core: Core, call: Call, tool: Tool, arguments: Json) -> Iterator[N
             if call.era is Era.STATELESS:
                 raise
             raise as_bridge_error(error) from error
-        except (RpcError, BridgeError, asyncio.CancelledError, GeneratorExit):
+        except (RpcError, BridgeError, InputRequired, asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # SystemExit of a tool would end the event loop
             _log.exception("tool %s failed", tool.name)
