@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import ast
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
-from bl_ext.user_default import mcp_bridge
 
-ROOT = Path(mcp_bridge.__file__).parent
+from support.imports import imported, modules
+
 _SETTINGS = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 FLOORS = (
@@ -81,7 +79,7 @@ def test_each_exception_is_still_needed(arrow: tuple[str, str]) -> None:
 
 def test_each_module_has_a_room() -> None:
     known = set().union(*FLOORS) | ARROWS.keys()
-    assert {_room(module) for module in _modules() if module} - known - {"sandbox"} == set()
+    assert {_room(module) for module in modules() if module} - known - {"sandbox"} == set()
 
 
 def test_each_module_that_pyproject_names_is_there() -> None:
@@ -93,42 +91,18 @@ def test_each_module_that_pyproject_names_is_there() -> None:
         if "mcp_bridge." in name
     }
     assert len(named) > 20
-    assert {name for name in named if name.removesuffix(".*") not in _modules()} == set(), "it has moved"
+    assert {name for name in named if name.removesuffix(".*") not in modules()} == set(), "it has moved"
 
 
 # --- reading the imports ----------------------------------------------------------------------------------------
 
 
 @cache
-def _modules() -> dict[str, Path]:
-    """The extension's own modules by name: '' is the extension itself."""
-    found = {}
-    for path in ROOT.rglob("*.py"):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
-
-
-@cache
 def _arrows() -> frozenset[tuple[str, str]]:
     """(importer, imported), but for what the extension itself imports to register it."""
     return frozenset(
-        (module, imported)
-        for module, path in _modules().items()
-        for imported in _imported(module, path)
-        if module and imported != module
+        (module, other) for module in modules() for other in imported(module) if module and other != module
     )
-
-
-def _imported(module: str, path: Path) -> Iterator[str]:
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            parts = package.split(".") if package else []
-            parts = parts[: len(parts) - node.level + 1] + (node.module.split(".") if node.module else [])
-            for alias in node.names:
-                inner = ".".join([*parts, alias.name])
-                yield inner if inner in _modules() else ".".join(parts)
 
 
 # --- the rules --------------------------------------------------------------------------------------------------

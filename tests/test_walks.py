@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import sys
@@ -17,7 +16,6 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default import mcp_bridge
 from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.approvals import whom_to_ask
 from bl_ext.user_default.mcp_bridge.approvals.request import Entry
@@ -29,12 +27,12 @@ from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 from support.clients.tool_calls import Tools
 from support.confinement.rehearsing import rehearsals
+from support.imports import ROOT, imported, modules
 from support.on_screen.asset_timers import settle
 from support.running import fork
 from support.services.opening import in_fork
 from support.services.polyhaven import CHAIR, PolyHavenServer
 
-ROOT = Path(mcp_bridge.__file__).parent
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "architecture.md"
 EXECUTE, INJECT, IMPORT = "`execute_blender_code`", "`inject_bpy_script`", "A model of Poly Haven"
 ROOMS = ("approvals", "importers", "operators", "sandbox", "scene")
@@ -61,42 +59,16 @@ def _walk(name: str) -> list[Step]:
 
 
 @cache
-def _imported(file: str) -> frozenset[str]:
-    """The files that one of the extension imports when it runs; those for annotations alone do not count."""
-    tree, folder, found = ast.parse((ROOT / file).read_text("utf-8")), (ROOT / file).parent, set()
-    annotations = [
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for inner in node.body
-    ]
-    for node in ast.walk(tree):
-        if node in annotations:
-            continue
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = folder.joinpath(*[".."] * (node.level - 1), *(node.module or "").split("."))
-            for alias in node.names:
-                for path in (
-                    base / f"{alias.name}.py",
-                    base / alias.name / "__init__.py",
-                    base.with_suffix(".py"),
-                ):
-                    if path.exists():
-                        found.add(path.resolve().relative_to(ROOT.resolve()).as_posix())
-                        break
-    return frozenset(found)
-
-
-@cache
 def _reached(file: str) -> frozenset[str]:
-    """All files that a file imports, and those that these import."""
+    """All files that a file imports when it runs, and those that these import."""
+    names = {path.relative_to(ROOT).as_posix(): name for name, path in modules().items()}
     found: set[str] = set()
-    left = [file]
+    left = [names[file]]
     while left:
-        new = _imported(left.pop()) - found
+        new = set(imported(left.pop(), annotations=False)) - found
         found |= new
         left += new
-    return frozenset(found)
+    return frozenset(modules()[name].relative_to(ROOT).as_posix() for name in found)
 
 
 def _leading(walk: list[Step]) -> frozenset[str]:

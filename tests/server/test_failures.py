@@ -14,7 +14,7 @@ from bl_ext.user_default.mcp_bridge.base import journal, main_thread
 from bl_ext.user_default.mcp_bridge.base.errors import CANONICAL, BridgeError, InvalidParamsError, failure_of
 from bl_ext.user_default.mcp_bridge.sandbox.execute import execute_blender_code
 from bl_ext.user_default.mcp_bridge.server import bridge
-from bl_ext.user_default.mcp_bridge.server.protocol.features import Tool
+from bl_ext.user_default.mcp_bridge.server.protocol.features import Tool, ToolHandler
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 from websockets.sync.client import connect
@@ -135,11 +135,7 @@ def test_every_class_of_error_has_one_of_five_names(tools: Tools, way: str) -> N
     async def fail(_context: Any, arguments: dict[str, Any]) -> ToolResult:
         raise errors[arguments["index"]]
 
-    running = bridge.current()
-    assert running
-    schema = {"type": "object", "properties": {"index": {"type": "integer"}}}
-    on_worker(lambda: running.features.add(Tool(name="fail", input_schema=schema, handler=fail)))
-    call = CLIENTS[way](tools) if way != "http" else _unchecked(tools)
+    call = _with_tool(tools, way, fail)
     for index, error in enumerate(errors):
         told = call("fail", {"index": index})
         assert told["error"] in NAMES
@@ -165,16 +161,21 @@ def test_a_tool_that_raises_what_ends_programs_answers_and_the_server_goes_on(
             return fail(arguments["index"])
         return await asyncio.wrap_future(main_thread.run(lambda: fail(arguments["index"]), label="fail"))
 
-    running = bridge.current()
-    assert running
-    schema = {"type": "object", "properties": {"index": {"type": "integer"}}}
-    on_worker(lambda: running.features.add(Tool(name="fail", input_schema=schema, handler=handler)))
-    call = CLIENTS[way](tools) if way != "http" else _unchecked(tools)
+    call = _with_tool(tools, way, handler)
     for index, error in enumerate(errors):
         told = call("fail", {"index": index})
         name = type(error).__name__
         assert (told["error"], told["cause"]) == ("HandlerError", name)
         assert told["message"] == f"fail failed: {name}: bye"
+
+
+def _with_tool(tools: Tools, way: str, handler: ToolHandler) -> Way:
+    """The way to call tools, once there is a tool `fail` with this handler and the parameter `index`."""
+    running = bridge.current()
+    assert running
+    schema = {"type": "object", "properties": {"index": {"type": "integer"}}}
+    on_worker(lambda: running.features.add(Tool(name="fail", input_schema=schema, handler=handler)))
+    return CLIENTS[way](tools) if way != "http" else _unchecked(tools)
 
 
 def _unchecked(tools: Tools) -> Way:

@@ -265,9 +265,8 @@ def _no_copy(_folder: Path) -> None:
 
 def test_a_copy_that_nobody_rehearses_on_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that hangs up leaves the copy that was made for it."""
-    monkeypatch.setattr(
-        snapshot, "_WORTH_KEEPING_S", float("inf")
-    )  # a busy machine makes copies worth keeping
+    # A busy machine takes long enough for a copy to be worth keeping.
+    monkeypatch.setattr(snapshot, "_WORTH_KEEPING_S", float("inf"))
     prepared = prepare.prepare()
     path = prepared.copy.path
     assert path.exists()
