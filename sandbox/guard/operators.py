@@ -46,8 +46,8 @@ class Operators:
         """The type behind its facade in scripts."""
         self._arrays: frozenset[type] = frozenset()
         self._numbers: frozenset[type] = frozenset()
-        self._single = _NUMBERS
-        """Types of single numbers, Python's and numpy's: computing with two of them makes no array."""
+        self._native = _NUMBERS
+        """Types of numbers, Python's and numpy's, and of vectors: computing with two of them gives nothing large."""
         self._of_arrays: Callable[..., Any]
         self._watched: Callable[..., Any]
 
@@ -64,9 +64,13 @@ class Operators:
         """
         self._arrays = frozenset({kind})
         self._numbers = frozenset(numbers)
-        self._single = _NUMBERS | self._numbers
+        self._native |= self._numbers
         self._of_arrays = compute
         self._watched = watched
+
+    def compute_natively(self, kinds: set[type]) -> None:
+        """Check no operands if both are of these types or numbers: computing with two of them gives nothing large."""
+        self._native |= kinds
 
     def _natively(self, function: Callable[..., Any], *operands: Any) -> Any:
         """Return `function(*operands)`; none is an array, but numpy makes an array of a list beside its own number."""
@@ -84,7 +88,7 @@ class Operators:
 
     def of_any(self, sign: str, function: Callable[..., Any], *operands: Any) -> Any:
         """Return `function(*operands)`, checked if one of them is an array."""
-        if self._single.issuperset(map(type, operands)):
+        if self._native.issuperset(map(type, operands)):
             return function(*operands)
         if not self._arrays.isdisjoint(map(type, operands)):
             return self._of_arrays(sign, function, *operands)
@@ -116,7 +120,7 @@ class Operators:
 
         def checked(left: Any, right: Any) -> Any:
             kinds = (type(left), type(right))
-            if self._single.issuperset(kinds):
+            if self._native.issuperset(kinds):
                 return function(left, right)
             if not self._arrays.isdisjoint(kinds):
                 return self._of_arrays(sign, function, left, right)
@@ -197,7 +201,7 @@ class Operators:
         """Return `left + right`, checked."""
         if type(left) in self._arrays or type(right) in self._arrays:
             return self._of_arrays("+", operator.add, left, right)
-        if type(left) in SIMPLE_TYPES or self._single.issuperset((type(left), type(right))):
+        if type(left) in SIMPLE_TYPES or self._native.issuperset((type(left), type(right))):
             return left + right
         if isinstance(left, SEQUENCES) and isinstance(right, SEQUENCES):
             self.length(_length(left) + _length(right))
@@ -209,6 +213,9 @@ class Operators:
         """Return `left += right`, checked."""
         if type(left) in SIMPLE_TYPES or type(left) in self._numbers:
             return self.add(left, right)
+        if self._native.issuperset((type(left), type(right))):
+            left += right
+            return left
         if type(left) in self._arrays or type(right) in self._arrays:
             return self._of_arrays("+", operator.iadd, left, right)
         if isinstance(left, SEQUENCES):
@@ -230,15 +237,18 @@ class Operators:
         if kind in self._arrays or type(right) in self._arrays:
             return self._of_arrays("*", operator.mul, left, right)
         if kind is not float and type(right) is not float:
-            if self._single.issuperset((kind, type(right))):
+            if self._native.issuperset((kind, type(right))):
                 return left * right
             left, right = self._factors(left, right)
         return self._natively(operator.mul, left, right)
 
     def multiply_in_place(self, left: Any, right: Any) -> Any:
         """Return `left *= right`, checked."""
-        if type(left) in self._single:
+        if type(left) in SIMPLE_TYPES or type(left) in self._numbers:
             return self.multiply(left, right)
+        if self._native.issuperset((type(left), type(right))):
+            left *= right
+            return left
         if type(left) in self._arrays or type(right) in self._arrays:
             return self._of_arrays("*", operator.imul, left, right)
         left, right = self._factors(left, right)
@@ -272,6 +282,10 @@ class Operators:
 
     def power(self, left: Any, right: Any, modulus: Any = None) -> Any:
         """Return `left ** right`, or `pow(left, right, modulus)`, checked."""
+        if modulus is None and (type(left) is float or type(right) is float):
+            if self._native.issuperset((type(left), type(right))):
+                return left**right
+            return self.of_any("**", operator.pow, left, right)
         if modulus is not None:
             work = _bits(right) * _bits(modulus) ** 2
             if not isinstance(left, int) or work > _MODULAR_WORK:
@@ -300,7 +314,7 @@ class Operators:
 
     def compare(self, sign: str, left: Any, right: Any) -> Any:
         """Return `left == right` and the like, or `left in right`, checked."""
-        if self._single.issuperset((type(left), type(right))):
+        if self._native.issuperset((type(left), type(right))):
             return _COMPARE[sign](left, right)
         if type(left) in self._arrays or type(right) in self._arrays:
             return self._of_arrays(sign, _COMPARE[sign], left, right)
@@ -331,7 +345,7 @@ class Operators:
     def sortable(self, items: Any) -> None:
         """Check how much a sort of these items compares."""
         kinds = set(map(type, items))
-        if not (SCALAR_TYPES.issuperset(kinds) or self._single.issuperset(kinds)):
+        if not (SCALAR_TYPES.issuperset(kinds) or self._native.issuperset(kinds)):
             self.weight(list(items))
 
     # Text

@@ -58,6 +58,7 @@ def allow_mathutils(guard: Guard) -> None:
         _allow(guard, kind)
     guard.set_items.discard(module.Matrix)
     guard.item_writers[module.Matrix] = lambda matrix, key, new: operator.setitem(matrix, key, drawn(new))
+    guard.operators.compute_natively({getattr(module, name) for name in _TYPES})
     points, faces = KDTrees(guard), BVHTrees(guard)
     for kind, methods in ((points.kind, points.methods()), (faces.kind, faces.methods())):
         guard.methods[kind] = methods

@@ -33,6 +33,46 @@ def run(source: str, **given: Any) -> dict[str, Any]:
     return language.run(_IMPORTS + source, limits=Limits(time_s=20), level="blender", given=given).names
 
 
+# --- operators ------------------------------------------------------------------------------------------------
+
+_OPERATIONS = [
+    f"{left} {sign} {right}"
+    for sign in ("+", "-", "*", "/", "//", "%", "**", "@", "==", "!=", "<", "in", "&", "|", "<<")
+    for left, right in itertools.product(
+        ("v", "m", "q", "e", "c", "2", "0.5", "np.float64(2)", "a"), repeat=2
+    )
+]
+
+
+_SETTING = """
+import numpy as np
+v, m, q = mathutils.Vector((1, 2, 3)), mathutils.Matrix.Rotation(1, 3, "X"), mathutils.Quaternion((1, 2, 3), .5)
+e, c, a = mathutils.Euler((1, 2, 3)), mathutils.Color((.1, .2, .3)), np.array([1.0, 2.0, 3.0])
+"""
+_FOUND = """
+try:
+    {line}
+    found.append(repr(result))
+except Exception as error:
+    found.append(type(error).__name__)
+"""
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's, of divisions by zero
+def test_operators_of_vectors_give_what_they_give_in_plain_python() -> None:
+    lines = [f"result = {each}" for each in _OPERATIONS]
+    # in place: another name for the same object sees the change where plain Python changes the object
+    lines += [
+        f"same = {left}; {left} {sign} {right}; result = ({left}, same is {left})"
+        for left, right in itertools.product("vmqec", ("v", "m", "q", "c", "2", "np.float64(2)", "a"))
+        for sign in ("+=", "-=", "*=", "@=")
+    ]
+    source = "found = []\n" + "".join(_SETTING + _FOUND.format(line=line) for line in lines)
+    plain: dict[str, Any] = {"mathutils": mathutils}
+    exec(source, plain)
+    assert [*zip(lines, run(source)["found"], strict=True)] == [*zip(lines, plain["found"], strict=True)]
+
+
 # --- trees ----------------------------------------------------------------------------------------------------
 
 _SQUARE = "v = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)]\n"
