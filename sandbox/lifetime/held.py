@@ -18,6 +18,7 @@ from itertools import compress
 from operator import not_
 from typing import Any
 
+from ...base.identity import identity
 from ...base.per_type import PerType
 from ..guard.audit import may_raise
 
@@ -110,4 +111,4 @@ class Held:
 
 def _by_id(values: Iterable[Any]) -> dict[int, Any]:
     listed = [*values]
-    return dict(zip(map(id, listed), listed, strict=True))
+    return dict(zip(map(identity, listed), listed, strict=True))

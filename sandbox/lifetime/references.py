@@ -12,6 +12,7 @@ import bmesh
 import bpy
 import mathutils
 
+from ...base.identity import identity
 from ...base.per_type import PerType, is_static
 from ..guard.audit import may_raise
 from . import sharing
@@ -89,7 +90,7 @@ ANY = PerType(lambda kind: ROOTED[kind] or BLENDERS[kind] or LENT[kind], STRUCT)
 
 def references(held: Iterable[Any]) -> list[Any]:
     """Return the references to structs, collections, arrays and functions in `held`, and the owners of its vectors."""
-    owners = {id(v): v for v in (v.owner if type(v) in VECTORS else v for v in held)}
+    owners = {identity(v): v for v in (v.owner if type(v) in VECTORS else v for v in held)}
     return [each for each in owners.values() if isinstance(each, REFERENCES)]
 
 

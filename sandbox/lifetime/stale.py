@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import bmesh
 import bpy
 
+from ...base.identity import identity
 from ..facts.members import names
 from ..guard import native
 from ..guard.meter import closed
@@ -379,11 +380,11 @@ class Stale:
         self._pending = False
         self._made_layers.clear()
         self.fitting.clear()
-        held, now, known = self.held.find(ROOTED), Now(), frozenset(map(id, there))
+        held, now, known = self.held.find(ROOTED), Now(), frozenset(map(identity, there))
         self._cut_off(
             reference
             for reference in references(held)
-            if id(reference) not in known and self._is_gone(reference, now, roots)
+            if identity(reference) not in known and self._is_gone(reference, now, roots)
         )
         held_parts = [value for value in held if PARTS[type(value)]]
         if held_parts or self.properties.noted:

@@ -18,6 +18,7 @@ from typing import Any
 
 import bmesh
 
+from ....base.identity import identity
 from ...guard.seam import BlenderHost
 from ..held import ALONE
 from ..layout import counts_of_mesh
@@ -65,18 +66,18 @@ class LayerValues:
         self.active = False
         """Whether the script has used a layer of such values."""
         self._by_element: dict[int, tuple[Any, list[Any]]] = {}
-        self._most = 64
+        self._most = 256
         self._memory: list[Any] = []
 
     def give(self, element: Any, value: Any) -> Any:
         """Note `value`, the value of an element in a layer, and return it to the script."""
         if type(getattr(value, "owner", value)).__name__ in _LINKED:
-            known = self._by_element.get(id(element))
+            known = self._by_element.get(identity(element))
             if len(self._by_element if known is None else known[1]) >= self._most:
                 self._forget_unused()
                 known = None
             if known is None:
-                known = self._by_element.setdefault(id(element), (element, []))
+                known = self._by_element.setdefault(identity(element), (element, []))
             known[1].append(value)
         return value
 
@@ -87,18 +88,18 @@ class LayerValues:
             if not values:
                 del self._by_element[at]
         longest = max((len(values) for _element, values in self._by_element.values()), default=0)
-        self._most = max(64, 2 * len(self._by_element), 2 * longest)
+        self._most = max(256, 2 * len(self._by_element), 2 * longest)
 
     def going(self, element: Any) -> list[tuple[Any, list[Any]]]:
         """Return the noted values whose elements may be removed with `element`."""
-        found = map(self._by_element.get, map(id, _with_parts(element))) if self._by_element else ()
+        found = map(self._by_element.get, map(identity, _with_parts(element))) if self._by_element else ()
         return [each for each in found if each is not None]
 
     def renew(self, given: Iterable[tuple[Any, list[Any]]] | None = None) -> None:
         """Cut loose the noted values whose element is gone: all of them, or only `given`."""
         for element, values in list(self._by_element.values()) if given is None else given:
             if not element.is_valid:
-                del self._by_element[id(element)]
+                del self._by_element[identity(element)]
                 self._memory += [cut_loose(value) for value in values]
 
 
