@@ -180,8 +180,8 @@ class BlenderHost:
             read = self.members.access(kind, name).read
         elif issubclass(kind, bpy.types.bpy_prop_collection):
             read = self.members.collection_reader(name, BlenderHost.getattr)
-        else:
-            read = bmesh_sizes.READERS.get((kind, name))
+        elif kind in _BMESH:
+            read = bmesh_sizes.READERS.get((kind, name), bmesh_sizes.member)
         self.readers[kind, name] = read = read or BlenderHost.getattr
         return read
 

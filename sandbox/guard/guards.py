@@ -207,11 +207,13 @@ class Guard(Items):
             return self._class_member(facade, name)
         if issubclass(kind, Facade):
             return self._facade_member(value, kind, name)
-        if kind in self.getters and (found := self.getters[kind](value, name)) is not NotImplemented:
+        read = self.getters.get(kind)
+        if read is not None and (found := read(value, name)) is not NotImplemented:
+            self._routes[kind, name] = lambda value: read(value, name)
             return found
         method = self.methods.get(kind, {}).get(name) or guarded_method(self, kind, name)
         if method is not None:
-            if kind in PLAIN_TYPES or kind in self.simple:
+            if kind in PLAIN_TYPES or kind in self.simple or kind in self.methods:
                 self._routes[kind, name] = functools.partial(types.MethodType, method)
             return bind(method, value)
         if kind is types.FunctionType and value.__globals__ is self.namespace:
