@@ -11,6 +11,7 @@ import functools
 import importlib
 import operator
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, Final, NoReturn, Protocol
 
 from ...base.per_type import PerType, is_static
@@ -27,6 +28,7 @@ _REFUSED_OPTIONS: Final = frozenset({"signature", "sig", "extobj", "like"})
 LOOKED_AT_OPTIONS: Final = _REFUSED_OPTIONS | {"kind", "dtype", "where"}
 _SCALARS: Final = frozenset({int, float, bool, complex, str})
 _AS_THEY_ARE: Final = frozenset({float, bool, complex})
+_ROWS: Final = frozenset({list, tuple})
 _OBJECTS: Final = frozenset({Fraction, deep_nesting.deque})
 _LENDING: Final = PerType(
     lambda kind: (
@@ -106,8 +108,10 @@ class Arguments:
         self.array_type: Any = np.ndarray
         self.numbers: set[type] = {*_AS_THEY_ARE, type(None)}
         """Types of numbers, and of None, that numpy gets unchanged."""
-        self._lending: set[type] = set()
-        """Types for which `_LENDING` returned True."""
+        self._flat: set[type] = {*_AS_THEY_ARE, int, np.ndarray}
+        """Types of what numpy takes from a row without a look inside."""
+        self._copies: dict[type, Callable[[Any], Any]] = {}
+        """For types for which `_LENDING` returned True: what gives numpy the same numbers in memory of their own."""
 
     def inward(self, value: Any) -> Any:
         """Return an argument for numpy; refuse one that numpy would compute with as Python objects."""
@@ -123,13 +127,15 @@ class Arguments:
         if kind is int:
             self._check_width(value, value)
             return value
-        if kind in self._lending:
-            return self.np.array(value)
+        copy = self._copies.get(kind)
+        if copy is not None:
+            return copy(value)
         value = self._settled(self.guard.builtins.real(value))
         kind = type(value)
         if kind is list or kind is tuple:
-            self.guard.operators.weight(value)
-            self._look_at_numbers(value)
+            if not self._is_flat(value):
+                self.guard.operators.weight(value)
+                self._look_at_numbers(value)
         elif kind is str:
             if _names_unsupported(value):
                 self.refuse_type()
@@ -140,8 +146,11 @@ class Arguments:
         elif kind is Fraction or value is object or self._holds_objects(value):
             self.refuse_type()
         elif _LENDING[kind]:
-            self._lending.add(kind)
-            value = self.np.array(value)
+            array = self.np.array(value)
+            # a row of floats is quicker as a tuple; some Blenders lend numpy their own, shorter floats
+            in_row = array.dtype == float and array.ndim == 1
+            copy = self._copies[kind] = tuple if in_row else self.np.array
+            value = copy(value)
         return value
 
     def _holds_objects(self, value: Any) -> bool:
@@ -165,6 +174,21 @@ class Arguments:
         if hasattr(kind, "__iter__") or hasattr(kind, "__getitem__"):
             return list(value)
         return self.refuse_type()
+
+    def _is_flat(self, values: list[Any] | tuple[Any, ...]) -> bool:
+        """Return whether `values` are only numbers, arrays and rows of numbers; refuse integers beyond 64 bits."""
+        kinds, most = set(map(type, values)), self.guard.operators.limits.sequence
+        if kinds <= _ROWS:
+            if sum(map(len, values)) > most:
+                return False
+            values = list(chain.from_iterable(values))
+            kinds = set(map(type, values))
+        if len(values) > most or not kinds <= self._flat:
+            return False
+        if int in kinds:
+            numbers = [each for each in values if type(each) is int]
+            self._check_width(min(numbers), max(numbers))
+        return True
 
     def _look_at_numbers(self, values: Any) -> None:
         """Refuse integers beyond 64 bits, at any depth, and values for which numpy has no type."""

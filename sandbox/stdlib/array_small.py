@@ -15,11 +15,14 @@ from typing import Any, Final
 
 from .array_lists import LISTS
 
-__all__ = ("MOST", "by_sizes", "measure")
+__all__ = ("MOST", "NUMERIC", "by_sizes", "measure")
 
 MOST: Final = 1 << 14
 """The most items of a call's arrays for which its memory is not checked."""
-_NUMERIC: Final = frozenset("bhilqBHILQefdFD?")
+NUMERIC: Final = frozenset("bhilqBHILQefdFD?")
+"""The letters of numpy's types of numbers, without long doubles."""
+_SHORT: Final = 16
+"""The most items of a row, such as that of `np.vstack`, that are looked at one by one."""
 _FLOATS: Final = frozenset({float, bool, complex})
 _COUNTED: Final = frozenset({int, float, bool})
 _BY_SIZES: Final = frozenset(LISTS["small"]["sizes"].split())
@@ -44,25 +47,52 @@ def by_sizes(np: Any, numbers: Collection[type]) -> Measure:
 
     Whatever the numbers are. All operators are such calls.
     """
-    return partial(_by_sizes, np.ndarray, numbers)
+    kinds = {float, int, bool, complex, *(np.dtype(char).type for char in NUMERIC)}
+    return partial(_by_sizes, np.ndarray, numbers, frozenset(kinds))
 
 
-def _by_sizes(array: type, numbers: Collection[type], values: Iterable[Any]) -> float:
+def _by_sizes(
+    array: type, numbers: Collection[type], kinds: Collection[type], values: Iterable[Any]
+) -> float:
     items = 1.0
     for value in values:
         kind = type(value)
         if kind is array:
-            if value.dtype.char not in _NUMERIC:
+            if value.dtype.char not in NUMERIC:
                 return math.inf
             items *= value.size or math.inf  # without items, it may have a million columns
         elif kind is int:
             if not _fits(value):
                 return math.inf
-        elif (kind is list or kind is tuple) and _FLOATS.issuperset(map(type, value)):
-            items *= len(value) or 1
-        elif kind not in numbers:
+        elif kind is list or kind is tuple:
+            items *= len(value) or 1 if _FLOATS.issuperset(map(type, value)) else _in_row(array, value)
+        elif kind not in numbers and not (kind is type and value in kinds):  # a dtype
             return math.inf
     return items
+
+
+def _in_row(array: type, row: list[Any] | tuple[Any, ...]) -> float:
+    """Return how many items the arrays, rows of numbers and numbers in a short row have together."""
+    if len(row) > _SHORT:
+        return math.inf
+    items = 0.0
+    for part in row:
+        kind = type(part)
+        if kind is array:
+            if part.dtype.char not in NUMERIC:
+                return math.inf
+            items += part.size or math.inf
+        elif kind is list or kind is tuple:
+            if len(part) > MOST or not _COUNTED.issuperset(map(type, part)):
+                return math.inf
+            if not all(_fits(each) for each in part if type(each) is int):
+                return math.inf
+            items += len(part)
+        elif kind not in _FLOATS and not (kind is int and _fits(part)):
+            return math.inf
+        else:
+            items += 1
+    return items or 1
 
 
 def _by_numbers(values: Iterable[Any]) -> float:

@@ -194,6 +194,7 @@ class Arrays(Arguments):
                 {"item", "real", "imag", "dtype", "shape", "ndim", "size", "tolist", "is_integer"}
             )
             self.numbers.add(kind)
+            self._flat.add(kind)
         for kind in (np.str_, np.bytes_, np.void, np.datetime64, np.timedelta64, np.flatiter):
             guard.allowed.setdefault(kind, frozenset())
 
@@ -215,7 +216,9 @@ class Arrays(Arguments):
         kind = type(value)
         if kind in self.guard.scalar or kind in self.numbers:
             return value
-        if kind is self.array_type and not unsupported(value.dtype):
+        if kind is self.array_type and (
+            value.dtype.char in array_small.NUMERIC or not unsupported(value.dtype)
+        ):
             if value.size > MOST_ITEMS:
                 self.size(value.size)
             return value
@@ -262,6 +265,10 @@ class Arrays(Arguments):
                     self.size(
                         array_work.broadcast_size([*map(self.np.shape, (arguments[0], named["where"]))])
                     )
+            if items is not None and "where" not in named:
+                given = (*arguments, *named.values()) if named else arguments
+                if items(given) <= array_small.MOST:
+                    return self.outward(function(*arguments, **named))
             if count is not None:
                 self.size(count(self.np, *arguments, **named))
             if work is not None:
@@ -334,15 +341,15 @@ class Arrays(Arguments):
 
     def item(self, value: Any, key: Any) -> Any:
         """Return `array[key]`."""
-        if unsupported(value.dtype):
+        if value.dtype.char not in array_small.NUMERIC and unsupported(value.dtype):
             self.refuse_type()
-        if _is_basic(key):
+        if type(key) is int or _is_basic(key):
             return self.outward(value[key])
         return self.outward(self.watched(IN_C, operator.getitem, value, self._key(key)))
 
     def set_item(self, value: Any, key: Any, new: Any) -> None:
         """Set `array[key] = new`."""
-        if (type(new) is int or type(new) in self.numbers) and _is_basic(key):
+        if (type(new) in self.numbers or type(new) is int) and (type(key) is int or _is_basic(key)):
             value[key] = new
         else:
             self.watched(IN_C, operator.setitem, value, self._key(key), self.inward(new))

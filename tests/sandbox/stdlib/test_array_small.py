@@ -48,7 +48,9 @@ def _tried() -> tuple[Any, ...]:
         np.broadcast_to(1.0, (10**4, 10**4)),
     )
     others = (np.zeros((1, 0, 10**6)), np.zeros(2, "S900000"), np.array([None]))
-    return (*numbers, None, (), (3, 4), (10**5, 10**5), [0.5, 2.0], *small, *wide, *others)
+    rows = ([np.ones(128), np.ones(128)], (np.eye(3), 0.5), [[0.5, 2.0], (1, 2)], [np.zeros(0)], [[]])
+    types = (float, complex, np.float32, np.str_)
+    return (*numbers, None, (), (3, 4), (10**5, 10**5), [0.5, 2.0], *small, *wide, *others, *rows, *types)
 
 
 def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -165,8 +167,16 @@ def test_what_is_judged_is_most_of_what_scripts_call() -> None:
         1 << 64,
         "O",
         object(),
-        [1, 2],
-        [[0.5]],
+        [1 << 64],
+        ["S900000"],
+        [[[0.5]]],
+        [0.5, None],
+        [[0.5, None]],
+        [1, *[0.5] * 100],
+        str,
+        object,
+        np.longdouble,
+        np.str_,
         {},
     ],
 )
