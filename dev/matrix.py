@@ -38,9 +38,11 @@ PURE = (
     *("server/clients", "server/protocol"),
 )
 #: Left out, too, for a Blender whose Python has been tested: rooms that reach Blender only by others, which are tested
-#: on each, the walk that breaks functions of the sandbox, which takes long, and what stops plain Python.
+#: on each, the walk that breaks functions of the sandbox, which takes long, what stops plain Python, and what only the
+#: operating system holds.
 BY_OTHERS = (
     *("rendering/farms", "sandbox/run/test_watchdog.py", "sandbox/test_broken_checks.py"),
+    *("sandbox/guard", "sandbox/rehearsal/test_faults.py"),
     *("server/transport", "server/test_*.py"),
 )
 #: Tests of what a checkout holds and what is built of it: `make test` has run them, and no other Blender changes them.
