@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 import math
 import operator
@@ -16,7 +17,13 @@ import numpy as np
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.guard import operators
 from bl_ext.user_default.mcp_bridge.sandbox.guard.meter import Meter
-from bl_ext.user_default.mcp_bridge.sandbox.stdlib import array_memory, array_random, array_small, arrays
+from bl_ext.user_default.mcp_bridge.sandbox.stdlib import (
+    array_arguments,
+    array_memory,
+    array_random,
+    array_small,
+    arrays,
+)
 from bl_ext.user_default.mcp_bridge.sandbox.stdlib.array_lists import LISTS
 
 _NUMBERS = {float, bool, complex, type(None), *(type(np.dtype(code).type(0)) for code in "bhilqBHILQefdFD")}
@@ -130,6 +137,38 @@ def test_a_call_that_is_judged_small_needs_little_memory(name: str, monkeypatch:
                 calls += 1
             assert max(sizes, default=0) <= looked_at, arguments
     assert calls or name == "numpy.isnat"  # of dates, which are none of the types here
+
+
+#: Options of functions that do not show their own, such as ufuncs.
+_OPTIONS = ("axis", "copy", "decimals", "dtype", "initial", "keepdims", "ndmin", "order", "out", "shape")
+
+
+def _options(function: Callable[..., Any]) -> set[str]:
+    """Return the names of a function's arguments after the first, without those that `arrays` looks at itself."""
+    try:
+        named = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {*_OPTIONS}
+    return {*list(named)[1:], *_OPTIONS} - {"where", "kind", *array_arguments._REFUSED_OPTIONS}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_option_of_a_call_that_is_judged_small_needs_little_memory(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = FUNCTIONS[name]
+    measure = array_small.measure(np, function, _NUMBERS)
+    assert measure is not None
+    first, tried = (np.arange(3), [np.eye(3), np.eye(3)], 2.5), [*_tried(), int, (128, 128), [2, 10**6]]
+    with _sizes(monkeypatch) as sizes, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for value, option, given in itertools.product(first, _options(function), tried):
+            if not measure((value, given)) <= array_small.MOST:
+                continue
+            sizes.clear()
+            with contextlib.suppress(Exception):
+                function(value, **{option: given})
+            assert max(sizes, default=0) <= array_memory.LOOKED_AT, (value, option, given)
 
 
 @pytest.mark.parametrize("sign", OPERATORS)
