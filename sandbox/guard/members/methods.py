@@ -70,7 +70,7 @@ def _replace(guard: Guard, plain: Method, _kind: type) -> Method:
 def _join(guard: Guard, plain: Method, _kind: type) -> Method:
     def method(value: Any, parts: Any) -> Any:
         parts = parts if type(parts) in (list, tuple) else list(parts)
-        total = sum(map(len, parts)) if all(type(part) is type(value) for part in parts) else 0
+        total = sum(map(len, parts)) if {type(value)}.issuperset(map(type, parts)) else 0
         guard.operators.length(total + len(value) * len(parts), "text")
         return plain(value, parts)
 

@@ -14,7 +14,9 @@ from ..meter import Meter
 
 __all__ = ("Generators",)
 
-_MOST_ALIVE: Final = 5_000
+_MOST_ALIVE: Final = 2_500
+_MOST_NOTED: Final = 2 * _MOST_ALIVE
+"""How many may be made between two counts: never more than these are alive, as a count leaves half of them at most."""
 _ALONE: Final = next(sys.getrefcount(each[0]) for each in [[object()]])
 """The result of `sys.getrefcount` for an object to which only one list refers."""
 
@@ -24,7 +26,7 @@ class Generators:
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._alive: weakref.WeakSet[Iterator[Any]] = weakref.WeakSet()
+        self._noted: list[weakref.ref[Iterator[Any]]] = []
         self._lasting: list[GeneratorType[Any, Any, Any]] = []
         self._most_lasting = 64
 
@@ -34,9 +36,12 @@ class Generators:
         Python frees iterators inside iterators by recursion in C, which from Python 3.12 on overflows the stack if
         there are many; so only a limited number may be alive at once.
         """
-        self._alive.add(made)
-        if len(self._alive) > _MOST_ALIVE:
-            self._meter.exceed(f"more than {_MOST_ALIVE:,} iterators at once", limit="sequence")
+        noted = self._noted
+        noted.append(weakref.ref(made))
+        if len(noted) > _MOST_NOTED:
+            noted[:] = [each for each in noted if each() is not None]
+            if len(noted) > _MOST_ALIVE:
+                self._meter.exceed(f"more than {_MOST_ALIVE:,} iterators at once", limit="sequence")
         return made
 
     def count_lasting_generator(self, made: GeneratorType[Any, Any, Any]) -> Iterator[Any]:
