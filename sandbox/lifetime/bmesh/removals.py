@@ -17,8 +17,10 @@ from itertools import compress
 from typing import Any
 
 import bmesh
+import mathutils
 
 from ....base.identity import identity
+from ....base.per_type import PerType
 from ...guard.seam import BlenderHost
 from ..held import ALONE
 from ..layout import counts_of_mesh
@@ -57,6 +59,8 @@ STAYING = frozenset(
 )
 #: Types of values, or owners of values, that lie where a link would: the capsule owns a byte colour.
 _LINKED = frozenset({"BMDeformVert", "BMVertSkin", "PyCapsule"})
+_COLORS = frozenset({mathutils.Vector, mathutils.Color})
+_IS_LINKED = PerType(lambda kind: kind.__name__ in _LINKED)
 
 
 class LayerValues:
@@ -71,7 +75,8 @@ class LayerValues:
 
     def give(self, element: Any, value: Any) -> Any:
         """Note `value`, the value of an element in a layer, and return it to the script."""
-        if type(getattr(value, "owner", value)).__name__ in _LINKED:
+        kind = type(value)
+        if _IS_LINKED[kind] or (kind in _COLORS and _IS_LINKED[type(value.owner)]):
             known = self._by_element.get(identity(element))
             if len(self._by_element if known is None else known[1]) >= self._most:
                 self._forget_unused()
