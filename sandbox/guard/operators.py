@@ -47,7 +47,7 @@ class Operators:
         self._arrays: frozenset[type] = frozenset()
         self._numbers: frozenset[type] = frozenset()
         self._native = _NUMBERS
-        """Types of numbers, Python's and numpy's, and of vectors: computing with two of them gives nothing large."""
+        """Types of numbers, Python's and numpy's, and of vectors: two of them give nothing larger than themselves."""
         self._of_arrays: Callable[..., Any]
         self._watched: Callable[..., Any]
 
@@ -69,7 +69,7 @@ class Operators:
         self._watched = watched
 
     def compute_natively(self, kinds: set[type]) -> None:
-        """Check no operands if both are of these types or numbers: computing with two of them gives nothing large."""
+        """Check no operands if both are of these types or numbers: two of them give nothing larger than themselves."""
         self._native |= kinds
 
     def _natively(self, function: Callable[..., Any], *operands: Any) -> Any:
@@ -345,7 +345,7 @@ class Operators:
     def sortable(self, items: Any) -> None:
         """Check how much a sort of these items compares."""
         kinds = set(map(type, items))
-        if not (SCALAR_TYPES.issuperset(kinds) or self._native.issuperset(kinds)):
+        if not (SCALAR_TYPES.issuperset(kinds) or (_NUMBERS | self._numbers).issuperset(kinds)):
             self.weight(list(items))
 
     # Text

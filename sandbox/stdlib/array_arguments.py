@@ -29,6 +29,7 @@ LOOKED_AT_OPTIONS: Final = _REFUSED_OPTIONS | {"kind", "dtype", "where"}
 _SCALARS: Final = frozenset({int, float, bool, complex, str})
 _AS_THEY_ARE: Final = frozenset({float, bool, complex})
 _ROWS: Final = frozenset({list, tuple})
+_INTEGERS: Final = frozenset({int, bool})
 _OBJECTS: Final = frozenset({Fraction, deep_nesting.deque})
 _LENDING: Final = PerType(
     lambda kind: (
@@ -36,6 +37,8 @@ _LENDING: Final = PerType(
     )
 )
 """Blender's values of which numpy would make views into memory that Blender may free at any time."""
+_VECTORS: Final = frozenset({"Vector", "Euler", "Quaternion", "Color"})
+_SHORT: Final = 4
 
 
 def unsupported(dtype: Any) -> bool:
@@ -110,8 +113,10 @@ class Arguments:
         """Types of numbers, and of None, that numpy gets unchanged."""
         self._flat: set[type] = {*_AS_THEY_ARE, int, np.ndarray}
         """Types of what numpy takes from a row without a look inside."""
-        self._copies: dict[type, Callable[[Any], Any]] = {}
-        """For types for which `_LENDING` returned True: what gives numpy the same numbers in memory of their own."""
+        self._lending: set[type] = set()
+        """Types for which `_LENDING` returned True."""
+        self._vectors: set[type] = set()
+        """Those of them whose values numpy reads as rows of Python's floats."""
 
     def inward(self, value: Any) -> Any:
         """Return an argument for numpy; refuse one that numpy would compute with as Python objects."""
@@ -127,9 +132,8 @@ class Arguments:
         if kind is int:
             self._check_width(value, value)
             return value
-        copy = self._copies.get(kind)
-        if copy is not None:
-            return copy(value)
+        if kind in self._lending:
+            return self.np.array(value)
         value = self._settled(self.guard.builtins.real(value))
         kind = type(value)
         if kind is list or kind is tuple:
@@ -146,12 +150,20 @@ class Arguments:
         elif kind is Fraction or value is object or self._holds_objects(value):
             self.refuse_type()
         elif _LENDING[kind]:
-            array = self.np.array(value)
-            # a row of floats is quicker as a tuple; some Blenders lend numpy their own, shorter floats
-            in_row = array.dtype == float and array.ndim == 1
-            copy = self._copies[kind] = tuple if in_row else self.np.array
-            value = copy(value)
+            self._lending.add(kind)
+            value = self.np.array(value)
+            if kind.__name__ in _VECTORS and value.dtype == float:
+                self._vectors.add(kind)
         return value
+
+    def row(self, value: Any) -> Any:
+        """Return the numbers of a short vector as a list, of which numpy sooner makes an array; else as `inward`.
+
+        Only for functions that read rows and arrays alike: others give lists a meaning of their own.
+        """
+        if type(value) in self._vectors and len(value) <= _SHORT:
+            return list(value)
+        return self.inward(value)
 
     def _holds_objects(self, value: Any) -> bool:
         if isinstance(value, self.np.dtype):
@@ -198,8 +210,12 @@ class Arguments:
             if int in kinds:
                 numbers = level if len(kinds) == 1 else [each for each in level if type(each) is int]
                 self._check_width(min(numbers), max(numbers))
-            for kind in kinds - _SCALARS:
-                if not issubclass(kind, list | tuple) and (kind in _OBJECTS or kind in self.guard.own):
+            strange = {kind for kind in kinds - _SCALARS - self._flat if not issubclass(kind, list | tuple)}
+            # beside what it has no type for, numpy computes with Python's integers, which have no end
+            if strange and not _INTEGERS.isdisjoint(kinds):
+                self.refuse_type()
+            for kind in strange:
+                if kind in _OBJECTS or kind in self.guard.own:
                     self.refuse_type()
             level = opened(level)
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from .array_lists import LISTS
 
-__all__ = ("MOST", "NUMERIC", "by_sizes", "measure")
+__all__ = ("MOST", "NUMERIC", "by_sizes", "goes_by_sizes", "measure")
 
 MOST: Final = 1 << 14
 """The most items of a call's arrays for which its memory is not checked."""
@@ -36,10 +36,14 @@ def measure(np: Any, function: Any, numbers: Collection[type]) -> Measure | None
 
     `numbers`: the types of numbers, and of None, that numpy gets unchanged.
     """
-    name = getattr(function, "__name__", "")
-    if isinstance(function, np.ufunc) or name in _BY_SIZES:
+    if goes_by_sizes(np, function):
         return by_sizes(np, numbers)
-    return _by_numbers if name in _BY_NUMBERS else None
+    return _by_numbers if getattr(function, "__name__", "") in _BY_NUMBERS else None
+
+
+def goes_by_sizes(np: Any, function: Any) -> bool:
+    """Return whether the arrays of a call never have more items than the product of all arguments' items."""
+    return isinstance(function, np.ufunc) or getattr(function, "__name__", "") in _BY_SIZES
 
 
 def by_sizes(np: Any, numbers: Collection[type]) -> Measure:
@@ -60,7 +64,8 @@ def _by_sizes(
         if kind is array:
             if value.dtype.char not in NUMERIC:
                 return math.inf
-            items *= value.size or math.inf  # without items, it may have a million columns
+            # without items, it may have a million columns; `nonzero` makes an index for each axis
+            items *= value.size * (value.ndim or 1) or math.inf
         elif kind is int:
             if not _fits(value):
                 return math.inf
@@ -81,13 +86,13 @@ def _in_row(array: type, row: list[Any] | tuple[Any, ...]) -> float:
         if kind is array:
             if part.dtype.char not in NUMERIC:
                 return math.inf
-            items += part.size or math.inf
+            items += part.size * (part.ndim or 1) or math.inf
         elif kind is list or kind is tuple:
             if len(part) > MOST or not _COUNTED.issuperset(map(type, part)):
                 return math.inf
             if not all(_fits(each) for each in part if type(each) is int):
                 return math.inf
-            items += len(part)
+            items += len(part) or math.inf
         elif kind not in _FLOATS and not (kind is int and _fits(part)):
             return math.inf
         else:

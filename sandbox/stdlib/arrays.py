@@ -249,6 +249,7 @@ class Arrays(Arguments):
         levels = IN_PYTHON if in_python else IN_C
 
         tick, inward = self.guard.meter.tick, self.inward
+        row = self.row if array_small.goes_by_sizes(self.np, function) else inward
         watched, items = self.watched, array_small.measure(self.np, function, self.numbers)
 
         def call(*arguments: Any, **named: Any) -> Any:
@@ -257,7 +258,7 @@ class Arrays(Arguments):
                 given = (*arguments, *named.values()) if named else arguments
                 if items(given) <= array_small.MOST:
                     return self.outward(function(*arguments, **named))
-            arguments = tuple(map(inward, arguments))
+            arguments = tuple(map(row, arguments))
             if named:
                 named = {name: inward(value) for name, value in named.items()}
                 self.options(named)

@@ -14,9 +14,9 @@ from ..meter import Meter
 
 __all__ = ("Generators",)
 
-_MOST_ALIVE: Final = 2_500
-_MOST_NOTED: Final = 2 * _MOST_ALIVE
-"""How many may be made between two counts: never more than these are alive, as a count leaves half of them at most."""
+_MOST_ALIVE: Final = 5_000
+_UNCOUNTED: Final = 1_000
+"""How many a script may make before those that are alive are counted again."""
 _ALONE: Final = next(sys.getrefcount(each[0]) for each in [[object()]])
 """The result of `sys.getrefcount` for an object to which only one list refers."""
 
@@ -27,6 +27,7 @@ class Generators:
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._noted: list[weakref.ref[Iterator[Any]]] = []
+        self._next_count = _UNCOUNTED
         self._lasting: list[GeneratorType[Any, Any, Any]] = []
         self._most_lasting = 64
 
@@ -38,8 +39,9 @@ class Generators:
         """
         noted = self._noted
         noted.append(weakref.ref(made))
-        if len(noted) > _MOST_NOTED:
+        if len(noted) > self._next_count:
             noted[:] = [each for each in noted if each() is not None]
+            self._next_count = len(noted) + _UNCOUNTED
             if len(noted) > _MOST_ALIVE:
                 self._meter.exceed(f"more than {_MOST_ALIVE:,} iterators at once", limit="sequence")
         return made

@@ -28,8 +28,8 @@ __all__ = ("ALIKE", "Hashing")
 ALIKE: Final = 64
 """The most different values with one and the same hash."""
 _WORK: Final = 20_000_000
-_NUMBERS: Final = frozenset({bool, float, int})
 """How many comparisons are allowed without a check: fewer take no time."""
+_NUMBERS: Final = frozenset({bool, float, int})
 _INTEGERS: Final = sys.hash_info.modulus
 """Integers nearer to 0 than this have themselves as hash."""
 _SCATTERED: Final = SCALAR_TYPES - {int, complex, range}

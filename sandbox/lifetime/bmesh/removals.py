@@ -59,7 +59,8 @@ STAYING = frozenset(
 )
 #: Types of values, or owners of values, that lie where a link would: the capsule owns a byte colour.
 _LINKED = frozenset({"BMDeformVert", "BMVertSkin", "PyCapsule"})
-_COLORS = frozenset({mathutils.Vector, mathutils.Color})
+_MAY_BE_COLORS = frozenset({mathutils.Vector, mathutils.Color})
+"""What a byte colour comes as; its owner is then a capsule."""
 _IS_LINKED = PerType(lambda kind: kind.__name__ in _LINKED)
 
 
@@ -76,7 +77,7 @@ class LayerValues:
     def give(self, element: Any, value: Any) -> Any:
         """Note `value`, the value of an element in a layer, and return it to the script."""
         kind = type(value)
-        if _IS_LINKED[kind] or (kind in _COLORS and _IS_LINKED[type(value.owner)]):
+        if _IS_LINKED[kind] or (kind in _MAY_BE_COLORS and _IS_LINKED[type(value.owner)]):
             known = self._by_element.get(identity(element))
             if len(self._by_element if known is None else known[1]) >= self._most:
                 self._forget_unused()

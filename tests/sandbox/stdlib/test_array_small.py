@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import bpy
 import numpy as np
 import pytest
+from bl_ext.user_default.mcp_bridge.base.errors import LimitExceeded, PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox.guard import operators
-from bl_ext.user_default.mcp_bridge.sandbox.guard.meter import Meter
+from bl_ext.user_default.mcp_bridge.sandbox.guard.meter import Limits, Meter
 from bl_ext.user_default.mcp_bridge.sandbox.stdlib import (
     array_arguments,
     array_memory,
@@ -25,6 +27,8 @@ from bl_ext.user_default.mcp_bridge.sandbox.stdlib import (
     arrays,
 )
 from bl_ext.user_default.mcp_bridge.sandbox.stdlib.array_lists import LISTS
+
+from support.sandboxing import language
 
 _NUMBERS = {float, bool, complex, type(None), *(type(np.dtype(code).type(0)) for code in "bhilqBHILQefdFD")}
 
@@ -57,7 +61,21 @@ def _tried() -> tuple[Any, ...]:
     others = (np.zeros((1, 0, 10**6)), np.zeros(2, "S900000"), np.array([None]))
     rows = ([np.ones(128), np.ones(128)], (np.eye(3), 0.5), [[0.5, 2.0], (1, 2)], [np.zeros(0)], [[]])
     types = (float, complex, np.float32, np.str_)
-    return (*numbers, None, (), (3, 4), (10**5, 10**5), [0.5, 2.0], *small, *wide, *others, *rows, *types)
+    axes = tuple(np.ones((array_small.MOST // 4,) + (1,) * (count - 1)) for count in (8, 32))
+    return (
+        *numbers,
+        None,
+        (),
+        (3, 4),
+        (10**5, 10**5),
+        [0.5, 2.0],
+        *small,
+        *wide,
+        *others,
+        *rows,
+        *types,
+        *axes,
+    )
 
 
 def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -232,3 +250,71 @@ def test_memory_of_small_calls_is_not_looked_at(monkeypatch: pytest.MonkeyPatch)
     assert not sizes
     memory.watched(0, np.ones, 3)
     assert sizes
+
+
+# --- vectors -------------------------------------------------------------------------------------------------------
+
+_WITH_VECTORS = "v | e, v | q | c | v, 0 | a, v | v, a | v, w, v | [v, w] | (v, a) | m, v | i, a".split(" | ")
+_SETTING = """
+import numpy as np
+from mathutils import Vector, Euler, Quaternion, Color
+v, w, e, q, c = Vector((1, 2, 3)), Vector((.5, 2, 1)), Euler((1, 2, 3)), Quaternion((1, 2, 3, 4)), Color((.1, .2, .3))
+a, m = np.array([1.0, 2.0, 3.0]), np.arange(9.0).reshape(3, 3)
+bpy.context.scene["i"], bpy.context.scene["f"] = [1, 2, 0], [1.0, 2.0]
+np.sum(bpy.context.scene["f"])
+i = bpy.context.scene["i"]
+found = []
+"""
+_CALL = """
+try:
+    found.append(repr({call}))
+except Exception:
+    found.append("error")
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_functions_give_of_vectors_what_they_give_in_plain_numpy(fresh_file: None) -> None:
+    of_numpy = [
+        name
+        for name in sorted(array_small._BY_SIZES)
+        if hasattr(np, name) and name in LISTS["functions"].split()
+    ]
+    calls = [f"np.{name}({given})" for name in of_numpy for given in _WITH_VECTORS]
+    calls += [
+        "np.c_[v]",
+        "np.r_[v, a]",
+        "np.c_[e], np.c_[q]",
+        "np.block(v)",
+        "np.array(i)",
+        "m[i]",
+        "a[i]",
+        "m[v]",
+    ]
+    source = _SETTING + "".join(_CALL.format(call=call) for call in calls)
+    plain: dict[str, Any] = {"bpy": bpy}
+    exec(source, plain)
+    run = language.run("import bpy\n" + source, limits=Limits(time_s=60), level="blender")
+    compared = zip(calls, run.names["found"], plain["found"], strict=True)
+    assert [each for each in compared if each[1] != each[2]] == []
+
+
+@pytest.mark.parametrize(
+    "call", ["sorted([v] * 20_000)", "max([v] * 20_000)", "sorted([1] * 20_000, key=lambda _: v)"]
+)
+def test_comparisons_of_many_long_vectors_are_weighed(call: str) -> None:
+    with pytest.raises(LimitExceeded, match="unfolds to more than"):
+        language.run(f"from mathutils import Vector\nv = Vector.Fill(100_000, 1.0)\n{call}", level="blender")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "np.power([10**18, None], 10**6)",
+        "np.left_shift([True, None], 10**9)",
+        "np.power([[10**18], [None]], 2)",
+    ],
+)
+def test_numpy_computes_with_no_integers_of_python(call: str) -> None:
+    with pytest.raises(PolicyError, match="arrays of Python objects"):
+        language.run(f"import numpy as np\n{call}", level="blender")
