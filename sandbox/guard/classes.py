@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import abc
 import builtins
-import collections
 import enum
 import functools
 import types
@@ -93,8 +92,8 @@ _BASE_ENUMS: set[type] = set()
 ENUMS: Final = tuple(map(_make_enum, (enum.Enum, enum.IntEnum, enum.Flag, enum.IntFlag, enum.StrEnum)))
 """Enum, IntEnum, … as scripts may derive from them."""
 _BASE_ENUMS.update(ENUMS)  # from here on nothing can set their attributes
-_BASES: Final = frozenset({object, list, dict, set, abc.ABC, collections.OrderedDict, *EXCEPTIONS, *ENUMS})
-_TABLES: Final = frozenset({set, dict, collections.OrderedDict})
+_BASES: Final = frozenset({object, list, dict, set, abc.ABC, *EXCEPTIONS, *ENUMS})
+_TABLES: Final = frozenset({set, dict})
 _MIXINS: Final = frozenset({str, int, float})
 """Types that a script's Enum may also derive from; it keeps their own methods."""
 _NAMES_OF_PYTHON: Final = frozenset(

@@ -7,7 +7,6 @@ class of the value decides how to copy it.
 
 from __future__ import annotations
 
-import collections
 import enum
 import types
 from typing import Any, Final
@@ -16,11 +15,12 @@ from ..guard.reentry import may_call_scripts
 from ..guard.seam import Guard
 from ..guard.values import deep_nesting
 from ..guard.values.counter import Counter
+from ..guard.values.ordered_dict import OrderedDict
 from ..guard.values.plain import PLAIN_TYPES
 
 __all__ = ("copy_instance", "copy_members")
 
-_TABLES: Final = (dict, collections.OrderedDict, deep_nesting.defaultdict, Counter)
+_TABLES: Final = (dict, OrderedDict, deep_nesting.defaultdict, Counter)
 
 
 def copy_members(guard: Guard) -> dict[str, object]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import abc
 import array
-import collections
 import datetime
 import hashlib
 import importlib
@@ -28,6 +27,7 @@ from ..guard.seam import Guard
 from ..guard.values import deep_nesting
 from ..guard.values.counter import Counter
 from ..guard.values.fractions import Fraction
+from ..guard.values.ordered_dict import OrderedDict
 from ..guard.values.plain import whole
 from .argparse import argparse_members
 from .classes import abstract, namedtuple, typing_members
@@ -91,7 +91,7 @@ def _collections(guard: Guard) -> Members:
         "deque": deep_nesting.deque,
         **{
             kind.__name__: guard.builtins.add_facade(guard.hashing.function(kind), kind)
-            for kind in (Counter, collections.OrderedDict)
+            for kind in (Counter, OrderedDict)
         },
         "defaultdict": guard.builtins.add_facade(_default_dict(guard), deep_nesting.defaultdict),
         "UserDict": dict,

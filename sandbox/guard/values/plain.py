@@ -17,6 +17,7 @@ from typing import Any, Final
 from ...language.builtin_methods import GUARDED_METHODS, HASHING, HASHING_ALL, plain_methods
 from . import deep_nesting
 from .counter import Counter
+from .ordered_dict import OrderedDict
 
 __all__ = (
     "ITEM_TYPES",
@@ -34,9 +35,7 @@ GUARDED: Final[dict[type, frozenset[str]]] = {
     **GUARDED_METHODS,
     **dict.fromkeys((datetime.date, datetime.datetime, datetime.time), frozenset({"strftime"})),
     Counter: frozenset({"elements", "most_common", "subtract"}),
-    collections.OrderedDict: frozenset(
-        name for name in (HASHING | HASHING_ALL) if hasattr(collections.OrderedDict, name)
-    ),
+    OrderedDict: frozenset(name for name in (HASHING | HASHING_ALL) if hasattr(OrderedDict, name)),
     collections.deque: frozenset({"extend", "extendleft", "count", "index", "remove"}),
     array.array: frozenset({"extend", "fromlist", "count", "index", "remove"}),
 }
@@ -45,7 +44,7 @@ GUARDED: Final[dict[type, frozenset[str]]] = {
 _TYPES: Final[tuple[type, ...]] = (
     *(str, bytes, int, float, bool, complex, type(None), list, tuple, dict, set, frozenset, range, slice),
     *(type({}.keys()), type({}.values()), type({}.items())),
-    *(deep_nesting.deque, collections.OrderedDict, deep_nesting.defaultdict, Counter),
+    *(deep_nesting.deque, OrderedDict, deep_nesting.defaultdict, Counter),
     *(
         datetime.date,
         datetime.datetime,
@@ -78,12 +77,12 @@ ITEM_TYPES: Final = frozenset(
         range,
         types.MappingProxyType,
         deep_nesting.deque,
-        collections.OrderedDict,
+        OrderedDict,
     }
     | {deep_nesting.defaultdict, Counter}
 )
 SET_ITEM_TYPES: Final = frozenset(
-    {list, dict, deep_nesting.deque, collections.OrderedDict, deep_nesting.defaultdict, Counter}
+    {list, dict, deep_nesting.deque, OrderedDict, deep_nesting.defaultdict, Counter}
 )
 
 

@@ -18,7 +18,7 @@ import random
 import re
 import time
 import types
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.guard.facade import Facade, is_immut
 from bl_ext.user_default.mcp_bridge.sandbox.guard.guards import Guard
 from bl_ext.user_default.mcp_bridge.sandbox.guard.values import deep_nesting
 from bl_ext.user_default.mcp_bridge.sandbox.guard.values.counter import Counter
+from bl_ext.user_default.mcp_bridge.sandbox.guard.values.ordered_dict import OrderedDict
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_script
 from bl_ext.user_default.mcp_bridge.sandbox.language.hooks import GETATTR, RUNNING
 from bl_ext.user_default.mcp_bridge.sandbox.run.execute import prepare
@@ -41,7 +42,6 @@ _PLAIN: Final = frozenset(
     {int, float, bool, complex, str, bytes, bytearray, type(None), type(...), type(NotImplemented)}
     | {list, tuple, dict, set, frozenset, range, slice, types.MappingProxyType}
     | {type({}.keys()), type({}.values()), type({}.items())}
-    | {type(OrderedDict().keys()), type(OrderedDict().values()), type(OrderedDict().items())}
     | {datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone}
     | {deep_nesting.deque, deep_nesting.defaultdict, OrderedDict, Counter, array.array}
 )

@@ -12,6 +12,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError, LimitExceeded
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.guard.operators import Operators
+from bl_ext.user_default.mcp_bridge.sandbox.guard.values.ordered_dict import OrderedDict
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import ScriptRefused, compile_script
 from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_namespace
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped, Watchdog
@@ -28,7 +29,7 @@ MAKING: dict[str, tuple[type, str]] = {
     "deque": (collections.deque, "x = collections.deque([1, 2])"),
     "array": (array.array, "x = array.array('b', [1, 2])"),
     "dict": (dict, "x = {1: 1, 2: 2}"),
-    "OrderedDict": (collections.OrderedDict, "x = collections.OrderedDict({1: 1, 2: 2})"),
+    "OrderedDict": (OrderedDict, "x = collections.OrderedDict({1: 1, 2: 2})"),
     "defaultdict": (collections.defaultdict, "x = collections.defaultdict(int, {1: 1, 2: 2})"),
     "Counter": (collections.Counter, "x = collections.Counter([1, 2])"),
     "set": (set, "x = {1, 2}"),

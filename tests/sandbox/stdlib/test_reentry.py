@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""No container crashes where the methods of a script's keys change it while C code works on it.
+
+`a == b`, `a < b` and `hash(a)` of a script's class may do anything, in the middle of a lookup or a sort. Each kind of
+container that a script can have is changed at random this way, but sets: Python's own can crash (docs/security.md).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from support.running import fork
+from support.sandboxing import language
+
+MAKING = {
+    "dict": "dict.fromkeys(keys, 0)",
+    "OrderedDict": "collections.OrderedDict.fromkeys(keys, 0)",
+    "defaultdict": "collections.defaultdict(int, dict.fromkeys(keys, 0))",
+    "Counter": "collections.Counter(keys)",
+    "own dict": "Own(dict.fromkeys(keys, 0))",
+    "list": "list(keys)",
+    "own list": "OwnList(keys)",
+    "deque": "collections.deque(keys)",
+    "bounded deque": "collections.deque(keys, 9)",
+    "cache": "functools.lru_cache(4)(lambda key: key)",
+}
+_SCRIPT = """
+import bisect, collections, copy, functools, heapq, itertools, random
+random.seed({seed})
+class Own(dict): pass
+class OwnList(list): pass
+class Key:
+    def __init__(self, value): self.value = value
+    def __hash__(self):
+        sometimes()
+        return self.value % 3
+    def __eq__(self, other):
+        sometimes()
+        return isinstance(other, Key) and self.value == other.value
+    def __lt__(self, other):
+        sometimes()
+        return self.value < other.value
+depth = 0
+def sometimes():
+    global depth
+    if depth < 3 and random.random() < 0.05:
+        depth += 1
+        try:
+            change()
+        finally:
+            depth -= 1
+def call(name, *given):
+    return getattr(x, name)(*given)
+def change():
+    key, other = random.choice(keys), random.choice(keys)
+    way = ways[random.randrange(len(ways))]
+    try:
+        way(key, other)
+    except (TypeError, AttributeError):
+        if way in ways and way is not step:
+            ways.remove(way)  # the container has no such way
+    except (KeyError, ValueError, IndexError, RuntimeError, RecursionError):
+        pass
+def put(key, other): x[key] = other
+def put_at(key, other): x[key.value] = other
+def remove(key, other): del x[key]
+def remove_at(key, other): del x[key.value]
+def replace(key, other): x[key.value:other.value] = [key, other]
+def fill():
+    for key in keys:
+        if hasattr(x, "append"):
+            x.append(key)
+        elif hasattr(x, "add"):
+            x.add(key)
+        elif hasattr(x, "update"):
+            x[key] = 0
+def begin(key, other): iterators.append(random.choice([iter, reversed, enumerate])(x))
+def begin_view(key, other): iterators.append(iter(random.choice([x.items, x.keys, x.values])()))
+def step(key, other): next(random.choice(iterators), None)
+def group(key, other): iterators.append(itertools.groupby(x))
+ways = [put, put_at, remove, remove_at, replace, begin, begin_view, step, step, group]
+for name in {methods}:
+    ways += [
+        lambda key, other, name=name: call(name),
+        lambda key, other, name=name: call(name, key),
+        lambda key, other, name=name: call(name, key, other),
+        lambda key, other, name=name: call(name, [key, other]),
+        lambda key, other, name=name: call(name, {{key: other}}),
+        lambda key, other, name=name: call(name, key.value, key),
+    ]
+ways += [
+    lambda key, other: key in x, lambda key, other: x == copy.copy(x), lambda key, other: x | {{key: other}},
+    lambda key, other: x & {{key, other}}, lambda key, other: x - {{key, other}}, lambda key, other: x < {{key, other}},
+    lambda key, other: sorted(x), lambda key, other: max(x), lambda key, other: x(key),
+    lambda key, other: heapq.heappush(x, key), lambda key, other: heapq.heappop(x), lambda key, other: heapq.heapify(x),
+    lambda key, other: heapq.heapreplace(x, key), lambda key, other: bisect.insort(x, key),
+    lambda key, other: bisect.bisect(x, key), lambda key, other: list(x), lambda key, other: set(x),
+]
+keys, iterators, x = [Key(value) for value in range(9)], [iter(())], []
+x = {making}
+for _ in range(400):
+    change()
+    if hasattr(x, "__len__") and len(x) < 5:
+        fill()
+"""
+_METHODS = [name for kind in (dict, set, list) for name in dir(kind) if not name.startswith("_")] + [
+    "appendleft",
+    "cache_clear",
+    "extendleft",
+    "move_to_end",
+    "popitem",
+    "popleft",
+    "rotate",
+    "subtract",
+]
+
+
+def _run(making: str, seeds: range) -> int:
+    for seed in seeds:
+        language.run(_SCRIPT.format(seed=seed, making=making, methods=sorted({*_METHODS})), level="math")
+    return len(seeds)
+
+
+@pytest.mark.parametrize("kind", MAKING)
+def test_no_key_crashes_its_container(kind: str) -> None:
+    assert fork.run(_run, MAKING[kind], range(25), timeout=100) == 25
