@@ -258,14 +258,20 @@ _WITH_VECTORS = "v | e, v | q | c | v, 0 | a, v | v, a | v, w, v | [v, w] | (v, 
 _SETTING = """
 import numpy as np
 from mathutils import Vector, Euler, Quaternion, Color
-v, w, e, q, c = Vector((1, 2, 3)), Vector((.5, 2, 1)), Euler((1, 2, 3)), Quaternion((1, 2, 3, 4)), Color((.1, .2, .3))
-a, m = np.array([1.0, 2.0, 3.0]), np.arange(9.0).reshape(3, 3)
 bpy.context.scene["i"], bpy.context.scene["f"] = [1, 2, 0], [1.0, 2.0]
 np.sum(bpy.context.scene["f"])
-i = bpy.context.scene["i"]
+def made():
+    v, w, e, c = Vector((1, 2, 3)), Vector((.5, 2, 1)), Euler((1, 2, 3)), Color((.1, .2, .3))
+    return v, w, e, c, Quaternion((1, 2, 3, 4)), bpy.context.scene["i"], np.array([1.0, 2.0, 3.0]), np.eye(3)
 found = []
 """
+_AS_ARRAYS = """
+vectors = made
+def made():
+    return map(np.array, vectors())
+"""
 _CALL = """
+v, w, e, c, q, i, a, m = made()
 try:
     found.append(repr({call}))
 except Exception:
@@ -274,7 +280,7 @@ except Exception:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_functions_give_of_vectors_what_they_give_in_plain_numpy(fresh_file: None) -> None:
+def test_functions_give_of_vectors_what_numpy_gives_of_them_or_of_arrays(fresh_file: None) -> None:
     of_numpy = [
         name
         for name in sorted(array_small._BY_SIZES)
@@ -291,12 +297,13 @@ def test_functions_give_of_vectors_what_they_give_in_plain_numpy(fresh_file: Non
         "a[i]",
         "m[v]",
     ]
-    source = _SETTING + "".join(_CALL.format(call=call) for call in calls)
-    plain: dict[str, Any] = {"bpy": bpy}
-    exec(source, plain)
-    run = language.run("import bpy\n" + source, limits=Limits(time_s=60), level="blender")
-    compared = zip(calls, run.names["found"], plain["found"], strict=True)
-    assert [each for each in compared if each[1] != each[2]] == []
+    source = "".join(_CALL.format(call=call) for call in calls)
+    plain: list[dict[str, Any]] = [{"bpy": bpy}, {"bpy": bpy}]
+    for names, setting in zip(plain, ("", _AS_ARRAYS), strict=True):
+        exec(_SETTING + setting + source, names)
+    run = language.run("import bpy\n" + _SETTING + source, limits=Limits(time_s=60), level="blender")
+    compared = zip(calls, run.names["found"], *(names["found"] for names in plain), strict=True)
+    assert [each for each in compared if each[1] not in each[2:]] == []
 
 
 @pytest.mark.parametrize(
