@@ -46,6 +46,8 @@ class Operators:
         """The type behind its facade in scripts."""
         self._arrays: frozenset[type] = frozenset()
         self._numbers: frozenset[type] = frozenset()
+        self._single = _NUMBERS
+        """Types of single numbers, Python's and numpy's."""
         self._native = _NUMBERS
         """Types of numbers, Python's and numpy's, and of vectors: two of them give nothing larger than themselves."""
         self._of_arrays: Callable[..., Any]
@@ -64,6 +66,7 @@ class Operators:
         """
         self._arrays = frozenset({kind})
         self._numbers = frozenset(numbers)
+        self._single = _NUMBERS | self._numbers
         self._native |= self._numbers
         self._of_arrays = compute
         self._watched = watched
@@ -345,7 +348,7 @@ class Operators:
     def sortable(self, items: Any) -> None:
         """Check how much a sort of these items compares."""
         kinds = set(map(type, items))
-        if not (SCALAR_TYPES.issuperset(kinds) or (_NUMBERS | self._numbers).issuperset(kinds)):
+        if not (SCALAR_TYPES.issuperset(kinds) or self._single.issuperset(kinds)):
             self.weight(list(items))
 
     # Text

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, Final, NoReturn, Protocol
 
@@ -197,9 +197,7 @@ class Arguments:
             kinds = set(map(type, values))
         if len(values) > most or not kinds <= self._flat:
             return False
-        if int in kinds:
-            numbers = [each for each in values if type(each) is int]
-            self._check_width(min(numbers), max(numbers))
+        self._check_widths(values, kinds)
         return True
 
     def _look_at_numbers(self, values: Any) -> None:
@@ -207,9 +205,7 @@ class Arguments:
         level = values
         while level:
             kinds = set(map(type, level))
-            if int in kinds:
-                numbers = level if len(kinds) == 1 else [each for each in level if type(each) is int]
-                self._check_width(min(numbers), max(numbers))
+            self._check_widths(level, kinds)
             strange = {kind for kind in kinds - _SCALARS - self._flat if not issubclass(kind, list | tuple)}
             # beside what it has no type for, numpy computes with Python's integers, which have no end
             if strange and not _INTEGERS.isdisjoint(kinds):
@@ -218,6 +214,12 @@ class Arguments:
                 if kind in _OBJECTS or kind in self.guard.own:
                     self.refuse_type()
             level = opened(level)
+
+    def _check_widths(self, values: Sequence[Any], kinds: set[type]) -> None:
+        """Refuse integers beyond 64 bits among `values`, which have these types."""
+        if int in kinds:
+            numbers = values if len(kinds) == 1 else [each for each in values if type(each) is int]
+            self._check_width(min(numbers), max(numbers))
 
     def _check_width(self, least: int, most: int) -> None:
         """Refuse integers that are wider than 64 bits, with a sign or without one."""

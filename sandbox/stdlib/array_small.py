@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from .array_lists import LISTS
 
-__all__ = ("MOST", "NUMERIC", "by_sizes", "goes_by_sizes", "measure")
+__all__ = ("MOST", "by_sizes", "goes_by_sizes", "measure")
 
 MOST: Final = 1 << 14
 """The most items of a call's arrays for which its memory is not checked."""
-NUMERIC: Final = frozenset("bhilqBHILQefdFD?")
+_NUMERIC: Final = frozenset("bhilqBHILQefdFD?")
 """The letters of numpy's types of numbers, without long doubles."""
 _SHORT: Final = 16
 """The most items of a row, such as that of `np.vstack`, that are looked at one by one."""
@@ -51,7 +51,7 @@ def by_sizes(np: Any, numbers: Collection[type]) -> Measure:
 
     Whatever the numbers are. All operators are such calls.
     """
-    kinds = {float, int, bool, complex, *(np.dtype(char).type for char in NUMERIC)}
+    kinds = {float, int, bool, complex, *(np.dtype(char).type for char in _NUMERIC)}
     return partial(_by_sizes, np.ndarray, numbers, frozenset(kinds))
 
 
@@ -62,10 +62,7 @@ def _by_sizes(
     for value in values:
         kind = type(value)
         if kind is array:
-            if value.dtype.char not in NUMERIC:
-                return math.inf
-            # without items, it may have a million columns; `nonzero` makes an index for each axis
-            items *= value.size * (value.ndim or 1) or math.inf
+            items *= _of_array(value)
         elif kind is int:
             if not _fits(value):
                 return math.inf
@@ -76,6 +73,14 @@ def _by_sizes(
     return items
 
 
+def _of_array(array: Any) -> float:
+    """Return the items of an array of numbers, once for each axis, for which `nonzero` makes an index; else infinity.
+
+    An array without items may have a million columns.
+    """
+    return array.size * (array.ndim or 1) or math.inf if array.dtype.char in _NUMERIC else math.inf
+
+
 def _in_row(array: type, row: list[Any] | tuple[Any, ...]) -> float:
     """Return how many items the arrays, rows of numbers and numbers in a short row have together."""
     if len(row) > _SHORT:
@@ -84,9 +89,7 @@ def _in_row(array: type, row: list[Any] | tuple[Any, ...]) -> float:
     for part in row:
         kind = type(part)
         if kind is array:
-            if part.dtype.char not in NUMERIC:
-                return math.inf
-            items += part.size * (part.ndim or 1) or math.inf
+            items += _of_array(part)
         elif kind is list or kind is tuple:
             if len(part) > MOST or not _COUNTED.issuperset(map(type, part)):
                 return math.inf

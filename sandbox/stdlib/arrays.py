@@ -216,9 +216,7 @@ class Arrays(Arguments):
         kind = type(value)
         if kind in self.guard.scalar or kind in self.numbers:
             return value
-        if kind is self.array_type and (
-            value.dtype.char in array_small.NUMERIC or not unsupported(value.dtype)
-        ):
+        if kind is self.array_type and not unsupported(value.dtype):
             if value.size > MOST_ITEMS:
                 self.size(value.size)
             return value
@@ -252,12 +250,14 @@ class Arrays(Arguments):
         row = self.row if array_small.goes_by_sizes(self.np, function) else inward
         watched, items = self.watched, array_small.measure(self.np, function, self.numbers)
 
+        def is_small(arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:
+            given = (*arguments, *named.values()) if named else arguments
+            return items is not None and items(given) <= array_small.MOST
+
         def call(*arguments: Any, **named: Any) -> Any:
             tick()
-            if items is not None and LOOKED_AT_OPTIONS.isdisjoint(named):
-                given = (*arguments, *named.values()) if named else arguments
-                if items(given) <= array_small.MOST:
-                    return self.outward(function(*arguments, **named))
+            if LOOKED_AT_OPTIONS.isdisjoint(named) and is_small(arguments, named):
+                return self.outward(function(*arguments, **named))
             arguments = tuple(map(row, arguments))
             if named:
                 named = {name: inward(value) for name, value in named.items()}
@@ -266,10 +266,9 @@ class Arrays(Arguments):
                     self.size(
                         array_work.broadcast_size([*map(self.np.shape, (arguments[0], named["where"]))])
                     )
-            if items is not None and "where" not in named:
-                given = (*arguments, *named.values()) if named else arguments
-                if items(given) <= array_small.MOST:
-                    return self.outward(function(*arguments, **named))
+            # by now vectors are rows, and names of types are types
+            if "where" not in named and is_small(arguments, named):
+                return self.outward(function(*arguments, **named))
             if count is not None:
                 self.size(count(self.np, *arguments, **named))
             if work is not None:
@@ -342,15 +341,15 @@ class Arrays(Arguments):
 
     def item(self, value: Any, key: Any) -> Any:
         """Return `array[key]`."""
-        if value.dtype.char not in array_small.NUMERIC and unsupported(value.dtype):
+        if unsupported(value.dtype):
             self.refuse_type()
-        if type(key) is int or _is_basic(key):
+        if _is_basic(key):
             return self.outward(value[key])
         return self.outward(self.watched(IN_C, operator.getitem, value, self._key(key)))
 
     def set_item(self, value: Any, key: Any, new: Any) -> None:
         """Set `array[key] = new`."""
-        if (type(new) in self.numbers or type(new) is int) and (type(key) is int or _is_basic(key)):
+        if (type(new) is int or type(new) in self.numbers) and _is_basic(key):
             value[key] = new
         else:
             self.watched(IN_C, operator.setitem, value, self._key(key), self.inward(new))

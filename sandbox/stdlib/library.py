@@ -283,9 +283,8 @@ def _statistics(guard: Guard) -> Members:
             return values
         values = guard.hashing.keys(values)
         values = values if isinstance(values, list | tuple) else list(values)
-        if Fraction in set(map(type, values)):
-            long = sum(each.denominator.bit_length() for each in values if type(each) is Fraction)
-            guard.operators.bits(long)
+        long = sum(each.denominator.bit_length() for each in values if type(each) is Fraction)
+        guard.operators.bits(long)
         return values
 
     def quantiles(data: Any, *, n: Any = 4, method: Any = "exclusive") -> Any:

@@ -29,7 +29,6 @@ ALIKE: Final = 64
 """The most different values with one and the same hash."""
 _WORK: Final = 20_000_000
 """How many comparisons are allowed without a check: fewer take no time."""
-_NUMBERS: Final = frozenset({bool, float, int})
 _INTEGERS: Final = sys.hash_info.modulus
 """Integers nearer to 0 than this have themselves as hash."""
 _SCATTERED: Final = SCALAR_TYPES - {int, complex, range}
@@ -87,8 +86,6 @@ class Hashing:
 
     def _check(self, values: list[Any] | tuple[Any, ...]) -> None:
         kinds = set(map(type, values))
-        if len(values) ** 2 < _WORK and _NUMBERS.issuperset(kinds):
-            return
         empty = all(map(EMPTY_INSIDE.__getitem__, kinds))
         total = len(values) if empty else self._operators.weight(values)
         if total * len(values) < _WORK or _SCATTERED.issuperset(kinds):

@@ -20,9 +20,11 @@ class OrderedDict(dict, metaclass=Sealed):  # type: ignore[type-arg]
     def move_to_end(self, key: Any, last: Any = True) -> None:
         """Make `key` the last one, or the first one. Raises KeyError."""
         value = dict.pop(self, key)
-        others = {} if last else dict(self)
-        if not last:
-            dict.clear(self)
+        if last:
+            dict.__setitem__(self, key, value)
+            return
+        others = dict(self)
+        dict.clear(self)
         dict.__setitem__(self, key, value)
         dict.update(self, others)
 
