@@ -21,12 +21,12 @@ from .builtins import Builtins, StandIn, kind_of, stand_in
 from .classes import EXCEPTIONS, ClassHook
 from .facade import Facade, bind, is_sealed, may_be_held, seal, unseal
 from .members.assignment import AssignmentTarget
-from .members.inherited import inherited
+from .members.inherited import super_member, super_of
 from .members.items import Items
 from .members.methods import guarded_method
 from .meter import Meter
 from .modules import Imports, View, view_name
-from .native import initial_types, reads_natively, writes_natively
+from .native import guard_sets, initial_types, reads_natively, writes_natively
 from .operators import Operators
 from .reentry import call, may_call_scripts
 from .seam import Host, Reader, Writer
@@ -44,7 +44,6 @@ from .values.plain import (
 from .values.text import Text
 
 __all__ = ("Guard",)
-
 
 _GENERATOR: Final = frozenset({"send", "throw", "close"})
 _PROPERTY: Final = frozenset({"getter", "setter", "deleter"})
@@ -94,12 +93,20 @@ class Guard(Items):
         self.imports: Imports
         """The values of the script's import statements, once `begin` was called."""
 
-    def begin(self, imports: Imports, read: Collection[str], written: Collection[str]) -> None:
-        """Fill the namespace of a script that imports from `imports`, reads attributes `read` and sets `written`."""
+    def begin(
+        self, imports: Imports, read: Collection[str], written: Collection[str], *, has_classes: bool
+    ) -> None:
+        """Fill the namespace of a script that imports from `imports`, reads attributes `read` and sets `written`.
+
+        `has_classes`: whether the script makes classes, whose methods may change a set while C code works on it.
+        """
         self.imports = imports
         self.namespace |= {"__builtins__": self.builtins.table(), "__name__": "<script>", **self._hooks()}
         views = {type(view) for view in imports.values() if isinstance(view, View)}
         self.namespace |= initial_types(read, written, self.allowed, self.writable, views)
+        if has_classes:
+            self.operators.sets.guarded = True
+            guard_sets(self.namespace)
         self.meter.attach(self.namespace)
 
     def _hooks(self) -> dict[str, object]:
@@ -124,8 +131,8 @@ class Guard(Items):
             hooks.SETATTR: self.setattr,
             hooks.SET_ALL: self.builtins.set_all,
             hooks.SPECIAL: self.special,
-            hooks.SUPER: self.super_member,
-            hooks.SUPER_OF: self.super_of,
+            hooks.SUPER: functools.partial(super_member, self),
+            hooks.SUPER_OF: functools.partial(super_of, self),
             hooks.ASK: call,
             hooks.MODULES: self.imports,
             hooks.IMPORT: self.imports.root,
@@ -219,7 +226,7 @@ class Guard(Items):
         if kind is types.FunctionType and value.__globals__ is self.namespace:
             return getattr(value, name)
         if kind is super:
-            return self.super_member(value, name)
+            return super_member(self, value, name)
         if isinstance(value, BaseException) and name in _EXCEPTION:
             return getattr(value, name)
         if not hasattr(kind, name):
@@ -279,23 +286,6 @@ class Guard(Items):
         if name == "__members__" and isinstance(kind, type) and issubclass(kind, enum.Enum):
             return dict(kind.__members__)
         raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
-
-    def super_member(self, value: Any, name: str) -> Any:
-        """Read `super().name`, for ordinary names and those of `names.SUPER_DUNDERS`."""
-        instance, found = value.__self__, getattr(value, name)
-        kind = instance if isinstance(instance, type) else type(instance)
-        method = guarded_method(self, kind, name)
-        if method is not None and not isinstance(found, types.MethodType):
-            return bind(method, instance)
-        if kind not in self.own:
-            self.meter.refuse("super() works in classes of the script", code="attribute")
-        return inherited(self, instance, name, found)
-
-    def super_of(self, kind: Any, instance: Any) -> Any:
-        """Return `super(kind, instance)`, in classes of the script only."""
-        if kind not in self.own:
-            self.meter.refuse("super() works in classes of the script only", code="attribute")
-        return super(kind, instance)
 
     def type_of(self, value: Any) -> Any:
         """Return the result of `type(value)` for a script."""

@@ -13,10 +13,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..language import hooks
-from ..language.builtin_methods import HASHING, HASHING_ALL, TABLE_TYPES
+from ..language.builtin_methods import CHANGING_SETS, HASHING, HASHING_ALL, TABLE_TYPES
 from .values.plain import PLAIN_TYPES
 
-__all__ = ("guard_items", "guard_writes", "initial_types", "reads_natively", "writes_natively")
+__all__ = ("guard_items", "guard_sets", "guard_writes", "initial_types", "reads_natively", "writes_natively")
 
 Listed = Mapping[type, frozenset[str]]
 _WRITTEN = hooks.writes("")[:-1]
@@ -55,7 +55,8 @@ def _by_name(listed: tuple[tuple[type, frozenset[str]], ...]) -> dict[str, set[t
 def _kinds_of_tables() -> dict[str, frozenset[type]]:
     """Return, by method, the types of tables whose method needs no guard: the transformer has its arguments checked."""
     kinds = [kind for kind in PLAIN_TYPES if issubclass(kind, TABLE_TYPES)]
-    return {name: frozenset(kind for kind in kinds if hasattr(kind, name)) for name in HASHING | HASHING_ALL}
+    names = HASHING | HASHING_ALL | CHANGING_SETS
+    return {name: frozenset(kind for kind in kinds if hasattr(kind, name)) for name in names}
 
 
 def _tables(name: str) -> frozenset[type]:
@@ -91,3 +92,9 @@ def guard_writes(namespace: Mapping[str, Any], of: type | tuple[type, ...]) -> N
     for hook, kinds in namespace.items():
         if hook.startswith(_WRITTEN):
             kinds.difference_update([kind for kind in kinds if issubclass(kind, of)])
+
+
+def guard_sets(namespace: Mapping[str, Any]) -> None:
+    """Guard the methods that change a set from now on."""
+    for name in CHANGING_SETS:
+        namespace.get(hooks.reads(name), set()).discard(set)

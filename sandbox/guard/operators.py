@@ -10,7 +10,6 @@ from __future__ import annotations
 import array
 import collections
 import operator
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -21,17 +20,13 @@ from .reentry import may_call_scripts
 from .values.fractions import Fraction
 from .values.plain import SCALAR_TYPES, SIMPLE_TYPES
 from .values.room import IN_CONTAINERS, IN_PYTHON, room_for_calls
+from .values.sets import Sets
 from .values.weight import TooHeavy, has_containers, weigh
+from .values.widths import check_fields
 
 __all__ = ("Operators",)
 
 SEQUENCES: Final = (str, list, tuple, bytes, bytearray, collections.deque, array.array)
-WIDTH_LIMIT: Final = 10_000
-"""Widest field and longest precision of a formatted number or text."""
-SPEC_LIMIT: Final = 1_000
-"""Longest format spec, in characters."""
-_PERCENT: Final = re.compile(r"%(?:\(([^)]*)\))?[-#0 +]*(\*|\d+)?(?:\.(\*|\d+))?[hlL]?(.)", re.DOTALL)
-_DIGITS: Final = re.compile(r"\d+")
 
 Binary = Callable[[Any, Any], Any]
 
@@ -42,6 +37,7 @@ class Operators:
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
         self.limits = meter.limits
+        self.sets = Sets()
         self.real: Callable[[Any], Any] = lambda value: value
         """The type behind its facade in scripts."""
         self._arrays: frozenset[type] = frozenset()
@@ -102,7 +98,7 @@ class Operators:
         result: dict[str, object] = {}
         for sign, plain, in_place in _PLAIN:
             result[hooks.OPERATOR.format(sign)] = self._checked(sign, plain)
-            result[hooks.OPERATOR.format(sign + "=")] = self._checked(sign, in_place)
+            result[hooks.OPERATOR.format(sign + "=")] = self._checked(sign, in_place, changes=True)
         special = {"+": self.add, "+=": self.add_in_place, "*": self.multiply, "*=": self.multiply_in_place}
         special |= {"%": self.modulo, "%=": self.modulo_in_place, "**": self.power, "**=": self.power}
         special |= {"<<": self.shift, "<<=": self.shift}
@@ -118,7 +114,7 @@ class Operators:
 
         return signed
 
-    def _checked(self, sign: str, function: Binary) -> Binary:
+    def _checked(self, sign: str, function: Binary, *, changes: bool = False) -> Binary:
         of_tables, of_types = sign in _OF_TABLES, sign == "|"
 
         def checked(left: Any, right: Any) -> Any:
@@ -129,7 +125,11 @@ class Operators:
                 return self._of_arrays(sign, function, left, right)
             if Fraction in kinds:
                 self.bits(_bits(left) + _bits(right))
-            elif of_tables and not self._weigh_tables(left, right) and of_types:  # `int | None`
+            elif of_tables and self._weigh_tables(left, right):
+                sets = [each for each in (left, right) if type(each) is set]
+                changed = left if changes and type(left) is set else None
+                return self.sets.use(sets, function, left, right, changed=changed)
+            elif of_types:  # `int | None`
                 left, right = self.real(left), self.real(right)
             return self._natively(function, left, right)
 
@@ -355,38 +355,8 @@ class Operators:
 
     def percent(self, template: str | bytes, values: Any) -> None:
         """Check the widths of `template % values`, and how much its values unfold to."""
-        text = template if isinstance(template, str) else template.decode("latin-1")
-        fields = 0
-        for match in _PERCENT.finditer(text):
-            fields += 1
-            for number in match.group(2, 3):
-                if number == "*":
-                    self.stars(values)
-                elif number is not None:
-                    self.width(number)
-        self.length(len(text) + fields * self.weight(values, shown=True), "text")
-
-    def stars(self, values: Any) -> None:
-        """Check the values of `%*d`, whose width is among the values."""
-        for value in values if isinstance(values, tuple) else (values,):
-            if isinstance(value, int) and abs(int(value)) > WIDTH_LIMIT:
-                self.width(str(WIDTH_LIMIT + 1))
-
-    def width(self, digits: str) -> None:
-        """Check one width or precision."""
-        if len(digits) > 6 or int(digits) > WIDTH_LIMIT:
-            self.meter.exceed(
-                f"a format's width or precision is over the limit of {WIDTH_LIMIT:,}", limit="format"
-            )
-
-    def spec(self, spec: str) -> None:
-        """Check the numbers of a format spec, and its length: dates are formatted by it as by strftime()."""
-        if len(spec) > SPEC_LIMIT:
-            self.meter.exceed(
-                f"a format spec of more than {SPEC_LIMIT:,} characters is over the limit", limit="format"
-            )
-        for digits in _DIGITS.findall(spec):
-            self.width(digits)
+        fields = check_fields(self.meter, template, values)
+        self.length(len(template) + fields * self.weight(values, shown=True), "text")
 
 
 _NUMBERS: Final = frozenset({int, float, bool, complex})

@@ -12,6 +12,7 @@ from typing import Final
 __all__ = (
     "CALLED_BY_C",
     "CALLING_BUILTINS",
+    "CHANGING_SETS",
     "GUARDED_METHODS",
     "HASHING",
     "HASHING_ALL",
@@ -38,6 +39,11 @@ HASHING_ALL: Final = frozenset(
     | {"symmetric_difference_update"}
 )
 """Methods of tables that hash the items of their arguments."""
+CHANGING_SETS: Final = frozenset(
+    {"add", "clear", "difference_update", "discard", "intersection_update", "pop", "remove"}
+    | {"symmetric_difference_update", "update"}
+)
+"""Methods that change a set. If a script has classes, the guards make the call (`guard.values.sets`)."""
 
 GUARDED_METHODS: Final[dict[type, frozenset[str]]] = {
     str: frozenset(
@@ -65,6 +71,7 @@ GUARDED_METHODS: Final[dict[type, frozenset[str]]] = {
         kind: frozenset(name for name in (HASHING | HASHING_ALL) if hasattr(kind, name))
         for kind in TABLE_TYPES
     },
+    set: frozenset(name for name in (HASHING | HASHING_ALL | CHANGING_SETS) if hasattr(set, name)),
 }
 """Public methods of builtin types that need a guard, by type."""
 

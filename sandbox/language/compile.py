@@ -40,6 +40,7 @@ class Compiled:
     imports: tuple[Import, ...]
     attributes_read: frozenset[str]
     attributes_written: frozenset[str]
+    has_classes: bool
     reached: Reached | None = None
     """The flags that the script's statements set when they run."""
 
@@ -106,6 +107,7 @@ def _rewritten(source: str, filename: str, source_limit: int, reached: Reached |
         tuple(transformer.imports),
         frozenset(transformer.attributes_read),
         frozenset(transformer.attributes_written),
+        transformer.has_classes,
         reached,
     )
 

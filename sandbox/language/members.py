@@ -12,13 +12,13 @@ from) the script calls the guard instead.
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, Final
 
 from . import hooks, names
 from .analysis import structs
 from .analysis.inference import is_number
 from .analysis.scopes import CONTAINERS, MODULE, TEXT, Kind
-from .builtin_methods import HASHING, HASHING_ALL, PLAIN_METHODS
+from .builtin_methods import CHANGING_SETS, HASHING, HASHING_ALL, PLAIN_METHODS
 from .nodes import LOAD, is_small
 from .operations import Operations
 
@@ -76,9 +76,7 @@ class Members(Operations):
         kind = self.kind(node.value)
         self.note_running(node)
         node.value = self.visit(node.value)
-        if (
-            node.attr in HASHING or node.attr in HASHING_ALL
-        ):  # not called here; the guards check whoever calls it
+        if node.attr in _CALLED_GUARDED:
             return self.read_by_guard(node.value, node)
         if self.needs_no_guard(kind, node.attr):
             return node
@@ -90,7 +88,7 @@ class Members(Operations):
 
     def needs_no_guard(self, kind: Kind, attribute: str) -> bool:
         """Return whether any value of this kind gives this attribute without a guard."""
-        if attribute.startswith("_"):
+        if attribute.startswith("_") or (self.has_classes and kind == "set" and attribute in CHANGING_SETS):
             return False
         if not isinstance(kind, str):
             return attribute in PLAIN_METHODS["int"]
@@ -317,6 +315,8 @@ class Members(Operations):
         return node
 
 
+_CALLED_GUARDED: Final = HASHING | HASHING_ALL | CHANGING_SETS
+"""Methods that the guards check when they are called, wherever a script reads them without a call."""
 #: Methods that change a dict.
 CHANGING = frozenset({"clear", "pop", "popitem", "setdefault", "update"})
 #: Expressions whose value is no slice.

@@ -38,7 +38,9 @@ def build_guard(compiled: Compiled, policy: Policy, host: Host | None, meter: Me
     guard = Guard(meter, host)
     wanted = {each.module.partition(".")[0] for each in compiled.imports}
     imports = Imports(guard, _views(guard, policy.imports, wanted), policy.imports)
-    guard.begin(imports, compiled.attributes_read, compiled.attributes_written)
+    guard.begin(
+        imports, compiled.attributes_read, compiled.attributes_written, has_classes=compiled.has_classes
+    )
     return guard
 
 

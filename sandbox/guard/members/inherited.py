@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Guards for methods such as `super().__len__`: checked as the operator that calls them is."""
+"""Guards `super()`, and methods such as `super().__len__`: they are checked as the operator that calls them is."""
 
 from __future__ import annotations
 
@@ -7,17 +7,37 @@ from types import MethodType
 from typing import Any, Final
 
 from ...language import names
-from ..facade import seal
+from ..facade import bind, seal
 from ..reentry import call as call_method
 from ..seam import Guard
+from .methods import guarded_method
 
-__all__ = ("inherited",)
+__all__ = ("super_member", "super_of")
 
 _WHOLE: Final = frozenset("__repr__ __str__ __hash__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__".split())
 """Methods that read everything that an instance holds."""
 
 
-def inherited(guard: Guard, instance: Any, name: str, method: Any) -> Any:
+def super_of(guard: Guard, kind: Any, instance: Any) -> Any:
+    """Return `super(kind, instance)`, in classes of the script only."""
+    if kind not in guard.own:
+        guard.meter.refuse("super() works in classes of the script only", code="attribute")
+    return super(kind, instance)
+
+
+def super_member(guard: Guard, value: Any, name: str) -> Any:
+    """Read `super().name`, for ordinary names and those of `names.SUPER_DUNDERS`."""
+    instance, found = value.__self__, getattr(value, name)
+    kind = instance if isinstance(instance, type) else type(instance)
+    method = guarded_method(guard, kind, name)
+    if method is not None and not isinstance(found, MethodType):
+        return bind(method, instance)
+    if kind not in guard.own:
+        guard.meter.refuse("super() works in classes of the script only", code="attribute")
+    return _inherited(guard, instance, name, found)
+
+
+def _inherited(guard: Guard, instance: Any, name: str, method: Any) -> Any:
     """Return `method`, which `super()` found under `name`; check the arguments of a dunder method at each call."""
     if name == "__init__" or not names.is_dunder(name):
         return method

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from ...language.builtin_methods import HASHING
+from ...language.builtin_methods import CHANGING_SETS, HASHING
 from ..reentry import may_call_scripts
 from . import deep_nesting
 from .plain import SCALAR_TYPES
@@ -51,6 +51,7 @@ class Hashing:
     def __init__(self, operators: Operators, own: set[type]) -> None:
         self._operators = operators
         self._own = own
+        self._sets = operators.sets
 
     def key(self, value: Any) -> Any:
         """Return `value` after a check that hashing it is little work."""
@@ -68,6 +69,8 @@ class Hashing:
     def keys(self, values: Any) -> Any:
         """Return `values`, or a list of them, after a check that hashing the items (keys of pairs) is little work."""
         kind = type(values)
+        if self._sets.guarded and issubclass(kind, set):
+            return list(values)  # which no script can change while C code hashes the items
         if hasattr(kind, "__next__") or kind in _DRAWN:
             values = list(values)
         elif kind in self._own and not _as_its_base(kind):
@@ -134,21 +137,32 @@ class Hashing:
     def method(self, plain: Callable[..., Any]) -> Callable[..., Any]:
         """Return a method of a table as a function of the table and the arguments, checked."""
         look = self.key if plain.__name__ in HASHING else self.keys
+        changes = plain.__name__ in CHANGING_SETS
 
         def method(table: Any, *arguments: Any, **named: Any) -> Any:
             self._operators.meter.tick()
-            return plain(table, *map(look, arguments), **{name: look(value) for name, value in named.items()})
+            given = [look(value) for value in arguments]
+            if isinstance(table, set):
+                return self._sets.use(
+                    (table,), plain, table, *given, changed=table if changes else None, **named
+                )
+            return plain(table, *given, **{name: look(value) for name, value in named.items()})
 
         return method
 
     def base(self, kind: type) -> type:
         """Return the base of a script's class instead of a set or dict: it also checks the construction."""
-        keys = self.keys
+        keys, use = self.keys, self._sets.use
 
         def __init__(table: Any, *arguments: Any, **named: Any) -> None:  # noqa: N807
-            kind.__init__(table, *map(keys, arguments), **named)  # type: ignore[misc]
+            given = [keys(each) for each in arguments]
+            if kind is set:
+                use((table,), set.__init__, table, *given, changed=table, **named)
+            else:
+                kind.__init__(table, *given, **named)  # type: ignore[misc]
 
-        return type(kind.__name__, (kind,), {"__init__": __init__, "__module__": "builtins"})
+        operators = self._sets.operators() if kind is set else {}
+        return type(kind.__name__, (kind,), {"__init__": __init__, "__module__": "builtins", **operators})
 
 
 may_call_scripts(globals())

@@ -15,6 +15,7 @@ from ..reentry import may_call_scripts
 from ..seam import Guard
 from .plain import SCALAR_TYPES
 from .weight import has_containers
+from .widths import check_spec
 
 __all__ = ("Stream", "Text", "Writable", "written")
 
@@ -78,7 +79,7 @@ class Text:
             raise TypeError(f"format() argument 2 must be str, not {type(spec).__name__}")
         if not spec:
             return self.show(value)
-        self._guard.operators.spec(spec)
+        check_spec(self._guard.meter, spec)
         return format(value, spec)
 
     def print(

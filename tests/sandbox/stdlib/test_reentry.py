@@ -2,7 +2,7 @@
 """No container crashes where the methods of a script's keys change it while C code works on it.
 
 `a == b`, `a < b` and `hash(a)` of a script's class may do anything, in the middle of a lookup or a sort. Each kind of
-container that a script can have is changed at random this way, but sets: Python's own can crash (docs/security.md).
+container that a script can have is changed at random this way.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ MAKING = {
     "defaultdict": "collections.defaultdict(int, dict.fromkeys(keys, 0))",
     "Counter": "collections.Counter(keys)",
     "own dict": "Own(dict.fromkeys(keys, 0))",
+    "set": "set(keys)",
+    "own set": "OwnSet(keys)",
     "list": "list(keys)",
     "own list": "OwnList(keys)",
     "deque": "collections.deque(keys)",
@@ -29,6 +31,7 @@ import bisect, collections, copy, functools, heapq, itertools, random
 random.seed({seed})
 class Own(dict): pass
 class OwnList(list): pass
+class OwnSet(set): pass
 class Key:
     def __init__(self, value): self.value = value
     def __hash__(self):
@@ -78,6 +81,12 @@ def begin(key, other): iterators.append(random.choice([iter, reversed, enumerate
 def begin_view(key, other): iterators.append(iter(random.choice([x.items, x.keys, x.values])()))
 def step(key, other): next(random.choice(iterators), None)
 def group(key, other): iterators.append(itertools.groupby(x))
+def unite(key, other):
+    global y
+    y |= x
+def cross(key, other):
+    global x
+    x ^= y
 ways = [put, put_at, remove, remove_at, replace, begin, begin_view, step, step, group]
 for name in {methods}:
     ways += [
@@ -95,8 +104,14 @@ ways += [
     lambda key, other: heapq.heappush(x, key), lambda key, other: heapq.heappop(x), lambda key, other: heapq.heapify(x),
     lambda key, other: heapq.heapreplace(x, key), lambda key, other: bisect.insort(x, key),
     lambda key, other: bisect.bisect(x, key), lambda key, other: list(x), lambda key, other: set(x),
+    lambda key, other: x.update(y), lambda key, other: y.update(x), lambda key, other: y.clear(),
+    lambda key, other: y.add(key), lambda key, other: y.discard(key), lambda key, other: x | y,
+    lambda key, other: y ^ x,
+    lambda key, other: x.union(y), lambda key, other: x.symmetric_difference_update(y), lambda key, other: {{*x, *y}},
+    lambda key, other: dict.fromkeys(y), lambda key, other: frozenset(y) | y, lambda key, other: x == y, unite, cross,
 ]
 keys, iterators, x = [Key(value) for value in range(9)], [iter(())], []
+y = {{*keys[:5]}}
 x = {making}
 for _ in range(400):
     change()
@@ -124,3 +139,59 @@ def _run(making: str, seeds: range) -> int:
 @pytest.mark.parametrize("kind", MAKING)
 def test_no_key_crashes_its_container(kind: str) -> None:
     assert fork.run(_run, MAKING[kind], range(25), timeout=100) == 25
+
+
+CHANGES = [
+    *(
+        "x.add(1)",
+        "x.clear()",
+        "x.discard(1)",
+        "x.pop()",
+        "x.remove(1)",
+        "x.update([1])",
+        "x.difference_update([1])",
+    ),
+    *(
+        "x.intersection_update([1])",
+        "x.symmetric_difference_update([1])",
+        "x |= {1}",
+        "x &= {1}",
+        "x -= {1}",
+        "x ^= {1}",
+    ),
+    *(
+        "set.__init__(x, [1])",
+        "(lambda add: add(1))(x.add)",
+        "set.add(x, 1)",
+        "set.clear(x)",
+        "getattr(x, 'add')(1)",
+    ),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    "use", ["x.add(Key())", "x |= {Key()}", "x.update([Key()])", "x | {Key()}", "x ^ {Key()}"]
+)
+@pytest.mark.parametrize("made", ["{Key()}", "Own([Key()])"])
+def test_a_set_does_not_change_while_its_items_are_compared(change: str, use: str, made: str) -> None:
+    """Python itself would damage the set's memory (CPython issue 141805)."""
+    script = f"""
+class Own(set): pass
+class Key:
+    def __hash__(self): return 1
+    def __eq__(self, other):
+        global x
+        try:
+            {change}
+        except Exception as error:
+            seen.append(repr(error))
+        else:
+            seen.append("changed")
+        return False
+seen, x = [], {made}
+{use}
+result = set(seen)
+"""
+    found = language.run(script, level="math")["result"]
+    assert found == {"RuntimeError('set changed while Python compares its items')"}

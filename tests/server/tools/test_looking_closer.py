@@ -111,9 +111,16 @@ def test_where_nothing_confines_the_estimate_decides(monkeypatch: pytest.MonkeyP
     assert _entry().state == "rejected"
 
 
-def test_a_run_may_make_what_was_rehearsed_and_no_more() -> None:
-    """The script asks for four times as much with each second that has passed."""
-    length = f"4 ** (time.monotonic() - {time.monotonic()})"
+def test_a_run_may_make_what_was_rehearsed_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script asks for a fifth more with each second; at least one passes between its rehearsal and its run."""
+    run = execute.run
+
+    def run_later(*arguments: Any, **named: Any) -> Any:
+        time.sleep(1)
+        return run(*arguments, **named)
+
+    monkeypatch.setattr(execute, "run", run_later)
+    length = f"1.2 ** (time.monotonic() - {time.monotonic()})"
     failure = _run("import time\n" + HARMLESS.format(length=length))
     assert (failure["error"], failure["cause"]) == ("LimitExceeded", "NeedsRehearsal")
     assert not bpy.context.object.modifiers
