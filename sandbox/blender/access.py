@@ -87,6 +87,7 @@ _METHODS: dict[str, Reader] = {
     "Context.temp_override": sealing(overrides.temp_override),
     "BlendData.batch_remove": sealing(instead.batch_remove),
     "BlendData.orphans_purge": sealing(instead.orphans_purge),
+    "ID.user_clear": sealing(instead.user_clear),
 }
 #: Properties whose new value needs a check, besides those of `writers.writer`.
 _WRITERS: dict[str, Writer] = {"TextLine.body": text_line, **data_paths.WRITERS}

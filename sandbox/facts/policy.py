@@ -93,7 +93,7 @@ class Policy:
 
 _REPLACED_FUNCTIONS: Final = frozenset(
     {"BlendData.batch_remove", "BlendData.orphans_purge", "Context.copy", "Context.temp_override"}
-    | {"Context.preferences", "Preferences.addons"}
+    | {"Context.preferences", "ID.user_clear", "Preferences.addons"}
 )
 """Members that we replace for scripts: the substitute does, or shows, a part of what Blender's own does."""
 

@@ -6,6 +6,7 @@ Each does what a script's author means by it, within the script's undo step. The
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from ...guard.seam import BlenderHost
 from ..blocks import SESSION, check_given
 from . import start_up
 
-__all__ = ("INSTEAD", "batch_remove", "orphans_purge")
+__all__ = ("INSTEAD", "batch_remove", "orphans_purge", "user_clear")
 
 Arguments = Mapping[str, Any]
 
@@ -107,8 +108,9 @@ def _start_up(host: BlenderHost, arguments: Arguments) -> set[str]:
         "user's preferences alone"
     )
     host.overrides.end()
-    _with_removal(host, start_up.empty)
-    if not arguments.get("use_empty"):
+    use_empty = bool(arguments.get("use_empty"))
+    _with_removal(host, functools.partial(start_up.empty, keep_renders=not use_empty))
+    if not use_empty:
         start_up.fill()
     return {"FINISHED"}
 
@@ -151,6 +153,19 @@ def _remove(bound: tuple[BlenderHost, Any], ids: Any) -> None:
                 f"batch_remove() of {block.name!r}: it belongs to the user's session, or is in use: leave it out"
             )
     _with_removal(host, lambda: bpy.data.batch_remove(blocks))
+
+
+def user_clear(host: BlenderHost, owner: Any, _name: str) -> Callable[[], None]:
+    """Return the script's `ID.user_clear`, which only warns."""
+    return bind(_keep_users, (host, owner))
+
+
+def _keep_users(bound: tuple[BlenderHost, Any]) -> None:
+    host, block = bound
+    host.meter.warn(
+        f"user_clear() of {block.name!r} did nothing: Blender would crash where something still uses it; to remove "
+        "it, call .remove() of its collection in bpy.data; so that Blender does not save it, set use_fake_user = False"
+    )
 
 
 def _purge(host: BlenderHost, arguments: Arguments) -> set[str]:

@@ -19,6 +19,8 @@ _KEPT: Final = frozenset(
     "all_ids brushes fonts palettes paint_curves scenes screens window_managers workspaces".split()
 )
 """Collections of `bpy.data` that belong to the session, the collection of scenes, and that of all data-blocks."""
+_RENDERS: Final = frozenset({"RENDER_RESULT", "COMPOSITING"})
+"""The types of images that Blender itself makes, and no script can."""
 _SAMPLING: Final = "TABULATED_SOBOL" if bpy.app.version < (5, 1) else "AUTOMATIC"
 _SCENE: Final[tuple[tuple[str, str, Any], ...]] = (
     ("", "sync_mode", "NONE"),
@@ -43,8 +45,8 @@ _FACTS: Final[dict[str, Any]] = json.loads(
 )
 
 
-def empty() -> None:
-    """Remove everything but one new scene."""
+def empty(*, keep_renders: bool) -> None:
+    """Remove everything but one new scene; `keep_renders`: and the images of Blender's own renders."""
     scene = bpy.data.scenes.new("Scene")
     for window in bpy.context.window_manager.windows:
         window.scene = scene
@@ -56,6 +58,7 @@ def empty() -> None:
         for prop in bpy.data.bl_rna.properties
         if prop.type == "COLLECTION" and prop.identifier not in _KEPT
         for block in getattr(bpy.data, prop.identifier)
+        if not (keep_renders and prop.identifier == "images" and block.type in _RENDERS)
     )
     scene.name = "Scene"
     scene.view_settings.use_curve_mapping = True  # creates the curves, which stay
@@ -72,7 +75,10 @@ def fill() -> None:
     collection = data.collections.new("Collection")
     scene.collection.children.link(collection)
     scene.world = data.worlds.new("World")
-    material = data.materials.new("Material")
+    bpy.context.view_layer.freestyle_settings.linesets.new("LineSet")  # makes the line style, too
+    material, dots = data.materials.new("Material"), _dots()
+    for each in (material, dots):
+        each.use_backface_culling_lightprobe_volume = bpy.app.version < (5, 0)
     for shaded in (scene.world, material):
         shaded.use_nodes = True
         _put_output_first(shaded.node_tree)
@@ -83,9 +89,13 @@ def fill() -> None:
     cube = data.objects.new("Cube", _cube())
     cube.data.materials.append(material)
     light = data.objects.new("Light", data.lights.new("Light", "POINT"))
+    if light.data.node_tree is not None:
+        _put_output_first(light.data.node_tree)
+        light.data.node_tree.nodes["Light Output"].location.x = 80.0
     camera = data.objects.new("Camera", data.cameras.new("Camera"))
     for made in (cube, light, camera):
         collection.objects.link(made)
+        _add_physics(made)
     for kind, blocks in _FACTS["settings"].items():
         for name, settings in blocks.items():
             for path, value in settings.items():
@@ -93,6 +103,39 @@ def fill() -> None:
     scene.camera = camera
     cube.select_set(True)
     bpy.context.view_layer.objects.active = cube
+
+
+def _dots() -> Any:
+    """Return the material for strokes. Blender 5 has converted its unused shader into nodes with a label."""
+    material: Any = bpy.data.materials.new("Dots Stroke")
+    bpy.data.materials.create_gpencil_data(material)
+    for name, value in _DOTS.items():
+        _set(material.grease_pencil, name, value)
+    material.roughness = 0.5
+    if bpy.app.version >= (5, 0):
+        nodes = material.node_tree.nodes
+        nodes.clear()
+        frame = nodes.new("NodeFrame")
+        frame.label, frame.width = "Versioning: Use Nodes was removed", 150.0
+        for kind, place, width in _NODES_OF_DOTS:
+            node = nodes.new(kind)
+            node.parent, node.location, node.width = frame, place, width
+        _, first, principled, second, diffuse = nodes
+        for shader, output, target in ((principled, first, "EEVEE"), (diffuse, second, "CYCLES")):
+            output.target = target
+            material.node_tree.links.new(shader.outputs["BSDF"], output.inputs["Surface"])
+    return material
+
+
+_DOTS: Final[dict[str, Any]] = {"mode": "DOTS", "show_stroke": True}
+if bpy.app.version >= (5, 2):
+    _DOTS.update(fill_color=(0.0, 0.0, 0.0, 0.0), placement_mode="COUNT")
+_NODES_OF_DOTS: Final = (
+    ("ShaderNodeOutputMaterial", (200.0, 100.0), 140.0),
+    ("ShaderNodeBsdfPrincipled", (-200.0, 100.0), 240.0),
+    ("ShaderNodeOutputMaterial", (200.0, 100.0), 140.0),
+    ("ShaderNodeBsdfDiffuse", (0.0, 0.0), 150.0),
+)
 
 
 def _cube() -> bpy.types.Mesh:
@@ -103,8 +146,22 @@ def _cube() -> bpy.types.Mesh:
     layer = mesh.uv_layers.new(name="UVMap", do_init=False)
     layer.data.foreach_set("uv", [number for corner in facts["uv"] for number in corner])
     mesh.edges.foreach_set("vertices", [corner for edge in facts["edges"] for corner in edge])  # were sorted
+    mesh.edges.foreach_set("select", [True] * len(facts["edges"]))
+    if bpy.app.version >= (5, 0):
+        for domain, part in (("FACE", "face"), ("CORNER", "vert"), ("CORNER", "edge")):
+            made: Any = mesh.attributes
+            made.new(f".uv_select_{part}", "BOOLEAN", domain)
     mesh.update()
     return mesh
+
+
+def _add_physics(made: Any) -> None:
+    """Give an object settings of physics, all of them off: an old Blender has stored these in the start-up file."""
+    with bpy.context.temp_override(object=made, active_object=made):
+        bpy.ops.object.forcefield_toggle()
+    made.field.type, made.field.wind_factor = "NONE", 1.0
+    if made.collision is not None:
+        made.collision.use_culling = False
 
 
 def _put_output_first(tree: Any) -> None:

@@ -20,9 +20,10 @@ _LEFT_OUT: Final = frozenset(
     is_updated_shading original is_evaluated is_dirty is_modified bl_rna id_data preview asset_data
     library_weak_reference override_library name_full execution_time view_layers_update tool_settings
     cursor stats depsgraph lines current_line select_end_line current_character select_end_character
-    as_pointer users_collection users_scene runtime_data elapsed_time storage_type""".split()
+    as_pointer users_collection users_scene runtime_data elapsed_time storage_type view_center
+    is_icon_visible show_expanded is_runtime_data""".split()
 )
-"""Properties about time, origin or memory, and those that repeat another data-block."""
+"""Properties about time, origin, memory or what an editor shows, and those that repeat another data-block."""
 _ONLY: Final = {
     "Scene": frozenset(
         """name camera world collection frame_start frame_end frame_current frame_step use_nodes node_tree gravity
@@ -41,6 +42,8 @@ Of a UV layer `data` repeats `uv`, and Blender makes the layers of its selection
 those that are there stand in the mesh's attributes."""
 _BY_THE_CLOCK: Final = frozenset({("FieldSettings", "seed")})
 """Properties that Blender sets to the clock's second when it makes the struct."""
+_OF_SOCKETS: Final = frozenset({"enabled", "is_unavailable", "is_inactive"})
+"""Properties of sockets that follow from their node, once Blender has updated it."""
 _ARRAYS: Final = {
     ("Mesh", "vertices"): ("co", 3),
     ("Mesh", "edges"): ("vertices", 2),
@@ -83,7 +86,7 @@ def _properties(struct: Any, depth: int) -> Iterator[tuple[str, Any]]:
         name = prop.identifier
         if name in _LEFT_OUT or name in _REPEATED or name not in _ONLY.get(kind, (name,)):
             continue
-        if (kind, name) in _BY_THE_CLOCK:
+        if (kind, name) in _BY_THE_CLOCK or (kind.startswith("NodeSocket") and name in _OF_SOCKETS):
             continue
         try:
             value = _array(struct, name, *_ARRAYS[kind, name]) if (kind, name) in _ARRAYS else None
@@ -112,6 +115,8 @@ def _value(value: Any, prop: Any, depth: int) -> Any:
         return value.name if isinstance(value, _MEMBERS) else _pointer(value, depth)
     if kind := _attribute(value):
         return kind
+    if prop.identifier == "attributes":  # in the order in which they were made
+        value = sorted(value, key=lambda attribute: attribute.name)
     return [_pointer(item, depth) for item in value]
 
 
@@ -141,7 +146,13 @@ def _pointer(value: Any, depth: int) -> Any:
         return f"{type(value).__name__} {value.name}"
     if depth == 0:
         return type(value).__name__
-    found = [(name, inner) for name, inner in _properties(value, depth - 1)]
+    found = [
+        (name, inner)
+        for name, inner in _properties(value, depth - 1)
+        if not (
+            name == "name" and isinstance(value, bpy.types.ID)
+        )  # of an embedded node tree: nobody can set it
+    ]
     return [type(value).__name__, found, _custom(value)]
 
 
