@@ -92,6 +92,9 @@ class GuardedArrays(Protocol):
     def outward(self, value: Any) -> Any:
         """Return the value that a script gets for numpy's result."""
 
+    def lends(self, value: Any) -> bool:
+        """Return whether a value is a vector or matrix of Blender's that scripts have given to numpy before."""
+
     def wrapped(self, function: Any, work: Callable[..., float] | None = None) -> Callable[..., Any]:
         """Wrap a function of numpy to check its arguments and its work; `work(…)` returns its operations."""
 
@@ -155,6 +158,10 @@ class Arguments:
             if kind.__name__ in _VECTORS and value.dtype == float:
                 self._vectors.add(kind)
         return value
+
+    def lends(self, value: Any) -> bool:
+        """Return whether a value is a vector or matrix of Blender's that scripts have given to numpy before."""
+        return type(value) in self._lending
 
     def row(self, value: Any) -> Any:
         """Return the numbers of a short vector as a list, of which numpy sooner makes an array; else as `inward`.

@@ -63,6 +63,7 @@ def _ignore(*_arguments: Any, **_options: Any) -> None:
     """Do nothing: a script may not change how numpy prints numbers and warnings."""
 
 
+_ONLY_TYPE: Final = frozenset({"dtype"})
 _MOST_TURNS: Final = 10
 """How often a function of numpy may call itself: there is room for that on the stack before each call."""
 
@@ -124,8 +125,18 @@ def special_members(arrays: GuardedArrays) -> dict[str, object]:
             arrays.refuse_type()
         return made
 
+    def array(*values: Any, **named: Any) -> Any:
+        # of a vector of Blender's, numpy makes a copy at once; checked as any other argument, it would be copied twice
+        if len(values) == 1 and arrays.lends(values[0]) and named.keys() <= _ONLY_TYPE:
+            kind = real(named.get("dtype"))
+            if kind is None or (isinstance(kind, type) and kind in numbers):
+                arrays.guard.meter.tick()
+                return np.array(values[0], kind)
+        return wrapped_array(*values, **named)
+
+    real, numbers = builtins.real, {float, int, np.float32, np.float64}
     wrapped_pad, wrapped_fromiter, wrapped_array = map(arrays.wrapped, (np.pad, np.fromiter, np.array))
-    functions = (pad, vectorize, fromiter, fromfunction, frombuffer)
+    functions = (array, pad, vectorize, fromiter, fromfunction, frombuffer)
     members: dict[str, object] = {function.__name__: function for function in functions}
     members["ndarray"] = builtins.add_facade(ndarray, np.ndarray)
     members["dtype"] = builtins.add_facade(dtype, np.dtype)
