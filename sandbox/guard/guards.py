@@ -84,6 +84,8 @@ class Guard(Items):
         self._writers: Mapping[tuple[type, str], Writer] = host.writers if host is not None else {}
         self._routes: dict[tuple[type, str], Callable[[Any], Any]] = {}
         """Readers of methods of plain types that always need a guard, by the value's exact type and the name."""
+        self._of_classes: dict[tuple[type, str], Any] = {}
+        """Methods of classes that are not the script's own, by class and name."""
         self.operators = Operators(meter)
         self.hashing = Hashing(self.operators, self.own)
         self.text = Text(self)
@@ -251,14 +253,15 @@ class Guard(Items):
             if name.startswith("_") and owner not in self.own:
                 self._refuse_member(kind, name)
             return getattr(kind, name)
-        method = self.methods.get(kind, {}).get(name) or guarded_method(self, kind, name)
-        if method is not None:
-            return seal(method)
-        if name in self.allowed.get(kind, ()):
-            return seal(getattr(kind, name))
-        if not hasattr(kind, name):
-            raise AttributeError(f"type object {kind.__name__!r} has no attribute {name!r}")
-        return self._refuse_member(kind, name)
+        found = self._of_classes.get((kind, name))
+        if found is None:
+            method = self.methods.get(kind, {}).get(name) or guarded_method(self, kind, name)
+            if method is None and name not in self.allowed.get(kind, ()):
+                if not hasattr(kind, name):
+                    raise AttributeError(f"type object {kind.__name__!r} has no attribute {name!r}")
+                self._refuse_member(kind, name)
+            found = self._of_classes[kind, name] = seal(method or getattr(kind, name))
+        return found
 
     def special(self, value: Any, name: str) -> Any:
         """Read a dunder attribute of `names.READABLE_DUNDERS`."""

@@ -140,6 +140,9 @@ class Bindings:
 
     def _collect(self, node: ast.AST, scope: Scope) -> None:
         kind = type(node)
+        if kind is ast.Name:
+            self._collect_name(node, scope)  # type: ignore[arg-type]
+            return
         if kind in _OPENING:
             self._collect_scope(node, scope)
             return
@@ -155,6 +158,14 @@ class Bindings:
                     if type(child) in _NODES:
                         self._collect(child, scope)
         self._leaving -= leaves
+
+    def _collect_name(self, node: ast.Name, scope: Scope) -> None:
+        if type(node.ctx) is ast.Load:
+            return
+        if type(node.ctx) is ast.Del:
+            _bind(scope, node.id, NOTHING)
+        elif node not in self._noted:
+            _bind(scope, node.id, UNKNOWN)
 
     def _collect_scope(self, node: ast.AST, scope: Scope) -> None:
         """Collect the names of a node that opens a scope of its own."""
@@ -201,10 +212,6 @@ class Bindings:
             case ast.ImportFrom():
                 for alias in node.names:
                     _bind(scope, alias.asname or alias.name, member_kind(node.module or "", alias.name))
-            case ast.Name(id=name, ctx=ast.Store()) if node not in self._noted:
-                _bind(scope, name, UNKNOWN)
-            case ast.Name(id=name, ctx=ast.Del()):
-                _bind(scope, name, NOTHING)
             case (
                 ast.ExceptHandler(name=str(name))
                 | ast.MatchAs(name=str(name))
@@ -298,7 +305,7 @@ _OPENING: Final = frozenset(
 )
 _BINDING: Final = frozenset(
     {ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.NamedExpr, ast.Global, ast.Nonlocal}
-    | {ast.Import, ast.ImportFrom, ast.Name, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping}
+    | {ast.Import, ast.ImportFrom, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping}
     | {ast.Yield, ast.YieldFrom}
 )
 _LEAVING: Final = frozenset({ast.Try, ast.With})
