@@ -8,6 +8,7 @@ Blender's values; `BlenderHost` is what the parts of the latter use of one anoth
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from .meter import Meter
@@ -141,11 +142,8 @@ class BlenderHost(Host, Protocol):
     def bmesh_operator(self, name: str) -> Callable[..., Any]:
         """Return the function `bmesh.ops.<name>`, which checks its counts."""
 
-    def before_operator(self, idname: str) -> None:
-        """Check what must hold before an operator runs."""
-
-    def after_operator(self, idname: str) -> None:
-        """Check what an operator has done."""
+    def operating(self, idname: str) -> AbstractContextManager[None]:
+        """Check an operator, and note what it may free, before it runs inside; check afterwards what it did."""
 
 
 class Text(Protocol):

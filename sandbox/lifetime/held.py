@@ -10,10 +10,9 @@ interpreter's stack into variables (`language.holding`).
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from itertools import compress
 from operator import not_
 from typing import Any
@@ -64,14 +63,16 @@ class Held:
             self._kept.append(value)
         return value
 
-    @contextlib.contextmanager
-    def one_moment(self, wanted: PerType[bool]) -> Iterator[None]:
-        """Let `find` search once for all types of `wanted` inside this context, in which no code of the script runs."""
+    def begin_moment(self, wanted: PerType[bool]) -> None:
+        """Let `find` search once for all types of `wanted` until `end_moment`: no code of the script runs meanwhile.
+
+        What the script holds stays the same, whatever Blender frees.
+        """
         self._moment = wanted
-        try:
-            yield
-        finally:
-            self._moment = self._seen = None
+
+    def end_moment(self) -> None:
+        """Let `find` search each time again."""
+        self._moment = self._seen = None
 
     def find(self, wanted: PerType[bool]) -> Collection[Any]:
         """Return all values that the script holds of the types for which `wanted` is True."""
@@ -84,8 +85,8 @@ class Held:
     @may_raise("gc.get_objects", "gc.get_referents", "sys._getframe")
     def _search(self, wanted: PerType[bool]) -> Collection[Any]:
         variables = self._variables
-        found = gc.get_objects()
-        found += gc.get_referents(*found)
+        tracked = gc.get_objects()
+        found = gc.get_referents(*tracked)
         found += [*variables.values()][self._first :]
         found += self._kept
         frame, inside = sys._getframe(1), False
@@ -97,13 +98,12 @@ class Held:
             if inside:
                 found += frame.f_locals.values()
             frame = frame.f_back  # type: ignore[assignment]
-        held: dict[int, Any] = {}
+        held = _by_id(compress(tracked, map(wanted.__getitem__, map(type, tracked))))
         while found:  # most values are numbers and texts: C code does the work on all of them
             kinds = [*map(type, found)]
-            found_kinds = {kind for kind in set(kinds) if wanted[kind]}
-            held |= _by_id(compress(found, map(found_kinds.__contains__, kinds)))
+            held |= _by_id(compress(found, map(wanted.__getitem__, kinds)))
             # the collector does not track these tuples and dicts, nor their items
-            inner = [*compress(found, map((_UNTRACKED - found_kinds).__contains__, kinds))]
+            inner = [*compress(found, map(_UNTRACKED.__contains__, kinds))]
             loose = _by_id(compress(inner, map(not_, map(gc.is_tracked, inner))))
             found = gc.get_referents(*loose.values()) if loose else []
         return held.values()

@@ -85,7 +85,9 @@ BLENDERS = PerType(lambda kind: kind in VECTORS or issubclass(kind, REFERENCES),
 LOOSE = PerType(lambda kind: kind in VECTORS or kind in OF_MESH or _is_layer_data(kind), STRUCT)
 PARTS_OF_MESH = PerType(lambda kind: kind in OF_MESH, STRUCT)
 LENT = PerType(lambda kind: kind in (mathutils.Vector, bmesh.types.BMesh) or _is_layer_data(kind), STRUCT)
-ANY = PerType(lambda kind: ROOTED[kind] or BLENDERS[kind] or LENT[kind], STRUCT)
+_OF_ANY = (ROOTED, BLENDERS, LENT, LOOSE, PARTS_OF_MESH, IS_PART)
+ANY = PerType(lambda kind: any(wanted[kind] for wanted in _OF_ANY), STRUCT)
+"""What any of the searches for what a script holds looks for."""
 
 
 def references(held: Iterable[Any]) -> list[Any]:

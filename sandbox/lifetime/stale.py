@@ -333,6 +333,23 @@ class Stale:
             if not lent.isdisjoint(layout.pointers(reference)[::2])
         )
 
+    @contextlib.contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """Search once for what the script holds: inside this context, no code of the script runs."""
+        self._begin_moment()
+        try:
+            yield
+        finally:
+            self._end_moment()
+
+    @_closed
+    def _begin_moment(self) -> None:
+        self.held.begin_moment(ANY)
+
+    @_closed
+    def _end_moment(self) -> None:
+        self.held.end_moment()
+
     @_closed
     def before_operator(self, idname: str, *, overridden: bool) -> None:
         """Note what an operator may free, before it runs; `overridden`: whether it runs within a `temp_override`."""
@@ -342,13 +359,12 @@ class Stale:
         self.drawn.before()
         began, ends = freeing.harmless_in(idname, meshes=self.touched_arrays or self.touched_edit_meshes)
         self._harmless = ends if _is_in(began, overridden) else _NONE
-        with self.held.one_moment(ANY):
-            if self.touched_arrays:
-                self.before_sharing()
-            if self.touched_evaluated or not freeing.spares_blocks(idname):
-                self.before_removal(evaluates=True)
-            elif self.touched_edit_meshes and not idname.startswith(freeing.KEEPING_ELEMENTS):
-                self.before_move(held=True)
+        if self.touched_arrays:
+            self.before_sharing()
+        if self.touched_evaluated or not freeing.spares_blocks(idname):
+            self.before_removal(evaluates=True)
+        elif self.touched_edit_meshes and not idname.startswith(freeing.KEEPING_ELEMENTS):
+            self.before_move(held=True)
 
     @_closed
     def after_operator(self, idname: str, *, overridden: bool) -> None:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from functools import cache
 from types import MethodType
-from typing import Any
+from typing import Any, Final
 
 import bpy
 
@@ -25,6 +26,10 @@ from .instead import INSTEAD
 __all__ = ("checked", "needed_pointers", "takes_integers")
 
 _TAKING_NONE = names("functions that take None")
+
+
+_ALONE: Final = contextlib.nullcontext()
+"""The context of a call that looks once for what the script holds."""
 
 
 class _Bound(tuple[Any, Any]):
@@ -81,28 +86,29 @@ def _freeing_call(path: str) -> Callable[..., Any]:
         # before the check: the script holds nothing yet of what a first evaluation makes
         removing = removes or (evaluates and references.touched_evaluated)
         args, kwargs, given = prepared(host, owner, args, kwargs)
-        block = owner.id_data
-        moves = references.touched_collections if followed else may_free and not is_blank(block)
-        if evaluates:
-            references.before_sharing()
-        if removing:
-            references.before_removal(evaluates=evaluates)
-        result = None
-        try:
-            result = perform(host, owner, args, kwargs)
-            if path in ADDING_TO_MESHES:
-                added.fill(host, owner, int(given.get("count", 0)))
-        finally:  # it may have freed something before it failed
+        with references.one_moment() if removing or evaluates else _ALONE:
+            block = owner.id_data
+            moves = references.touched_collections if followed else may_free and not is_blank(block)
             if evaluates:
-                references.after_sharing()
+                references.before_sharing()
             if removing:
-                references.after_removal()
-            if moves and grows:
-                references.after_growth(block)
-            elif moves:
-                references.sweep((result, owner), roots, of=owner.data if writes_back else block)
-            if may_free:
-                host.overrides.drop_removed()
+                references.before_removal(evaluates=evaluates)
+            result = None
+            try:
+                result = perform(host, owner, args, kwargs)
+                if path in ADDING_TO_MESHES:
+                    added.fill(host, owner, int(given.get("count", 0)))
+            finally:  # it may have freed something before it failed
+                if evaluates:
+                    references.after_sharing()
+                if removing:
+                    references.after_removal()
+                if moves and grows:
+                    references.after_growth(block)
+                elif moves:
+                    references.sweep((result, owner), roots, of=owner.data if writes_back else block)
+                if may_free:
+                    host.overrides.drop_removed()
         return result
 
     return call

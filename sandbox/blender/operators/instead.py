@@ -71,8 +71,7 @@ def _simulate(host: BlenderHost, caches: list[Any], keep: bool) -> set[str]:
     scene: Any = bpy.context.scene
     before = scene.frame_current
     frames = range(min(each.frame_start for each in caches), max(each.frame_end for each in caches) + 1)
-    host.before_operator("ptcache.bake")
-    try:
+    with host.operating("ptcache.bake"):
         for frame in (*frames, before):
             host.meter.tick()
             host.geometry.check_touched(float(frame))
@@ -80,8 +79,6 @@ def _simulate(host: BlenderHost, caches: list[Any], keep: bool) -> set[str]:
         for cache in caches if keep else ():
             with bpy.context.temp_override(point_cache=cache):
                 bpy.ops.ptcache.bake_from_cache()
-    finally:
-        host.after_operator("ptcache.bake")
     return {"FINISHED"}
 
 
@@ -118,13 +115,14 @@ def _start_up(host: BlenderHost, arguments: Arguments) -> set[str]:
 def _with_removal(host: BlenderHost, act: Callable[[], Any]) -> Any:
     """Call `act`, which removes data-blocks, and invalidate what the script holds of them."""
     references = host.stale
-    references.before_removal()
-    try:
-        return act()
-    finally:
-        references.after_removal()
-        references.sweep()
-        host.overrides.drop_removed()
+    with references.one_moment():
+        references.before_removal()
+        try:
+            return act()
+        finally:
+            references.after_removal()
+            references.sweep()
+            host.overrides.drop_removed()
 
 
 def orphans_purge(host: BlenderHost, owner: Any, _name: str) -> Callable[..., int]:

@@ -167,12 +167,8 @@ def _run(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]
     layer_names.check_operator(host, idname, kwargs)
     if idname in CRASHING and (reason := CRASHING[idname]()):
         host.refuse(f"bpy.ops.{idname}: {reason}", code="operator")
-    host.before_operator(idname)
-    try:
-        with host.overrides.beside_no_thread():
-            result: set[str] = native(*context, **kwargs)
-    finally:
-        host.after_operator(idname)
+    with host.operating(idname), host.overrides.beside_no_thread():
+        result: set[str] = native(*context, **kwargs)
     return result
 
 
