@@ -21,11 +21,12 @@ from ...base.identity import identity
 from ...base.per_type import PerType
 from ..guard.audit import may_raise
 
-__all__ = ("ALONE", "Held")
+__all__ = ("ALONE", "UNTRACKED", "Held")
 
 #: The result of `sys.getrefcount` for an object to which only one list refers.
 ALONE = next(sys.getrefcount(each[0]) for each in [[object()]])
-_UNTRACKED = frozenset({tuple, dict})
+UNTRACKED = frozenset({tuple, dict})
+"""The types of containers that the collector does not track while they hold only numbers, texts and the like."""
 _HAVE_GC = 1 << 14
 """Py_TPFLAGS_HAVE_GC."""
 
@@ -33,12 +34,14 @@ _HAVE_GC = 1 << 14
 class Held:
     """Finds what the script of one run holds. Call `open` before the script runs, `close` after it."""
 
-    def __init__(self) -> None:
+    def __init__(self, searched: PerType[bool], opened: PerType[bool]) -> None:
+        """`searched`: the types of all values that `find` may look for; `opened`: these and `UNTRACKED`."""
+        self._searched, self._opened = searched, opened
         self._variables: dict[str, Any] = {}
         self._first = 0
         self._kept: list[Any] = []
         self._most = 64
-        self._moment: PerType[bool] | None = None
+        self._one_moment = False
         self._seen: Collection[Any] | None = None
 
     def open(self, variables: dict[str, Any]) -> None:
@@ -55,7 +58,7 @@ class Held:
 
     def keep(self, value: Any) -> Any:
         """Return `value`, and keep it if only the interpreter's stack would hold it while the script runs on."""
-        if not gc.is_tracked(value) and (type(value) in _UNTRACKED or not type(value).__flags__ & _HAVE_GC):
+        if not gc.is_tracked(value) and (type(value) in UNTRACKED or not type(value).__flags__ & _HAVE_GC):
             if len(self._kept) >= self._most:
                 kept = self._kept
                 self._kept = [*compress(kept, [sys.getrefcount(kept[i]) > ALONE for i in range(len(kept))])]
@@ -63,28 +66,27 @@ class Held:
             self._kept.append(value)
         return value
 
-    def begin_moment(self, wanted: PerType[bool]) -> None:
-        """Let `find` search once for all types of `wanted` until `end_moment`: no code of the script runs meanwhile.
+    def begin_moment(self) -> None:
+        """Let `find` search only once until `end_moment`: no code of the script runs meanwhile.
 
         What the script holds stays the same, whatever Blender frees.
         """
-        self._moment = wanted
+        self._one_moment = True
 
     def end_moment(self) -> None:
         """Let `find` search each time again."""
-        self._moment = self._seen = None
+        self._one_moment, self._seen = False, None
 
-    def find(self, wanted: PerType[bool]) -> Collection[Any]:
+    def find(self, wanted: PerType[bool]) -> list[Any]:
         """Return all values that the script holds of the types for which `wanted` is True."""
-        if self._moment is None:
-            return self._search(wanted)
-        if self._seen is None:
-            self._seen = self._search(self._moment)
-        return [value for value in self._seen if wanted[type(value)]]
+        seen = self._search() if self._seen is None else self._seen
+        if self._one_moment:
+            self._seen = seen
+        return [value for value in seen if wanted[type(value)]]
 
     @may_raise("gc.get_objects", "gc.get_referents", "sys._getframe")
-    def _search(self, wanted: PerType[bool]) -> Collection[Any]:
-        variables = self._variables
+    def _search(self) -> Collection[Any]:
+        variables, searched, opened = self._variables, self._searched.__getitem__, self._opened.__getitem__
         tracked = gc.get_objects()
         found = gc.get_referents(*tracked)
         found += [*variables.values()][self._first :]
@@ -98,12 +100,13 @@ class Held:
             if inside:
                 found += frame.f_locals.values()
             frame = frame.f_back  # type: ignore[assignment]
-        held = _by_id(compress(tracked, map(wanted.__getitem__, map(type, tracked))))
-        while found:  # most values are numbers and texts: C code does the work on all of them
+        held = _by_id(compress(tracked, map(searched, map(type, tracked))))
+        while found:  # most values are numbers and texts: C code leaves these out at once
+            found = [*compress(found, map(opened, map(type, found)))]
             kinds = [*map(type, found)]
-            held |= _by_id(compress(found, map(wanted.__getitem__, kinds)))
+            held |= _by_id(compress(found, map(searched, kinds)))
             # the collector does not track these tuples and dicts, nor their items
-            inner = [*compress(found, map(_UNTRACKED.__contains__, kinds))]
+            inner = [*compress(found, map(UNTRACKED.__contains__, kinds))]
             loose = _by_id(compress(inner, map(not_, map(gc.is_tracked, inner))))
             found = gc.get_referents(*loose.values()) if loose else []
         return held.values()

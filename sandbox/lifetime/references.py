@@ -18,10 +18,12 @@ from ..guard.audit import may_raise
 from . import sharing
 from .bmesh.removals import OF_MESH
 from .existing import root_of
+from .held import UNTRACKED
 from .layout import IS_PART
 
 __all__ = (
     "ANY",
+    "ANY_OR_INSIDE",
     "BLENDERS",
     "LENT",
     "LOOSE",
@@ -88,6 +90,8 @@ LENT = PerType(lambda kind: kind in (mathutils.Vector, bmesh.types.BMesh) or _is
 _OF_ANY = (ROOTED, BLENDERS, LENT, LOOSE, PARTS_OF_MESH, IS_PART)
 ANY = PerType(lambda kind: any(wanted[kind] for wanted in _OF_ANY), STRUCT)
 """What any of the searches for what a script holds looks for."""
+ANY_OR_INSIDE = PerType(lambda kind: kind in UNTRACKED or ANY[kind], STRUCT)
+"""That, and what may hold it without the collector's knowledge."""
 
 
 def references(held: Iterable[Any]) -> list[Any]:

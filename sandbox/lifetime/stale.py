@@ -35,6 +35,7 @@ from .held import Held
 from .hidden import Hidden
 from .references import (
     ANY,
+    ANY_OR_INSIDE,
     BLENDERS,
     LENT,
     PARTS_OF_MESH,
@@ -73,15 +74,13 @@ class Stale:
         """`refuse` ends the run with a message; `cuts`: whether references may be cut off by writing into memory."""
         self.refuse = refuse
         self._cuts = cuts
-        self.held = Held()
+        self.held = Held(ANY, ANY_OR_INSIDE)
         self.hidden = Hidden(Now)
         self.drawn = MeshLoops()
         parts.prepare()
         self._variables: dict[str, Any] = {}
         self._kinds = KindsByPointer()
-        self._pending = False
-        self._aliased = False
-        self._keyed = False
+        self._pending = self._aliased = self._keyed = False
         self._harmless = _NONE
         """The modes in which the running operator may end if it frees and moves nothing."""
         self._owned: list[tuple[Any, Any]] = []
@@ -344,7 +343,7 @@ class Stale:
 
     @_closed
     def _begin_moment(self) -> None:
-        self.held.begin_moment(ANY)
+        self.held.begin_moment()
 
     @_closed
     def _end_moment(self) -> None:

@@ -219,7 +219,7 @@ def test_a_copy_of_code_that_holds_a_grant_holds_none() -> None:
     # A line stays where it is, since code says on which line it begins.
     script = "\n".join("" if line.startswith("from .") else line for line in lines)
     script = script.replace('@may_raise("gc.get_objects", "gc.get_referents", "sys._getframe")', "")
-    assert "(audit event gc.get_objects)" in _said(f"{script}\nHeld().find({{}})\n")
+    assert "(audit event gc.get_objects)" in _said(f"{script}\nHeld({{}}, {{}}).find({{}})\n")
 
 
 def test_other_threads_and_what_was_there_before_are_left_alone(tmp_path: Path) -> None:
