@@ -53,7 +53,10 @@ def _by_name(listed: tuple[tuple[type, frozenset[str]], ...]) -> dict[str, set[t
 
 @functools.cache
 def _kinds_of_tables() -> dict[str, frozenset[type]]:
-    """Return, by method, the types of tables whose method needs no guard: the transformer has its arguments checked."""
+    """Return, by method, the types of tables whose method needs no guard as long as the script has no classes.
+
+    The transformer has its arguments checked.
+    """
     kinds = [kind for kind in PLAIN_TYPES if issubclass(kind, TABLE_TYPES)]
     names = HASHING | HASHING_ALL | CHANGING_SETS
     return {name: frozenset(kind for kind in kinds if hasattr(kind, name)) for name in names}

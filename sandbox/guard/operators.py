@@ -125,8 +125,10 @@ class Operators:
                 return self._of_arrays(sign, function, left, right)
             if Fraction in kinds:
                 self.bits(_bits(left) + _bits(right))
-            elif of_tables and self._weigh_tables(left, right):
-                sets = [each for each in (left, right) if type(each) is set]
+            elif of_tables and self._weigh_tables(left, right) == 2:
+                if isinstance(left, set) and type(left) is not set:
+                    return function(left, right)  # the base of the script's class notes both
+                sets = [each for each in (left, right) if isinstance(each, set)]
                 changed = left if changes and type(left) is set else None
                 return self.sets.use(sets, function, left, right, changed=changed)
             elif of_types:  # `int | None`
@@ -135,13 +137,13 @@ class Operators:
 
         return checked
 
-    def _weigh_tables(self, left: Any, right: Any) -> bool:
-        """Weigh sets and views of dicts: values with equal hashes are compared. Return whether there are any."""
+    def _weigh_tables(self, left: Any, right: Any) -> int:
+        """Weigh sets and views of dicts: values with equal hashes are compared. Return how many there are."""
         tables: list[Any] = [each for each in (left, right) if isinstance(each, TABLE_TYPES)]
         for table in tables:
             if isinstance(table, dict) or not SCALAR_TYPES.issuperset(map(type, table)):
                 self.weight(table)
-        return bool(tables)
+        return len(tables)
 
     # Sizes
 

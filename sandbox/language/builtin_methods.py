@@ -70,8 +70,9 @@ GUARDED_METHODS: Final[dict[type, frozenset[str]]] = {
     **{
         kind: frozenset(name for name in (HASHING | HASHING_ALL) if hasattr(kind, name))
         for kind in TABLE_TYPES
+        if kind is not set
     },
-    set: frozenset(name for name in (HASHING | HASHING_ALL | CHANGING_SETS) if hasattr(set, name)),
+    set: CHANGING_SETS | frozenset(name for name in (HASHING | HASHING_ALL) if hasattr(set, name)),
 }
 """Public methods of builtin types that need a guard, by type."""
 

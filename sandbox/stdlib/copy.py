@@ -47,8 +47,11 @@ def copy_members(guard: Guard) -> dict[str, object]:
         if kind in (list, set, deep_nesting.deque):
             made: Any = kind()
             seen[id(value)] = (value, made)
-            for part in list(value):
-                (made.add if kind is set else made.append)(walk(part, seen))
+            parts = [walk(part, seen) for part in list(value)]
+            if kind is set:  # the parts may know the set, and change it
+                guard.operators.sets.use((made,), set.update, made, parts, changed=made)
+            else:
+                made.extend(parts)
         elif kind in _TABLES:
             made = value.copy()
             made.clear()

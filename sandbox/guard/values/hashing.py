@@ -69,8 +69,6 @@ class Hashing:
     def keys(self, values: Any) -> Any:
         """Return `values`, or a list of them, after a check that hashing the items (keys of pairs) is little work."""
         kind = type(values)
-        if self._sets.guarded and issubclass(kind, set):
-            return list(values)  # which no script can change while C code hashes the items
         if hasattr(kind, "__next__") or kind in _DRAWN:
             values = list(values)
         elif kind in self._own and not _as_its_base(kind):
@@ -143,9 +141,8 @@ class Hashing:
             self._operators.meter.tick()
             given = [look(value) for value in arguments]
             if isinstance(table, set):
-                return self._sets.use(
-                    (table,), plain, table, *given, changed=table if changes else None, **named
-                )
+                used = [table, *(each for each in given if isinstance(each, set))]
+                return self._sets.use(used, plain, table, *given, changed=table if changes else None, **named)
             return plain(table, *given, **{name: look(value) for name, value in named.items()})
 
         return method

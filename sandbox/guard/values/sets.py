@@ -35,7 +35,7 @@ class Sets:
         changed: Any = None,
         **named: Any,
     ) -> Any:
-        """Return `function(*operands)`; meanwhile nothing may change the sets `used`.
+        """Return `function(*operands, **named)`; meanwhile no call through here may change the sets `used`.
 
         Raises RuntimeError if `changed`, the set that the function changes, is in use: as Python does for a dict that
         changes while a loop reads it.
@@ -46,8 +46,8 @@ class Sets:
         if changed is not None and identity(changed) in in_use:
             raise RuntimeError("set changed while Python compares its items")
         before = len(in_use)
-        in_use += map(identity, used)
         try:
+            in_use += map(identity, used)
             return function(*operands, **named)
         finally:
             del in_use[before:]

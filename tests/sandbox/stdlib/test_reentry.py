@@ -195,3 +195,59 @@ result = set(seen)
 """
     found = language.run(script, level="math")["result"]
     assert found == {"RuntimeError('set changed while Python compares its items')"}
+
+
+def test_a_copied_set_does_not_change_while_it_is_filled() -> None:
+    script = """
+import copy
+class Key:
+    def __init__(self, own): self.own = own
+    def __hash__(self):
+        if copying:
+            try: self.own.add(1)
+            except Exception as error: seen.append(repr(error))
+            else: seen.append("changed")
+        return 1
+copying, seen, x = [], [], set()
+x.add(Key(x))
+copying.append(1)
+copy.deepcopy(x)
+result = set(seen)
+"""
+    found = language.run(script, level="math")["result"]
+    assert found == {"RuntimeError('set changed while Python compares its items')"}
+
+
+def test_what_only_reads_a_set_takes_no_longer_with_classes() -> None:
+    script = """
+import time
+class A: pass
+def seconds(big):
+    best = 1
+    for _ in range(5):
+        begin = time.perf_counter()
+        for _ in range(100): small.issubset(big), small.isdisjoint(big), small.intersection(big)
+        best = min(best, time.perf_counter() - begin)
+    return best
+small = {1, 2}
+result = seconds(set(range(200_000))) / seconds({1, 2, 3})
+order = [set(range(0, 97 * n, 97)) for n in range(60)]
+same = [tuple(set(s)) for s in order]
+"""
+    ran = language.run(script, level="math")
+    assert ran["result"] < 10
+    assert ran["same"] == [tuple(set(s)) for s in ran["order"]]
+
+
+def test_an_operator_of_another_class_may_change_a_set() -> None:
+    script = """
+class Pipe:
+    def __init__(self, function): self.function = function
+    def __ror__(self, left): return self.function(left)
+result = {1, 2, 3} | Pipe(lambda items: items.discard(1) or items)
+class Own(set): pass
+own = Own([1])
+own |= {5}
+"""
+    ran = language.run(script, level="math")
+    assert (ran["result"], ran["own"]) == ({2, 3}, {1, 5})
