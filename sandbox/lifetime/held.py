@@ -69,7 +69,7 @@ class Held:
     def begin_moment(self) -> None:
         """Let `find` search only once until `end_moment`: no code of the script runs meanwhile.
 
-        What the script holds stays the same, whatever Blender frees.
+        What the script holds stays the same, whatever Blender frees. A moment within another ends both.
         """
         self._one_moment = True
 

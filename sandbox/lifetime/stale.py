@@ -334,7 +334,7 @@ class Stale:
 
     @contextlib.contextmanager
     def one_moment(self) -> Iterator[None]:
-        """Search once for what the script holds: inside this context, no code of the script runs."""
+        """Search once for what the script holds. None of its code runs inside: C code may not call it (`reentry`)."""
         self._begin_moment()
         try:
             yield

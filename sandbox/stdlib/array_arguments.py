@@ -93,7 +93,7 @@ class GuardedArrays(Protocol):
         """Return the value that a script gets for numpy's result."""
 
     def lends(self, value: Any) -> bool:
-        """Return whether a value is a vector or matrix of Blender's that scripts have given to numpy before."""
+        """Return whether a value is a vector or the like of Blender's, of whose memory numpy would make a view."""
 
     def wrapped(self, function: Any, work: Callable[..., float] | None = None) -> Callable[..., Any]:
         """Wrap a function of numpy to check its arguments and its work; `work(…)` returns its operations."""
@@ -160,8 +160,8 @@ class Arguments:
         return value
 
     def lends(self, value: Any) -> bool:
-        """Return whether a value is a vector or matrix of Blender's that scripts have given to numpy before."""
-        return type(value) in self._lending
+        """Return whether a value is a vector or the like of Blender's, of whose memory numpy would make a view."""
+        return _LENDING[type(value)]
 
     def row(self, value: Any) -> Any:
         """Return the numbers of a short vector as a list, of which numpy sooner makes an array; else as `inward`.

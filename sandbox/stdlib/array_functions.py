@@ -125,6 +125,8 @@ def special_members(arrays: GuardedArrays) -> dict[str, object]:
             arrays.refuse_type()
         return made
 
+    real, numbers = builtins.real, {float, int, np.float32, np.float64}
+
     def array(*values: Any, **named: Any) -> Any:
         # of a vector of Blender's, numpy makes a copy at once; checked as any other argument, it would be copied twice
         if len(values) == 1 and arrays.lends(values[0]) and named.keys() <= _ONLY_TYPE:
@@ -134,7 +136,6 @@ def special_members(arrays: GuardedArrays) -> dict[str, object]:
                 return np.array(values[0], kind)
         return wrapped_array(*values, **named)
 
-    real, numbers = builtins.real, {float, int, np.float32, np.float64}
     wrapped_pad, wrapped_fromiter, wrapped_array = map(arrays.wrapped, (np.pad, np.fromiter, np.array))
     functions = (array, pad, vectorize, fromiter, fromfunction, frombuffer)
     members: dict[str, object] = {function.__name__: function for function in functions}

@@ -28,8 +28,8 @@ __all__ = ("checked", "needed_pointers", "takes_integers")
 _TAKING_NONE = names("functions that take None")
 
 
-_ALONE: Final = contextlib.nullcontext()
-"""The context of a call that looks once for what the script holds."""
+_NO_MOMENT: Final = contextlib.nullcontext()
+"""The context of a call that looks for what the script holds either before or after it, but not both."""
 
 
 class _Bound(tuple[Any, Any]):
@@ -86,7 +86,7 @@ def _freeing_call(path: str) -> Callable[..., Any]:
         # before the check: the script holds nothing yet of what a first evaluation makes
         removing = removes or (evaluates and references.touched_evaluated)
         args, kwargs, given = prepared(host, owner, args, kwargs)
-        with references.one_moment() if removing or evaluates else _ALONE:
+        with references.one_moment() if removing or evaluates else _NO_MOMENT:
             block = owner.id_data
             moves = references.touched_collections if followed else may_free and not is_blank(block)
             if evaluates:

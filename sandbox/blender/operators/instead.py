@@ -160,9 +160,10 @@ def user_clear(host: BlenderHost, owner: Any, _name: str) -> Callable[[], None]:
 
 def _keep_users(bound: tuple[BlenderHost, Any]) -> None:
     host, block = bound
+    _ = block.name  # Blender's own error if it was removed
     host.meter.warn(
-        f"user_clear() of {block.name!r} did nothing: Blender would crash where something still uses it; to remove "
-        "it, call .remove() of its collection in bpy.data; so that Blender does not save it, set use_fake_user = False"
+        "user_clear() did nothing: Blender would crash where something still uses the data-block; to remove it, call "
+        ".remove() of its collection in bpy.data; so that Blender does not save it, set use_fake_user = False"
     )
 
 

@@ -20,7 +20,7 @@ _KEPT: Final = frozenset(
 )
 """Collections of `bpy.data` that belong to the session, the collection of scenes, and that of all data-blocks."""
 _RENDERS: Final = frozenset({"RENDER_RESULT", "COMPOSITING"})
-"""The types of images that Blender itself makes, and no script can."""
+"""The types of images that Blender makes for its renders; a script can only copy them."""
 _SAMPLING: Final = "TABULATED_SOBOL" if bpy.app.version < (5, 1) else "AUTOMATIC"
 _SCENE: Final[tuple[tuple[str, str, Any], ...]] = (
     ("", "sync_mode", "NONE"),
@@ -53,12 +53,14 @@ def empty(*, keep_renders: bool) -> None:
     others = [each for each in bpy.data.scenes if each != scene]
     for other in others:
         bpy.data.scenes.remove(other)
+    renders = {image.type: image for image in reversed(bpy.data.images) if image.type in _RENDERS}
+    kept = {*renders.values()} if keep_renders else ()
     bpy.data.batch_remove(
         block
         for prop in bpy.data.bl_rna.properties
         if prop.type == "COLLECTION" and prop.identifier not in _KEPT
         for block in getattr(bpy.data, prop.identifier)
-        if not (keep_renders and prop.identifier == "images" and block.type in _RENDERS)
+        if block not in kept
     )
     scene.name = "Scene"
     scene.view_settings.use_curve_mapping = True  # creates the curves, which stay

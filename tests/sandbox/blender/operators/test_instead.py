@@ -307,4 +307,4 @@ def test_user_clear_only_warns() -> None:
     )
     assert said["result"] == 1
     assert "Cube" not in bpy.data.objects
-    assert said["warnings"][0].startswith("user_clear() of 'Cube' did nothing: Blender would crash where")
+    assert said["warnings"][0].startswith("user_clear() did nothing: Blender would crash where")
