@@ -53,6 +53,7 @@ def empty(*, keep_renders: bool) -> None:
     others = [each for each in bpy.data.scenes if each != scene]
     for other in others:
         bpy.data.scenes.remove(other)
+    # the first image of each type: any other is a copy
     renders = {image.type: image for image in reversed(bpy.data.images) if image.type in _RENDERS}
     kept = {*renders.values()} if keep_renders else ()
     bpy.data.batch_remove(
@@ -150,9 +151,9 @@ def _cube() -> bpy.types.Mesh:
     mesh.edges.foreach_set("vertices", [corner for edge in facts["edges"] for corner in edge])  # were sorted
     mesh.edges.foreach_set("select", [True] * len(facts["edges"]))
     if bpy.app.version >= (5, 0):
+        attributes: Any = mesh.attributes
         for domain, part in (("FACE", "face"), ("CORNER", "vert"), ("CORNER", "edge")):
-            made: Any = mesh.attributes
-            made.new(f".uv_select_{part}", "BOOLEAN", domain)
+            attributes.new(f".uv_select_{part}", "BOOLEAN", domain)
     mesh.update()
     return mesh
 

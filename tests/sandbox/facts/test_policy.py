@@ -116,6 +116,7 @@ def test_properties_that_are_not_readable(struct: str, name: str) -> None:
         ("BlendDataImages", "load"),
         ("BlendDataTexts", "load"),
         ("BlendData", "orphans_purge"),
+        ("ID", "user_clear"),
         ("ID", "make_local"),
         ("Scene", "alembic_export"),
         ("Depsgraph", "debug_relations_graphviz"),

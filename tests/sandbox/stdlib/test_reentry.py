@@ -142,30 +142,24 @@ def test_no_key_crashes_its_container(kind: str) -> None:
 
 
 CHANGES = [
-    *(
-        "x.add(1)",
-        "x.clear()",
-        "x.discard(1)",
-        "x.pop()",
-        "x.remove(1)",
-        "x.update([1])",
-        "x.difference_update([1])",
-    ),
-    *(
-        "x.intersection_update([1])",
-        "x.symmetric_difference_update([1])",
-        "x |= {1}",
-        "x &= {1}",
-        "x -= {1}",
-        "x ^= {1}",
-    ),
-    *(
-        "set.__init__(x, [1])",
-        "(lambda add: add(1))(x.add)",
-        "set.add(x, 1)",
-        "set.clear(x)",
-        "getattr(x, 'add')(1)",
-    ),
+    "x.add(1)",
+    "x.clear()",
+    "x.discard(1)",
+    "x.pop()",
+    "x.remove(1)",
+    "x.update([1])",
+    "x.difference_update([1])",
+    "x.intersection_update([1])",
+    "x.symmetric_difference_update([1])",
+    "x |= {1}",
+    "x &= {1}",
+    "x -= {1}",
+    "x ^= {1}",
+    "set.__init__(x, [1])",
+    "(lambda add: add(1))(x.add)",
+    "set.add(x, 1)",
+    "set.clear(x)",
+    "getattr(x, 'add')(1)",
 ]
 
 

@@ -146,13 +146,9 @@ def _pointer(value: Any, depth: int) -> Any:
         return f"{type(value).__name__} {value.name}"
     if depth == 0:
         return type(value).__name__
-    found = [
-        (name, inner)
-        for name, inner in _properties(value, depth - 1)
-        if not (
-            name == "name" and isinstance(value, bpy.types.ID)
-        )  # of an embedded node tree: nobody can set it
-    ]
+    # nobody can set the name of an embedded node tree
+    unset = "name" if isinstance(value, bpy.types.ID) else ""
+    found = [(name, inner) for name, inner in _properties(value, depth - 1) if name != unset]
     return [type(value).__name__, found, _custom(value)]
 
 
