@@ -17,6 +17,7 @@ from ..language import hooks
 from ..language.builtin_methods import TABLE_TYPES
 from .meter import Meter
 from .reentry import may_call_scripts
+from .values import membership
 from .values.fractions import Fraction
 from .values.plain import SCALAR_TYPES, SIMPLE_TYPES
 from .values.room import IN_CONTAINERS, IN_PYTHON, room_for_calls
@@ -399,8 +400,8 @@ _COMPARE: Final[dict[str, Binary]] = {
     ">=": operator.ge,
     "is": operator.is_,
     "is not": operator.is_not,
-    "in": lambda left, right: left in right,
-    "not in": lambda left, right: left not in right,
+    "in": membership.contains,
+    "not in": membership.lacks,
 }
 
 

@@ -92,7 +92,7 @@ class Expressions(Members):
             return node
         guarded = self.read_member(function.value, function)
         if not runs and isinstance(guarded, ast.IfExp) and are_small(node.args, node.keywords):
-            return self._both_ways(node, guarded)
+            return self._call_both_ways(node, guarded)
         node.func = self.hold(guarded) if runs else guarded
         return node
 
@@ -140,7 +140,7 @@ class Expressions(Members):
         found = self.operands(node.args)
         return [self.call(hooks.CHECK_HASHES, part, part) for part in found]
 
-    def _both_ways(self, node: ast.Call, guarded: ast.IfExp) -> ast.expr:
+    def _call_both_ways(self, node: ast.Call, guarded: ast.IfExp) -> ast.expr:
         """Return `a.f(x) if … else <getattr>(a, 'f')(x)`, so that the unguarded branch makes no bound method."""
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         plain = ast.Call(guarded.body, node.args, node.keywords, **place)
@@ -173,8 +173,9 @@ class Expressions(Members):
             return self.visit(node)
         value = self.visit(node)
         drawn = self.call(hooks.ITERATED, node, value)
-        steady = self.is_steady(value)
-        return self.choose(self.type_in(value, hooks.SAFE_TO_ITERATE), value, drawn) if steady else drawn
+        if self.seldom or not self.is_steady(value):
+            return drawn
+        return self.choose(self.type_in(value, hooks.SAFE_TO_ITERATE), value, drawn)
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
         """Rewrite `yield from values`, which does not tick by itself."""
@@ -223,13 +224,13 @@ class Expressions(Members):
         self.visit_arguments(node.args)
         outer, self.scope = self.scope, self.kinds.scope_of[node]
         lazy, self.lazy = self.lazy, 0
-        body = self.visit(
-            node.body
-        )  # `:=` is not allowed in what a comprehension draws from, also not in ours
+        seldom, self.seldom = self.seldom, node in self.kinds.seldom
+        # `:=` is not allowed in what a comprehension draws from, also not in ours
+        body = self.visit(node.body)
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         deeper = [self.call(hooks.DEPTH, node)] if uncounted(node.args) else []
         node.body = ast.BoolOp(ast.And(), [self.running(node), *deeper, body], **place)
-        self.scope, self.lazy = outer, lazy
+        self.scope, self.lazy, self.seldom = outer, lazy, seldom
         return node
 
     def visit_arguments(self, node: ast.arguments, decorators: list[ast.expr] | None = None) -> ast.AST:
@@ -247,6 +248,7 @@ class Expressions(Members):
     def _visit_comprehension_parts(self, node: Any) -> ast.AST:
         outer, inner = self.scope, self.kinds.scope_of[node]
         before, draws = self.runs, False
+        around, within = self.seldom, node in self.kinds.seldom
         for clause in node.generators:
             if not binds_names(clause.target):
                 self.refuse(clause.target, "syntax", "a comprehension binds names only", "write a for loop")
@@ -254,11 +256,11 @@ class Expressions(Members):
             draws = draws or self.draws_from_code(clause.iter)
             if clause.is_async:
                 self.not_allowed(clause)
-            self.scope = inner if position else outer
+            self.scope, self.seldom = (inner, within) if position else (outer, around)
             self._no_temporaries += 1
             clause.iter = self.iterated(clause.iter)
             self._no_temporaries -= 1
-            self.scope = inner
+            self.scope, self.seldom = inner, within
             clause.target = self.visit(clause.target)
             clause.ifs = [self.running(clause.iter), *self.visit_all(clause.ifs)]
         self.scope = inner
@@ -278,7 +280,7 @@ class Expressions(Members):
         if draws or before < self.runs:
             self.show_variables(node)
         self.runs += 1
-        self.scope = outer
+        self.scope, self.seldom = outer, around
         return node
 
     visit_ListComp = visit_SetComp = visit_DictComp = _visit_comprehension_parts

@@ -216,12 +216,11 @@ class Holding(Nodes):
         """
         if not self.draws_from_code(node):
             return value
-        pair = self.evaluate_once(value)
-        if pair is None:
-            return self.call(hooks.UNPACKED, value, value)
-        first, again = pair
-        return self.choose(
-            self.type_in(first, hooks.SAFE_TO_ITERATE), again, self.call(hooks.UNPACKED, value, again)
+        return self.both_ways(
+            value,
+            hooks.SAFE_TO_ITERATE,
+            lambda again: again,
+            lambda again: self.call(hooks.UNPACKED, value, again),
         )
 
     def _replace_targets(self, target: ast.expr, later: list[tuple[ast.expr, str]]) -> ast.expr:

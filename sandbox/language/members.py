@@ -5,8 +5,8 @@
 A guard in the hot path is a question about the type of the left-hand value, inside the script itself: `v.co` becomes
 `v.co if type(v) in <r:co> else <getattr>(v, 'co')`, where `<r:co>` is a set of types that fills as the script runs. No
 code of the script can run between the question and the use of the value: a value that is not a plain name first goes
-into a variable that no script can name. Where no such variable is possible (class bodies, what a comprehension draws
-from) the script calls the guard instead.
+into a variable that no script can name. The script calls the guard alone where no such variable is possible (class
+bodies, what a comprehension draws from) and in code that runs a few times (`analysis.seldom`).
 """
 
 from __future__ import annotations
@@ -98,14 +98,13 @@ class Members(Operations):
 
     def read_member(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
         """Return guarded `value.attr`; `value` is already rewritten."""
-        attribute = self.mangled(node.attr)
-        pair = self.evaluate_once(value)
-        if pair is None:
-            return self.call(hooks.GETATTR, node, value, self.constant(attribute, node))
-        first, again = pair
-        plain = ast.Attribute(again, node.attr, LOAD, lineno=node.lineno, col_offset=node.col_offset)
-        guarded = self.call(hooks.GETATTR, node, again, self.constant(attribute, node))
-        return self.choose(self.type_in(first, self._types_read(attribute)), plain, guarded)
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        return self.both_ways(
+            value,
+            self._types_read(self.mangled(node.attr)),
+            lambda again: ast.Attribute(again, node.attr, LOAD, **place),
+            lambda again: self.read_by_guard(again, node),
+        )
 
     def _types_read(self, attribute: str) -> str:
         if attribute.startswith("_"):
@@ -156,11 +155,9 @@ class Members(Operations):
 
     def _target(self, value: ast.expr, types: str) -> ast.expr:
         """Return `value` if its type allows the write, else a proxy that calls the guards."""
-        pair = self.evaluate_once(value)
-        if pair is None:
-            return self.call(hooks.WRITE, value, value)
-        first, again = pair
-        return self.choose(self.type_in(first, types), again, self.call(hooks.WRITE, value, again))
+        return self.both_ways(
+            value, types, lambda again: again, lambda again: self.call(hooks.WRITE, value, again)
+        )
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         """Guard `value[key]` in any position."""
@@ -187,14 +184,15 @@ class Members(Operations):
             return node
         if plain:
             return node
-        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
-        pair = self.evaluate_once(value)
-        if pair is None or not is_small(key):
+        if not is_small(key):
             return self.call(hooks.GETITEM, node, value, self.as_value(key))
-        first, again = pair
-        native = ast.Subscript(again, key, LOAD, **place)
-        guarded = self.call(hooks.GETITEM, node, again, self.as_value(key))
-        return self.choose(self.type_in(first, hooks.ITEMS), native, guarded)
+        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        return self.both_ways(
+            value,
+            hooks.ITEMS,
+            lambda again: ast.Subscript(again, key, LOAD, **place),
+            lambda again: self.call(hooks.GETITEM, node, again, self.as_value(key)),
+        )
 
     def check_no_copy(self, changed: ast.expr) -> None:
         """Refuse to change what `vars(…)` or `globals()` returns: it is a copy, so the change would be lost."""
@@ -219,7 +217,8 @@ class Members(Operations):
         sliced = isinstance(node.slice, ast.Slice)
         key: ast.expr = self.visit(node.slice)
         value = self.held_where(loose, value, mark)
-        owner, index = (None, None) if sliced else (self.evaluate_once(value), self.evaluate_once(key))
+        alone = sliced or self.seldom
+        owner, index = (None, None) if alone else (self.evaluate_once(value), self.evaluate_once(key))
         if owner is None or index is None:
             node.value = self.call(hooks.WRITE, value, value)
             node.slice = key if sliced or kind == "list" else self.call(hooks.CHECK_HASH, key, key)
@@ -256,7 +255,7 @@ class Members(Operations):
         key: ast.expr = self.visit(node)
         if quick:
             return key
-        if self.is_steady(key):
+        if self.is_steady(key) and not self.seldom:
             again = ast.Name(key.id, LOAD, lineno=key.lineno, col_offset=key.col_offset)
             return self.choose(
                 self.type_in(key, hooks.SCALAR), again, self.call(hooks.CHECK_HASH, key, again)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
@@ -55,6 +55,8 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         self.answers = not CALLED_BY_C.isdisjoint(kinds.names)
         """Whether a class of the script has methods that C code may ask for."""
         self.scope: Scope = kinds.module
+        self.seldom = False
+        """Whether the code here runs a few times: then the guard alone is cheaper than a question about a type."""
         self.findings: list[Finding] = []
         self.hooks_used: set[str] = set()
         self.attributes_read: set[str] = set()
@@ -115,6 +117,23 @@ class Nodes(RestrictingNodeTransformer):  # type: ignore[misc,unused-ignore]
         return ast.Compare(
             self.call(hooks.TYPE, value, value), [ast.In()], [self.name(types, value)], **place
         )
+
+    def both_ways(
+        self,
+        value: ast.expr,
+        types: str,
+        native: Callable[[ast.expr], ast.expr],
+        guarded: Callable[[ast.expr], ast.expr],
+    ) -> ast.expr:
+        """Return `native(value) if type(value) in <types> else guarded(value)`, or the guard alone.
+
+        The guard alone stands where the code runs seldom, or where the value cannot be evaluated once for both.
+        """
+        pair = None if self.seldom else self.evaluate_once(value)
+        if pair is None:
+            return guarded(value)
+        first, again = pair
+        return self.choose(self.type_in(first, types), native(again), guarded(again))
 
     def temporary(self) -> str:
         """Return the name of a new variable in the current scope that no script can name."""

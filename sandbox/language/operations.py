@@ -74,18 +74,22 @@ class Operations(Holding):
             return self.call(hook, node, left, right)
         if is_number(left_kind):
             return self._number_times(node, hook, left_kind)
-        pair = self.evaluate_once(left)
-        if pair is None:
-            return self.call(hook, node, left, right)
-        first, again = pair
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
-        native = ast.BinOp(again, node.op, right, **place)
-        return self.choose(self.type_in(first, types), native, self.call(hook, node, again, right))
+        return self.both_ways(
+            left,
+            types,
+            lambda again: ast.BinOp(again, node.op, right, **place),
+            lambda again: self.call(hook, node, again, right),
+        )
 
     def _number_times(self, node: ast.BinOp, hook: str, left: Kind) -> ast.expr:
         """Guard `number * unknown` by the type of the right-hand value."""
         guarded = self.call(hook, node, node.left, node.right)
-        if not self.is_steady(node.right) or not isinstance(node.left, ast.Name | ast.Constant):
+        if (
+            self.seldom
+            or not self.is_steady(node.right)
+            or not isinstance(node.left, ast.Name | ast.Constant)
+        ):
             return guarded
         types = hooks.SIMPLE if _is_few_bits(left) else hooks.SAFE_TIMES
         return self.choose(self.type_in(node.right, types), node, guarded)
@@ -148,13 +152,13 @@ class Operations(Holding):
         if is_known:
             return node
         hook = hooks.OPERATOR.format(SIGNS[type(node.op)])
-        pair = self.evaluate_once(node.operand)
-        if pair is None:
-            return self.call(hook, node, node.operand)
-        first, again = pair
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
-        native = ast.UnaryOp(node.op, again, **place)
-        return self.choose(self.type_in(first, hooks.SIMPLE), native, self.call(hook, node, again))
+        return self.both_ways(
+            node.operand,
+            hooks.SIMPLE,
+            lambda again: ast.UnaryOp(node.op, again, **place),
+            lambda again: self.call(hook, node, again),
+        )
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Guard a comparison of two unknown values: it may walk structures of any size. One scalar makes it cheap."""
@@ -187,17 +191,16 @@ class Operations(Holding):
         return ast.BoolOp(ast.And(), parts, **place)
 
     def _compare(self, node: ast.Compare) -> ast.expr:
-        operator = _COMPARISONS[type(node.ops[0])]
+        operator = self.constant(_COMPARISONS[type(node.ops[0])], node)
         left, right = node.left, node.comparators[0]
-        guarded = [self.constant(operator, node)]
-        pair = self.evaluate_once(left)
-        if pair is None or not is_small(right):
-            return self.call(hooks.COMPARE, node, *guarded, left, right)
-        first, again = pair
+        if not is_small(right):
+            return self.call(hooks.COMPARE, node, operator, left, right)
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
-        native = ast.Compare(again, node.ops, [right], **place)
-        return self.choose(
-            self.type_in(first, hooks.SCALAR), native, self.call(hooks.COMPARE, node, *guarded, again, right)
+        return self.both_ways(
+            left,
+            hooks.SCALAR,
+            lambda again: ast.Compare(again, node.ops, [right], **place),
+            lambda again: self.call(hooks.COMPARE, node, operator, again, right),
         )
 
     def _is_scalar(self, node: ast.expr) -> bool:
@@ -277,13 +280,12 @@ class Operations(Holding):
             node.value = self.call(hooks.FORMAT, node, value, spec)
             node.format_spec = None
         elif not is_number(kind) and kind != TEXT and spec is None:
-            pair = self.evaluate_once(node.value)
-            if pair is None:
-                node.value = self.call(hooks.SHOW, node, node.value)
-            else:
-                first, again = pair
-                show = self.call(hooks.SHOW, node, again)
-                node.value = self.choose(self.type_in(first, hooks.SCALAR), again, show)
+            node.value = self.both_ways(
+                node.value,
+                hooks.SCALAR,
+                lambda again: again,
+                lambda again: self.call(hooks.SHOW, node, again),
+            )
         return node
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,6 +38,7 @@ class Statements(Matching):
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """Declare the guards' and the script's names global: Python then finds them as quickly as in a function."""
+        self.seldom = node in self.kinds.seldom
         node.body = self.visit_all(node.body)
         known = sorted(
             self.hooks_used | {name for name in self.kinds.module.bound if not names.is_dunder(name)}
@@ -109,9 +111,13 @@ class Statements(Matching):
         return node
 
     def _chosen(self, node: ast.Assign, target: ast.Attribute) -> ast.AST:
-        """Rewrite `o.x = y` as `if type(o) in <w:x>: o.x = y`, `else: <setattr>(o, 'x', y)`."""
+        """Rewrite `o.x = y` as `if type(o) in <w:x>: o.x = y`, `else: <setattr>(o, 'x', y)`; seldom as the latter."""
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         attribute = self.mangled(target.attr)
+        if self.seldom:
+            owner, value = self.visit(target.value), self.visit(node.value)
+            call = self.call(hooks.SETATTR, node, owner, self.constant(attribute, node), value)
+            return ast.Expr(call, **place)
         pair = self.evaluate_once(self.visit(target.value))
         assert pair is not None
         first, again = pair
@@ -147,6 +153,7 @@ class Statements(Matching):
         other = ast.Assign([node.target], guarded, **place)
         if (
             types is None
+            or self.seldom
             or not self.is_steady(read)
             or is_number(self.kind(read))
             or not is_small(node.value)
@@ -190,17 +197,24 @@ class Statements(Matching):
         node.iter = self.iterated(node.iter)
         node.target = self.visit(target)
         self.leaving += 1
-        node.body = [self.tick(node), *self.visit_all(node.body)]
+        node.body = [self.tick(node), *self._loop(node, node.body)]
         self.leaving -= 1
         node.orelse = self.visit_all(node.orelse)
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:
         """Rewrite a `while` loop: each turn ticks."""
-        node.test = self.visit(node.test)
-        node.body = [self.tick(node), *self.visit_all(node.body)]
+        (node.test,) = self._loop(node, [node.test])
+        node.body = [self.tick(node), *self._loop(node, node.body)]
         node.orelse = self.visit_all(node.orelse)
         return node
+
+    def _loop(self, node: ast.For | ast.While, parts: Sequence[ast.AST]) -> list[Any]:
+        """Rewrite what each turn of a loop runs."""
+        seldom, self.seldom = self.seldom, node in self.kinds.seldom
+        found = self.visit_all(parts)
+        self.seldom = seldom
+        return found
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
         """Rewrite `try`. `finally` ticks: it also runs when a generator is closed early, perhaps after the run."""
@@ -289,6 +303,7 @@ class Statements(Matching):
         outer, self.scope = self.scope, self.kinds.scope_of[node]
         held, self._no_temporaries = self._no_temporaries, 0
         leaving, self.leaving, lazy, self.lazy = self.leaving, 0, self.lazy, 0
+        seldom, self.seldom = self.seldom, node in self.kinds.seldom
         documented = ast.get_docstring(node, clean=False) is not None
         body = self.visit_all(node.body)
         body.insert(1 if documented else 0, self.tick(node))
@@ -298,6 +313,7 @@ class Statements(Matching):
             )
         node.body = body
         self.scope, self._no_temporaries, self.leaving, self.lazy = outer, held, leaving, lazy
+        self.seldom = seldom
         return node
 
     def _generator(self, node: ast.FunctionDef, body: list[ast.stmt], born: str) -> list[ast.stmt]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import bpy
 import pytest
+from bl_ext.user_default.mcp_bridge.sandbox.language import compile as compiling
+from bl_ext.user_default.mcp_bridge.sandbox.language.analysis.seldom import Counts
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 from support.running.warm import warm
@@ -25,3 +27,20 @@ def fresh_file() -> Iterator[None]:
 def _warm() -> None:
     """Hundreds of tests run scripts in forks of this Blender, and none of these has to load what scripts need."""
     warm()
+
+
+#: How the transformer writes the scripts: by its own count, or all code as if it ran seldom, or as if it ran often.
+_WRITTEN = ("as counted",) if bpy.app.version >= (4, 5) else ("seldom", "often")
+
+
+@pytest.fixture(params=_WRITTEN, scope="module")
+def written(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Both forms of guarded code, in one Blender; the others test the form that a script really gets."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "seldom":
+            patch.setattr(Counts, "seldom", lambda self: frozenset(node for node, *_ in self._pieces))
+        elif request.param == "often":
+            patch.setattr(Counts, "seldom", lambda self: frozenset())
+        compiling._kept.cache_clear()
+        yield
+    compiling._kept.cache_clear()

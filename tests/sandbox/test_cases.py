@@ -40,6 +40,7 @@ def _limits(preferences: dict[str, float]) -> Iterator[None]:
         settings.set_preferences(_QUICK)
 
 
+@pytest.mark.usefixtures("written")
 @pytest.mark.parametrize("attack", sandbox_cases.attacks(), ids=lambda a: a.id)
 def test_attack_is_stopped(attack: Attack) -> None:
     with _limits(_ENDLESS if attack.category == "dos-time" else _QUICK):
@@ -47,6 +48,7 @@ def test_attack_is_stopped(attack: Attack) -> None:
     assert outcome.ok, f"{attack.harm}: {outcome.note} ({outcome.error})"
 
 
+@pytest.mark.usefixtures("written")
 @pytest.mark.parametrize("case", sandbox_cases.honest(), ids=lambda c: c.id)
 def test_honest_script_passes(case: Honest) -> None:
     """A script that plain Blender of this version cannot run does not count."""

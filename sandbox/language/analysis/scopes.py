@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from .seldom import Counts
 from .structs import CONTEXT, DATA, RETURNS
 
 __all__ = (
@@ -119,19 +120,24 @@ class Bindings:
         """Names that an expression binds, by `:=`."""
         self._leaving = 0
         """How many statements around the current node can run code when the function leaves them."""
+        self._counts = Counts(tree)
+        self._class = ""
         self._collect_body(tree.body, self.module)
         self._hand_over()
         self.names = frozenset(name for scope in self._scopes for name in scope.bound)
         """Every name that the script binds anywhere: all other names are builtins for certain."""
         self.rebound = frozenset(self._walrus) | {name for scope in self._scopes for name in scope.elsewhere}
         """Names that another scope's code may bind again at any moment: the collector may end a generator."""
+        self.seldom = self._counts.seldom()
+        """Functions, loops and comprehensions whose code runs a few times."""
         self._noted.clear()
 
     # Bindings
 
     def _collect_body(self, nodes: Sequence[ast.AST], scope: Scope) -> None:
         for node in nodes:
-            self._collect(node, scope)
+            if type(node) in _NODES:
+                self._collect(node, scope)
 
     def _open(self, node: ast.AST, form: str, parent: Scope) -> Scope:
         scope = self.scope_of[node] = Scope(form, parent)
@@ -148,6 +154,9 @@ class Bindings:
             return
         if kind in _BINDING:
             self._collect_binding(node, scope)
+        if kind in _COUNTED:
+            self._collect_counted(node, scope)
+            return
         leaves = kind in _LEAVING
         self._leaving += leaves
         for inside in vars(node).values():
@@ -159,8 +168,34 @@ class Bindings:
                         self._collect(child, scope)
         self._leaving -= leaves
 
+    def _collect_counted(self, node: ast.AST, scope: Scope) -> None:
+        """Collect the names of a node that says how often code runs."""
+        match node:
+            case ast.Call(func=ast.Name(id=name)):
+                self._counts.call(name)
+                self._collect_body([*node.args, *node.keywords], scope)
+            case ast.Call(func=ast.Attribute(value=value, attr=name)):
+                self._counts.call(name)
+                self._collect_body([value, *node.args, *node.keywords], scope)
+            case ast.Call():
+                self._collect_body([node.func, *node.args, *node.keywords], scope)
+            case ast.Attribute():
+                if type(node.ctx) is ast.Load:
+                    self._counts.read(node.attr)
+                self._collect(node.value, scope)
+            case ast.For() | ast.AsyncFor():
+                self._collect(node.iter, scope)
+                with self._counts.loop(node, node.iter):
+                    self._collect_body([node.target, *node.body], scope)
+                self._collect_body(node.orelse, scope)
+            case ast.While():
+                with self._counts.loop(node):
+                    self._collect_body([node.test, *node.body], scope)
+                self._collect_body(node.orelse, scope)
+
     def _collect_name(self, node: ast.Name, scope: Scope) -> None:
         if type(node.ctx) is ast.Load:
+            self._counts.read(node.id)
             return
         if type(node.ctx) is ast.Del:
             _bind(scope, node.id, NOTHING)
@@ -176,7 +211,9 @@ class Bindings:
                 _bind(scope, node.name, UNKNOWN)
                 for part in (*node.decorator_list, *node.bases, *node.keywords):
                     self._collect(part, scope)
+                around, self._class = self._class, node.name
                 self._collect_body(node.body, self._open(node, "class", scope))
+                self._class = around
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 self._collect_comprehension(node, scope)
 
@@ -242,22 +279,24 @@ class Bindings:
             for decorator in node.decorator_list:
                 self._collect(decorator, scope)
         around, self._leaving = self._leaving, 0
-        self._collect_body([node.body] if isinstance(node, ast.Lambda) else node.body, inner)
+        with self._counts.function(node, self._class if scope.form == "class" else ""):
+            self._collect_body([node.body] if isinstance(node, ast.Lambda) else node.body, inner)
         self._leaving = around
 
     def _collect_comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, scope: Scope
     ) -> None:
         inner = self._open(node, "comprehension", scope)
-        for position, clause in enumerate(node.generators):
-            self._collect(clause.iter, inner if position else scope)
-            self._bind_loop(inner, clause.target, clause.iter)
-            self._collect(clause.target, inner)
-            for condition in clause.ifs:
-                self._collect(condition, inner)
-        parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
-        for part in parts:
-            self._collect(part, inner)
+        self._collect(node.generators[0].iter, scope)
+        with self._counts.loop(node, *[clause.iter for clause in node.generators]):
+            for position, clause in enumerate(node.generators):
+                if position:
+                    self._collect(clause.iter, inner)
+                self._bind_loop(inner, clause.target, clause.iter)
+                self._collect(clause.target, inner)
+                self._collect_body(clause.ifs, inner)
+            parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
+            self._collect_body(parts, inner)
 
     def _note(self, scope: Scope, target: ast.Name, value: ast.expr | Kind) -> None:
         self._noted.add(target)
@@ -308,6 +347,7 @@ _BINDING: Final = frozenset(
     | {ast.Import, ast.ImportFrom, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping}
     | {ast.Yield, ast.YieldFrom}
 )
+_COUNTED: Final = frozenset({ast.Call, ast.Attribute, ast.For, ast.AsyncFor, ast.While})
 _LEAVING: Final = frozenset({ast.Try, ast.With})
 _NODES: Final = frozenset(
     kind

@@ -360,7 +360,7 @@ def test_a_format_gives_what_python_gives_the_second_time_too(formatted: str) ->
 
 def test_what_is_learned_beforehand_is_what_would_be_learned() -> None:
     """Listed types are neither Blender's nor a script's, whose members are looked at in another way."""
-    script = "import numpy, re, datetime, fractions\nfrom mathutils import Vector\ndef f(x):\n    x.real\n    x.y = 2\n"
+    script = "import numpy, re, datetime, fractions\nfrom mathutils import Vector\nwhile x:\n    x.real\n    x.y = 2\n"
     compiled = compile_script(script)
     host = BlenderHost(policy("blender"), Watchdog())
     guard = build_guard(compiled, policy("blender"), host, host.meter)

@@ -398,6 +398,7 @@ def plain(source: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.usefixtures("written")
 @pytest.mark.parametrize("name", SYNTAX)
 def test_honest_syntax_means_what_it_means(name: str) -> None:
     source = textwrap.dedent(SYNTAX[name])

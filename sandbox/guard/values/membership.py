@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`value in container` for the guards: it may call methods of a script's classes, as the script's instruction may."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..reentry import may_call_scripts
+
+__all__ = ("contains", "lacks")
+
+
+def contains(value: Any, container: Any) -> bool:
+    """Return `value in container`."""
+    return value in container
+
+
+def lacks(value: Any, container: Any) -> bool:
+    """Return `value not in container`."""
+    return value not in container
+
+
+may_call_scripts(globals(), by_instruction=True)
