@@ -266,20 +266,28 @@ def _put_on_disk(path: Path) -> None:
 
 
 _LEFT_OUT = "(left out)"
+_KEYS_BEGIN = ("sk", "pk", "ghp", "gho", "glpat", "hf", "xoxa", "xoxb", "xoxp")
+_SECRET_NAMES = ("password", "passwd", "apikey", "api_key", "secret", "token")
 #: Texts that look like a token or a key, and values that a text assigns to a name such as password, token or key.
 _LIKE_A_KEY = re.compile(
-    r"\b(?:sk|pk|ghp|gho|glpat|hf|xox[abp])[-_][\w-]{16,}|(?<=Bearer )[\w.~+/-]{16,}|(?<=token=)[\w-]{16,}"
+    rf"\b(?:{'|'.join(_KEYS_BEGIN)})[-_][\w-]{{16,}}|(?<=Bearer )[\w.~+/-]{{16,}}|(?<=token=)[\w-]{{16,}}"
 )
 _SET = re.compile(
-    r"""(\b\w*(?:password|passwd|api_?key|secret|token)\\?["']?\s*[:=]\s*\\?["'])[^"'\\\s]{4,}(?=\\?["'])""",
-    re.IGNORECASE,
+    rf"""(\b\w*(?:{"|".join(_SECRET_NAMES)})\\?["']?\s*[:=]\s*\\?["'])[^"'\\\s]{{4,}}(?=\\?["'])""",
+    re.IGNORECASE | re.ASCII,
 )
+#: One of these is in each text that an expression finds: to look for them first takes a hundredth of its time.
+_IN_KEYS = ("Bearer ", "token=", *(f"{each}{mark}" for each in _KEYS_BEGIN for mark in "-_"))
 _SHORTEST_SECRET = 8
 
 
 def without_secrets(text: str, *, as_json: bool = False) -> str:
     """`text` without the tokens and keys of the settings and without similar texts. All kept texts go through this."""
-    text = _SET.sub(rf"\1{_LEFT_OUT}", _LIKE_A_KEY.sub(_LEFT_OUT, text))
+    if any(each in text for each in _IN_KEYS):
+        text = _LIKE_A_KEY.sub(_LEFT_OUT, text)
+    lowered = text.lower()
+    if any(each in lowered for each in _SECRET_NAMES):
+        text = _SET.sub(rf"\1{_LEFT_OUT}", text)
     for secret in settings.secrets():
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(json.dumps(secret)[1:-1] if as_json else secret, _LEFT_OUT)
