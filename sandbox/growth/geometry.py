@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import bpy
@@ -54,8 +54,9 @@ class Geometry:
         self._host = host
         self.refuse = host.refuse
         self.limit = limit
-        #: Names of touched data-blocks: references may be freed before the next check.
-        self._touched: set[tuple[str, str]] = set()
+        #: Touched data-blocks by type and `ID.session_uid`, with their last known name. A reference may be freed
+        #: before the next check, and a script may give the name to another data-block.
+        self._touched: dict[tuple[str, int], str] = {}
         #: Whether the script may animate the settings of modifiers.
         self._animated = False
 
@@ -73,7 +74,7 @@ class Geometry:
     def touch(self, owner: Any) -> None:
         """Note that a data-block was changed in a way that may multiply geometry."""
         if owner is not None and owner.id_type in _COLLECTIONS:
-            self._touched.add((owner.id_type, owner.name))
+            self._touched[owner.id_type, owner.session_uid] = owner.name
 
     @_closed
     def animate(self, path: str | None = None) -> None:
@@ -96,14 +97,22 @@ class Geometry:
                     self._check_object(user, frame)
         if not self._touched:
             return
-        touched = [found for each in self._touched if (found := _find(*each)) is not None]
-        sizes_now = [self._check_object(user, frame) for user in _users(touched)]
+        sizes_now = [self._check_object(user, frame) for user in _users(list(self._find_touched()))]
         if (
             max(sizes_now, default=0.0) > HEAVY
         ):  # other objects that are made from these may have become too large
             for user in bpy.data.objects:
                 if any(modifier.type in MADE_OF_OTHERS for modifier in user.modifiers):
                     self._check_object(user)
+
+    def _find_touched(self) -> Iterator[Any]:
+        for (kind, uid), name in self._touched.items():
+            blocks = getattr(bpy.data, _COLLECTIONS[kind])
+            found = blocks.get(name)
+            if found is None or found.session_uid != uid:
+                found = next((each for each in blocks if each.session_uid == uid), None)
+            if found is not None:
+                yield found
 
     def _check_object(self, user: Any, frame: float = 0.0) -> float:
         """Return the estimate of an object; above the limit, have it rehearsed first or refuse it."""
@@ -184,10 +193,6 @@ _COLLECTIONS = {
     "NODETREE": "node_groups",
     "MESH": "meshes",
 }
-
-
-def _find(kind: str, name: str) -> Any:
-    return getattr(bpy.data, _COLLECTIONS[kind]).get(name)
 
 
 def _users(owners: list[Any]) -> list[Any]:

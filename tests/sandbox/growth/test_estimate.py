@@ -154,3 +154,33 @@ def test_cloth_that_collides_with_itself_is_estimated(script: str) -> None:
 def test_a_small_cloth_runs() -> None:
     result(_CLOTH.format(20, True))
     assert bpy.context.scene.frame_current == 3
+
+
+#: What a script does to the names of a mesh, after it has filled it.
+_RENAMED = {
+    "same name": "",
+    "renamed": "o.name, o.data.name = 'other', 'another'\n",
+    "another in its place": "old = o.data.name\no.data.name = 'other'\nbpy.data.meshes.new(old)\n",
+    "another object in its place": "old = o.name\no.name = 'x'\no.data.name = 'y'\n"
+    "bpy.data.objects.new(old, bpy.data.meshes.new('Cube'))\n",
+}
+
+
+@pytest.mark.parametrize("names", _RENAMED.values(), ids=_RENAMED)
+def test_a_mesh_that_was_filled_is_estimated_under_any_name(names: str) -> None:
+    script = (
+        "o = bpy.context.object\no.modifiers.new('a', 'ARRAY').count = 1000\n"
+        "o.data.clear_geometry()\n"
+        f"o.data.from_pydata([(i, 0, 0) for i in range(100_000)], [], [])\n{names}bpy.context.view_layer.update()"
+    )
+
+    def refused() -> str:
+        memory = 4 << 30
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        try:
+            result(script)
+        except LimitExceeded as error:
+            return str(error)
+        return "made"
+
+    assert "vertices, more than" in fork.run(refused)
