@@ -13,11 +13,6 @@ from support.clients.raw_client import RawClient
 from support.on_screen import window as window_support
 from support.running.ports import free_port
 
-_START = """
-from bl_ext.user_default.mcp_bridge.server import bridge
-running = bridge.start()
-result = [running.port, running.token]
-"""
 #: What other servers do instead: look into a queue from a timer, every so many seconds.
 _POLL = """
 import queue, threading, time
@@ -58,7 +53,8 @@ def rows() -> Iterator[Row]:
     with window_support.start("bench", env={"BLENDER_PORT": str(free_port())}) as window:
         window.settle(8.0)  # shaders are compiled, previews made
         idle = _cpu(window)
-        port, token = window.run(_START)
+        url, token = window.serve()
+        port = int(url.rpartition(":")[2].partition("/")[0])
         client = RawClient(port, token)
         with_server = _cpu(window)
         yield Row(
