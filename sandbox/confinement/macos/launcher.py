@@ -14,6 +14,8 @@ __all__ = ("main",)
 
 _NOT_CONFINED, _NOT_STARTED = 126, 127
 _MB = 1024 * 1024
+#: The nice value of confined processes: the open Blender gets the processor first.
+_NICE = 10
 
 
 def main(control: str, orders_json: str) -> None:
@@ -25,6 +27,7 @@ def main(control: str, orders_json: str) -> None:
         if orders["answers"]:
             orders["env"][answering.VARIABLE] = str(answering.take(parent))
         os.umask(0o077)
+        os.setpriority(os.PRIO_PROCESS, 0, max(_NICE, os.getpriority(os.PRIO_PROCESS, 0)))
         for what, limit in (
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_CPU, orders["cpu_s"]),

@@ -178,6 +178,7 @@ def _create(spec: Spec, command: str, sid: ctypes.c_void_p, ends: list[int]) -> 
         api.CREATE_SUSPENDED
         | api.CREATE_UNICODE_ENVIRONMENT
         | api.CREATE_NO_WINDOW
+        | api.BELOW_NORMAL_PRIORITY_CLASS  # the open Blender gets the processor first
         | api.EXTENDED_STARTUPINFO_PRESENT
     )
     try:

@@ -193,6 +193,24 @@ def test_limits_hold_and_a_kill_reaches_the_process_itself(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_the_open_blender_gets_the_processor_first(
+    kind: str, make_bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its nice value, and where the kernel groups processes by session by that of the session."""
+    bench = _bench(kind, make_bench, monkeypatch)
+    code = "import os, time; print(os.getpriority(os.PRIO_PROCESS, 0), flush=True); time.sleep(60)"
+    handle = bench.start(code)
+    assert bench.wait_for(lambda: bench.supervisor.chatter(handle).strip().isdigit())
+    try:
+        assert int(bench.supervisor.chatter(handle)) >= 10
+        group = Path(f"/proc/{bench.supervisor.status(handle).pid}/autogroup")
+        if kind in ("Landlock", "copy") and group.exists():
+            assert group.read_text().split()[-1] == "10"
+    finally:
+        bench.supervisor.kill(handle)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_answers_come_apart_from_what_is_printed(
     kind: str, make_bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
