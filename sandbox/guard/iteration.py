@@ -123,10 +123,14 @@ class Iteration:
 
     def min(self, *values: Any, **named: Any) -> Any:
         """Return `min(…)` after a check of how much is compared."""
+        if not named and len(values) > 1 and _NUMBERS.issuperset(map(type, values)):
+            return min(values)
         return self._extreme(min, values, named)
 
     def max(self, *values: Any, **named: Any) -> Any:
         """Return `max(…)` after a check of how much is compared."""
+        if not named and len(values) > 1 and _NUMBERS.issuperset(map(type, values)):
+            return max(values)
         return self._extreme(max, values, named)
 
     def _extreme(self, function: Function, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
