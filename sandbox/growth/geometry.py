@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import bpy
@@ -55,7 +55,7 @@ class Geometry:
         self.refuse = host.refuse
         self.limit = limit
         #: Touched data-blocks by type and `ID.session_uid`, with their last known name. A reference may be freed
-        #: before the next check, and a script may give the name to another data-block.
+        #: before the next check, and a script may give its name to another data-block.
         self._touched: dict[tuple[str, int], str] = {}
         #: Whether the script may animate the settings of modifiers.
         self._animated = False
@@ -75,6 +75,12 @@ class Geometry:
         """Note that a data-block was changed in a way that may multiply geometry."""
         if owner is not None and owner.id_type in _COLLECTIONS:
             self._touched[owner.id_type, owner.session_uid] = owner.name
+
+    @_closed
+    def copied(self, original: Any, copy: Any) -> None:
+        """Note that a data-block was copied: the script may remove the original before anything estimates it."""
+        if (original.id_type, original.session_uid) in self._touched:
+            self.touch(copy)
 
     @_closed
     def animate(self, path: str | None = None) -> None:
@@ -97,7 +103,7 @@ class Geometry:
                     self._check_object(user, frame)
         if not self._touched:
             return
-        sizes_now = [self._check_object(user, frame) for user in _users(list(self._find_touched()))]
+        sizes_now = [self._check_object(user, frame) for user in _users(self._find_touched())]
         if (
             max(sizes_now, default=0.0) > HEAVY
         ):  # other objects that are made from these may have become too large
@@ -105,14 +111,23 @@ class Geometry:
                 if any(modifier.type in MADE_OF_OTHERS for modifier in user.modifiers):
                     self._check_object(user)
 
-    def _find_touched(self) -> Iterator[Any]:
-        for (kind, uid), name in self._touched.items():
+    def _find_touched(self) -> list[Any]:
+        """Return the touched data-blocks that exist; note their names of now."""
+        found: list[Any] = []
+        renamed: dict[str, dict[int, Any]] = {}
+        for (kind, uid), name in list(self._touched.items()):
             blocks = getattr(bpy.data, _COLLECTIONS[kind])
-            found = blocks.get(name)
-            if found is None or found.session_uid != uid:
-                found = next((each for each in blocks if each.session_uid == uid), None)
-            if found is not None:
-                yield found
+            block = blocks.get(name)
+            if block is None or block.session_uid != uid:
+                if kind not in renamed:
+                    renamed[kind] = {each.session_uid: each for each in blocks}
+                block = renamed[kind].get(uid)
+            if block is None:
+                del self._touched[kind, uid]
+            else:
+                self._touched[kind, uid] = block.name
+                found.append(block)
+        return found
 
     def _check_object(self, user: Any, frame: float = 0.0) -> float:
         """Return the estimate of an object; above the limit, have it rehearsed first or refuse it."""

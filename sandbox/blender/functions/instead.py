@@ -65,7 +65,7 @@ def _curve_update(host: BlenderHost, owner: Any, _name: str) -> Any:
 
 
 def _copy(host: BlenderHost, owner: Any, _name: str) -> Any:
-    """Return `ID.copy`: a copy shares arrays with its original."""
+    """Return `ID.copy`: a copy shares arrays with its original, and is as large."""
     native = owner.copy
     if isinstance(owner, _OF_WINDOWS):
         host.refuse(
@@ -75,9 +75,11 @@ def _copy(host: BlenderHost, owner: Any, _name: str) -> Any:
     def copy(*args: Any, **kwargs: Any) -> Any:
         host.stale.before_sharing()
         try:
-            return native(*args, **kwargs)
+            made = native(*args, **kwargs)
         finally:
             host.stale.after_sharing()
+        host.geometry.copied(owner, made)
+        return made
 
     return copy
 

@@ -161,6 +161,8 @@ _RENAMED = {
     "same name": "",
     "renamed": "o.name, o.data.name = 'other', 'another'\n",
     "another in its place": "old = o.data.name\no.data.name = 'other'\nbpy.data.meshes.new(old)\n",
+    "a copy in its place": "c, old = o.copy(), o.name\nbpy.context.collection.objects.link(c)\n"
+    "bpy.data.objects.remove(o)\nc.name = old\n",
     "another object in its place": "old = o.name\no.name = 'x'\no.data.name = 'y'\n"
     "bpy.data.objects.new(old, bpy.data.meshes.new('Cube'))\n",
 }
