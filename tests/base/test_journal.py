@@ -345,6 +345,18 @@ def test_each_name_of_a_secret_is_found(word: str) -> None:
         assert journal.without_secrets(f"{name} = 'abcd1234'") == f"{name} = '(left out)'"
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "password\N{NO-BREAK SPACE}",
+        "ap\N{LATIN SMALL LETTER DOTLESS I}key",
+        "\N{KELVIN SIGN}ey_to\N{KELVIN SIGN}en",
+    ],
+)
+def test_names_of_secrets_in_other_letters_are_found(name: str) -> None:
+    assert "abcd1234" not in journal.without_secrets(f"{name}='abcd1234'")
+
+
 @pytest.mark.parametrize("start", [f"{each}{mark}" for each in journal._KEYS_BEGIN for mark in "-_"])
 def test_each_kind_of_key_is_found(start: str) -> None:
     assert journal.without_secrets(f"a = {start}0123456789abcdef;") == "a = (left out);"
