@@ -225,7 +225,6 @@ class Expressions(Members):
         outer, self.scope = self.scope, self.kinds.scope_of[node]
         lazy, self.lazy = self.lazy, 0
         seldom, self.seldom = self.seldom, node in self.kinds.seldom
-        # `:=` is not allowed in what a comprehension draws from, also not in ours
         body = self.visit(node.body)
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         deeper = [self.call(hooks.DEPTH, node)] if uncounted(node.args) else []

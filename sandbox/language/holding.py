@@ -283,11 +283,11 @@ class Holding(Nodes):
             conditions, clause.ifs = clause.ifs, []
             for part, name in later:
                 place: dict[str, Any] = {"lineno": part.lineno, "col_offset": part.col_offset}
-                source = self.call(hooks.UNPACKED, part, ast.Name(name, LOAD, **place))
-                value = self.choose(
-                    self.type_in(ast.Name(name, LOAD, **place), hooks.SAFE_TO_ITERATE),
+                value = self.both_ways(
                     ast.Name(name, LOAD, **place),
-                    source,
+                    hooks.SAFE_TO_ITERATE,
+                    lambda again: again,
+                    lambda again: self.call(hooks.UNPACKED, again, again),
                 )
                 made = ast.List([value], LOAD, **place)
                 found.append(ast.comprehension(self._of_comprehension(part, later), made, [], 0))

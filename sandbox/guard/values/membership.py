@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`value in container` for the guards: it may call methods of a script's classes, as the script's instruction may."""
+"""`value in container` for the guards: it may call methods of a script's classes, as the script's instruction may.
+
+The container may be one of Blender's, which the permission of `reentry` otherwise excludes: where the script's text
+shows that the value is simple, its own instruction does exactly the same.
+"""
 
 from __future__ import annotations
 

@@ -64,8 +64,8 @@ SCALAR_TYPES: Final[frozenset[type]] = frozenset(
 SAFE_TO_ITERATE: Final = frozenset(
     {list, tuple, dict, set, frozenset, str, range, type({}.keys()), type({}.values()), type({}.items())}
 )
-SIMPLE_TYPES: Final[frozenset[type]] = frozenset({int, float, bool, complex, type(None)})
-SAFE_TIMES: Final[frozenset[type]] = frozenset({float, complex, type(None)})
+SIMPLE_TYPES: Final[frozenset[type]] = frozenset({int, float, bool, complex})
+SAFE_TIMES: Final[frozenset[type]] = frozenset({float, complex})
 _FLAT: Final = frozenset({int, float})
 ITEM_TYPES: Final = frozenset(
     {

@@ -178,6 +178,7 @@ class Bindings:
                 self._counts.call(name)
                 self._collect_body([value, *node.args, *node.keywords], scope)
             case ast.Call():
+                self._counts.call("")
                 self._collect_body([node.func, *node.args, *node.keywords], scope)
             case ast.Attribute():
                 if type(node.ctx) is ast.Load:

@@ -22,6 +22,8 @@ SELDOM: Final = 16
 _OFTEN: Final = math.inf
 #: Methods that run once for each object that their class makes.
 _MAKING: Final = frozenset({"__init__", "__new__", "__post_init__"})
+_OWN_CLASS: Final = frozenset({"cls", "__class__"})
+"""Names by which a method calls a class whose name the text does not have there."""
 _SAME_CALLS: Final = frozenset({"classmethod", "staticmethod"})
 """Decorators that leave it to the text how often a function is called."""
 
@@ -50,7 +52,9 @@ class Counts:
         self._pieces: list[tuple[ast.AST, _Function, float]] = [(tree, self._script, 1)]
 
     def call(self, name: str) -> None:
-        """Note that the script calls `name(…)` or `value.name(…)` here."""
+        """Note that the script calls `name(…)` or `value.name(…)` here; without a name, it may call any class."""
+        if not name or name in _OWN_CLASS:
+            self._read |= _MAKING
         self._function.calls.append((name, self._turns))
 
     def read(self, name: str) -> None:
@@ -78,10 +82,15 @@ class Counts:
         self._turns = around
 
     def seldom(self) -> frozenset[ast.AST]:
-        """Return the script, functions, loops and comprehensions whose code runs `SELDOM` times or less."""
+        """Return the script, functions, loops and comprehensions whose code runs `SELDOM` times or less.
+
+        A function that the text never calls is not one of them: Blender, or a name made of texts, may call it often.
+        """
         self._follow_calls()
         return frozenset(
-            node for node, function, turns in self._pieces if _times(function.runs, turns) <= SELDOM
+            node
+            for node, function, turns in self._pieces
+            if function.runs and _times(function.runs, turns) <= SELDOM
         )
 
     def _follow_calls(self) -> None:
@@ -106,7 +115,10 @@ class Counts:
 
 
 def _times(first: float, second: float) -> float:
-    return first * second if first and second else 0
+    """Return the product, or `_OFTEN` above the limit: numbers of any size would take time, or overflow."""
+    if not first or not second:
+        return 0
+    return _OFTEN if first > SELDOM or second > SELDOM or first * second > SELDOM else first * second
 
 
 def _names(node: _Code, owner: str) -> tuple[str, ...]:

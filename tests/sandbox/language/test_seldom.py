@@ -51,7 +51,6 @@ _PIECES = (
         "for a, b in zip([1, 2], range(1000)): here",
         "for key, value in {'a': 1}.items(): here",
         "[here for x in (1, 2) for y in range(8)]",
-        "def f(): here",
         "def f(): here\nf()\nf()",
         "def f(): here\ndef g():\n    f()\n    f()\nfor x in range(8): g()",
         "def main(): here\nif __name__ == '__main__': main()",
@@ -59,6 +58,7 @@ _PIECES = (
         "def f():\n    for x in range(4): here\nfor y in range(4): f()",
         "class A:\n    def __init__(self): here\nA()\nA()",
         "class A:\n    def paint(self): here\na = A()\na.paint()",
+        "def f():\n    for x in (): here\nf()",
         "class A:\n    @staticmethod\n    def paint(): here\nA.paint()",
         "for x in range(0):\n    for y in z: here",
         "class A:\n    here",
@@ -82,6 +82,12 @@ def test_seldom(source: str) -> None:
         "[here for x in values]",
         "[here for x in range(3) for y in range(6)]",
         "lambda: here",
+        "def f(): here",
+        "def g(): f()\ndef f(): here",
+        "class A(Operator):\n    def execute(self, context):\n        for x in (1, 2): here",
+        "class A:\n    def __init__(self): here\n    def f(self): return type(self)()\nA()",
+        "class A:\n    def __init__(self): here\n    def f(self): return self.__class__()\nA()",
+        "class A:\n    def __init__(self): here\n    @classmethod\n    def f(cls): return cls()\nA()",
         "def f(): here\nfor x in range(17): f()",
         "def f(): here\nwhile x: f()",
         "def f(): here\nsorted(values, key=f)",
@@ -109,6 +115,13 @@ def test_thousands_of_functions_that_call_each_other_are_counted_soon() -> None:
     assert not is_seldom(source + "f0()\ndef f0(): here\n")
 
 
+@pytest.mark.parametrize("size", [1000, 9_000_000_000_000_000_000])
+def test_loops_without_end_in_loops_are_counted(size: int) -> None:
+    """Thousands of factors make no number of thousands of digits, nor one that is too large for a float."""
+    clauses = "".join(f" for a{each} in range({size})" for each in range(5000))
+    assert not is_seldom(f"f = lambda: [here{clauses} for b in x]")
+
+
 def test_code_that_runs_seldom_is_about_half_as_long() -> None:
     line = "a = o.location.x + o.scale[0] * 2\n"
     seldom = compile_script(f"o = None\n{line * 50}").code
@@ -124,3 +137,13 @@ def test_a_class_that_iterates_answers_in(loop: str) -> None:
         f"found = []\n{loop}:\n    key = [i]\n    found += [key in Own(), key not in Own()]\nresult = found"
     )
     assert run(source)["result"] == [False, True, True, False]
+
+
+@pytest.mark.parametrize("loop", ["for i in range(2)", "for i in list(range(2))"], ids=["seldom", "often"])
+def test_types_are_joined_whatever_stands_first(loop: str) -> None:
+    assert run(f"{loop}:\n    a, b = None | int, int | None\nresult = a == b, isinstance(3, a)")[
+        "result"
+    ] == (
+        True,
+        True,
+    )
