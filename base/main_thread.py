@@ -178,30 +178,25 @@ class Queue:
         `reading_only` leaves work that changes something in the queue for a later `take`.
         """
         while True:
-            while (work := self._arrival(0.0)) is not None:
-                self._line_up(work)
+            while not self._arrived.empty():  # nobody else takes from it
+                self._line_up(self._arrived.get())
             work = self._next_turn(reading_only)
-            if work is not None:
+            if work is not None or timeout <= 0.0:
                 return work
-            work = self._arrival(timeout)
-            if work is None:
+            try:
+                self._line_up(self._arrived.get(timeout=timeout))
+            except Empty:
                 return None
-            self._line_up(work)
             timeout = 0.0
 
-    def _arrival(self, timeout: float) -> _Work[Any] | None:
-        try:
-            return self._arrived.get(timeout > 0.0, timeout)
-        except Empty:
-            return None
-
-    def _line_up(self, work: _Work[Any]) -> None:
-        self._rows.setdefault(work.asker, deque()).append(work)
-        self._in_rows += 1
+    def _line_up(self, work: _Work[Any] | None) -> None:
+        if work is not None:
+            self._rows.setdefault(work.asker, deque()).append(work)
+            self._in_rows += 1
 
     def _next_turn(self, reading_only: bool) -> _Work[Any] | None:
         for who, row in self._rows.items():
-            work = next((one for one in row if not (reading_only and one.changes)), None)
+            work = next((one for one in row if not one.changes), None) if reading_only else row[0]
             if work is None:
                 continue
             row.remove(work)

@@ -14,8 +14,8 @@ import secrets
 import socket
 import time
 import tomllib
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -44,9 +44,8 @@ from .clients.pairing import Pairings
 if TYPE_CHECKING:
     from ..base.settings import Settings
     from .metrics import Metrics
-    from .protocol.context import RequestContext
+    from .protocol.context import Principal
     from .protocol.features import Features, Tool
-    from .protocol.messages.content import ToolResult
     from .transport.asgi import App
     from .transport.listener import Listener
 
@@ -94,7 +93,7 @@ class Bridge:
 
         def change() -> None:
             self.features.remove(*removed)
-            self.features.add(*(_metered(tool, self.metrics) for tool in added))
+            self.features.add(*added)
 
         self.listener.call(change)
 
@@ -320,7 +319,6 @@ def _app(
     )
     main_thread.timed.clear()
     main_thread.timed.connect(metrics.on_main_thread)
-    features.add(*(_metered(tool, metrics) for tool in features.tools.values()))
     core = Core(
         features=features,
         info={"name": PRODUCT, "title": "MCP Bridge", "version": version},
@@ -330,6 +328,7 @@ def _app(
         icons=[_icon()],
         whole_list=_lists_every_tool,
         refused=attempts.refused,
+        called=partial(_called, metrics),
     )
     app = App(
         core,
@@ -384,28 +383,11 @@ def _version() -> str:
     return str(tomllib.loads(manifest.read_text(encoding="utf-8"))["version"])
 
 
-def _metered(tool: Tool, metrics: Metrics) -> Tool:
-    inner: Callable[[RequestContext, dict[str, Any]], Awaitable[ToolResult]] = tool.handler
-
-    async def handler(context: RequestContext, arguments: dict[str, Any]) -> ToolResult:
-        begin = time.perf_counter()
-        failed = True
-        try:
-            result = await inner(context, arguments)
-            failed = result.is_error
-            return result
-        finally:
-            seconds = time.perf_counter() - begin
-            metrics.tool_called(tool.name, seconds, failed=failed)
-            facts = {
-                "tool": tool.name,
-                "client": context.client.id,
-                "seconds": round(seconds, 6),
-                "failed": failed,
-            }
-            _log.debug("%s took %.4f s", tool.name, seconds, extra={"fields": facts})
-
-    return replace(tool, handler=handler)
+def _called(metrics: Metrics, tool: Tool, client: Principal, seconds: float, failed: bool) -> None:
+    metrics.tool_called(tool.name, seconds, failed=failed)
+    if _log.isEnabledFor(logging.DEBUG):
+        facts = {"tool": tool.name, "client": client.id, "seconds": round(seconds, 6), "failed": failed}
+        _log.debug("%s took %.4f s", tool.name, seconds, extra={"fields": facts})
 
 
 def _announce(bridge: Bridge) -> None:

@@ -9,7 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent import futures
+from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..base import main_thread
@@ -24,6 +28,7 @@ from .protocol.messages import content
 from .protocol.messages.errors import INTERNAL_ERROR, SERVER_BUSY, MissingCapability, RpcError
 from .protocol.messages.revisions import TASKS_EXTENSION
 from .protocol.peer import Peer
+from .protocol.work import CallTool
 
 if TYPE_CHECKING:
     from ..base.jobs import Job, JobHandle
@@ -38,6 +43,10 @@ LIST_AGAIN_S = 0.7
 MAX_IN_FLIGHT = 64
 
 _log = logging.getLogger(__name__)
+
+
+#: A running request: `cancel` stops it.
+Running = asyncio.Task[None] | futures.Future[Any]
 
 
 class Outlet(Protocol):
@@ -60,7 +69,10 @@ class Dispatcher:
         self.connections: set[Connection] = set()
         self._max_in_flight = max_in_flight
         #: Client id -> its running calls, also after its connection has ended.
-        self._running: dict[str, dict[Call, asyncio.Task[None]]] = {}
+        self._running: dict[str, dict[Call, Running]] = {}
+        #: What the next turn of the loop calls, in order, and whether the loop knows that there is something.
+        self._next: deque[Callable[[], object]] = deque()
+        self._woken = False
         self._unlisten = (core.features.listen(self._on_change), core.jobs.listen(self._on_job))
 
     def connect(self, client: Principal, outlet: Outlet, *, allow_plain: bool = False) -> Connection:
@@ -82,22 +94,21 @@ class Dispatcher:
         for connection in list(self.connections):
             if connection.peer.client.id == client_id:
                 connection.close()
-        for call, task in list(self._running.get(client_id, {}).items()):
+        for call, running in list(self._running.get(client_id, {}).items()):
             if not call.cancelled.is_set():
                 call.cancelled.set()
-                task.cancel()
+                running.cancel()
 
-    def begin(self, call: Call, work: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
-        """Run a request's handler, unless its client has too many running requests."""
-        running = self._running.setdefault(call.client.id, {})
-        if len(running) >= self._max_in_flight:
-            work.close()
-            return None
-        task = running[call] = self.loop.create_task(work)
-        task.add_done_callback(lambda _: self._ended(call))
-        return task
+    def has_room(self, client_id: str) -> bool:
+        """Return whether a client may have one more running request."""
+        return len(self._running.get(client_id, ())) < self._max_in_flight
 
-    def _ended(self, call: Call) -> None:
+    def began(self, call: Call, running: Running) -> None:
+        """Note that a request runs."""
+        self._running.setdefault(call.client.id, {})[call] = running
+
+    def ended(self, call: Call) -> None:
+        """Note that a request does not run any more."""
         running = self._running[call.client.id]
         del running[call]
         if not running:
@@ -109,14 +120,30 @@ class Dispatcher:
         return sum(map(len, self._running.values()))
 
     def call_soon(self, function: Callable[..., object], *arguments: Any) -> None:
-        """Call `function` on the loop: at once if this is its thread, otherwise as soon as possible."""
+        """Call `function` on the loop: at once if this is its thread, otherwise in its next turn."""
         if threading.get_ident() == self.thread:
             function(*arguments)
-            return
+        else:
+            self.call_next(partial(function, *arguments))
+
+    def call_next(self, function: Callable[[], object]) -> None:
+        """Call `function` in the next turn of the loop. Any thread; many calls of a busy moment wake the loop once."""
+        self._next.append(function)
+        if self._woken:
+            return  # the loop has not begun to empty the queue yet
+        self._woken = True
         try:
-            self.loop.call_soon_threadsafe(function, *arguments)
+            self.loop.call_soon_threadsafe(self._call_all)
         except RuntimeError:  # the loop is closed: no client is connected
             _log.debug("the server has stopped, %s is dropped", function)
+
+    def _call_all(self) -> None:
+        self._woken = False  # before the queue is empty, so that nothing that comes later is left
+        for _ in range(len(self._next)):
+            try:
+                self._next.popleft()()
+            except Exception:  # the others have their turn after any error
+                _log.exception("a call on the server's loop failed")
 
     def _on_change(self, what: str, which: str) -> None:
         self.call_soon(self._broadcast, what, which)
@@ -149,7 +176,7 @@ class Connection:
         self.dispatcher = dispatcher
         self.peer = peer
         self.outlet = outlet
-        self._handlers: dict[Call, asyncio.Task[None]] = {}
+        self._running: dict[Call, Running] = {}
         self._asks: dict[str, asyncio.Future[Json]] = {}
 
     def feed(self, message: object, *, stateless: bool = False) -> None:
@@ -187,20 +214,26 @@ class Connection:
         return future
 
     def _start(self, start: Start) -> None:
-        task = self.dispatcher.begin(start.call, self._run(start))
-        if task is None:
+        call = start.call
+        if not self.dispatcher.has_room(call.client.id):
             busy = RpcError(
                 SERVER_BUSY, "Busy: too many requests of this client are under way; try again later"
             )
-            self.act(self.peer.fail(start.call, busy))
+            self.act(self.peer.fail(call, busy))
             return
-        self._handlers[start.call] = task
-        task.add_done_callback(lambda _: self._handlers.pop(start.call))
+        context = copy_context()  # the request's trace, and who asks, belong to this request alone
+        running = context.run(self._begin, start)
+        self._running[call] = running
+        self.dispatcher.began(call, running)
+
+    def _ended(self, call: Call) -> None:
+        del self._running[call]
+        self.dispatcher.ended(call)
 
     def _stop(self, call: Call) -> None:
-        task = self._handlers.get(call)
-        if task:
-            task.cancel()
+        running = self._running.get(call)
+        if running:
+            running.cancel()
 
     def _answered(self, answered: Answered) -> None:
         future = self._asks.get(answered.ask_id)
@@ -211,12 +244,23 @@ class Connection:
         else:
             future.set_result(answered.answer)
 
-    async def _run(self, start: Start) -> None:
-        call = start.call
+    def _begin(self, start: Start) -> Running:
+        """Begin the work of a request: on Blender's main thread if that is all of it, otherwise as a task."""
+        call, work = start.call, start.work
         main_thread.asker.set(self)
-        name, attributes = self._about(call)
-        with tracing.request(call.meta.get("traceparent"), call.request_id, name, attributes) as span:
-            await self._perform(start, span)
+        span = tracing.begin_request(
+            call.meta.get("traceparent"), call.request_id, partial(self._about, call)
+        )
+        link = Link(self, call)
+        context = RequestContext(call, link)
+        if isinstance(work, CallTool) and work.tool.now is not None:
+            visit = handlers.Visit(self.dispatcher.core, context, call, work.tool, work.arguments)
+            end = partial(self._end_visit, call, link, span, visit)
+            visit.work.add_done_callback(lambda _: self.dispatcher.call_next(end))
+            return visit.work
+        task = self.dispatcher.loop.create_task(self._perform(start, context, link, span))
+        task.add_done_callback(lambda _: self._ended(call))
+        return task
 
     def _about(self, call: Call) -> tuple[str, dict[str, tracing.Attribute]]:
         """Return the span name and attributes by OpenTelemetry's conventions for MCP, without any data of the scene."""
@@ -237,35 +281,53 @@ class Connection:
             return call.method, about
         return f"{call.method} {name}", about
 
-    async def _perform(self, start: Start, span: tracing.Span | None) -> None:
-        call = start.call
-        link = Link(self, call)
+    def _end_visit(self, call: Call, link: Link, span: tracing.Span | None, visit: handlers.Visit) -> None:
+        outcome: Json | BaseException
         try:
-            result = await handlers.perform(
-                self.dispatcher.core, RequestContext(call, link), call, start.work
-            )
-            if result.get("isError"):
-                _failed(span, str((result.get("structuredContent") or {}).get("error", "tool_error")))
-        except InputRequired as needed:
-            link.cancel_job()
-            self.act(self.peer.require_input(call, needed.requests))
-        except RpcError as error:
-            _failed(span, str(error.code))
-            link.fail_job(error)
-            self.act(self.peer.fail(call, error))
-        except asyncio.CancelledError:
-            _failed(span, "Cancelled")
-            link.cancel_job()
-            self.act(self._cancelled(call))
+            outcome = visit.result()
         except Exception as error:
-            _failed(span, type(error).__name__)
-            _log.exception("%s failed", call.method)
-            failure = RpcError(INTERNAL_ERROR, f"{call.method} failed: {type(error).__name__}: {error}")
-            link.fail_job(failure)
-            self.act(self.peer.fail(call, failure))
-        else:
-            link.complete_job(result)
-            self.act(self.peer.finish(call, result))
+            outcome = error
+        self._ended(call)
+        self._end(call, link, span, outcome)
+
+    async def _perform(
+        self, start: Start, context: RequestContext, link: Link, span: tracing.Span | None
+    ) -> None:
+        outcome: Json | BaseException
+        try:
+            outcome = await handlers.perform(self.dispatcher.core, context, start.call, start.work)
+        except (InputRequired, asyncio.CancelledError, Exception) as error:
+            outcome = error
+        self._end(start.call, link, span, outcome)
+
+    def _end(self, call: Call, link: Link, span: tracing.Span | None, outcome: Json | BaseException) -> None:
+        """Answer a request with its result, or with what ended it."""
+        match outcome:
+            case dict():
+                if outcome.get("isError"):
+                    _failed(span, str((outcome.get("structuredContent") or {}).get("error", "tool_error")))
+                link.complete_job(outcome)
+                actions = self.peer.finish(call, outcome)
+            case InputRequired():
+                link.cancel_job()
+                actions = self.peer.require_input(call, outcome.requests)
+            case RpcError():
+                _failed(span, str(outcome.code))
+                link.fail_job(outcome)
+                actions = self.peer.fail(call, outcome)
+            case asyncio.CancelledError() | futures.CancelledError():
+                _failed(span, "Cancelled")
+                link.cancel_job()
+                actions = self._cancelled(call)
+            case _:
+                kind = type(outcome).__name__
+                _failed(span, kind)
+                _log.error("%s failed", call.method, exc_info=outcome)
+                failure = RpcError(INTERNAL_ERROR, f"{call.method} failed: {kind}: {outcome}")
+                link.fail_job(failure)
+                actions = self.peer.fail(call, failure)
+        tracing.end(span)
+        self.act(actions)
 
     def _cancelled(self, call: Call) -> list[Action]:
         """Answer a client that still waits for work that something else, such as `cancel_job`, has cancelled."""

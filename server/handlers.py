@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent import futures
 from contextlib import contextmanager
+from functools import partial
 
+from ..base import main_thread
 from ..base.errors import BridgeError, HandlerError, InvalidParamsError
 from .protocol.context import Call, Era, InputRequired, RequestContext
 from .protocol.core import Core
@@ -21,7 +25,7 @@ from .protocol.messages.errors import MissingCapability, RpcError, as_bridge_err
 from .protocol.messages.validation import from_texts, without_nulls
 from .protocol.work import CallTool, Complete, GetPrompt, ReadResource, Work
 
-__all__ = ("MAX_COMPLETIONS", "call_now", "call_tool", "perform")
+__all__ = ("MAX_COMPLETIONS", "Visit", "call_now", "call_tool", "perform")
 
 #: The most completion values in one answer, by the schema.
 MAX_COMPLETIONS = 100
@@ -52,21 +56,59 @@ async def perform(core: Core, context: RequestContext, call: Call, work: Work) -
             return {"completion": {"values": shown, "total": len(values), "hasMore": has_more}}
 
 
+class Visit:
+    """A call of a tool with `now`, on its way to Blender's main thread and back. `result` is for the end of `work`."""
+
+    def __init__(self, core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json) -> None:
+        begin, named = time.perf_counter(), _named(tool, arguments)
+        self._attempt = partial(_attempt, core, call, tool, named, begin)
+        #: Ends with what the tool returned or raised. Cancelled, it does not begin any more.
+        self.work = _submit(core, context, tool, named)
+
+    def result(self) -> Json:
+        """Return the result of the ended work as `perform` does. Raises CancelledError for work that was cancelled."""
+        try:
+            with self._attempt() as done:
+                made = done(self.work.result())
+        except BridgeError as error:
+            made = failed(error)
+        return tool_result(made)
+
+
 async def call_tool(
     core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json
 ) -> ToolResult:
     """Check the arguments and call a tool. Any failure raises BridgeError, after a call of `core.refused`."""
     named = _named(tool, arguments)
-    with _failures(core, call, tool, named):
-        return await tool.handler(context, _checked(core, tool, named))
+    with _attempt(core, call, tool, named, time.perf_counter()) as done:
+        if tool.handler is None:
+            return done(await asyncio.wrap_future(_submit(core, context, tool, named)))
+        return done(await tool.handler(context, _checked(core, tool, named)))
 
 
 def call_now(core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json) -> ToolResult:
     """Check the arguments and call a tool with `now` directly on Blender's main thread. Fails as `call_tool` does."""
     assert tool.now is not None
     named = _named(tool, arguments)
-    with _failures(core, call, tool, named):
-        return tool.now(context, _checked(core, tool, named))
+    with _attempt(core, call, tool, named, time.perf_counter()) as done:
+        return done(tool.now(context, _checked(core, tool, named)))
+
+
+def _submit(core: Core, context: RequestContext, tool: Tool, named: Json) -> futures.Future[ToolResult]:
+    """Have Blender's main thread call a tool with `now`. Invalid arguments fail the future at once."""
+    assert tool.now is not None
+    try:
+        arguments = _checked(core, tool, named)
+    except InvalidParamsError as error:
+        invalid: futures.Future[ToolResult] = futures.Future()
+        invalid.set_exception(error)
+        return invalid
+    return main_thread.run(
+        partial(tool.now, context, arguments),
+        changes=tool.changes(arguments),
+        cancelled=context.cancelled,
+        label=tool.name,
+    )
 
 
 def _named(tool: Tool, arguments: Json) -> Json:
@@ -88,19 +130,31 @@ def _checked(core: Core, tool: Tool, arguments: Json) -> Json:
 
 
 @contextmanager
-def _failures(core: Core, call: Call, tool: Tool, arguments: Json) -> Iterator[None]:
-    """Turn any error inside this context into a BridgeError, so that the assistant can read it.
+def _attempt(
+    core: Core, call: Call, tool: Tool, arguments: Json, begin: float
+) -> Iterator[Callable[[ToolResult], ToolResult]]:
+    """Report a tool call to `core`: give its result to the function that this yields.
 
-    JSON-RPC errors pass unchanged: they belong to the protocol.
+    Any error inside this context becomes a BridgeError, so that the assistant can read it. JSON-RPC errors pass
+    unchanged: they belong to the protocol.
     """
+    has_failed = True
+
+    def done(result: ToolResult) -> ToolResult:
+        nonlocal has_failed
+        has_failed = result.is_error
+        return result
+
     try:
         try:
-            yield
+            yield done
         except MissingCapability as error:
             if call.era is Era.STATELESS:
                 raise
             raise as_bridge_error(error) from error
-        except (RpcError, BridgeError, InputRequired, asyncio.CancelledError, GeneratorExit):
+        except (RpcError, BridgeError, InputRequired, GeneratorExit):
+            raise
+        except (asyncio.CancelledError, futures.CancelledError):
             raise
         except BaseException as error:  # SystemExit of a tool would end the event loop
             _log.exception("tool %s failed", tool.name)
@@ -108,3 +162,5 @@ def _failures(core: Core, call: Call, tool: Tool, arguments: Json) -> Iterator[N
     except BridgeError as error:
         core.refused(tool, call.client, arguments, error)
         raise
+    finally:
+        core.called(tool, call.client, time.perf_counter() - begin, has_failed)

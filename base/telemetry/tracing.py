@@ -8,6 +8,7 @@ logs and journal can be matched with the client's own. While a receiver is set (
 
 from __future__ import annotations
 
+import random
 import re
 import secrets
 import time
@@ -23,9 +24,10 @@ __all__ = (
     "Span",
     "Trace",
     "begin",
+    "begin_request",
     "collect",
+    "end",
     "fields",
-    "request",
     "rpc_id",
     "span",
     "timed",
@@ -67,6 +69,8 @@ class Span:
     end_ns: int = 0
     attributes: dict[str, Attribute] = field(default_factory=dict)
     failed: bool = False
+    #: `time.perf_counter_ns()` at the beginning: the end follows from it, since somebody may set the clock meanwhile.
+    clock_ns: int = field(default_factory=time.perf_counter_ns)
 
     def fail(self, error: str) -> None:
         """Mark the span as failed; `error` is the name of a kind of error, never its message."""
@@ -74,6 +78,8 @@ class Span:
         self.attributes["error.type"] = error
 
 
+#: Ids have to differ, and nobody has to be unable to guess them: a call of the system for each would cost more.
+_random = random.Random(secrets.randbits(256))  # noqa: S311
 _current: ContextVar[Trace | None] = ContextVar("mcp_bridge_trace", default=None)
 _receiver: Callable[[Span], None] | None = None
 
@@ -86,21 +92,36 @@ def collect(receiver: Callable[[Span], None] | None) -> None:
 
 def begin(traceparent: object, rpc_id: str | int | None) -> Trace:
     """Continue the trace that the client named, or begin a new one if it named none or an invalid one."""
-    fresh = secrets.token_hex(24)  # both ids with one call: each request asks the system for random bytes
+    fresh = _ids()
     trace_id, parent_id, sampled = _parsed(traceparent) or (fresh[:32], "", True)
     trace = Trace(trace_id, fresh[32:], rpc_id, parent_id, sampled)
     _current.set(trace)
     return trace
 
 
-@contextmanager
-def request(
-    traceparent: object, rpc_id: str | int | None, name: str, attributes: Mapping[str, Attribute]
-) -> Iterator[Span | None]:
-    """Call `begin` and time this context; yields the span, or None if no receiver is set."""
+def begin_request(
+    traceparent: object,
+    rpc_id: str | int | None,
+    about: Callable[[], tuple[str, Mapping[str, Attribute]]],
+) -> Span | None:
+    """Call `begin` and begin the span of a request, with the name and attributes of `about`; give it to `end`.
+
+    Returns None if no receiver is set or the client does not want this trace.
+    """
     trace = begin(traceparent, rpc_id)
-    with _collected(trace, name, "server", attributes) as found:
-        yield found
+    if _receiver is None or not trace.sampled:
+        return None
+    return _span(trace, *about(), kind="server")
+
+
+def end(span: Span | None) -> None:
+    """End a span, and pass it to the receiver; None is no span."""
+    if span is None:
+        return
+    span.end_ns = span.start_ns + time.perf_counter_ns() - span.clock_ns
+    receiver = _receiver
+    if receiver is not None:
+        receiver(span)
 
 
 @contextmanager
@@ -110,13 +131,18 @@ def span(name: str, **attributes: Attribute) -> Iterator[Span | None]:
     if _receiver is None or around is None:
         yield None
         return
-    trace = replace(around, span_id=secrets.token_hex(8), parent_id=around.span_id)
+    trace = replace(around, span_id=_ids()[:16], parent_id=around.span_id)
+    found = _span(trace, name, attributes, kind="internal") if trace.sampled else None
     token = _current.set(trace)
     try:
-        with _collected(trace, name, "internal", attributes) as found:
-            yield found
+        yield found
+    except Exception as error:
+        if found is not None:
+            found.fail(type(error).__name__)
+        raise
     finally:
         _current.reset(token)
+        end(found)
 
 
 def timed(name: str, do: Callable[[], T]) -> T:
@@ -127,26 +153,9 @@ def timed(name: str, do: Callable[[], T]) -> T:
         return do()
 
 
-@contextmanager
-def _collected(
-    trace: Trace, name: str, kind: Kind, attributes: Mapping[str, Attribute]
-) -> Iterator[Span | None]:
-    receiver = _receiver
-    if receiver is None or not trace.sampled:
-        yield None
-        return
-    start, clock = time.time_ns(), time.perf_counter_ns()
-    found = Span(
-        name, kind, trace.trace_id, trace.span_id, trace.parent_id, start, attributes=dict(attributes)
-    )
-    try:
-        yield found
-    except Exception as error:
-        found.fail(type(error).__name__)
-        raise
-    finally:
-        found.end_ns = start + time.perf_counter_ns() - clock
-        receiver(found)
+def _span(trace: Trace, name: str, attributes: Mapping[str, Attribute], *, kind: Kind) -> Span:
+    ids = trace.trace_id, trace.span_id, trace.parent_id
+    return Span(name, kind, *ids, time.time_ns(), attributes=dict(attributes))
 
 
 def fields() -> dict[str, str]:
@@ -159,6 +168,11 @@ def rpc_id() -> str | int | None:
     """The JSON-RPC id of the current request."""
     trace = _current.get()
     return None if trace is None else trace.rpc_id
+
+
+def _ids() -> str:
+    """Return a new trace id of 32 characters and a new span id of 16."""
+    return f"{_random.getrandbits(192):048x}"
 
 
 def _parsed(traceparent: object) -> tuple[str, str, bool] | None:

@@ -25,7 +25,7 @@ class Core:
 
     `icons` are added only when a client asks for the server's identity, since `info` comes with every answer.
     `whole_list(client_id)`: whether the client's list has every tool. `refused` is called after each tool call that
-    ended in an error.
+    ended in an error, `called` after every one, with the seconds that it took and whether it failed.
     """
 
     features: Features
@@ -36,6 +36,7 @@ class Core:
     icons: Sequence[Json] = ()
     whole_list: Callable[[str], bool] = lambda _client_id: False
     refused: Callable[[Tool, Principal, Json, BridgeError], None] = lambda *_: None
+    called: Callable[[Tool, Principal, float, bool], None] = lambda *_: None
     inputs: TaskInputs = field(default_factory=TaskInputs)
     _found: dict[str, set[str]] = field(default_factory=dict)
     _listings: dict[str, asyncio.Event] = field(default_factory=dict)

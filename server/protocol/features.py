@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .context import RequestContext
 
 ToolHandler = Callable[["RequestContext", dict[str, Any]], Awaitable[ToolResult]]
+#: The work of a tool as one function for Blender's main thread.
+ToolFunction = Callable[["RequestContext", dict[str, Any]], ToolResult]
 #: Returns the contents of a resource: `text_contents` or `blob_contents` objects.
 ResourceReader = Callable[["RequestContext", str], Awaitable[list[Json]]]
 #: A function like `Read`; the second argument holds the template's variables.
@@ -43,6 +45,7 @@ class Tool:
 
     A tool that is not `listed` can be called like any other, but it is only in the list of a client that found it
     (`RequestContext.list_tools`) or that wants the whole list.
+    A tool has either a `handler`, which the event loop awaits, or `now`, which Blender's main thread calls.
     A handler whose work may outlast a client's patience calls `ctx.background` (see `RequestContext`).
     """
 
@@ -50,7 +53,11 @@ class Tool:
     title: str = ""
     description: str = ""
     input_schema: Json
-    handler: ToolHandler
+    handler: ToolHandler | None = None
+    #: For a tool that does not ask the user, has no rate limit, needs no other thread and does not outlast a call.
+    now: ToolFunction | None = None
+    #: Whether `now`, with these arguments, may change anything in Blender (see `main_thread.run`).
+    changes: Callable[[Mapping[str, Any]], bool] = lambda _arguments: True
     #: The schema for the list, if it is a different one: the tool may accept more forms than the list shows.
     listed_schema: Json | None = None
     #: Parameters that are not in the list's schema; the description names them at its end.
@@ -64,15 +71,14 @@ class Tool:
     other_names: Mapping[str, str] = field(default_factory=dict)
     #: Whether the tool runs scripts; if so, the journal records each refused call.
     runs_scripts: bool = False
-    #: The tool's work as one function for Blender's main thread; None if the tool asks the user, has a rate limit,
-    #: needs another thread or outlasts a call.
-    now: Callable[[RequestContext, dict[str, Any]], ToolResult] | None = None
 
     def __post_init__(self) -> None:
         if not _TOOL_NAME.fullmatch(self.name):
             raise ValueError(f"tool name {self.name!r} does not match [A-Za-z0-9_.-]{{1,128}}")
         if self.input_schema.get("type") != "object":
             raise ValueError(f"the input schema of tool {self.name} must have type 'object'")
+        if (self.handler is None) == (self.now is None):
+            raise ValueError(f"tool {self.name} needs either a handler or now")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

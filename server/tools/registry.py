@@ -8,24 +8,19 @@ that the assistant reads (`server.handlers`).
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
-from ...base import main_thread
 from ..protocol.context import RequestContext
-from ..protocol.features import Tool
+from ..protocol.features import Tool, ToolFunction, ToolHandler
 from ..protocol.messages.content import ToolResult
 from .schema import describe, input_schema, of_type
 
 __all__ = ("hints", "make", "result_of", "tidy", "tool", "whole_numbers")
 
 Function = Callable[..., Any]
-Handler = Callable[[RequestContext, dict[str, Any]], Awaitable[ToolResult]]
-Now = Callable[[RequestContext, dict[str, Any]], ToolResult]
 
 
 def tool(
@@ -83,7 +78,6 @@ def make(function: Function, *, listed: bool = True) -> Tool:
     disturbs, seldom = facts.pop("disturbs"), facts.pop("seldom")
     output = facts.pop("output") or get_type_hints(function).get("return")
     changes = "readOnlyHint" not in facts["annotations"]
-    handler, now = _handler(function, changes, disturbs)
     return Tool(
         name=function.__name__,
         description=describe(function)[0],
@@ -91,39 +85,31 @@ def make(function: Function, *, listed: bool = True) -> Tool:
         listed_schema=input_schema(function, shown=True, but=seldom),
         further=seldom,
         output_schema=None if output in (None, ToolResult) else of_type(output),
-        handler=handler,
-        now=now,
+        handler=_handler(function) if inspect.iscoroutinefunction(function) else None,
+        now=None if inspect.iscoroutinefunction(function) else _now(function),
+        changes=lambda arguments: changes or (disturbs is not None and disturbs(arguments)),
         listed=listed,
         runs_scripts=getattr(function, "__runs_scripts__", False),
         **facts,
     )
 
 
-def _handler(
-    function: Function, changes: bool, disturbs: Callable[[Mapping[str, Any]], bool] | None
-) -> tuple[Handler, Now | None]:
-    """Return the tool's handler and, for a plain function, one that runs at once on Blender's main thread."""
+def _handler(function: Function) -> ToolHandler:
     integers = whole_numbers(function)
-    if inspect.iscoroutinefunction(function):
 
-        async def handle(context: RequestContext, arguments: dict[str, Any]) -> ToolResult:
-            return result_of(await function(context, **tidy(arguments, integers)))
+    async def handle(context: RequestContext, arguments: dict[str, Any]) -> ToolResult:
+        return result_of(await function(context, **tidy(arguments, integers)))
 
-        return handle, None
+    return handle
+
+
+def _now(function: Function) -> ToolFunction:
+    integers = whole_numbers(function)
 
     def now(context: RequestContext, arguments: dict[str, Any]) -> ToolResult:
         return result_of(function(context, **tidy(arguments, integers)))
 
-    async def visit(context: RequestContext, arguments: dict[str, Any]) -> ToolResult:
-        work = main_thread.run(
-            partial(now, context, arguments),
-            changes=changes or (disturbs is not None and disturbs(arguments)),
-            cancelled=context.cancelled,
-            label=function.__name__,
-        )
-        return await asyncio.wrap_future(work)
-
-    return visit, now
+    return now
 
 
 def result_of(value: Any) -> ToolResult:

@@ -116,10 +116,10 @@ class _Outlet:
             self._unread_of_all.look()
 
 
-def encoded(message: Json, encode: Callable[[object], str] = wire.encode) -> str:
+def encoded(message: Json) -> str:
     """Return the text of a message; a result that is not JSON becomes an error instead."""
     try:
-        return encode(message)
+        return wire.encode_message(message)
     except (TypeError, ValueError, RecursionError) as error:
         failure = RpcError(INTERNAL_ERROR, f"The result is not JSON: {error}")
-        return encode(jsonrpc.error(message.get("id"), failure))
+        return wire.encode(jsonrpc.error(message.get("id"), failure))

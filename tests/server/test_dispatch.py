@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any
 
 import pytest
+from bl_ext.user_default.mcp_bridge.base import main_thread
+from bl_ext.user_default.mcp_bridge.base.errors import LimitExceeded
 from bl_ext.user_default.mcp_bridge.server import dispatch
 from bl_ext.user_default.mcp_bridge.server.dispatch import Connection, Dispatcher
 from bl_ext.user_default.mcp_bridge.server.protocol.actions import Send
@@ -470,3 +473,152 @@ def test_a_client_that_cannot_be_told_waits_for_nothing(monkeypatch: pytest.Monk
         assert (await client.answer(1))["result"]["content"][0]["text"] == "found"
 
     run(work)
+
+
+class OnMainThread:
+    """A dispatcher on a loop of its own thread, while this thread is Blender's main thread."""
+
+    def __init__(
+        self, work: Callable[[Client], Awaitable[None]], *, tools: Iterable[Tool], **limits: Any
+    ) -> None:
+        self.failures: list[BaseException] = []
+        main_thread.start()
+        thread = threading.Thread(target=self._run, args=(work, tools, limits))
+        thread.start()
+        main_thread.pump(thread.is_alive)
+        main_thread.stop()
+        thread.join()
+        for failure in self.failures:
+            raise failure
+
+    def _run(self, work: Callable[[Client], Awaitable[None]], tools: Iterable[Tool], limits: Any) -> None:
+        async def main(dispatcher: Dispatcher) -> None:
+            dispatcher.core.features.add(*tools)
+            client = Client(dispatcher)
+            client.connection.feed(handshake())
+            await work(client)
+
+        try:
+            run(main, **limits)
+        except BaseException as error:
+            self.failures.append(error)
+
+
+def now(function: Callable[[RequestContext, Json], Any], name: str = "new") -> Tool:
+    schema = {"type": "object", "properties": {"wanted": {"type": "integer"}}}
+    return Tool(name=name, input_schema=schema, now=function)
+
+
+def test_a_plain_tool_runs_on_the_main_thread_without_a_task() -> None:
+    seen: list[Any] = []
+
+    def answer(context: RequestContext, arguments: Json) -> ToolResult:
+        seen.append((threading.current_thread() is threading.main_thread(), main_thread.asker.get()))
+        return ToolResult(structured=arguments)
+
+    async def work(client: Client) -> None:
+        before = asyncio.all_tasks()
+        client.connection.feed(request(1, "tools/call", name="new", arguments={"wanted": 5}))
+        assert asyncio.all_tasks() == before
+        result = (await client.answer(1))["result"]
+        assert (result["structuredContent"], result["isError"]) == ({"wanted": 5}, False)
+        assert result["content"] == [text('{"wanted":5}')]
+        assert seen == [(True, client.connection)]
+        assert main_thread.asker.get() is None, "only the request's own context has it"
+
+    OnMainThread(work, tools=[now(answer)])
+
+
+def test_every_end_of_a_plain_tool_is_answered_once(caplog: pytest.LogCaptureFixture) -> None:
+    ends: dict[str, tuple[Callable[[], Any], str]] = {
+        "invalid": (lambda: None, "Invalid arguments for invalid"),
+        "own": (lambda: _raise(LimitExceeded("too much", limit="time")), "too much"),
+        "unknown": (lambda: _raise(ZeroDivisionError("by zero")), "by zero"),
+        "exit": (lambda: _raise(SystemExit(3)), "SystemExit"),
+        "rpc": (lambda: _raise(RpcError(-32000, "of the protocol")), "of the protocol"),
+        "no json": (lambda: ToolResult(structured={"is": object()}), "not JSON serializable"),
+    }
+    tools = [now(lambda *_, end=end: end(), name.replace(" ", "_")) for name, (end, _) in ends.items()]
+    counted: list[tuple[str, bool]] = []
+
+    async def work(client: Client) -> None:
+        core = client.connection.dispatcher.core
+        core.called = lambda tool, _client, seconds, failed: counted.append(
+            (tool.name, failed and seconds > 0)
+        )
+        for name, (_, words) in ends.items():
+            wrong = {"wanted": "x"} if name == "invalid" else {}
+            answer = await client.call(name, name.replace(" ", "_"), arguments=wrong)
+            assert words in str(answer), name
+            assert ("error" in answer) == (name in ("rpc", "no json")), name
+        ids = [message["id"] for message in client.sent if "id" in message]
+        assert sorted(ids) == sorted({*ends, ids[0]}), "each is answered once"
+
+    OnMainThread(work, tools=tools)
+    assert counted == [(name.replace(" ", "_"), name != "no json") for name in ends]
+
+
+def test_a_cancelled_plain_tool_does_not_begin_and_gets_no_answer() -> None:
+    begun: list[str] = []
+    free = threading.Event()
+
+    def hold(context: RequestContext, arguments: Json) -> ToolResult:
+        free.wait(5)
+        return ToolResult(structured={})
+
+    def note(context: RequestContext, arguments: Json) -> ToolResult:
+        begun.append("note")
+        return ToolResult(structured={})
+
+    async def work(client: Client) -> None:
+        client.connection.feed(request(1, "tools/call", name="hold"))
+        client.connection.feed(request(2, "tools/call", name="note"))
+        client.connection.feed(notification("notifications/cancelled", requestId=2))
+        free.set()
+        await client.answer(1)
+        await client.call(3, "hold")
+        assert [message["id"] for message in client.sent if "result" in message][-2:] == [1, 3]
+        assert begun == []
+
+    OnMainThread(work, tools=[now(hold, "hold"), now(note, "note")])
+
+
+def test_a_client_may_have_so_many_plain_tools_under_way_and_no_more() -> None:
+    free = threading.Event()
+
+    def hold(context: RequestContext, arguments: Json) -> ToolResult:
+        free.wait(5)
+        return ToolResult(structured={})
+
+    async def work(client: Client) -> None:
+        for number in range(3):
+            client.connection.feed(request(number, "tools/call", name="hold"))
+        assert "Busy" in (await client.answer(2))["error"]["message"]
+        free.set()
+        await client.answer(0)
+        await client.answer(1)
+        assert "result" in await client.call(3, "hold")
+
+    OnMainThread(work, tools=[now(hold, "hold")], max_in_flight=2)
+
+
+def test_what_threads_want_comes_in_order_and_an_error_keeps_none_of_it_away(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def work(dispatcher: Dispatcher) -> None:
+        seen: list[int] = []
+
+        def ask() -> None:
+            for number in range(1000):
+                dispatcher.call_soon((lambda: 1 / 0) if number == 500 else partial(seen.append, number))
+
+        await asyncio.to_thread(ask)
+        await until(lambda: len(seen) == 999)
+        assert seen == [number for number in range(1000) if number != 500]
+        assert "a call on the server's loop failed" in caplog.text
+
+    run(work)
+
+
+def _raise(error: BaseException) -> Any:
+    raise error

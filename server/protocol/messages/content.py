@@ -81,7 +81,10 @@ def tool_result(result: ToolResult) -> Json:
     if result.structured is not None:
         found["structuredContent"] = result.structured
         if not blocks:
-            found["content"] = [text(wire.encode(result.structured))]
+            encoded = wire.encode(result.structured)
+            found["content"] = [text(encoded)]
+            if isinstance(result.structured, dict):
+                found["structuredContent"] = wire.Encoded(result.structured, encoded)
     if result.meta:
         found["_meta"] = dict(result.meta)
     return found

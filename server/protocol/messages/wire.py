@@ -61,6 +61,24 @@ def encode(value: Any) -> str:
     return text if text.isascii() else _well_formed(text)
 
 
+class Encoded(dict[str, Any]):
+    """A JSON object with its text, so that nobody has to encode it again."""
+
+    def __init__(self, value: dict[str, Any], text: str) -> None:
+        super().__init__(value)
+        self.text = text
+
+
+def encode_message(message: dict[str, Any]) -> str:
+    """Encode a JSON-RPC message as `encode` does. The structured content of a tool's result may be `Encoded`."""
+    result = message.get("result")
+    if not isinstance(result, dict) or not isinstance(known := result.get("structuredContent"), Encoded):
+        return encode(message)
+    rest = {key: value for key, value in result.items() if key != "structuredContent"}
+    around = encode({**{key: value for key, value in message.items() if key != "result"}, "result": rest})
+    return f'{around[:-2]}{"," if rest else ""}"structuredContent":{known.text}}}}}'
+
+
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 
 

@@ -11,10 +11,12 @@ import fastjsonschema
 import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
-from bl_ext.user_default.mcp_bridge.server import tools
+from bl_ext.user_default.mcp_bridge.server import handlers, tools
+from bl_ext.user_default.mcp_bridge.server.protocol.context import Era
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult
 from bl_ext.user_default.mcp_bridge.server.tools.registry import hints, make, tool
 
+from support.bridges.protocol import ALICE, core
 from support.clients.tool_calls import outcome
 
 
@@ -41,13 +43,16 @@ async def wait_a_moment(context: Any) -> ToolResult:
     return ToolResult(structured={"count": threading.get_ident()})
 
 
-def _run(handler: Callable[..., Any], **arguments: Any) -> ToolResult:
-    """Run a handler on an event loop in another thread, while this one is Blender's main thread."""
-    context = SimpleNamespace(cancelled=threading.Event())
+def _run(function: Callable[..., Any], **arguments: Any) -> ToolResult:
+    """Call a tool from an event loop in another thread, while this one is Blender's main thread."""
+    made = make(function)
+    call: Any = SimpleNamespace(cancelled=threading.Event(), client=ALICE, era=Era.HANDSHAKE)
     results: list[ToolResult] = []
     main_thread.start()
     thread = threading.Thread(
-        target=lambda: results.append(asyncio.run(outcome(handler(context, arguments))))
+        target=lambda: results.append(
+            asyncio.run(outcome(handlers.call_tool(core(), call, call, made, arguments)))
+        )
     )
     thread.start()
     main_thread.pump(thread.is_alive)
@@ -88,16 +93,16 @@ def test_only_what_a_client_would_not_assume_is_told(flags: Any, told: dict[str,
 
 
 def test_a_plain_function_runs_on_the_main_thread_and_whole_numbers_may_come_as_floats() -> None:
-    assert _run(make(count_up).handler, start=3.0, step=2.0).structured == {"count": 5}
-    assert isinstance(_run(make(count_up).handler, start=3.0).structured["count"], int)
+    assert _run(count_up, start=3.0, step=2.0).structured == {"count": 5}
+    assert isinstance(_run(count_up, start=3.0).structured["count"], int)
 
 
 def test_an_async_function_runs_on_the_event_loop() -> None:
-    assert _run(make(wait_a_moment).handler).structured != {"count": threading.get_ident()}
+    assert _run(wait_a_moment).structured != {"count": threading.get_ident()}
 
 
 def test_an_error_of_the_function_reaches_whoever_called_the_tool() -> None:
-    result = _run(make(count_up).handler, start=-1)
+    result = _run(count_up, start=-1)
     assert (result.is_error, result.structured["message"]) == (True, "start is below zero")
 
 

@@ -105,3 +105,17 @@ def test_cost_is_linear_in_size() -> None:
         return best
 
     assert cost(40_000) < 12 * cost(10_000)  # four times the size; quadratic would be sixteen
+
+
+@given(st.dictionaries(st.text(), _VALUES, max_size=4), st.dictionaries(st.text(), _VALUES, max_size=4))
+def test_a_message_with_encoded_content_is_the_same_message(structured: dict, rest: dict) -> None:
+    known = wire.Encoded(structured, wire.encode(structured))
+    rest.pop("structuredContent", None)
+    plain = {"jsonrpc": "2.0", "id": 1, "result": {**rest, "structuredContent": structured}}
+    for message in (
+        {**plain, "result": {**rest, "structuredContent": known}},
+        {"result": {"structuredContent": known, **rest}, "id": 1, "jsonrpc": "2.0"},
+    ):
+        assert wire.decode(wire.encode_message(message)) == plain
+        assert wire.decode(wire.encode(message)) == plain, "where nobody knows of its text, it is a dict as any"
+    assert wire.encode_message(plain) == wire.encode(plain)
