@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from ..base import main_thread
+from ..base.flag import Flag
 from ..base.jobs import JobHandle
 
 __all__ = ("Caller", "CannotBeAsked", "Client", "on_main_thread")
@@ -48,7 +48,7 @@ class Caller(Protocol):
         """Whether the client accepts a task as the answer to a long call."""
 
     @property
-    def cancelled(self) -> threading.Event:
+    def cancelled(self) -> Flag:
         """Set when the client no longer waits for the answer."""
 
     def supports(self, capability: str, mode: str | None = None) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from .errors import InvalidParamsError
+from .flag import Cancellation
 from .signal import Signal
 
 __all__ = ("ENDED", "PANEL", "QUESTION", "Job", "JobHandle", "Jobs", "State", "registry")
@@ -62,7 +63,7 @@ class Job:
 @dataclass(slots=True)
 class _Entry:
     job: Job
-    cancelled: threading.Event = field(default_factory=threading.Event)
+    cancelled: Cancellation = field(default_factory=Cancellation)
     on_cancel: Callable[[], None] | None = None
 
 
@@ -75,7 +76,7 @@ class JobHandle:
         self.id = entry.job.id
 
     @property
-    def cancelled(self) -> threading.Event:
+    def cancelled(self) -> Cancellation:
         """Set once somebody cancels the job."""
         return self._entry.cancelled
 

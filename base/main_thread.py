@@ -18,9 +18,10 @@ from concurrent.futures import Future
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .errors import Cancelled, LimitExceeded
+from .flag import Flag
 from .signal import Signal
 from .telemetry import tracing
 
@@ -69,12 +70,6 @@ class Busy(LimitExceeded):
 
 #: On whose behalf work runs, such as a connection: the main thread serves all askers in turn.
 asker: ContextVar[object] = ContextVar("asker", default=None)
-
-
-class Flag(Protocol):
-    """An object with `is_set()`, like `threading.Event`."""
-
-    def is_set(self) -> bool: ...
 
 
 @dataclass(slots=True, eq=False)

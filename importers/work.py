@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from ..base import main_thread
+from ..base.flag import Flag
 from ..sandbox.confinement import Supervisor, current
-from .network.transport import Cancelled, Flag, megabytes
+from .network.transport import Cancelled, megabytes
 
 if TYPE_CHECKING:
     from .network.cache import Cache

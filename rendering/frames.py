@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 from ..base import atomic
 from ..base.errors import ExternalServiceError, InvalidParamsError
+from ..base.flag import Flag
 from ..base.process.other_processes import process_lives
 from ..files import allowed_folders
 from ..sandbox import confinement
@@ -166,7 +166,7 @@ def _read(path: Path) -> Order:
 
 
 def run(
-    home: Path, ordered: Order, blender: program.Program, report: Report, cancelled: Event
+    home: Path, ordered: Order, blender: program.Program, report: Report, cancelled: Flag
 ) -> tuple[Order, str]:
     """Render the remaining frames with `blender`. Blocks until they are done; never on the main thread.
 
@@ -205,7 +205,7 @@ def _claimed(kept: Path) -> Iterator[None]:
 
 
 def _run(
-    home: Path, ordered: Order, blender: program.Program, report: Report, cancelled: Event
+    home: Path, ordered: Order, blender: program.Program, report: Report, cancelled: Flag
 ) -> tuple[Order, str]:
     running, note = confinement.current(), ""
     left = ordered.left

@@ -16,12 +16,12 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Event
 from typing import Any, Literal
 
 import bpy
 
 from ..base.errors import ExternalServiceError, InvalidParamsError
+from ..base.flag import Flag
 from ..sandbox import confinement as supervisor
 from ..sandbox.confinement import Supervisor
 from ..sandbox.confinement.process import Spec
@@ -133,7 +133,7 @@ def facts(
     }
 
 
-def run(plan: Plan, report: Report, cancelled: Event) -> Picture:
+def run(plan: Plan, report: Report, cancelled: Flag) -> Picture:
     """Render the plan. Blocks until the picture is done; never on the main thread.
 
     Raises Cancelled, or ExternalServiceError with the reason why there is no picture.
@@ -156,7 +156,7 @@ def slot() -> Iterator[None]:
         _slots.release()
 
 
-def _run(plan: Plan, report: Report, cancelled: Event) -> Picture:
+def _run(plan: Plan, report: Report, cancelled: Flag) -> Picture:
     running = plan.supervisor
     folder = running.new_folder()
     try:
@@ -175,7 +175,7 @@ def _run(plan: Plan, report: Report, cancelled: Event) -> Picture:
     return Picture(data, width, height, answer["seconds"], plan.facts["engine"], answer["note"], preview)
 
 
-def _follow(running: Any, handle: Any, report: Report, cancelled: Event) -> dict[str, Any]:
+def _follow(running: Any, handle: Any, report: Report, cancelled: Flag) -> dict[str, Any]:
     """Pass on the progress until the render is done."""
     pace = Pace(report)
     told = answers(running, handle, cancelled, pace.meanwhile)
@@ -188,7 +188,7 @@ def _follow(running: Any, handle: Any, report: Report, cancelled: Event) -> dict
 
 
 def answers(
-    running: Any, handle: Any, cancelled: Event, meanwhile: Callable[[], None] = lambda: None
+    running: Any, handle: Any, cancelled: Flag, meanwhile: Callable[[], None] = lambda: None
 ) -> Generator[dict[str, Any], None, dict[str, Any]]:
     """Yield the child's answers one after the other, and return the last one, with `done`.
 

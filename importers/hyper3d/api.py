@@ -15,10 +15,11 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, Protocol, get_args
 
 from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
+from ...base.flag import Flag
 from ..network import answers
 from ..network.answers import Answer
 from ..network.remote_file import RemoteFile
-from ..network.transport import Flag, HttpError, Site
+from ..network.transport import HttpError, Site
 
 __all__ = (
     "FAL",

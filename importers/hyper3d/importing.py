@@ -9,12 +9,13 @@ from typing import Any
 
 from ...base import folders, settings
 from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
+from ...base.flag import Flag
 from ..append import Imported, append, timed
 from ..credit import Credit
 from ..import_plan import ImportPlan
 from ..network import attempts, download, keys
 from ..network.remote_file import RemoteFile
-from ..network.transport import Broken, Flag, Site, TooSlow
+from ..network.transport import Broken, Site, TooSlow
 from ..opening import foreign
 from ..work import Work
 from .api import FAL, MAIN, Balance, Fal, MainSite, Order, Progress, Provider, ProviderName, Ticket

@@ -15,8 +15,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ...base.errors import ExternalServiceError
+from ...base.flag import Flag
 from .attempts import check_whole, retried
-from .transport import Flag, Site, ascii_url, megabytes, opened, shown
+from .transport import Site, ascii_url, megabytes, opened, shown
 
 __all__ = ("Answer", "request")
 

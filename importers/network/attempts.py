@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ...base.errors import ExternalServiceError
-from .transport import POLL_S, Broken, Cancelled, Flag, HttpError, Site
+from ...base.flag import Flag
+from .transport import POLL_S, Broken, Cancelled, HttpError, Site
 
 __all__ = ("announced", "check_whole", "retried", "wait")
 

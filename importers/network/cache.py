@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...base import locks
+from ...base.flag import Flag
 from . import download
 from .attempts import wait
 from .documents import Documents
 from .download import Progress
 from .remote_file import RemoteFile
-from .transport import Flag, Site
+from .transport import Site
 
 __all__ = ("Cache", "file_md5")
 

@@ -13,8 +13,9 @@ from typing import Any
 
 from ...base import atomic
 from ...base.errors import ExternalServiceError
+from ...base.flag import Flag
 from . import answers
-from .transport import Flag, HttpError, Site
+from .transport import HttpError, Site
 
 __all__ = ("DOCUMENT_S", "Documents")
 

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import IO
 
 from ...base.errors import ExternalServiceError
+from ...base.flag import Flag
 from .attempts import announced, check_whole, retried
 from .remote_file import RemoteFile
-from .transport import Broken, Flag, HttpError, Site, ascii_url, megabytes, opened
+from .transport import Broken, HttpError, Site, ascii_url, megabytes, opened
 
 __all__ = ("Progress", "fetch")
 

@@ -23,10 +23,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from ...base.errors import BridgeError, Cancelled, ExternalServiceError
+from ...base.flag import Flag
 from ...base.process import threads
 from . import identity
 
@@ -34,7 +35,6 @@ __all__ = (
     "POLL_S",
     "Broken",
     "Cancelled",
-    "Flag",
     "HttpError",
     "Site",
     "TooSlow",
@@ -71,13 +71,6 @@ class Broken(ExternalServiceError):
 
 class TooSlow(ExternalServiceError):
     """The transfer took longer than its time limit."""
-
-
-class Flag(Protocol):
-    """An object with `is_set()`, like `threading.Event`."""
-
-    def is_set(self) -> bool:
-        """Whether to stop."""
 
 
 @dataclass(frozen=True, slots=True)

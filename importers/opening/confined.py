@@ -10,8 +10,9 @@ from pathlib import Path
 import bpy
 
 from ...base.errors import ExternalServiceError
+from ...base.flag import Flag
 from ...sandbox.confinement import ProcessStatus, Spec, Supervisor
-from ..network.transport import Cancelled, Flag
+from ..network.transport import Cancelled
 
 __all__ = ("run",)
 

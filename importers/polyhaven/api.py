@@ -10,10 +10,11 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from ...base.errors import ExternalServiceError, InvalidParamsError
+from ...base.flag import Flag
 from ...base.similar_names import did_you_mean
 from ..network import answers
 from ..network.cache import Cache
-from ..network.transport import Flag, HttpError
+from ..network.transport import HttpError
 from .asset import KINDS, SITE, Asset, Category, Kind
 
 __all__ = ("Found", "PolyHaven", "check_id")

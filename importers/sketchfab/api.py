@@ -13,10 +13,11 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
+from ...base.flag import Flag
 from ..credit import Credit
 from ..network import answers, keys
 from ..network.remote_file import RemoteFile
-from ..network.transport import Flag, HttpError, Site
+from ..network.transport import HttpError, Site
 
 __all__ = ("SITE", "Filters", "Licence", "Model", "Page", "Sketchfab", "Sort")
 

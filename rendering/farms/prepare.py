@@ -10,12 +10,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import bpy
 
 from ...base.errors import ExternalServiceError
+from ...base.flag import Flag
 from ...sandbox import confinement
 from ...sandbox.confinement.process import Spec
 from ...sandbox.rehearsal import program, snapshot
@@ -87,7 +87,7 @@ def discard(copied: Copied) -> None:
     shutil.rmtree(copied.home / copied.id, ignore_errors=True)
 
 
-def prepare(copied: Copied, cancelled: Event) -> Prepared:
+def prepare(copied: Copied, cancelled: Flag) -> Prepared:
     """Pack the copy and render one frame of it, in a confined Blender. Not for the main thread.
 
     Raises image.Cancelled, ExternalServiceError that says why it cannot be packed.
@@ -125,7 +125,7 @@ class _TooLong(Exception):
     """Tells that the test frame takes too long to wait for."""
 
 
-def _follow(running: Any, handle: Any, cancelled: Event) -> tuple[dict[str, Any], float | None]:
+def _follow(running: Any, handle: Any, cancelled: Flag) -> tuple[dict[str, Any], float | None]:
     """Return what was packed, and the seconds of the test frame, None if it takes too long."""
     until = [float("inf")]
 

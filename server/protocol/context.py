@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from ...base.flag import Cancellation
 from .messages.content import Json, ToolResult
 from .messages.errors import MissingCapability
 from .messages.revisions import TASKS_EXTENSION
@@ -84,7 +84,7 @@ class Call:
     log_level: str | None = None
     #: The answers from earlier rounds of the call (stateless).
     rounds: Rounds | None = None
-    cancelled: threading.Event = field(default_factory=threading.Event)
+    cancelled: Cancellation = field(default_factory=Cancellation)
     #: True after the answer: nothing more may be sent for this call.
     answered: bool = False
     last_progress: float | None = None
@@ -178,7 +178,7 @@ class RequestContext:
         return self.supports("extensions", TASKS_EXTENSION)
 
     @property
-    def cancelled(self) -> threading.Event:
+    def cancelled(self) -> Cancellation:
         """Set when the client no longer waits for the answer; long work checks it."""
         return self._call.cancelled
 

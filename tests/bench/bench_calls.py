@@ -201,7 +201,7 @@ def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:
         "import sys, time; sys.path.insert(0, sys.argv[1])\n"
         "from support.clients.raw_client import RawClient\n"
         "client, done, until = RawClient(int(sys.argv[2]), sys.argv[3]), 0, time.time() + float(sys.argv[4])\n"
-        "while time.time() < until:\n    client.call('get_object_info', name='Cube'); done += 1\n"
+        "while time.time() < until: client.call_light('get_object_info', name='Cube'); done += 1\n"
         "print(done)"
     )
     tests = str(Path(__file__).resolve().parent.parent)

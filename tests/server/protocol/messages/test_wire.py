@@ -117,5 +117,7 @@ def test_a_message_with_encoded_content_is_the_same_message(structured: dict, re
         {"result": {"structuredContent": known, **rest}, "id": 1, "jsonrpc": "2.0"},
     ):
         assert wire.decode(wire.encode_message(message)) == plain
-        assert wire.decode(wire.encode(message)) == plain, "where nobody knows of its text, it is a dict as any"
+        assert wire.decode(wire.encode(message)) == plain, (
+            "where nobody knows of its text, it is a dict as any"
+        )
     assert wire.encode_message(plain) == wire.encode(plain)
