@@ -50,8 +50,10 @@ _IDLE_INTERVAL = 0.01
 _BURST = 0.25
 #: A tick lasts at most this long, or half the time since the last one, so that drawing gets its share.
 _MIN_BUDGET = 0.008
-#: How long a tick waits for the next call before it gives the main loop back.
+#: How long a tick waits for the next call before it gives the main loop back. It does not wait after a longer pause
+#: than this since the last tick: the main loop draws then, as while an animation plays, and has to go on with that.
 _LINGER = 0.001
+_DRAWING = 0.008
 _EVENT_TIMER_STEP = 0.001
 _PUMP_INTERVAL = 0.2
 _REGULARLY_S = 1.0
@@ -308,7 +310,8 @@ class _Ticker:
         self._clock.look()
         begin = time.perf_counter()
         if queue:
-            self._work(begin + max(_MIN_BUDGET, (begin - self._last_end) / 2))
+            pause = begin - self._last_end
+            self._work(begin + max(_MIN_BUDGET, pause / 2), 0.0 if pause > _DRAWING else _LINGER)
         self._last_end = time.perf_counter()
         if self._last_end - self._last_work < _BURST:
             self._speed_up()
@@ -316,17 +319,17 @@ class _Ticker:
         self._slow_down()
         return _IDLE_INTERVAL
 
-    def _work(self, until: float) -> None:
-        linger = 0.0
+    def _work(self, until: float, linger: float) -> None:
+        wait = 0.0
         while True:
-            work = self._queue.take(linger, reading_only=_user_is_busy())
+            work = self._queue.take(wait, reading_only=_user_is_busy())
             if work is None:
                 return
             work.perform()
             self._last_work = now = time.perf_counter()
             if now >= until:
                 return
-            linger = min(_LINGER, until - now)
+            wait = min(linger, until - now)
 
     def _speed_up(self) -> None:
         """Send the main loop events: without an event it sleeps 5 ms a turn."""

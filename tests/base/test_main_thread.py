@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextvars import copy_context
 from functools import partial
+from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread
@@ -133,3 +134,28 @@ def test_pump_ends_when_told_and_can_start_again(running: None) -> None:
     assert main_thread.waiting() == 1
     main_thread.pump(lambda: not future.done())
     assert future.result(0) == 1
+
+
+@pytest.mark.parametrize(("pause_s", "waits"), [(0.001, True), (main_thread._DRAWING * 2, False)])
+def test_a_tick_waits_for_the_next_call_only_while_blender_does_not_draw(
+    monkeypatch: pytest.MonkeyPatch, pause_s: float, waits: bool
+) -> None:
+    """The main loop draws where it was away for long; a wait would make each picture of an animation later."""
+    queue = main_thread.Queue()
+    waited: list[float] = []
+    take = queue.take
+
+    def noted(timeout: float = 0.0, *, reading_only: bool = False) -> Any:
+        waited.append(timeout)
+        return take(0.0, reading_only=reading_only)
+
+    monkeypatch.setattr(queue, "take", noted)
+    monkeypatch.setattr(main_thread, "_user_is_busy", lambda: False)
+    ticker = main_thread._Ticker(queue)
+    monkeypatch.setattr(ticker, "_speed_up", lambda: None)
+    ticker._last_end = time.perf_counter() - pause_s
+    done = queue.submit(lambda: 5)
+    assert ticker.tick() == 0.0
+    assert done.result(0) == 5
+    assert waited[0] == 0.0
+    assert (waited[1] > 0.0) == waits

@@ -123,15 +123,15 @@ def _frame(window: window_support.Window) -> float:
 def _calls(port: int, token: str) -> Iterator[Callable[[], float]]:
     """Ask for an object so many times a second, whether the answers have come or not."""
     client, stop, answered = RawClient(port, token), threading.Event(), 0
-    params = {"name": "get_object_info", "arguments": {"name": "Cube"}}
+    params = json.dumps({"name": "get_object_info", "arguments": {"name": "Cube"}})
 
     def ask() -> None:
         begin, asked = time.perf_counter(), 0
         while not stop.is_set():
             while asked < (time.perf_counter() - begin) * _CALLS:
                 asked += 1
-                call = {"jsonrpc": "2.0", "id": f"call {asked}", "method": "tools/call", "params": params}
-                client.send(json.dumps(call).encode())
+                call = f'{{"jsonrpc":"2.0","id":"call {asked}","method":"tools/call","params":{params}}}'
+                client.send(call.encode())
             time.sleep(1 / _CALLS)
 
     def listen() -> None:
