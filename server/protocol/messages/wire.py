@@ -31,7 +31,7 @@ def decode(text: str) -> Any:
         raise
     except ValueError as error:
         raise WireError(f"not JSON: {error}") from None
-    if text.count("{") + text.count("[") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
+    if _deeper_than(value, MAX_DEPTH):
         raise WireError(_TOO_DEEP)
     if "\\ud" in text or "\\uD" in text:  # in text from UTF-8, only such an escape can make a surrogate
         _require_characters(value)
