@@ -50,9 +50,10 @@ _IDLE_INTERVAL = 0.01
 _BURST = 0.25
 #: A tick lasts at most this long, or half the time since the last one, so that drawing gets its share.
 _MIN_BUDGET = 0.008
-#: How long a tick waits for the next call before it gives the main loop back. It does not wait after a longer pause
-#: than this since the last tick: the main loop draws then, as while an animation plays, and has to go on with that.
+#: How long a tick waits for the next call before it gives the main loop back.
 _LINGER = 0.001
+#: It does not wait where it comes this much later than it wanted: the main loop draws then, as while an animation
+#: plays, and has to go on with that.
 _DRAWING = 0.008
 _EVENT_TIMER_STEP = 0.001
 _PUMP_INTERVAL = 0.2
@@ -298,6 +299,7 @@ class _Ticker:
         self._queue = queue
         self._last_work = 0.0
         self._last_end = time.perf_counter()
+        self._interval = 0.0
         self._event_timer: tuple[Any, int] | None = None
         self._clock = _Clock()
 
@@ -311,13 +313,16 @@ class _Ticker:
         begin = time.perf_counter()
         if queue:
             pause = begin - self._last_end
-            self._work(begin + max(_MIN_BUDGET, pause / 2), 0.0 if pause > _DRAWING else _LINGER)
+            draws = pause > self._interval + _DRAWING
+            self._work(begin + max(_MIN_BUDGET, pause / 2), 0.0 if draws else _LINGER)
         self._last_end = time.perf_counter()
         if self._last_end - self._last_work < _BURST:
             self._speed_up()
-            return 0.0
-        self._slow_down()
-        return _IDLE_INTERVAL
+            self._interval = 0.0
+        else:
+            self._slow_down()
+            self._interval = _IDLE_INTERVAL
+        return self._interval
 
     def _work(self, until: float, linger: float) -> None:
         wait = 0.0

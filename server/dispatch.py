@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -133,9 +133,12 @@ class Dispatcher:
             return  # the loop has not begun to empty the queue yet
         self._woken = True
         try:
-            self.loop.call_soon_threadsafe(self._call_all)
+            self.loop.call_soon_threadsafe(
+                self._call_all, context=Context()
+            )  # not that of this thread's work
         except RuntimeError:  # the loop is closed: no client is connected
             _log.debug("the server has stopped, %s is dropped", function)
+            self._next.clear()
 
     def _call_all(self) -> None:
         self._woken = False  # before the queue is empty, so that nothing that comes later is left
@@ -222,7 +225,11 @@ class Connection:
             self.act(self.peer.fail(call, busy))
             return
         context = copy_context()  # the request's trace, and who asks, belong to this request alone
-        running = context.run(self._begin, start)
+        try:
+            running = context.run(self._begin, start, context)
+        except Exception as error:
+            context.run(self._end, call, Link(self, call), None, error)
+            return
         self._running[call] = running
         self.dispatcher.began(call, running)
 
@@ -244,8 +251,11 @@ class Connection:
         else:
             future.set_result(answered.answer)
 
-    def _begin(self, start: Start) -> Running:
-        """Begin the work of a request: on Blender's main thread if that is all of it, otherwise as a task."""
+    def _begin(self, start: Start, own: Context) -> Running:
+        """Begin the work of a request: on Blender's main thread if that is all of it, otherwise as a task.
+
+        `own`: the context variables of this request, in which it ends, too.
+        """
         call, work = start.call, start.work
         main_thread.asker.set(self)
         span = tracing.begin_request(
@@ -255,7 +265,7 @@ class Connection:
         context = RequestContext(call, link)
         if isinstance(work, CallTool) and work.tool.now is not None:
             visit = handlers.Visit(self.dispatcher.core, context, call, work.tool, work.arguments)
-            end = partial(self._end_visit, call, link, span, visit)
+            end = partial(own.run, self._end_visit, call, link, span, visit)
             visit.work.add_done_callback(lambda _: self.dispatcher.call_next(end))
             return visit.work
         task = self.dispatcher.loop.create_task(self._perform(start, context, link, span))
@@ -285,7 +295,7 @@ class Connection:
         outcome: Json | BaseException
         try:
             outcome = visit.result()
-        except Exception as error:
+        except BaseException as error:  # also what a tool must not raise: its call has to end
             outcome = error
         self._ended(call)
         self._end(call, link, span, outcome)
@@ -302,12 +312,18 @@ class Connection:
 
     def _end(self, call: Call, link: Link, span: tracing.Span | None, outcome: Json | BaseException) -> None:
         """Answer a request with its result, or with what ended it."""
+        actions: list[Action] = []
+        if isinstance(outcome, dict):
+            try:
+                actions = self.peer.finish(call, outcome)
+            except Exception as error:  # a part of the result is not JSON
+                outcome = error
         match outcome:
             case dict():
                 if outcome.get("isError"):
-                    _failed(span, str((outcome.get("structuredContent") or {}).get("error", "tool_error")))
+                    facts = outcome.get("structuredContent")
+                    _failed(span, str(facts.get("error", "")) if isinstance(facts, dict) else "tool_error")
                 link.complete_job(outcome)
-                actions = self.peer.finish(call, outcome)
             case InputRequired():
                 link.cancel_job()
                 actions = self.peer.require_input(call, outcome.requests)

@@ -95,20 +95,17 @@ def call_now(core: Core, context: RequestContext, call: Call, tool: Tool, argume
 
 
 def _submit(core: Core, context: RequestContext, tool: Tool, named: Json) -> futures.Future[ToolResult]:
-    """Have Blender's main thread call a tool with `now`. Invalid arguments fail the future at once."""
+    """Have Blender's main thread call a tool with `now`. Any failure before that fails the future at once."""
     assert tool.now is not None
     try:
         arguments = _checked(core, tool, named)
-    except InvalidParamsError as error:
-        invalid: futures.Future[ToolResult] = futures.Future()
-        invalid.set_exception(error)
-        return invalid
-    return main_thread.run(
-        partial(tool.now, context, arguments),
-        changes=tool.changes(arguments),
-        cancelled=context.cancelled,
-        label=tool.name,
-    )
+        changes = tool.changes(arguments)
+    except Exception as error:
+        failure: futures.Future[ToolResult] = futures.Future()
+        failure.set_exception(error)
+        return failure
+    do = partial(tool.now, context, arguments)
+    return main_thread.run(do, changes=changes, cancelled=context.cancelled, label=tool.name)
 
 
 def _named(tool: Tool, arguments: Json) -> Json:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.base.errors import LimitExceeded
+from bl_ext.user_default.mcp_bridge.base.telemetry import tracing
 from bl_ext.user_default.mcp_bridge.server import dispatch
 from bl_ext.user_default.mcp_bridge.server.dispatch import Connection, Dispatcher
 from bl_ext.user_default.mcp_bridge.server.protocol.actions import Send
@@ -24,6 +25,7 @@ from support.bridges.protocol import ALICE, BOB, core, handshake, notification, 
 
 Json = dict[str, Any]
 TASKS: Json = {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
+PICTURE: Json = {"type": "image", "data": "", "mimeType": "image/png"}
 FORM: Json = {"type": "object", "properties": {"ok": {"type": "boolean"}}}
 
 
@@ -537,25 +539,32 @@ def test_every_end_of_a_plain_tool_is_answered_once(caplog: pytest.LogCaptureFix
         "exit": (lambda: _raise(SystemExit(3)), "SystemExit"),
         "rpc": (lambda: _raise(RpcError(-32000, "of the protocol")), "of the protocol"),
         "no json": (lambda: ToolResult(structured={"is": object()}), "not JSON serializable"),
+        "no json beside": (lambda: ToolResult([PICTURE], {"is": object()}), "not JSON serializable"),
+        "a list": (lambda: ToolResult(structured=[1], is_error=True), "[1]"),
+        "cancelled": (lambda: _raise(asyncio.CancelledError()), "Cancelled"),
+        "generator": (lambda: _raise(GeneratorExit()), "GeneratorExit"),
+        "keys": (lambda: _raise(KeyboardInterrupt()), "KeyboardInterrupt"),
     }
+    errors = {"rpc", "no json", "no json beside", "generator"}
     tools = [now(lambda *_, end=end: end(), name.replace(" ", "_")) for name, (end, _) in ends.items()]
     counted: list[tuple[str, bool]] = []
 
     async def work(client: Client) -> None:
-        core = client.connection.dispatcher.core
-        core.called = lambda tool, _client, seconds, failed: counted.append(
+        dispatcher, peer = client.connection.dispatcher, client.connection.peer
+        dispatcher.core.called = lambda tool, _client, seconds, failed: counted.append(
             (tool.name, failed and seconds > 0)
         )
         for name, (_, words) in ends.items():
             wrong = {"wanted": "x"} if name == "invalid" else {}
             answer = await client.call(name, name.replace(" ", "_"), arguments=wrong)
             assert words in str(answer), name
-            assert ("error" in answer) == (name in ("rpc", "no json")), name
+            assert ("error" in answer) == (name in errors), name
+            assert (dispatcher.in_flight, peer.calls) == (0, {}), name
         ids = [message["id"] for message in client.sent if "id" in message]
         assert sorted(ids) == sorted({*ends, ids[0]}), "each is answered once"
 
     OnMainThread(work, tools=tools)
-    assert counted == [(name.replace(" ", "_"), name != "no json") for name in ends]
+    assert counted == [(name.replace(" ", "_"), not name.startswith("no json")) for name in ends]
 
 
 def test_a_cancelled_plain_tool_does_not_begin_and_gets_no_answer() -> None:
@@ -574,6 +583,8 @@ def test_a_cancelled_plain_tool_does_not_begin_and_gets_no_answer() -> None:
         client.connection.feed(request(1, "tools/call", name="hold"))
         client.connection.feed(request(2, "tools/call", name="note"))
         client.connection.feed(notification("notifications/cancelled", requestId=2))
+        await until(lambda: client.connection.dispatcher.in_flight == 1)
+        assert not free.is_set(), "the cancelled one has left its place, although the main thread is busy"
         free.set()
         await client.answer(1)
         await client.call(3, "hold")
@@ -603,7 +614,7 @@ def test_a_client_may_have_so_many_plain_tools_under_way_and_no_more() -> None:
 
 
 def test_what_threads_want_comes_in_order_and_an_error_keeps_none_of_it_away(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work(dispatcher: Dispatcher) -> None:
         seen: list[int] = []
@@ -612,12 +623,56 @@ def test_what_threads_want_comes_in_order_and_an_error_keeps_none_of_it_away(
             for number in range(1000):
                 dispatcher.call_soon((lambda: 1 / 0) if number == 500 else partial(seen.append, number))
 
-        await asyncio.to_thread(ask)
+        woken: list[Any] = []
+        wake = dispatcher.loop.call_soon_threadsafe
+        monkeypatch.setattr(
+            dispatcher.loop, "call_soon_threadsafe", lambda *a, **k: (woken.append(a), wake(*a, **k))
+        )
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()  # the loop cannot go on before this
+        assert len(woken) == 1
         await until(lambda: len(seen) == 999)
         assert seen == [number for number in range(1000) if number != 500]
         assert "a call on the server's loop failed" in caplog.text
 
     run(work)
+
+
+def test_a_plain_tool_ends_in_the_context_of_its_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log says of each failure to which request it belongs, whatever woke the loop."""
+    ids: list[Any] = []
+
+    def fail(context: RequestContext, arguments: Json) -> ToolResult:
+        context.report_progress(1, 2, "half")
+        raise ZeroDivisionError
+
+    async def work(client: Client) -> None:
+        client.connection.dispatcher.core.called = lambda *_: ids.append(tracing.rpc_id())
+        for number in range(5):
+            client.connection.feed(request(number, "tools/call", name="new", _meta={"progressToken": "p"}))
+        for number in range(5):
+            await client.answer(number)
+        assert tracing.rpc_id() is None
+
+    OnMainThread(work, tools=[now(fail)])
+    assert ids == [0, 1, 2, 3, 4]
+
+
+def test_json_in_a_text_that_is_nested_too_deeply_is_refused_like_any_other() -> None:
+    schema = {"type": "object", "properties": {"part": {"type": "object"}}}
+    made = Tool(
+        name="new", input_schema=schema, now=lambda _context, arguments: ToolResult(structured=arguments)
+    )
+
+    async def work(client: Client) -> None:
+        for depth in (150, 700, 5000):
+            deep = '{"a":' * depth + "1" + "}" * depth
+            answer = await client.call(depth, "new", arguments={"part": deep})
+            assert "Invalid arguments for new: part" in str(answer), depth
+        assert "result" in await client.call("good", "new", arguments={"part": '{"a": {"b": 1}}'})
+
+    OnMainThread(work, tools=[made])
 
 
 def _raise(error: BaseException) -> Any:

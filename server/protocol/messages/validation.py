@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 from ....base.similar_names import did_you_mean, quoted
+from . import wire
 from .content import Json
 
 #: A function that returns what does not fit the schema, or None. It never changes the value.
@@ -48,11 +48,11 @@ def without_nulls(schema: Json, arguments: Json) -> Json:
 
 
 def from_texts(schema: Json, value: Any) -> Any:
-    """Return the value with JSON texts parsed wherever the schema has an object and no text."""
+    """Return the value with JSON texts decoded as strictly as messages, where the schema has an object and no text."""
     if isinstance(value, str) and schema.get("type") == "object":
         try:
-            found = json.loads(value)
-        except (ValueError, RecursionError):
+            found = wire.decode(value)
+        except wire.WireError:
             return value  # the check refuses it
         return from_texts(schema, found) if isinstance(found, dict) else value
     if isinstance(value, dict):

@@ -14,7 +14,7 @@ __all__ = ("RawClient",)
 
 T = TypeVar("T", int, bytes)
 _PIECE = 1 << 16
-_FAILED = b'"isError":true'
+_SUCCESS = b'"isError":false'
 
 
 class RawClient:
@@ -57,10 +57,9 @@ class RawClient:
         self._id += 1
         self.send(b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%b}' % (self._id, params))
         answer = self.receive()
-        if (
-            not answer.startswith(b'{"jsonrpc":"2.0","id":%d,"result":' % self._id)
-            or _FAILED in answer[-200:]
-        ):
+        while not answer.startswith(b'{"jsonrpc":"2.0","id":%d,' % self._id):  # a notification
+            answer = self.receive()
+        if _SUCCESS not in answer:
             raise RuntimeError(answer[:1000])
 
     def request(self, method: str, params: dict[str, Any]) -> Any:
