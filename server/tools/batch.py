@@ -20,7 +20,7 @@ from .. import attempts
 from ..protocol.context import RequestContext
 from ..protocol.features import Tool
 from ..protocol.messages.content import ToolResult, failed, text
-from ..protocol.messages.wire import encode
+from ..protocol.messages.wire import Encoded, encode
 from .registry import tool
 from .schema import Bounds, Shown
 from .served import served_tools
@@ -161,4 +161,5 @@ def _answer(done: list[tuple[str, ToolResult]], *, rolled_back: bool, is_error: 
         results.append(said)
     failed = sum(result.is_error for _, result in done)
     facts: BatchResult = {"results": results, "failed": failed, "rolled_back": rolled_back}
-    return ToolResult([text(encode(facts)), *pictures], facts, is_error=is_error)
+    encoded = encode(facts)
+    return ToolResult([text(encoded), *pictures], Encoded(dict(facts), encoded), is_error=is_error)

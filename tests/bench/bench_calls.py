@@ -6,7 +6,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
+from support import baselines
 from support.bench import Row, percentile, samples
 from support.clients.raw_client import RawClient
 from support.running import blender
@@ -40,14 +40,6 @@ if OBJECTS:
 print(running.port, running.token, flush=True)
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads what Cycles prints: a full pipe would stop it
 main_thread.pump(lambda: True)
-"""
-_ECHO = """
-import socket, sys
-server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
-client, _ = server.accept()
-client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-while data := client.recv(65536):
-    client.sendall(data)
 """
 _SPIN = """
 import os
@@ -77,23 +69,26 @@ def server(objects: int = 0) -> Iterator[tuple[int, str]]:
 
 
 def rows() -> Iterator[Row]:
-    bare = percentile(_bare_echo(), 0.5) * 1e3
+    bare = baselines.bare_echo(150, 3000)
     with server() as (port, token):
         client = RawClient(port, token)
         # Before find_tools is called, which adds to this client's list.
         big = json.dumps(client.request("tools/list", {}), separators=(",", ":"), ensure_ascii=False)
         pings = samples(lambda: client.request("ping", {}), 3000)
-        yield Row("ping, p50", percentile(pings, 0.5) * 1e3, "ms", "", f"bare socket echo {bare:.3f} ms")
-        yield from _latency(client, "back to back")
+        ping = percentile(pings, 0.5)
+        yield Row("ping, p50", ping * 1e3, "ms", "", _against(ping, bare, "a bare socket echo"))
+        yield from _latency(client, "back to back", bare)
         with awake():
-            yield from _latency(client, "processors kept awake")
+            yield from _latency(client, "processors kept awake", baselines.bare_echo(150, 3000))
         hundred = [{"tool": "get_object_info", "arguments": {"name": "Cube"}}] * 100
         batches = samples(lambda: client.call("batch", calls=hundred), 100)
         yield Row("batch of 100 get_object_info, p50", percentile(batches, 0.5) * 1e3, "ms")
         finds = samples(lambda: client.call("find_tools", query="export objects as glTF"), 300)
         yield Row("find_tools, p50", percentile(finds, 0.5) * 1e3, "ms")
         yield from _assistants_calls(client)
-        yield Row("8 clients at once", clients_at_once(port, token, 8, 4.0), "calls/s")
+        rate, most = clients_at_once(port, token, 8, 4.0), baselines.answers_a_second(8, 2.0)
+        said = f"{rate / most:.2f} of an asyncio server that only answers ({most:,.0f}/s)"
+        yield Row("8 clients at once", rate, "calls/s", "", said)
         for size in (1, 4, 16, 32):
             text = "x" * (size * MIB)
             call = client.prepared("echo", text=text)
@@ -103,7 +98,7 @@ def rows() -> Iterator[Row]:
                 taken[1] * 1e3,
                 "ms",
                 "≤ 250" if size == 32 else "",
-                f"{taken[1] * 1e3 / size:.1f} ms/MiB",
+                _against(taken[1], baselines.json_echo(text, 3), "an echo that decodes and encodes it"),
             )
         yield from _files(client)
         yield Row("tool list", len(big.encode()) / 1024, "KiB", "≤ 32")
@@ -139,10 +134,16 @@ def _files(client: RawClient) -> Iterator[Row]:
     yield Row("the same, read as a resource", sorted(back)[1] * 1e3, "ms")
 
 
-def _latency(client: RawClient, how: str) -> Iterator[Row]:
+def _latency(client: RawClient, how: str, bare: float) -> Iterator[Row]:
     calls = samples(lambda: client.call("get_object_info", name="Cube"), 5000)
     for part, target in ((0.5, "≤ 0.5"), (0.95, ""), (0.99, "≤ 3")):
-        yield Row(f"get_object_info {how}, p{part * 100:.0f}", percentile(calls, part) * 1e3, "ms", target)
+        taken = percentile(calls, part)
+        said = _against(taken, bare, "a bare socket echo") if part == 0.5 else ""
+        yield Row(f"get_object_info {how}, p{part * 100:.0f}", taken * 1e3, "ms", target, said)
+
+
+def _against(taken: float, least: float, what: str) -> str:
+    return f"{taken / least:.1f} × {what} ({least * 1e3:.3g} ms)"
 
 
 @contextmanager
@@ -175,7 +176,8 @@ def _assistants_calls(client: RawClient) -> Iterator[Row]:
     curves = samples(lambda: client.call("get_animation", kind="object", name="Cube"), 200)
     yield Row("get_animation, p50", percentile(curves, 0.5) * 1e3, "ms")
     looks = samples(lambda: client.call("look"), 3, warm_up=1)
-    yield Row("look, four views, 640 pixels, without a window", looks[1] * 1e3, "ms")
+    said = _against(looks[1], baselines.renders(4, 320), "four plain renders")
+    yield Row("look, four views, 640 pixels, without a window", looks[1] * 1e3, "ms", "", said)
 
 
 def _building(client: RawClient) -> Iterator[Row]:
@@ -193,7 +195,9 @@ def _building(client: RawClient) -> Iterator[Row]:
         done = client.call("set_node_tree", kind="node_group", name="Chain", tree=tree)
         taken.append(time.perf_counter() - begin)
         assert done["structuredContent"].get("result") == {"nodes": count, "links": count - 1}, done
-    yield Row(f"set_node_tree of {count} nodes, median of 3", sorted(taken[1:])[1] * 1e3, "ms")
+    median = sorted(taken[1:])[1]
+    said = _against(median, baselines.nodes(count), "plain Python")
+    yield Row(f"set_node_tree of {count} nodes, median of 3", median * 1e3, "ms", "", said)
 
 
 def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:
@@ -212,30 +216,6 @@ def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:
     return sum(int(process.communicate()[0]) for process in running) / seconds
 
 
-def _bare_echo() -> list[float]:
-    port = free_port()
-    process = subprocess.Popen([sys.executable, "-c", _ECHO, str(port)])
-    try:
-        until = time.monotonic() + 10
-        while True:
-            try:
-                connection = socket.create_connection(("127.0.0.1", port))
-                break
-            except ConnectionRefusedError:
-                assert time.monotonic() < until
-                time.sleep(0.02)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-        def turn() -> None:
-            connection.sendall(b"x" * 150)
-            connection.recv(65536)
-
-        return samples(turn, 3000)
-    finally:
-        process.kill()
-        process.wait()
-
-
 def _enabling() -> Row:
     code = """
 import time
@@ -248,4 +228,6 @@ print((time.perf_counter() - begin) * 1e3)
         with tempfile.TemporaryDirectory() as folder:
             printed = blender.run(code, blender.environment(Path(folder)), enabled=False)
             taken.append(float(printed.split()[-1]))
-    return Row("enabling the extension, median of 5", sorted(taken)[2], "ms", "≤ 100")
+    median, start = sorted(taken)[2], min(baselines.start() for _ in range(3)) * 1e3
+    said = f"{100 * median / start:.0f} % of Blender's own start ({start:.0f} ms)"
+    return Row("enabling the extension, median of 5", median, "ms", "≤ 100", said)
