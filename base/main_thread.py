@@ -46,7 +46,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 #: Seconds until the next tick while nothing happens, and for how long after work it stays quick.
-_IDLE_INTERVAL = 0.01
+_IDLE_INTERVAL = 0.005
 _BURST = 0.25
 #: A tick lasts at most this long, or half the time since the last one, so that drawing gets its share.
 _MIN_BUDGET = 0.008
