@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...base.jobs import KEEP_S, Job
-from .messages import content, wire
+from .messages import content
 from .messages.content import Json
 from .messages.errors import INTERNAL_ERROR, MissingCapability, RpcError
 from .messages.revisions import TASKS_EXTENSION
@@ -121,7 +121,8 @@ def _result(result: Any) -> Json:
     """Return a job's result as a `CallToolResult`; jobs that no tool call began have plain JSON results."""
     if isinstance(result, dict) and isinstance(result.get("content"), list):
         return result
-    return {"content": [content.text(wire.encode(result))], "structuredContent": result}
+    block, structured = content.text_and_structure(result)
+    return {"content": [block], "structuredContent": structured}
 
 
 def failure(job: Job) -> RpcError:

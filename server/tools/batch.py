@@ -19,8 +19,8 @@ from ...sandbox.run import undo
 from .. import attempts
 from ..protocol.context import RequestContext
 from ..protocol.features import Tool
-from ..protocol.messages.content import ToolResult, failed, text
-from ..protocol.messages.wire import Encoded, encode
+from ..protocol.messages.content import ToolResult, failed, text_and_structure
+from ..protocol.messages.wire import encode
 from .registry import tool
 from .schema import Bounds, Shown
 from .served import served_tools
@@ -161,5 +161,5 @@ def _answer(done: list[tuple[str, ToolResult]], *, rolled_back: bool, is_error: 
         results.append(said)
     failed = sum(result.is_error for _, result in done)
     facts: BatchResult = {"results": results, "failed": failed, "rolled_back": rolled_back}
-    encoded = encode(facts)
-    return ToolResult([text(encoded), *pictures], Encoded(dict(facts), encoded), is_error=is_error)
+    block, structured = text_and_structure(facts)
+    return ToolResult([block, *pictures], structured, is_error=is_error)

@@ -22,7 +22,7 @@ from ...sandbox import confinement
 from ...scene import events
 from ..file_links import link
 from ..protocol.context import RequestContext
-from ..protocol.messages import content, wire
+from ..protocol.messages import content
 from ..protocol.messages.content import ToolResult
 from .registry import tool
 from .schema import Bounds
@@ -134,7 +134,8 @@ async def _exported_for_client(context: RequestContext, path: str, choice: dict[
         made = await asyncio.to_thread(take)
     facts: dict[str, Any] = {"status": "success", "path": name, "files": [file.name for file in made]}
     facts |= {"bytes": sum(file.size for file in made), "objects": count, "downloads": [*map(as_sent, made)]}
-    return ToolResult([*map(link, made), content.text(wire.encode(facts))], facts)
+    block, structured = content.text_and_structure(facts)
+    return ToolResult([*map(link, made), block], structured)
 
 
 @tool(title="Save File", destructive=True)

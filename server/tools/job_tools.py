@@ -12,7 +12,7 @@ from ...base.errors import failure_of
 from ...base.until import until
 from ..protocol import tasks
 from ..protocol.context import WAIT_SECONDS, RequestContext
-from ..protocol.messages import content, wire
+from ..protocol.messages import content
 from ..protocol.messages.content import ToolResult, text
 from ..protocol.messages.errors import as_bridge_error
 from .registry import tool
@@ -101,7 +101,8 @@ async def get_job(
         info["result"] = job.result
     if job.picture is not None:
         pictures.append(content.image(job.picture, "image/jpeg"))
-    return ToolResult([text(wire.encode(info)), *pictures], info)
+    block, structured = content.text_and_structure(info)
+    return ToolResult([block, *pictures], structured)
 
 
 @tool(title="Cancel Job", idempotent=True)
@@ -115,14 +116,15 @@ async def list_jobs(context: RequestContext) -> ToolResult:
     """Your jobs, the newest first: requests, rehearsals, renders, downloads."""
     found = jobs.registry.list(context.client.id)
     info: JobList = {"jobs": [about(job) for job in found]}
-    blocks = [text(wire.encode(info))]
+    block, structured = content.text_and_structure(info)
+    blocks = [block]
     for job in [one for one in found if one.picture is not None and not one.ended][:_MOST_PICTURES]:
         assert job.picture is not None
         blocks += [
             text(f"The last frame of {job.title} ({job.id}):"),
             content.image(job.picture, "image/jpeg"),
         ]
-    return ToolResult(blocks, info, meta={content.FOR_PROGRAMS: True})
+    return ToolResult(blocks, structured, meta={content.FOR_PROGRAMS: True})
 
 
 async def _ended(job_id: str, owner: str, seconds: float) -> None:

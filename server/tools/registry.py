@@ -78,6 +78,7 @@ def make(function: Function, *, listed: bool = True) -> Tool:
     disturbs, seldom = facts.pop("disturbs"), facts.pop("seldom")
     output = facts.pop("output") or get_type_hints(function).get("return")
     changes = "readOnlyHint" not in facts["annotations"]
+    awaited = inspect.iscoroutinefunction(function)
     return Tool(
         name=function.__name__,
         description=describe(function)[0],
@@ -85,8 +86,8 @@ def make(function: Function, *, listed: bool = True) -> Tool:
         listed_schema=input_schema(function, shown=True, but=seldom),
         further=seldom,
         output_schema=None if output in (None, ToolResult) else of_type(output),
-        handler=_handler(function) if inspect.iscoroutinefunction(function) else None,
-        now=None if inspect.iscoroutinefunction(function) else _now(function),
+        handler=_handler(function) if awaited else None,
+        now=None if awaited else _now(function),
         changes=lambda arguments: changes or (disturbs is not None and disturbs(arguments)),
         listed=listed,
         runs_scripts=getattr(function, "__runs_scripts__", False),

@@ -19,7 +19,7 @@ from ...importers.credit import Credit
 from ...importers.network.transport import megabytes
 from ..file_links import link
 from ..protocol.context import RequestContext
-from ..protocol.messages import content, wire
+from ..protocol.messages import content
 from ..protocol.messages.content import ToolResult
 from . import files
 from .assets import Location, bring_in
@@ -119,7 +119,7 @@ async def download_file(
     )
     facts: dict[str, Any] = {"status": "success", "file": as_sent(found)}
     if offset is None and length is None and found.size > _MOST_SHOWN:
-        return ToolResult([link(found), content.text(wire.encode(facts))], facts)
+        return _shown(link(found), facts)
     begin = offset or 0
     piece = await asyncio.to_thread(store.read, owner, found.id, begin, length or _MOST_SHOWN)
     facts["offset"] = begin
@@ -127,9 +127,13 @@ async def download_file(
         facts["next_offset"] = begin + len(piece)
     whole = len(piece) == found.size
     shown = content.blob_contents(found.uri, piece, found.mime_type)
-    if whole and found.mime_type == "image/png":
-        return ToolResult([content.image(piece), content.text(wire.encode(facts))], facts)
-    return ToolResult([content.embedded(shown), content.text(wire.encode(facts))], facts)
+    picture = whole and found.mime_type == "image/png"
+    return _shown(content.image(piece) if picture else content.embedded(shown), facts)
+
+
+def _shown(block: dict[str, Any], facts: dict[str, Any]) -> ToolResult:
+    text, structured = content.text_and_structure(facts)
+    return ToolResult([block, text], structured)
 
 
 @tool(title="List Files", read_only=True)

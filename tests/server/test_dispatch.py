@@ -531,7 +531,7 @@ def test_a_plain_tool_runs_on_the_main_thread_without_a_task() -> None:
     OnMainThread(work, tools=[now(answer)])
 
 
-def test_every_end_of_a_plain_tool_is_answered_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_every_end_of_a_plain_tool_is_answered_once() -> None:
     ends: dict[str, tuple[Callable[[], Any], str]] = {
         "invalid": (lambda: None, "Invalid arguments for invalid"),
         "own": (lambda: _raise(LimitExceeded("too much", limit="time")), "too much"),
@@ -639,7 +639,7 @@ def test_what_threads_want_comes_in_order_and_an_error_keeps_none_of_it_away(
     run(work)
 
 
-def test_a_plain_tool_ends_in_the_context_of_its_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plain_tool_ends_in_the_context_of_its_request() -> None:
     """The log says of each failure to which request it belongs, whatever woke the loop."""
     ids: list[Any] = []
 

@@ -81,13 +81,17 @@ def tool_result(result: ToolResult) -> Json:
     if result.structured is not None:
         found["structuredContent"] = result.structured
         if not blocks:
-            encoded = wire.encode(result.structured)
-            found["content"] = [text(encoded)]
-            if isinstance(result.structured, dict):
-                found["structuredContent"] = wire.Encoded(result.structured, encoded)
+            block, found["structuredContent"] = text_and_structure(result.structured)
+            found["content"] = [block]
     if result.meta:
         found["_meta"] = dict(result.meta)
     return found
+
+
+def text_and_structure(value: Any) -> tuple[Json, Any]:
+    """Return a structured result, encoded once: as a text block, and in the form for `ToolResult.structured`."""
+    encoded = wire.encode(value)
+    return text(encoded), wire.Encoded(value, encoded) if isinstance(value, dict) else value
 
 
 #: Key in a result's `_meta`: programs read the structured content, so it stays even beside pictures.
