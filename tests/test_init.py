@@ -4,14 +4,24 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import addon_utils
+import pytest
 
 from support.running import blender
-from support.running.ports import is_open
+from support.running.ports import free_port, is_open
 
 NAME = "bl_ext.user_default.mcp_bridge"
+
+
+@pytest.fixture(autouse=True)
+def _enabled_afterwards() -> Iterator[None]:
+    """All other tests of this process need the extension, whatever happens to a test here."""
+    yield
+    if not addon_utils.check(NAME)[1]:
+        addon_utils.enable(NAME)
 
 
 def test_comes_up_again_after_it_was_disabled() -> None:
@@ -25,12 +35,12 @@ def test_disabling_stops_the_server() -> None:
     from bl_ext.user_default.mcp_bridge.base import settings
     from bl_ext.user_default.mcp_bridge.server import bridge
 
-    port = bridge.start(settings.load(environ={})).port
+    # A port of its own: tests that run at the same time may open the default port as soon as this server leaves it.
+    port = bridge.start(settings.load(environ={"BLENDER_PORT": str(free_port())})).port
     assert is_open(port)
     addon_utils.disable(NAME)
     assert not is_open(port)
     assert [thread.name for thread in threading.enumerate() if not thread.daemon] == ["MainThread"]
-    assert addon_utils.enable(NAME) is not None
 
 
 def test_a_script_may_enable_it_for_one_run_without_preferences(tmp_path: Path) -> None:

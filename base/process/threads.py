@@ -11,9 +11,11 @@ These two run no matter what the main thread does, so this module can make them 
 from __future__ import annotations
 
 import logging
+import operator
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -105,8 +107,10 @@ class _Stay:
             self._here.release()
 
     def _stay(self) -> None:
-        self._here.release()
-        self._over.acquire()
+        # One call into C does both. Between two calls Python may hand the interpreter to the main thread, and would
+        # run the second one beside it, where the pause has begun.
+        both: tuple[Callable[[], object], ...] = (self._here.release, self._over.acquire)
+        deque(map(operator.call, both), maxlen=0)
 
     def begin(self) -> None:
         self._here.acquire(timeout=_LONGEST_STEP_S)

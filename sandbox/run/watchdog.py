@@ -135,6 +135,7 @@ class _Watcher:
         self._until = 0.0
         self._orders: list[Callable[[], None]] = []
         self._wake = threading.Event()
+        self._pausable = threading.Event()
 
     def runs(self) -> set[Watchdog]:
         """Return the runs that have not ended."""
@@ -162,11 +163,14 @@ class _Watcher:
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, name="mcp_bridge watchdog", daemon=True)
+                self._pausable.clear()
                 self._thread.start()
+                self._pausable.wait()  # the run may need the pause at once
 
     def _watch(self) -> None:
         try:
             with threads.pausable(self._call_soon):
+                self._pausable.set()
                 while self._is_needed():
                     self._wake.wait(POLL_S)
                     self._wake.clear()

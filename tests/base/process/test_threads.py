@@ -6,11 +6,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import sys
 import threading
 import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from bl_ext.user_default.mcp_bridge.base.process import threads
 
 from support.bridges.serving import TOKEN, Served, serving
 from support.clients.raw_client import RawClient
-from support.running import fork
+from support.running import busy, fork
 from support.running.processes import alive, descendants
 from support.services.web import Reply, Web
 
@@ -82,6 +84,36 @@ def test_a_pausable_thread_pauses_and_goes_on(monkeypatch: pytest.MonkeyPatch) -
         return moves
 
     assert fork.run(work) == [True, False, True]
+
+
+def test_from_the_start_of_a_pause_the_thread_runs_not_one_instruction_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Python may hand the interpreter over after each call, so here it does so after each call of the last function."""
+    monkeypatch.setattr(threads, "_LONGEST_STEP_S", 30.0)
+
+    def hand_over(frame: FrameType, event: str, _called: object) -> None:
+        if event == "c_return" and frame.f_code is threads._Stay._stay.__code__:
+            time.sleep(0.02)
+
+    def work() -> int:
+        threading.setprofile(hand_over)
+        busy.start()
+        others = [each.ident for each in threading.enumerate() if each is not threading.main_thread()]
+        moved = 0
+        for _ in range(5):
+            with threads.paused():
+                before = [_instruction(each) for each in others]
+                time.sleep(0.1)
+                moved += before != [_instruction(each) for each in others]
+        return moved
+
+    assert fork.run(work) == 0
+
+
+def _instruction(ident: int | None) -> tuple[str, int]:
+    frame = sys._current_frames()[ident or 0]
+    return frame.f_code.co_qualname, frame.f_lasti
 
 
 def test_one_that_does_not_come_to_pause_is_not_waited_for_long() -> None:

@@ -16,12 +16,15 @@ def start() -> None:
     """Start two such threads, for as long as the process lives; they pause on request."""
     sys.setswitchinterval(0.0005)
     for _ in range(2):
-        threading.Thread(target=_work, daemon=True).start()
+        pausable = threading.Event()
+        threading.Thread(target=_work, args=(pausable,), daemon=True).start()
+        pausable.wait()
 
 
-def _work() -> None:
+def _work(pausable: threading.Event) -> None:
     asked: list[Callable[[], None]] = []
     with threads.pausable(asked.append):
+        pausable.set()
         while True:
             {str(number): [str(number)] * 3 for number in range(200)}
             while asked:
