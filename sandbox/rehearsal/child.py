@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import struct
 import sys
 import tempfile
 import time
@@ -260,37 +259,19 @@ def _small(totals: dict[str, int]) -> bool:
 def _picture() -> dict[str, Any] | None:
     """Return the scene as pixels, or None if it cannot be rendered."""
 
-    from ...scene.look import picture
+    from ...scene.look import bitmap, picture
 
     try:
         # A copy of a zygote has no worker threads; Cycles starts its own if it knows how many.
         shot = picture.render(max_size=PICTURE_SIZE, picture_format="bmp", threads=_processors())
     except ExternalServiceError:
         return None
-    return {"width": shot.width, "height": shot.height, "rgb": base64.b64encode(_pixels(shot.data)).decode()}
+    width, height, pixels = bitmap.rgb(shot.data)
+    return {"width": width, "height": height, "rgb": base64.b64encode(pixels).decode()}
 
 
 def _processors() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-
-
-def _pixels(bitmap: bytes) -> bytes:
-    """Return red, green and blue of each pixel, from the top left on, of a bitmap file with 24 bits a pixel.
-
-    The file has rows of blue, green and red from the bottom up, padded to four bytes.
-    """
-    start, width, height, bits = (
-        struct.unpack_from(kind, bitmap, offset)[0]
-        for kind, offset in (("<I", 10), ("<i", 18), ("<i", 22), ("<H", 28))
-    )
-    if bitmap[:2] != b"BM" or bits != 24:
-        raise ValueError("Blender wrote no bitmap with 24 bits a pixel")
-    row = 3 * width
-    filled = (row + 3) // 4 * 4
-    rows = [bitmap[start + filled * line : start + filled * line + row] for line in reversed(range(height))]
-    pixels = bytearray(b"".join(rows))
-    pixels[0::3], pixels[2::3] = pixels[2::3], pixels[0::3]
-    return bytes(pixels)
 
 
 def _go_back() -> None:

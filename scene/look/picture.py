@@ -4,36 +4,31 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import bpy
-from mathutils import Vector
 
 from ...base.errors import ExternalServiceError, InvalidParamsError
 from ...base.similar_names import did_you_mean, quoted
-from .. import events
 from ..override import Place
+from . import bitmap, cycles
 
-__all__ = ("Format", "Picture", "area", "encode", "preview", "render", "through", "viewport")
+__all__ = ("Format", "Picture", "area", "encode", "preview", "render", "viewport", "views")
 
 Format = Literal["png", "jpeg"]
 #: JPEG qualities to try, from one with clean edges of lines and letters down to the lowest. A picture with more bytes
 #: than `_AIM_BYTES` gets a lower one, since some clients paste it into a prompt as text.
 _QUALITIES = (90, 80, 70, 60)
 _AIM_BYTES = 96 * 1024
-_SAMPLES = 4
 #: Editors that a picture may show: none that shows settings, files, keys or text that somebody types.
 _EDITORS = frozenset(
     "VIEW_3D IMAGE_EDITOR NODE_EDITOR SEQUENCE_EDITOR CLIP_EDITOR DOPESHEET_EDITOR GRAPH_EDITOR NLA_EDITOR OUTLINER "
     "SPREADSHEET TEXT_EDITOR".split()
 )
-#: The direction of the view for a scene without a camera: from the front right, a little above.
-_DIRECTION = Vector((0.62, -0.7, 0.42)).normalized()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,61 +130,51 @@ def render(*, max_size: int, picture_format: Format | Literal["bmp"], threads: i
     Raises ExternalServiceError when Cycles is missing or fails.
     """
     scene = bpy.context.scene
-    if "cycles" not in scene.bl_rna.properties:
-        raise ExternalServiceError(
-            "A picture without a window needs Cycles, which is switched off: enable the add-on Cycles Render Engine."
-        )
     longer = max(scene.render.resolution_x, scene.render.resolution_y)
-    size = [
+    width, height = (
         max(4, round(side * max_size / longer))
         for side in (scene.render.resolution_x, scene.render.resolution_y)
-    ]
-    with (
-        events.quiet(),
-        _nothing_left(scene),
-        tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder,
-        _camera(scene),
-        _render_settings(scene, size, picture_format, Path(folder) / "picture"),
-        _threads(scene.render, threads),
-    ):
-        try:
-            bpy.ops.render.render(write_still=True)
-        except RuntimeError as error:
-            raise ExternalServiceError(f"Blender could not render the picture: {error}") from None
-        written = next(Path(folder).iterdir(), None)
-        if written is None:
-            raise ExternalServiceError("Blender rendered the picture but wrote nothing.")
+    )
+    with cycles.renderer(
+        scene, (width, height), picture_format, quality=_QUALITIES[0], threads=threads
+    ) as render_one:
+        written = render_one()
         data = written.read_bytes()
         if picture_format == "jpeg" and len(data) > _AIM_BYTES:
             data = preview(written)
-        return Picture(data, f"image/{picture_format}", size[0], size[1], "render")
+    return Picture(data, f"image/{picture_format}", width, height, "render")
 
 
-def through(camera: Any, side: int) -> Any:
-    """Return a square picture through this camera as an array of RGBA floats (side, side, 4), rows from the bottom up.
+@contextlib.contextmanager
+def views(side: int, *, samples: int = cycles.SAMPLES) -> Iterator[Callable[[Any], Any]]:
+    """Yield a function that takes a camera and returns what it sees, as an array of RGBA floats (side, side, 4).
 
-    With a window it has the shading of the largest 3D viewport; without a window Cycles renders it. Raises
-    ExternalServiceError.
+    The rows go from the bottom up. With a window a picture has the shading of the largest 3D viewport; without a window
+    Cycles renders it with this number of samples a pixel. Raises ExternalServiceError.
     """
-    import numpy as np
-
     found = None if bpy.app.background else _largest_viewport()
     if found is not None:
-        area, region = found
-        depsgraph = bpy.context.evaluated_depsgraph_get()
-        projection = camera.calc_matrix_camera(depsgraph, x=side, y=side)
-        views = camera.matrix_world.inverted(), projection
-        with _plain(area.spaces.active.overlay):
-            flat = np.array(_draw(area.spaces.active, region, side, side, views), dtype=np.float32)
-        return flat.reshape(side, side, 4)
+        yield lambda camera: _drawn_through(camera, *found, side)
+        return
     scene: Any = bpy.context.scene
-    before = scene.camera, scene.render.resolution_x, scene.render.resolution_y
-    try:
-        scene.camera, scene.render.resolution_x, scene.render.resolution_y = camera, side, side
-        shot = render(max_size=side, picture_format="png")
-    finally:
-        scene.camera, scene.render.resolution_x, scene.render.resolution_y = before
-    return _decoded(shot.data, side)
+    with cycles.renderer(scene, (side, side), "bmp", samples=samples) as render_one:
+
+        def rendered_through(camera: Any) -> Any:
+            with cycles.seen_by(scene, camera):
+                return bitmap.decode(render_one().read_bytes())
+
+        yield rendered_through
+
+
+def _drawn_through(camera: Any, area: Any, region: Any, side: int) -> Any:
+    import numpy as np
+
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    projection = camera.calc_matrix_camera(depsgraph, x=side, y=side)
+    matrices = camera.matrix_world.inverted(), projection
+    with _plain(area.spaces.active.overlay):
+        flat = np.array(_draw(area.spaces.active, region, side, side, matrices), dtype=np.float32)
+    return flat.reshape(side, side, 4)
 
 
 @contextlib.contextmanager
@@ -206,22 +191,6 @@ def _plain(overlay: Any) -> Iterator[None]:
     finally:
         for name, value in before.items():
             setattr(overlay, name, value)
-
-
-def _decoded(data: bytes, side: int) -> Any:
-    """Return the pixels of an encoded picture, read by Blender."""
-    import numpy as np
-
-    with tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder:
-        path = Path(folder) / "tile.png"
-        path.write_bytes(data)
-        image: Any = bpy.data.images.load(str(path))
-        try:
-            flat = np.empty(side * side * 4, dtype=np.float32)
-            image.pixels.foreach_get(flat)
-        finally:
-            bpy.data.images.remove(image)
-    return flat.reshape(side, side, 4)
 
 
 def _largest_viewport() -> tuple[Any, Any] | None:
@@ -301,105 +270,3 @@ def _saved(image: Any, picture_format: Format) -> bytes:
             if picture_format == "png" or path.stat().st_size <= _AIM_BYTES:
                 break
         return path.read_bytes()
-
-
-@contextlib.contextmanager
-def _render_settings(scene: Any, size: list[int], picture_format: str, path: Path) -> Iterator[None]:
-    settings, output = scene.render, scene.render.image_settings
-    values = [
-        (settings, "engine", "CYCLES"),
-        (settings, "resolution_x", size[0]),
-        (settings, "resolution_y", size[1]),
-        (settings, "resolution_percentage", 100),
-        (settings, "use_border", False),
-        (settings, "use_compositing", False),
-        (settings, "use_sequencer", False),
-        (settings, "use_file_extension", True),
-        (settings, "filepath", str(path)),
-        (scene.cycles, "samples", _SAMPLES),
-        (scene.cycles, "use_denoising", False),
-        (scene.cycles, "use_adaptive_sampling", False),
-        (scene.cycles, "device", "CPU"),
-        # Blender 5.0 needs the media type before the format.
-        *([(output, "media_type", "IMAGE")] if hasattr(output, "media_type") else []),
-        (output, "file_format", picture_format.upper()),
-        (output, "color_mode", "RGB"),
-        (output, "quality", _QUALITIES[0]),
-    ]
-    before = [(owner, name, getattr(owner, name), owner.is_property_set(name)) for owner, name, _ in values]
-    try:
-        for owner, name, value in values:
-            setattr(owner, name, value)
-        yield
-    finally:
-        for owner, name, value, was_set in before:
-            setattr(owner, name, value)
-            if not was_set:
-                owner.property_unset(name)
-
-
-@contextlib.contextmanager
-def _threads(settings: Any, count: int | None) -> Iterator[None]:
-    """Render with this number of threads inside the context. The file's own number is readable only in fixed mode."""
-    if count is None:
-        yield
-        return
-    mode, settings.threads_mode = settings.threads_mode, "FIXED"
-    before, settings.threads = settings.threads, count
-    try:
-        yield
-    finally:
-        settings.threads, settings.threads_mode = before, mode
-
-
-@contextlib.contextmanager
-def _nothing_left(scene: Any) -> Iterator[None]:
-    """Remove the image of Blender's render result, and the Cycles properties that reading them creates in the scene."""
-    images: Any = bpy.data.images
-    before, own = {image.session_uid for image in images}, set(scene.keys())
-    try:
-        yield
-    finally:
-        for image in [image for image in images if image.session_uid not in before]:
-            images.remove(image)
-        for key in set(scene.keys()) - own:
-            del scene[key]
-
-
-@contextlib.contextmanager
-def _camera(scene: Any) -> Iterator[None]:
-    """Make sure that the scene has a camera inside this context."""
-    if scene.camera is not None:
-        yield
-        return
-    data = bpy.data.cameras.new(".mcp_bridge_camera")
-    camera = bpy.data.objects.new(".mcp_bridge_camera", data)
-    scene.collection.objects.link(camera)
-    try:
-        low, high = _visible_bounds()
-        center, radius = (low + high) / 2, max((high - low).length / 2, 0.01)
-        # `angle` spans the longer side of the picture; the shorter one decides what fits.
-        sides = sorted((scene.render.resolution_x, scene.render.resolution_y))
-        narrow = math.atan(math.tan(data.angle / 2) * sides[0] / sides[1])
-        distance = radius / math.sin(narrow)
-        data.clip_end = max(data.clip_end, distance + 2 * radius)
-        camera.location = center + _DIRECTION * distance
-        camera.rotation_euler = (-_DIRECTION).to_track_quat("-Z", "Y").to_euler()
-        scene.camera = camera
-        yield
-    finally:
-        bpy.data.objects.remove(camera)
-        bpy.data.cameras.remove(data)
-
-
-def _visible_bounds() -> tuple[Vector, Vector]:
-    corners = [
-        obj.matrix_world @ Vector(corner)
-        for obj in bpy.context.view_layer.objects
-        if obj.visible_get() and obj.type not in {"CAMERA", "LIGHT", "EMPTY"}
-        for corner in obj.bound_box
-    ] or [Vector((-1, -1, -1)), Vector((1, 1, 1))]
-    return (
-        Vector([min(corner[axis] for corner in corners) for axis in range(3)]),
-        Vector([max(corner[axis] for corner in corners) for axis in range(3)]),
-    )

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sheets of several views, which share one camera and one light."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
+from bl_ext.user_default.mcp_bridge.scene.look import cycles, sheet
+
+#: View -> the colour of the side that it shows.
+_COLOURS = {
+    "front": (1, 0, 0),
+    "back": (0, 1, 0),
+    "left": (0, 0, 1),
+    "right": (1, 1, 0),
+    "top": (0, 1, 1),
+    "bottom": (1, 0, 1),
+}
+
+
+def _glowing(colour: tuple[float, float, float]) -> bpy.types.Material:
+    material = bpy.data.materials.new("Side")
+    material.use_nodes = True
+    tree = material.node_tree
+    tree.nodes.clear()
+    glow, output = (tree.nodes.new(kind) for kind in ("ShaderNodeEmission", "ShaderNodeOutputMaterial"))
+    glow.inputs["Color"].default_value = (*colour, 1)
+    tree.links.new(glow.outputs[0], output.inputs["Surface"])
+    return material
+
+
+@pytest.fixture
+def sides(empty_scene: None) -> Iterator[bpy.types.Object]:
+    """A cube with a colour for each side."""
+    bpy.context.scene.view_settings.view_transform = "Standard"
+    bpy.ops.mesh.primitive_cube_add()
+    cube = bpy.context.object
+    for number, (view, colour) in enumerate(_COLOURS.items()):
+        cube.data.materials.append(_glowing(colour))
+        for side in cube.data.polygons:
+            if side.normal.dot(sheet._FROM[view]) > 0.9:
+                side.material_index = number
+    yield cube
+    bpy.context.scene.view_settings.property_unset("view_transform")
+
+
+def _middles(drawn: sheet.Sheet, columns: int) -> list[tuple[int, ...]]:
+    """Return the colour in the middle of each view, as 0 or 1 for red, green and blue."""
+    side = drawn.bare.shape[1] // columns
+    rows = drawn.bare.shape[0] // side
+    return [
+        tuple((drawn.bare[row * side + side // 2, column * side + side // 2, :3] > 127).astype(int))
+        for row in reversed(range(rows))
+        for column in range(columns)
+    ]
+
+
+def _state() -> list[Any]:
+    scene: Any = bpy.context.scene
+    return [
+        scene.camera,
+        scene.render.engine,
+        scene.render.use_persistent_data,
+        scene.render.is_property_set("use_persistent_data"),
+        list(scene.keys()),
+        *(sorted(getattr(bpy.data, kind).keys()) for kind in ("objects", "cameras", "lights", "images")),
+    ]
+
+
+def test_each_view_shows_its_side_and_nothing_stays(sides: bpy.types.Object) -> None:
+    before = _state()
+    drawn = sheet.make(views=list(_COLOURS), max_size=192)
+    assert _middles(drawn, 3) == [_COLOURS[view] for view in _COLOURS]
+    assert _state() == before
+
+
+def test_what_changed_since_the_last_picture_is_seen(sides: bpy.types.Object) -> None:
+    """Cycles keeps what it has built from one view to the next, and from none to the next sheet."""
+    scene: Any = bpy.context.scene
+    for frame, turn in ((1, 0.0), (2, np.pi / 2), (3, np.pi)):
+        sides.rotation_euler.z = turn
+        sides.keyframe_insert("rotation_euler", frame=frame)
+    seen = [_middles(sheet.make(views=["front"], max_size=64), 1)[0]]
+    for frame in (2, 3):
+        scene.frame_set(frame)
+        seen.append(_middles(sheet.make(views=["front"], max_size=64), 1)[0])
+    assert seen == [_COLOURS["front"], _COLOURS["left"], _COLOURS["back"]]
+    sides.animation_data_clear()
+    sides.rotation_euler.z = 0
+    sides.data.materials[0] = _glowing((1, 1, 1))
+    assert _middles(sheet.make(views=["front"], max_size=64), 1) == [(1, 1, 1)]
+
+
+def test_the_scene_is_sorted_anew_for_the_sheet_and_not_for_each_view(
+    sides: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each change of the scene's camera, and each new object, makes Blender sort it."""
+    seen: list[tuple[Any, int]] = []
+    really = cycles._render
+
+    def render(*arguments: Any) -> Any:
+        seen.append((bpy.context.scene.camera, len(bpy.context.scene.objects)))
+        return really(*arguments)
+
+    monkeypatch.setattr(cycles, "_render", render)
+    sheet.make(views=["front", "left", "perspective"], max_size=64)
+    assert len(seen) == 3
+    assert len(set(seen)) == 1
+
+
+def test_the_scenes_camera_is_a_view_beside_others(sides: bpy.types.Object) -> None:
+    with pytest.raises(InvalidParamsError, match="the scene has no camera: leave the view camera out"):
+        sheet.make(views=["front", "camera"], max_size=64)
+    camera = bpy.data.objects.new("Mine", bpy.data.cameras.new("Mine"))
+    bpy.context.scene.collection.objects.link(camera)
+    camera.location, camera.rotation_euler = (0, 0, -6), (np.pi, 0, 0)
+    bpy.context.scene.camera = camera
+    before = _state()
+    drawn = sheet.make(views=["front", "camera", "top", "left"], max_size=128)
+    assert _middles(drawn, 2) == [_COLOURS[view] for view in ("front", "bottom", "top", "left")]
+    assert _state() == before
