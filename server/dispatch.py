@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
 from contextvars import Context, copy_context
@@ -20,7 +18,8 @@ from ..base import main_thread
 from ..base.errors import Cancelled, InvalidParamsError
 from ..base.similar_names import did_you_mean
 from ..base.telemetry import tracing
-from . import handlers
+from . import handlers, spans
+from .loop_calls import LoopCalls
 from .protocol import tasks
 from .protocol.actions import Action, Answered, Send, Start, Stop
 from .protocol.context import Call, Era, InputRequired, Principal, RequestContext
@@ -65,14 +64,11 @@ class Dispatcher:
     def __init__(self, core: Core, *, max_in_flight: int = MAX_IN_FLIGHT) -> None:
         self.core = core
         self.loop = asyncio.get_running_loop()
-        self.thread = threading.get_ident()
+        self.calls = LoopCalls(self.loop)
         self.connections: set[Connection] = set()
         self._max_in_flight = max_in_flight
         #: Client id -> its running calls, also after its connection has ended.
         self._running: dict[str, dict[Call, Running]] = {}
-        #: What the next turn of the loop calls, in order, and whether the loop knows that there is something.
-        self._next: deque[Callable[[], object]] = deque()
-        self._woken = False
         self._unlisten = (core.features.listen(self._on_change), core.jobs.listen(self._on_job))
 
     def connect(self, client: Principal, outlet: Outlet, *, allow_plain: bool = False) -> Connection:
@@ -119,37 +115,8 @@ class Dispatcher:
         """The number of running requests of all clients."""
         return sum(map(len, self._running.values()))
 
-    def call_soon(self, function: Callable[..., object], *arguments: Any) -> None:
-        """Call `function` on the loop: at once if this is its thread, otherwise in its next turn."""
-        if threading.get_ident() == self.thread:
-            function(*arguments)
-        else:
-            self.call_next(partial(function, *arguments))
-
-    def call_next(self, function: Callable[[], object]) -> None:
-        """Call `function` in the next turn of the loop. Any thread; many calls of a busy moment wake the loop once."""
-        self._next.append(function)
-        if self._woken:
-            return  # the loop has not begun to empty the queue yet
-        self._woken = True
-        try:
-            self.loop.call_soon_threadsafe(
-                self._call_all, context=Context()
-            )  # not that of this thread's work
-        except RuntimeError:  # the loop is closed: no client is connected
-            _log.debug("the server has stopped, %s is dropped", function)
-            self._next.clear()
-
-    def _call_all(self) -> None:
-        self._woken = False  # before the queue is empty, so that nothing that comes later is left
-        for _ in range(len(self._next)):
-            try:
-                self._next.popleft()()
-            except Exception:  # the others have their turn after any error
-                _log.exception("a call on the server's loop failed")
-
     def _on_change(self, what: str, which: str) -> None:
-        self.call_soon(self._broadcast, what, which)
+        self.calls.soon(self._broadcast, what, which)
 
     def _broadcast(self, what: str, which: str) -> None:
         for connection in list(self.connections):
@@ -162,7 +129,7 @@ class Dispatcher:
             connection.act(tell(which))
 
     def _on_job(self, job: Job) -> None:
-        self.call_soon(self._job_changed, job)
+        self.calls.soon(self._job_changed, job)
 
     def _job_changed(self, job: Job) -> None:
         if job.ended:
@@ -259,37 +226,20 @@ class Connection:
         call, work = start.call, start.work
         main_thread.asker.set(self)
         span = tracing.begin_request(
-            call.meta.get("traceparent"), call.request_id, partial(self._about, call)
+            call.meta.get("traceparent"),
+            call.request_id,
+            partial(spans.about, call, self.dispatcher.core.features),
         )
         link = Link(self, call)
         context = RequestContext(call, link)
         if isinstance(work, CallTool) and work.tool.now is not None:
             visit = handlers.Visit(self.dispatcher.core, context, call, work.tool, work.arguments)
             end = partial(own.run, self._end_visit, call, link, span, visit)
-            visit.work.add_done_callback(lambda _: self.dispatcher.call_next(end))
+            visit.work.add_done_callback(lambda _: self.dispatcher.calls.in_next_turn(end))
             return visit.work
         task = self.dispatcher.loop.create_task(self._perform(start, context, link, span))
         task.add_done_callback(lambda _: self._ended(call))
         return task
-
-    def _about(self, call: Call) -> tuple[str, dict[str, tracing.Attribute]]:
-        """Return the span name and attributes by OpenTelemetry's conventions for MCP, without any data of the scene."""
-        about: dict[str, tracing.Attribute] = {
-            "mcp.method.name": call.method,
-            "mcp_bridge.client": call.client.id,
-        }
-        if call.version:
-            about["mcp.protocol.version"] = call.version
-        if call.request_id is not None:
-            about["jsonrpc.request.id"] = str(call.request_id)
-        features, name = self.dispatcher.core.features, call.params.get("name")
-        if call.method == "tools/call" and name in features.tools:
-            about |= {"gen_ai.tool.name": name, "gen_ai.operation.name": "execute_tool"}
-        elif call.method == "prompts/get" and name in features.prompts:
-            about["gen_ai.prompt.name"] = name
-        else:
-            return call.method, about
-        return f"{call.method} {name}", about
 
     def _end_visit(self, call: Call, link: Link, span: tracing.Span | None, visit: handlers.Visit) -> None:
         outcome: Json | BaseException
@@ -322,22 +272,22 @@ class Connection:
             case dict():
                 if outcome.get("isError"):
                     facts = outcome.get("structuredContent")
-                    _failed(span, str(facts.get("error", "")) if isinstance(facts, dict) else "tool_error")
+                    spans.fail(span, str(facts.get("error", "")) if isinstance(facts, dict) else "tool_error")
                 link.complete_job(outcome)
             case InputRequired():
                 link.cancel_job()
                 actions = self.peer.require_input(call, outcome.requests)
             case RpcError():
-                _failed(span, str(outcome.code))
+                spans.fail(span, str(outcome.code))
                 link.fail_job(outcome)
                 actions = self.peer.fail(call, outcome)
             case asyncio.CancelledError() | futures.CancelledError():
-                _failed(span, "Cancelled")
+                spans.fail(span, "Cancelled")
                 link.cancel_job()
                 actions = self._cancelled(call)
             case _:
                 kind = type(outcome).__name__
-                _failed(span, kind)
+                spans.fail(span, kind)
                 _log.error("%s failed", call.method, exc_info=outcome)
                 failure = RpcError(INTERNAL_ERROR, f"{call.method} failed: {kind}: {outcome}")
                 link.fail_job(failure)
@@ -350,11 +300,6 @@ class Connection:
         if call.method == "tools/call":
             return self.peer.finish(call, content.tool_result(content.failed(Cancelled())))
         return self.peer.fail(call, RpcError(INTERNAL_ERROR, "Cancelled"))
-
-
-def _failed(span: tracing.Span | None, error: str) -> None:
-    if span is not None:
-        span.fail(error)
 
 
 class Link:
@@ -373,7 +318,7 @@ class Link:
             self._job.report(progress, total, message or "")
         waiting, self._progress = self._progress, (progress, total, message)
         if waiting is None:
-            self._dispatcher.call_soon(self._send_progress)
+            self._dispatcher.calls.soon(self._send_progress)
 
     def _send_progress(self) -> None:
         report, self._progress = self._progress, None
@@ -382,7 +327,7 @@ class Link:
 
     def log(self, level: str, data: Any, logger: str | None) -> None:
         """Send a log message from any thread."""
-        self._dispatcher.call_soon(self._send_log, level, data, logger)
+        self._dispatcher.calls.soon(self._send_log, level, data, logger)
 
     def _send_log(self, level: str, data: Any, logger: str | None) -> None:
         self._connection.act(self._connection.peer.log(self._call, level, data, logger))
@@ -430,7 +375,7 @@ class Link:
 
         def cancel() -> None:
             call.cancelled.set()
-            self._dispatcher.call_soon(task.cancel)
+            self._dispatcher.calls.soon(task.cancel)
 
         job.on_cancel(cancel)
         if call.era is Era.STATELESS and tasks.declared(call.client_capabilities):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -352,7 +351,7 @@ def test_news_reach_every_connection_from_any_thread_and_nobody_after_the_end() 
     features = kept[0].core.features
     features.add(features.tools["echo"])
     failures: list[object] = []
-    thread = threading.Thread(target=kept[0].call_soon, args=(failures.append, "called"))
+    thread = threading.Thread(target=kept[0].calls.soon, args=(failures.append, "called"))
     thread.start()
     thread.join()
     assert failures == []
@@ -611,32 +610,6 @@ def test_a_client_may_have_so_many_plain_tools_under_way_and_no_more() -> None:
         assert "result" in await client.call(3, "hold")
 
     OnMainThread(work, tools=[now(hold, "hold")], max_in_flight=2)
-
-
-def test_what_threads_want_comes_in_order_and_an_error_keeps_none_of_it_away(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def work(dispatcher: Dispatcher) -> None:
-        seen: list[int] = []
-
-        def ask() -> None:
-            for number in range(1000):
-                dispatcher.call_soon((lambda: 1 / 0) if number == 500 else partial(seen.append, number))
-
-        woken: list[Any] = []
-        wake = dispatcher.loop.call_soon_threadsafe
-        monkeypatch.setattr(
-            dispatcher.loop, "call_soon_threadsafe", lambda *a, **k: (woken.append(a), wake(*a, **k))
-        )
-        thread = threading.Thread(target=ask)
-        thread.start()
-        thread.join()  # the loop cannot go on before this
-        assert len(woken) == 1
-        await until(lambda: len(seen) == 999)
-        assert seen == [number for number in range(1000) if number != 500]
-        assert "a call on the server's loop failed" in caplog.text
-
-    run(work)
 
 
 def test_a_plain_tool_ends_in_the_context_of_its_request() -> None:
