@@ -114,7 +114,9 @@ class ApprovalQueue:
         So a client that repeats a call, or that gets its answer in rounds, does not add its question twice.
         """
         if asks == "nobody" and request.tool != "execute_blender_code":
-            raise PolicyError("an injected script is never applied without an explicit yes", code="confirm")
+            raise PolicyError(
+                "an injected script is never applied without an explicit approval", code="confirm"
+            )
         with self._lock:
             self._admit(request.client_id)
             for entry in self._entries.values() if asks != "nobody" else ():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flags by which one thread tells another to stop, which looks at them now and then."""
+"""Flags with which one thread asks another to stop; the other thread checks them from time to time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit journal: each request, decision and effect as one JSON object a line.
+"""The audit journal: scripts, decisions, changing calls and their outcomes, one JSON object a line.
 
 The journal puts a record on the disk before its effect happens (`write`, `barrier`). Any other record goes to the
 operating system at once, so it survives a crash of Blender; a writer thread (`soon`) or the next barrier puts it on

@@ -24,7 +24,7 @@ _FORMS = (
 
 
 class MCP_BRIDGE_OT_copy_configuration(bpy.types.Operator):
-    """Copy what connects this client to Blender, with a token of its own"""
+    """Copy the lines that connect this client to Blender. They contain a token for this client only"""
 
     bl_idname = "mcp_bridge.copy_configuration"
     bl_label = "Copy Client Configuration"
@@ -47,7 +47,7 @@ class MCP_BRIDGE_OT_copy_configuration(bpy.types.Operator):
     @classmethod
     def description(cls, context: bpy.types.Context, properties: bpy.types.OperatorProperties) -> str:
         kind = table.find(properties.client)
-        return f"Copy what connects {kind.label} to Blender. It goes into {_place(kind)}"
+        return f"Copy the lines that connect {kind.label} to Blender. Paste them into {_place(kind)}"
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         kind = table.find(self.client)
@@ -127,7 +127,7 @@ class MCP_BRIDGE_OT_connect_client(bpy.types.Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         state.refresh()
-        self.report({"INFO"}, f"{kind.label} is connected by {path}: restart it")
+        self.report({"INFO"}, f"Wrote {path}. Restart {kind.label} to connect it")
         return {"FINISHED"}
 
 
@@ -146,7 +146,7 @@ class MCP_BRIDGE_OT_answer_pairing(bpy.types.Operator):
         return (
             cls.__doc__ or ""
             if properties.allowed
-            else "Keep this program out until the server is started anew"
+            else "Keep this program out until MCP Bridge is stopped and started again"
         )
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
@@ -158,7 +158,7 @@ class MCP_BRIDGE_OT_answer_pairing(bpy.types.Operator):
             return {"CANCELLED"}
         state.refresh()
         if not name:
-            self.report({"WARNING"}, "This program asks no more")
+            self.report({"WARNING"}, "This program no longer asks to connect")
             return {"CANCELLED"}
         self.report({"INFO"}, f"{name} may connect" if self.allowed else f"{name} may not connect")
         return {"FINISHED"}
@@ -213,7 +213,7 @@ class MCP_BRIDGE_OT_hide_hint(bpy.types.Operator):
 
 
 class MCP_BRIDGE_OT_revoke_client(bpy.types.Operator):
-    """Shut this client out. Its configuration stops working at once and cannot be brought back"""
+    """Revoke this client's token: its configuration stops working at once, for good"""
 
     bl_idname = "mcp_bridge.revoke_client"
     bl_label = "Revoke Client"

@@ -52,7 +52,7 @@ class _OfRequest:
         queue = approvals.current()
         try:
             if queue is None:
-                raise ExternalServiceError("The bridge does not run any more")
+                raise ExternalServiceError("MCP Bridge no longer runs")
             do(queue)
         except BridgeError as error:
             self.report({"WARNING"}, str(error))
@@ -69,7 +69,7 @@ def _waiting(request_id: str) -> Entry | None:
 
 
 class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
-    """Read the script and what it would change, then let it run or not"""
+    """Read what the assistant wants to do and what it would change, then allow it or not"""
 
     bl_idname = "mcp_bridge.review_request"
     bl_label = "Review Script"
@@ -174,7 +174,7 @@ class MCP_BRIDGE_OT_look_again(_OfRequest, bpy.types.Operator):
 
 
 class MCP_BRIDGE_OT_deny_request(_OfRequest, bpy.types.Operator):
-    """Do not let this script run; the assistant is told why"""
+    """Refuse this; the assistant gets your reason"""
 
     bl_idname = "mcp_bridge.deny_request"
     bl_label = "Deny Script"
@@ -225,7 +225,7 @@ class MCP_BRIDGE_OT_undo_request(_OfRequest, bpy.types.Operator):
 
 
 class MCP_BRIDGE_OT_note_alert(_OfRequest, bpy.types.Operator):
-    """Take note of this and show it no more; the journal keeps it"""
+    """Hide this message; the journal keeps it"""
 
     bl_idname = "mcp_bridge.note_alert"
     bl_label = "Dismiss"
@@ -258,7 +258,7 @@ class MCP_BRIDGE_OT_verify_journal(bpy.types.Operator):
 
 
 class MCP_BRIDGE_OT_open_script(_OfRequest, bpy.types.Operator):
-    """Read the script in a text editor, in a window of its own. What you change there is not what runs"""
+    """Read the script in a text editor, in a window of its own. While its text is changed, you cannot apply it"""
 
     bl_idname = "mcp_bridge.open_script"
     bl_label = "Open in Text Editor"

@@ -23,7 +23,7 @@ class MCP_BRIDGE_OT_start(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if state.running_bridge():
-            cls.poll_message_set("The bridge is running")
+            cls.poll_message_set("MCP Bridge is running")
             return False
         return True
 
@@ -50,7 +50,7 @@ class MCP_BRIDGE_OT_stop(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not state.running_bridge():
-            cls.poll_message_set("The bridge is not running")
+            cls.poll_message_set("MCP Bridge is not running")
             return False
         return True
 
@@ -86,7 +86,7 @@ class MCP_BRIDGE_OT_open_tab(bpy.types.Operator):
 
 
 class MCP_BRIDGE_OT_hide_welcome(bpy.types.Operator):
-    """Show this button no more"""
+    """Hide this button for good"""
 
     bl_idname = "mcp_bridge.hide_welcome"
     bl_label = "Hide"

@@ -35,5 +35,5 @@ def draw(layout: Any, context: bpy.types.Context) -> None:
         header.label(text="Rehearsals are confined", icon="LOCKED")
         if details:
             reach = out_of_reach(view.confinement.in_force)
-            paragraph(details, f"Rehearsals are held by {view.confinement.means}.", context)
+            paragraph(details, f"Rehearsals are confined by {view.confinement.means}.", context)
             paragraph(details, f"Tried, and out of their reach: {reach}.", context, icon="CHECKMARK")

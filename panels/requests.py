@@ -31,17 +31,21 @@ ICONS = {
     "expired": "TIME",
     "cancelled": "PANEL_CLOSE",
 }
-_SAID = {
-    "received": "being read",
-    "extracted": "being checked",
-    "validated": "being rehearsed",
+#: State of a request -> what a sentence about it says.
+SAID = {
+    "received": "is being read",
+    "extracted": "is being checked",
+    "validated": "is being rehearsed",
     "rehearsed": "was rehearsed",
     "waiting": "waits for you",
     "confirmed": "runs",
+    "applied": "was done",
+    "failed": "failed",
+    "rejected": "was refused by MCP Bridge",
+    "denied": "was denied by you",
+    "expired": "did not run",
+    "cancelled": "was cancelled",
 }
-
-
-_ENDED = {"rejected": "was refused", "failed": "failed", "expired": "did not run"}
 
 
 class MCP_BRIDGE_UL_requests(bpy.types.UIList):
@@ -109,7 +113,7 @@ class MCP_BRIDGE_PT_requests(bpy.types.Panel):
                 _draw_buttons(layout, entry, context)
         for client_id, name in state.view.trusted:
             row = layout.row()
-            row.label(text=f"{name} runs scripts unasked", icon="UNLOCKED", translate=False)
+            row.label(text=f"{name} runs scripts without asking you", icon="UNLOCKED", translate=False)
             row.operator("mcp_bridge.ask_again", text="", icon="X").client_id = client_id
             aside = layout.column()
             aside.active = False
@@ -148,7 +152,7 @@ def _draw_done(row: Any, entry: Entry) -> None:
     aside = row.row()
     aside.active = False
     aside.alignment = "RIGHT"
-    aside.label(text="undone" if entry.undone else entry.state, translate=False)
+    aside.label(text="undone" if entry.undone else SAID[entry.state].removeprefix("was "), translate=False)
     if entry.state == "applied" and not entry.undone and entry.applied_revision is not None:
         button = row.row()
         button.enabled = entry.id == state.view.undoable
@@ -173,7 +177,7 @@ def _draw_refused(box: Any, entry: Entry, context: bpy.types.Context) -> None:
     """Draw why a script did not run: refused, not answered, or failed; the scene is as before."""
     paragraph(
         box,
-        f"“{entry.title}” of {entry.request.requester} {_ENDED[entry.state]}.",
+        f"“{entry.title}” of {entry.request.requester} {SAID[entry.state]}.",
         context,
         icon=ICONS[entry.state],
     )
@@ -184,7 +188,7 @@ def _draw_refused(box: Any, entry: Entry, context: bpy.types.Context) -> None:
 def _draw_buttons(layout: Any, entry: Entry, context: bpy.types.Context) -> None:
     who, asked_here = entry.request.requester, entry.asks == "panel"
     if entry.state != "waiting":
-        said = f"“{entry.title}” of {who} {_SAID[entry.state]}"
+        said = f"“{entry.title}” of {who} {SAID[entry.state]}"
     else:
         said = f"“{entry.title}” of {who}" if asked_here else f"“{entry.title}”: {who} asks you itself"
     paragraph(layout, said, context)

@@ -12,7 +12,7 @@ import bpy
 
 from ..operators import reading, state
 from ..operators.request_lists import LINES, MARKS, SUMMARY, is_listed, noted, pictures
-from .requests import ICONS
+from .requests import ICONS, SAID
 from .text import paragraph
 
 if TYPE_CHECKING:
@@ -94,13 +94,12 @@ class MCP_BRIDGE_PT_reading(bpy.types.Panel):
             return
         paragraph(layout, _about(entry), context, icon="USER")
         if entry.state != "waiting":
-            layout.label(text=f"This request is {entry.state}", icon=ICONS[entry.state], translate=False)
+            layout.label(text=f"This request {SAID[entry.state]}", icon=ICONS[entry.state], translate=False)
             return
         same = reading.is_unchanged(context, entry)
         if not same:
-            paragraph(
-                layout.box(), "The text was changed: what runs is what was sent.", context, icon="ERROR"
-            )
+            changed = "You changed this text, so Apply is off. Undo your changes: only what was sent may run."
+            paragraph(layout.box(), changed, context, icon="ERROR")
         column = layout.column()  # in a row a narrow sidebar would cut their texts
         column.scale_y = 1.4
         yes = column.row()
@@ -123,7 +122,9 @@ def draw(layout: Any, entry: Entry, operator: Any, size: Size) -> None:
     if entry.state != "waiting":
         told = f": {entry.reason}" if entry.reason else ""
         again = entry.former is not None and not entry.ended
-        said = "The scene changed: it is rehearsed again" if again else f"This request is {entry.state}{told}"
+        said = (
+            "The scene changed: it is rehearsed again" if again else f"This request {SAID[entry.state]}{told}"
+        )
         layout.label(text=said, icon=ICONS[entry.state], translate=False)
         return
     if not is_listed(operator) or (entry.sha256, entry.revision or 0) != (operator.sha256, operator.revision):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Watches changes in Blender: a revision number that grows, and the changes since the last `take`.
+"""Watches changes in Blender: counts a revision number up, and collects what has changed since the last `take`.
 
 Depsgraph, undo, redo and load handlers on the main thread collect the changes. A handler only stores names, so that it
 costs almost nothing while a user paints or an animation plays. `listen` reports once that there is something new; the

@@ -304,7 +304,7 @@ def _app(
     pairings: Pairings | None,
     instance_id: str,
 ) -> tuple[App, Metrics]:
-    from . import attempts
+    from . import call_records
     from .metrics import Metrics
     from .protocol.core import Core
     from .protocol.messages.request_state import RequestStates
@@ -327,7 +327,8 @@ def _app(
         instructions=(Path(__file__).parent / "instructions.md").read_text(encoding="utf-8").strip(),
         icons=[_icon()],
         whole_list=_lists_every_tool,
-        refused=attempts.refused,
+        record=call_records.called,
+        refused=call_records.refused,
         called=partial(_called, metrics),
     )
     app = App(

@@ -63,7 +63,7 @@ class Visit:
         begin, named = time.perf_counter(), _named(tool, arguments)
         self._attempt = partial(_attempt, core, call, tool, named, begin)
         #: Ends with what the tool returned or raised. Cancelled, it does not begin any more.
-        self.work = _submit(core, context, tool, named)
+        self.work = _submit(core, context, call, tool, named)
 
     def result(self) -> Json:
         """Return the result of the ended work as `perform` does. Raises CancelledError for work that was cancelled."""
@@ -82,21 +82,31 @@ async def call_tool(
     named = _named(tool, arguments)
     with _attempt(core, call, tool, named, time.perf_counter()) as done:
         if tool.handler is None:
-            return done(await asyncio.wrap_future(_submit(core, context, tool, named)))
-        return done(await tool.handler(context, _checked(core, tool, named)))
+            return done(await asyncio.wrap_future(_submit(core, context, call, tool, named)))
+        checked = _checked(core, tool, named)
+        if tool.is_recorded:
+            await asyncio.to_thread(core.record, tool, call.client, checked)
+        return done(await tool.handler(context, checked))
 
 
 def call_now(core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json) -> ToolResult:
     """Check the arguments and call a tool with `now` directly on Blender's main thread. Fails as `call_tool` does."""
-    assert tool.now is not None
     named = _named(tool, arguments)
     with _attempt(core, call, tool, named, time.perf_counter()) as done:
-        return done(tool.now(context, _checked(core, tool, named)))
+        return done(_do_now(core, context, call, tool, _checked(core, tool, named)))
 
 
-def _submit(core: Core, context: RequestContext, tool: Tool, named: Json) -> futures.Future[ToolResult]:
-    """Have Blender's main thread call a tool with `now`. Any failure before that fails the future at once."""
+def _do_now(core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json) -> ToolResult:
     assert tool.now is not None
+    if tool.is_recorded:
+        core.record(tool, call.client, arguments)
+    return tool.now(context, arguments)
+
+
+def _submit(
+    core: Core, context: RequestContext, call: Call, tool: Tool, named: Json
+) -> futures.Future[ToolResult]:
+    """Have Blender's main thread call a tool with `now`. Any failure before that fails the future at once."""
     try:
         arguments = _checked(core, tool, named)
         changes = tool.changes(arguments)
@@ -104,7 +114,7 @@ def _submit(core: Core, context: RequestContext, tool: Tool, named: Json) -> fut
         failure: futures.Future[ToolResult] = futures.Future()
         failure.set_exception(error)
         return failure
-    do = partial(tool.now, context, arguments)
+    do = partial(_do_now, core, context, call, tool, arguments)
     return main_thread.run(do, changes=changes, cancelled=context.cancelled, label=tool.name)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Has the server's event loop call functions, from any thread; many calls of a busy moment wake the loop once."""
+"""Calls functions on the server's event loop, from any thread; many calls at once wake the loop only once."""
 
 from __future__ import annotations
 

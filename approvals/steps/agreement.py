@@ -26,7 +26,7 @@ async def agreed(context: Caller, entry: Entry) -> Entry:
         if entry.state == "validated":
             entry = await rehearsed(context, entry)
         if entry.state == "waiting":
-            await context.progress(2, 3, "Waiting for the user's yes")
+            await context.progress(2, 3, "Waiting for the user's approval")
             # The key has the revision, so that an answer from before a change of the scene does not count.
             entry = await answer(context, entry, _question(entry), key=f"apply-{entry.revision}")
     if entry.state != "confirmed":

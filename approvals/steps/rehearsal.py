@@ -26,8 +26,14 @@ _MOST_NAMES = 12
 async def rehearsed(context: Caller, entry: Entry) -> Entry:
     """Rehearse the script, and put the question to the user if one is needed."""
     now = approvals.queue()
-    obligatory = entry.request.tool == "inject_bpy_script" or entry.asks == "nobody" or bool(entry.closer)
-    if not obligatory and settings.current().rehearse == "never":
+    rehearse_which = settings.current().rehearse
+    obligatory = (
+        entry.request.tool == "inject_bpy_script"
+        or entry.asks == "nobody"
+        or bool(entry.closer)
+        or rehearse_which == "always"
+    )
+    if not obligatory and rehearse_which == "never":
         revision = await on_main_thread(context, events.settled)
         return now.ask(entry.id, revision=revision, unrehearsed=_unrehearsed(entry, "the settings say so."))
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether another process lives. Starting one is for `sandbox.confinement`."""
+"""Finds out whether another process is alive. Only `sandbox.confinement` starts processes."""
 
 from __future__ import annotations
 

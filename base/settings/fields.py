@@ -126,8 +126,8 @@ class Settings:
     rehearse: Rehearse = declare(
         "asking",
         values.Choice(get_args(Rehearse)),
-        "Which scripts are tried on a copy of the scene, in a Blender that can reach nothing else, before they run "
-        "here. Scripts of inject_bpy_script are always tried",
+        "Which scripts are rehearsed (run on a copy of the scene, in a Blender that can reach nothing else) before "
+        "they run here. Scripts of inject_bpy_script are always rehearsed",
         more="`always`: all of `execute_blender_code`; `asking`: those that you are asked about; `never`: none. A "
         "script that seems to make too much geometry is rehearsed in any case.",
         variable="BLENDER_MCP_REHEARSE",
@@ -137,17 +137,17 @@ class Settings:
             (
                 "always",
                 "Always",
-                "Each script is tried on a copy first, also one that you are not asked about",
+                "Each script is rehearsed first, also one that you are not asked about",
             ),
             (
                 "asking",
                 "When You Are Asked",
-                "A script that you are asked about is tried on a copy first: you see what it would change",
+                "A script that you are asked about is rehearsed first: you see what it would change",
             ),
             (
                 "never",
                 "Never",
-                "No script is tried first: you decide by reading it. Only scripts of inject_bpy_script are still tried",
+                "No script is rehearsed: you decide by reading it. Scripts of inject_bpy_script are still rehearsed",
             ),
         ),
     )
@@ -232,7 +232,7 @@ class Settings:
     rehearsal_blender: Path | None = declare(
         None,
         values.path,
-        "Another Blender to try scripts in before you are asked. Empty: this one",
+        "Another Blender to rehearse scripts in. Empty: this one",
         label="Rehearse With",
         section=EXECUTION,
         widget=_PATH,
@@ -262,7 +262,7 @@ class Settings:
         "this computer = openjd",
         str,
         "Where assistants may have animations rendered, as NAME = ENGINE option=value, with “;” between several. "
-        "The page Settings shows each engine",
+        "Engines: openjd, slurm, flamenco, deadline; docs/settings.md in the repository explains their options",
         more="See [Render targets](#render-targets).",
         label="Render Targets",
         section=FILES,
@@ -346,7 +346,7 @@ class Settings:
         "How much is logged",
         more=f"One of {', '.join(f'`{name}`' for name in _LOG_LEVELS)}.",
         variable="BLENDER_MCP_LOG_LEVEL",
-        label="Level",
+        label="Log Level",
         section=RECORDS,
         choices=tuple((name, name.title(), "") for name in _LOG_LEVELS),
     )
@@ -356,7 +356,7 @@ class Settings:
         "How a line of the log is written",
         more="`text` for people, `json` for programs.",
         variable="BLENDER_MCP_LOG_FORMAT",
-        label="Format",
+        label="Log Format",
         section=RECORDS,
         choices=(("text", "Text", "For people"), ("json", "JSON Lines", "For programs")),
     )
@@ -366,7 +366,7 @@ class Settings:
         "Where the log goes",
         more="`console` or `file`.",
         variable="BLENDER_MCP_LOG_HANDLER",
-        label="To",
+        label="Log To",
         section=RECORDS,
         choices=(
             ("console", "Console", "Where Blender was started"),
@@ -376,9 +376,9 @@ class Settings:
     log_file: Path | None = declare(
         None,
         values.path,
-        "The log's file. Empty: one in the extension's own folder",
+        "The log's file. Empty: one in the extension's data folder",
         variable="BLENDER_MCP_LOG_FILE",
-        label="File",
+        label="Log File",
         section=RECORDS,
         widget=_PATH,
     )

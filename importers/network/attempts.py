@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Try a transfer again where that helps, and wait so that it can be cancelled. Worker threads only."""
+"""Retries a transfer where a retry can help; a cancel ends the pause between two tries. Worker threads only."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ class MCP_BRIDGE_OT_generate_asset(bpy.types.Operator):
 
 
 class MCP_BRIDGE_OT_cancel_asset(bpy.types.Operator):
-    """Stop the import. Nothing of it stays"""
+    """Stop the import; the scene stays as it is"""
 
     bl_idname = "mcp_bridge.cancel_asset"
     bl_label = "Cancel Import"
@@ -314,7 +314,7 @@ def _try_key(work: "Work", service: str) -> str:
 
     left = importing.balance("hyper3d" if service == "hyper3d" else "fal", work.cancelled)
     if left is None:
-        return "fal.ai tells only administrators' keys what is left; any other shows with the first order"
+        return "fal.ai shows the balance only to an administrator's key. The first order shows whether any other works"
     return f"Accepted: {left} left"
 
 

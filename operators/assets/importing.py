@@ -33,7 +33,8 @@ class MCP_BRIDGE_OT_import_asset(bpy.types.Operator):
     onto: StringProperty(options={"SKIP_SAVE"})
     password: StringProperty(
         name="Password",
-        description="Of a model that its author has protected; leave it empty for any other. It is not kept",
+        description="The password of a model that its author has protected. Leave it empty for any other model. "
+        "MCP Bridge does not store it",
         subtype="PASSWORD",
         options={"SKIP_SAVE", "HIDDEN"},
     )

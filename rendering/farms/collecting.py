@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Brings the workers' results home: whole pictures or copies, once each, and the reports about the other frames.
+"""Copies the workers' results into the user's folder, each whole and once; reads the reports about other frames.
 
 It trusts nothing in the folder of results: it follows no link and reads nothing large, and it ignores a file that is
 no PNG, no .blend or no report of a worker.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Follows renders on their targets until each frame is home or has failed for good; finds them again after a restart.
+"""Follows renders on their targets, also after a restart, until each frame is in the user's folder or has failed.
 
 One thread follows all of them. It asks each target once for all of its renders, and asks less often if that takes
-long. When the bridge stops, an engine continues; the results come home after the next start.
+long. When the bridge stops, an engine continues; the results are copied after the next start.
 """
 
 from __future__ import annotations

@@ -251,7 +251,8 @@ class Supervisor:
             else:
                 tried = f"Tried {'; '.join(failures)}." if failures else NONE[self.config.sandbox.mode]
                 self._unconfined = (
-                    f"Nothing on this system confines a process, so no script is rehearsed or run. {tried}"
+                    "Nothing on this system confines a process: MCP Bridge cannot rehearse scripts, render or open "
+                    f"foreign files, and refuses inject_bpy_script. {tried}"
                 )
                 raise Unconfined(self._unconfined)
         return self._means

@@ -240,4 +240,5 @@ def _cost(report: Report) -> str:
     parts += [f"{seconds['total']:.2g} s in all", f"{report['peak_memory_mb']:,.0f} MB at most"]
     if seconds["snapshot"] >= _NOTICEABLE_S:
         parts.append(f"Blender stood still for {seconds['snapshot']:.2g} s while the scene was copied")
-    return f"Took {', '.join(parts)}. Held by {held['means']}; out of its reach: {out_of_reach(held['in_force'])}."
+    reach = out_of_reach(held["in_force"])
+    return f"Took {', '.join(parts)}. Confined by {held['means']}; it could not reach: {reach}."

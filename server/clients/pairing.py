@@ -61,7 +61,7 @@ class Pairings:
                 return self._tokens.setdefault(entry.id, new_token())
             if entry is not None:
                 raise NotYet(
-                    f"{name} was shut out in Blender. Remove it from the list of clients in the preferences of "
+                    f"{name} was revoked in Blender. Remove it from the list of clients in the preferences of "
                     "MCP Bridge to be asked again."
                 )
             if name in self._refused:
@@ -110,7 +110,7 @@ class Pairings:
             if hmac.compare_digest(known.encode(), given):
                 entry = next((one for one in self._store.entries() if one.id == client_id), None)
                 if entry is None or entry.revoked is not None:
-                    return Refusal(401, "This client was shut out in Blender.", revoked=True)
+                    return Refusal(401, "This client was revoked in Blender.", revoked=True)
                 return entry
         return None
 

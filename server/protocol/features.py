@@ -69,7 +69,7 @@ class Tool:
     listed: bool = True
     #: Other name of an argument -> its name in the schema. The tool accepts these names; the list does not show them.
     other_names: Mapping[str, str] = field(default_factory=dict)
-    #: Whether the tool runs scripts; if so, the journal records each refused call.
+    #: Whether the tool runs scripts; if so, the journal records each run with its script, and each refused call.
     runs_scripts: bool = False
 
     def __post_init__(self) -> None:
@@ -79,6 +79,11 @@ class Tool:
             raise ValueError(f"the input schema of tool {self.name} must have type 'object'")
         if (self.handler is None) == (self.now is None):
             raise ValueError(f"tool {self.name} needs either a handler or now")
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether each call has to be in the journal before it begins: it may change something, and runs no script."""
+        return not self.annotations.get("readOnlyHint") and not self.runs_scripts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

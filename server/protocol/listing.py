@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the entries that the lists of the protocol show for features."""
+"""Makes the entries of the lists of tools, resources, templates and prompts that a client requests."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ...base import settings
 from ...base.errors import BridgeError, Cancelled, InvalidParamsError, LimitExceeded
 from ...base.similar_names import did_you_mean
 from ...sandbox.run import undo
-from .. import attempts
+from .. import call_records
 from ..protocol.context import RequestContext
 from ..protocol.features import Tool
 from ..protocol.messages.content import ToolResult, failed, text_and_structure
@@ -134,7 +134,7 @@ def _no_part(
     error = InvalidParamsError(
         f"{name} cannot be part of a batch: call it by itself. Tools that can: {', '.join(sorted(parts))}."
     )
-    attempts.refused(found, context.client, arguments, error)
+    call_records.refused(found, context.client, arguments, error)
     return error
 
 

@@ -163,7 +163,7 @@ async def save_copy(context: RequestContext, path: FilePath) -> Written:
 
 @tool(title="Open File", destructive=True)
 async def open_file(context: RequestContext, path: FilePath) -> Opened:
-    """Open another .blend in place of the open one, with scripts off, after the user's yes. Only from folders that
+    """Open another .blend in place of the open one, with scripts off, after the user's approval. Only from folders that
     the user named.
 
     path: absolute, or relative to the first of those folders.
@@ -181,7 +181,7 @@ async def open_file(context: RequestContext, path: FilePath) -> Opened:
             question_key("open", str(source), open_now, unsaved, number),
             f"Open {source}? {lost}",
             title=f"Open {source.name}",
-            otherwise="Opening another file needs the user's yes, which this client can't ask for.",
+            otherwise="Opening another file needs the user's approval, which this client can't ask for.",
         )
         await note("file_opened", context, source)
         opened = await on_main_thread(context, partial(_open, source, (open_now, unsaved, number)))
@@ -216,8 +216,8 @@ async def agreed_to_overwrite(context: RequestContext, files: Collection[Path]) 
             question_key("overwrite", *sorted(map(str, lost))),
             f"Overwrite {names}?",
             title=f"Overwrite {min(lost).name}",
-            otherwise=f"{names}: there already, and overwriting needs the user's yes, which this client can't ask "
-            "for. Choose another name.",
+            otherwise=f"{names}: there already, and overwriting needs the user's approval, which this client can't "
+            "ask for. Choose another name.",
         )
     return there
 

@@ -57,7 +57,7 @@ async def find_tools(
     limit: Annotated[int, Bounds(1, 50)] = 5,
 ) -> FoundTools:
     """Find tools, best first, by what they do: open, save and import files, animation, node trees, API documentation,
-    history, events, assets; also one of yours, with all its parameters. Call them with use_tool.
+    history, events, assets; also a tool of your list, with all its parameters. Call them with use_tool.
     """
     found = ranked(query, served_tools())[:limit]
     await context.list_tools([one.name for one in found])
@@ -71,8 +71,8 @@ async def find_tools(
 async def use_tool(
     context: RequestContext, name: str, arguments: Annotated[dict[str, Any], Shown(str)] | None = None
 ) -> ToolResult:
-    """Call any tool by its name: one that find_tools found, or one of yours with parameters that only find_tools shows.
-    It is checked and answered as if called directly.
+    """Call any tool by its name: one that find_tools found, or one of your list with parameters that only find_tools
+    shows. It is checked and answered as if called directly.
 
     arguments: its parameters, a JSON object as text, such as {"path": "chair.glb"}.
     """

@@ -99,7 +99,7 @@ def list_changes(
 
     since_revision: `revision` of an earlier answer; 0 for all that is remembered.
     by: only what the assistant or the user did.
-    limit: the newest so many.
+    limit: at most this many, the newest.
     """
     now = events.settled(quick=True)
     found = [
@@ -134,7 +134,7 @@ async def undo_request(context: RequestContext, request_id: str) -> Undone:
             f"undo-{request_id}",
             f"Undo “{entry.title}”?",
             title=f"Undo “{entry.title}”",
-            otherwise="Undoing needs the user's yes, which this client can't ask for.",
+            otherwise="Undoing needs the user's approval, which this client can't ask for.",
         )
     work = main_thread.run(partial(_undo, request_id), cancelled=context.cancelled, label="undo_request")
     await asyncio.wrap_future(work)

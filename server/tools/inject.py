@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tool that shows a whole script to the user, rehearsed, and runs it after an explicit yes."""
+"""The tool that shows a whole script to the user, rehearsed, and runs it after an explicit approval."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def inject_bpy_script(
     wait_seconds: Annotated[float, Bounds(0, WAIT_SECONDS)] = WAIT_SECONDS,
 ) -> ToolResult:
     """Put a whole Blender script before the user. It is checked, rehearsed on a copy of the scene, shown with what
-    it would change, and runs in the open scene only after the user's explicit yes.
+    it would change, and runs in the open scene only after the user's explicit approval.
 
     script: your text that holds the script, fenced or plain.
     mode: format-to-bpy takes the script out of an answer; contextual takes the text as it is.

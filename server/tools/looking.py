@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools that show objects from several sides, and what has changed since."""
+"""Tools that show objects from several sides, and compare two such pictures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def look(
     a turntable, or frames of an animation. Each has its name in it, those along an axis a scale bar.
 
     objects: what to frame; without it all that is visible.
-    turntable: this many views from around instead.
+    turntable: this many views from a circle around the objects instead.
     frames: one perspective view at each of these frames instead.
     shading: solid adds a light, rendered takes the scene's own.
     max_size: the longer side in pixels.

@@ -13,7 +13,7 @@ from ...base.settings import Level
 from ...sandbox.rehearsal import prepare, rehearse
 from ...sandbox.rehearsal.report import Confinement, as_result, as_text
 from ...sandbox.run import gates
-from .. import attempts
+from .. import call_records
 from ..protocol.context import RequestContext
 from ..protocol.messages import content
 from ..protocol.messages.content import ToolResult
@@ -74,7 +74,7 @@ async def rehearse_script(
         partial(rehearse.rehearse, prepared, script, title=title, level=level, cancelled=cancelled.is_set)
     )
     report = rehearsed.report
-    attempts.rehearsed(context, script, title, report)
+    call_records.rehearsed(context, script, title, report)
     blocks = [content.text(as_text(report))]
     for when, picture in rehearsed.pictures.items():
         blocks += [content.text(f"{when.title()}:"), content.image(picture)]

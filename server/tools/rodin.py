@@ -88,7 +88,7 @@ async def create_rodin_job(
     bounding_box: proportions as width (Y), height (Z), length (X).
     t_pose: a person in T or A pose.
     high_pack: textures of 4K and more faces, for more credits.
-    provider: whose key to use; without it the one there is a key for.
+    provider: whose key to use; without it the provider that has a key.
     confirm_cost: true once the user has agreed to the cost; counts only where MCP Bridge can't ask the user itself.
     """
     chosen = importing.choose(provider)
@@ -151,7 +151,7 @@ async def import_generated_asset(
 async def check_rodin_balance(context: RequestContext, provider: ProviderName | None = None) -> Balance:
     """The credits left on the user's account for create_rodin_job.
 
-    provider: whose account; without it the one there is a key for.
+    provider: whose account; without it the provider that has a key.
     """
     chosen = importing.choose(provider)
     left = await in_thread(context, lambda work: importing.balance(chosen, work.cancelled))

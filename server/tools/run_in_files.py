@@ -57,7 +57,8 @@ async def run_in_files(
     wait_seconds: Annotated[float, Bounds(0, WAIT_SECONDS)] = 5,
 ) -> ToolResult:
     """Run Python on .blend files other than the open one, each in a confined Blender, and save what comes of it as
-    copies; the files stay as they are. Only in folders that the preferences name, after one yes to script and files.
+    copies; the files stay as they are. Only in folders that the preferences name, after one approval of script and
+    files.
     A job: get_job tells how far it is and then the result of each file, cancel_job stops it.
 
     paths: .blend files, absolute or relative to the first of those folders.
@@ -127,7 +128,7 @@ async def _agreed(
         files.question_key("run-in-files", context.client.id, script, items, sorted(map(str, there)), to),
         _question(items, there, script, to),
         title=_title(items),
-        otherwise="Running a script in files needs the user's yes, which this client can't ask for.",
+        otherwise="Running a script in files needs the user's approval, which this client can't ask for.",
     )
     return there
 

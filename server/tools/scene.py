@@ -84,7 +84,7 @@ def get_object_info(
 
 @tool(title="Get File Info", read_only=True)
 def get_file_info(context: RequestContext, unused_only: bool = False) -> dict[str, Any]:
-    """What the open file holds and leans on: counts of all kinds of data-blocks, those that nobody uses, linked
+    """What the open file contains and depends on: counts of all kinds of data-blocks, those that nobody uses, linked
     libraries, files that are missing, images with unsaved changes.
 
     unused_only: tell only the data-blocks that nobody uses.

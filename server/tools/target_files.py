@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hands a script on files to a render target: asks the user, then writes the job."""
+"""Submits a script for .blend files to a render target: asks the user, then writes the job."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hands an animation to a render target: packs it, measures one frame, asks the user, and hands it on."""
+"""Submits an animation to a render target: packs it, measures one frame, asks the user, then writes the job."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _waiting: dict[str, Prepared] = {}
 _LEAST_VIDEO = 16
 
 _NOT_ASKED = (
-    "Rendering on a target needs the user's yes, which this client can't ask for. Without `where` it renders beside "
-    "this Blender, unasked."
+    "Rendering on a target needs the user's approval, which this client can't ask for. Without `where` it renders "
+    "beside this Blender, unasked."
 )
 
 

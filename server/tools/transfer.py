@@ -102,7 +102,8 @@ async def download_file(
     length: Annotated[int, Bounds(1, _MOST_AT_ONCE)] | None = None,
 ) -> ToolResult:
     """Get a file of yours (export_file with download makes some), or one from the folders that the preferences name:
-    what you wrote there at once, any other after the user's yes. Small files come in the answer, larger ones as a link.
+    what you wrote there at once, any other after the user's approval. Small files come in the answer, larger
+    ones as a link.
 
     file: as upload_file, export_file or list_files gave it.
     path: absolute, or relative to the first of those folders.
@@ -209,7 +210,7 @@ async def _from_folder(context: RequestContext, path: str) -> ClientFile:
             files.question_key("send", str(source), facts.st_size, facts.st_mtime_ns),
             f"Send {source} ({megabytes(facts.st_size)}) to {context.client.name}?",
             title=f"Send {source.name}",
-            otherwise=f"{source}: you did not write it, and sending it needs the user's yes, which this client "
+            otherwise=f"{source}: you did not write it, and sending it needs the user's approval, which this client "
             "can't ask for.",
         )
     await files.note("file_sent", context, source)

@@ -199,7 +199,7 @@ def test_what_was_estimated_to_make_too_much_is_rehearsed_before_it_runs_again()
 
 def test_an_injected_script_is_never_applied_unasked_nor_unrehearsed() -> None:
     queue = ApprovalQueue()
-    with pytest.raises(PolicyError, match="never applied without an explicit yes"):
+    with pytest.raises(PolicyError, match="never applied without an explicit approval"):
         queue.submit(request(), asks="nobody")
     queue.trust(CLIENT, "Cursor")
     queue.submit(request(), asks="panel")
@@ -251,7 +251,7 @@ def test_so_many_requests_of_a_client_are_open_and_no_more() -> None:
 
 def test_a_question_needs_a_yes_and_no_rehearsal() -> None:
     queue = ApprovalQueue()
-    with pytest.raises(PolicyError, match="explicit yes"):
+    with pytest.raises(PolicyError, match="explicit approval"):
         queue.submit(request(tool="question"), asks="nobody")
     queue.submit(request(raw="Overwrite a.png?", tool="question"), asks="panel")
     queue.extracted("r1", "Overwrite a.png?")

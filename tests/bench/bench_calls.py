@@ -113,6 +113,8 @@ def rows() -> Iterator[Row]:
         yield Row("the same, described in every aspect, p50", percentile(pages, 0.5) * 1e3, "ms", "≤ 50")
         calls = samples(lambda: client.call("get_object_info", name="Part 5000"), 500)
         yield Row("get_object_info, 10,000 objects, p50", percentile(calls, 0.5) * 1e3, "ms")
+        looks = samples(lambda: client.call("look"), 3, warm_up=1)
+        yield Row("look, four views, 10,000 objects, without a window", looks[1] * 1e3, "ms")
     yield _enabling()
 
 

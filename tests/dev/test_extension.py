@@ -20,7 +20,9 @@ def test_zip_holds_the_extension_and_nothing_of_the_workshop(tmp_path: Path) -> 
     wheels = {name for name in names if name.startswith("wheels/")}
     assert wheels == {f"wheels/{name}" for name in libraries.present(libraries.WHEELS)}
     assert {"blender_manifest.toml", "__init__.py", "LICENSE"} <= names
-    assert [name for name in names if name.startswith("docs/")] == ["docs/security.md"]
+    assert sorted(name for name in names if name.startswith("docs/")) == sorted(
+        f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")
+    )
     assert [name for name in names if name.endswith((".md", ".yml")) and "/" not in name] == ["README.md"]
     assert not [name for name in names if name.startswith(("tests/", "dev/", "build/", "."))]
 

@@ -113,7 +113,7 @@ def test_a_revoked_client_is_cut_off_at_once_and_shut_out(store: Any, copy: Any)
             connection.recv(timeout=30)
     assert _asks(token) == 401
     state.refresh()
-    assert [notice.text for notice in state.view.notices] == ["came with a token that was revoked"]
+    assert [notice.text for notice in state.view.notices] == ["used a revoked token"]
 
 
 def test_copying_anew_takes_the_place_of_the_old_one(store: Any, copy: Any) -> None:
@@ -243,5 +243,5 @@ def test_every_entry_of_the_menu_says_where_its_configuration_goes() -> None:
     for kind in table.CLIENTS:
         properties = SimpleNamespace(client=kind.id)
         text = clients.MCP_BRIDGE_OT_copy_configuration.description(bpy.context, properties)
-        assert text.startswith(f"Copy what connects {kind.label} to Blender. It goes into ")
+        assert text.startswith(f"Copy the lines that connect {kind.label} to Blender. Paste them into ")
         assert not text.endswith(".")

@@ -242,7 +242,7 @@ def test_the_dialog_shows_script_pictures_summary_and_a_no(
     queue.deny("r1", "too big")
     into, drawn = layout()
     review.draw(into, queue.get("r1"), shown, dialog_size.of(bpy.context))
-    assert drawn.labels == ["This request is denied: too big"]
+    assert drawn.labels == ["This request was denied by you: too big"]
 
 
 CHANGED = "This has changed since it was shown: close it and look again"

@@ -39,7 +39,7 @@ def test_what_was_proved_is_shown(show: Show) -> None:
     proved = ("read", "write", "network", "process")
     drawn = show(confinement=Confinement("Landlock and seccomp, in namespaces of its own", proved))
     assert drawn.text == (
-        "Rehearsals are confined Rehearsals are held by Landlock and seccomp, in namespaces of its own. "
+        "Rehearsals are confined Rehearsals are confined by Landlock and seccomp, in namespaces of its own. "
         "Tried, and out of their reach: your files, your disk, the network, other programs."
     )
     assert "LOCKED" in drawn.icons

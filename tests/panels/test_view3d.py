@@ -129,9 +129,7 @@ def test_a_stale_configuration_can_be_copied_anew_or_revoked(show: Any) -> None:
 def test_a_client_that_was_revoked_can_be_forgotten(show: Any) -> None:
     facts = {"client": "zed", "form": "stdio"}
     entry = Entry("id1", "Zed", "", "", revoked="2026-11-21T00:00:00+00:00", copied=facts)
-    drawn = show(
-        **RUNNING, clients=(entry,), notices=(Notice("id1", "Zed", "came with a token that was revoked"),)
-    )
+    drawn = show(**RUNNING, clients=(entry,), notices=(Notice("id1", "Zed", "used a revoked token"),))
     assert drawn.operators()[1:] == ["mcp_bridge.copy_configuration", "mcp_bridge.forget_client"]
 
 
@@ -141,7 +139,7 @@ def test_each_setting_says_what_it_means_for_the_next_script(monkeypatch: pytest
     )
     drawn = draw(view3d.MCP_BRIDGE_PT_execution)
     assert "The script waits in the MCP panel until you allow it" in drawn.text
-    assert "Each script is tried on a copy first" in drawn.text
+    assert "Each script is rehearsed first" in drawn.text
     assert "Scripts are Python without Blender" in drawn.text
     assert "A script that runs longer is stopped and undone" in drawn.text
 

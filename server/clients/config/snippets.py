@@ -95,7 +95,7 @@ def notices(
     found = []
     for entry in entries:
         if entry.revoked is not None:
-            text = "came with a token that was revoked" if entry.id in turned_away else ""
+            text = "used a revoked token" if entry.id in turned_away else ""
         else:
             text = _fault(entry.copied, here, other_ports, exists)
         if text:

@@ -30,7 +30,8 @@ def _text(difference: dict[str, Any] | None = None, **changes: Any) -> list[str]
 
 def test_the_last_line_tells_the_cost_and_what_held_the_script() -> None:
     assert _text()[-1] == (
-        "Took 0.05 s in the script, 0.4 s in all, 260 MB at most. Held by Landlock and seccomp; out of its reach: "
+        "Took 0.05 s in the script, 0.4 s in all, 260 MB at most. Confined by Landlock and seccomp; "
+        "it could not reach: "
         "your files, your disk, the network, other programs."
     )
 
@@ -42,7 +43,7 @@ def test_a_copy_that_held_up_the_window_is_owned_up_to() -> None:
 
 def test_only_what_was_in_force_is_claimed() -> None:
     held = Held({"means": "hope", "in_force": ["network"]}, 0.0, 1.0, 1.0, ())
-    assert as_text(failed("It crashed.", held)).endswith("Held by hope; out of its reach: the network.")
+    assert as_text(failed("It crashed.", held)).endswith("Confined by hope; it could not reach: the network.")
 
 
 def test_each_kind_of_change_has_its_form() -> None:

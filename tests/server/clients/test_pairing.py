@@ -91,7 +91,7 @@ def test_one_that_was_shut_out_stays_out(pairings: Pairings, tmp_path: Path) -> 
     refusal = pairings.client_of(token)
     assert isinstance(refusal, authenticator.Refusal)
     assert (refusal.status, refusal.revoked) == (401, True)
-    with pytest.raises(NotYet, match=r"Zed was shut out in Blender\. Remove it from the list"):
+    with pytest.raises(NotYet, match=r"Zed was revoked in Blender\. Remove it from the list"):
         pairings.ask("Zed")
     store.forget(entry.id)
     assert isinstance(pairings.client_of(token), authenticator.Refusal)

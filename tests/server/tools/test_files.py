@@ -167,7 +167,9 @@ def test_files_beside_it_go_over_no_link(tools: Tools, folder: Path, monkeypatch
 def test_a_client_that_cannot_ask_overwrites_nothing(tools: Tools, folder: Path) -> None:
     (folder / "a.blend").write_text("kept")
     tools.capabilities = {}
-    with pytest.raises(ToolError, match="overwriting needs the user's yes, which this client can't ask for"):
+    with pytest.raises(
+        ToolError, match="overwriting needs the user's approval, which this client can't ask for"
+    ):
         tools("save_copy", path="a.blend")
     assert (folder / "a.blend").read_text() == "kept"
 

@@ -28,7 +28,7 @@ from bl_ext.user_default.mcp_bridge.server.tools import inject
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 from websockets.sync.client import connect
 
-from support.clients.tool_calls import Tools, on_worker
+from support.clients.tool_calls import ToolError, Tools, on_worker
 from support.confinement.rehearsing import rehearsals
 
 CHAIR = (
@@ -301,6 +301,21 @@ def test_without_confinement_there_is_no_run_and_it_says_why(
         "rejected",
         "it cannot be rehearsed: no means of confinement works here",
     )
+
+
+def test_where_every_script_has_to_be_rehearsed_none_runs_without_confinement(
+    tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> None:
+        raise Unconfined("no means of confinement works here")
+
+    monkeypatch.setattr(confinement.current(), "means", none)
+    monkeypatch.setenv("BLENDER_MCP_REHEARSE", "always")
+    with pytest.raises(
+        ToolError, match="cannot be rehearsed, so it may not run in the open scene: no means of"
+    ):
+        tools("execute_blender_code", code="result = 1")
+    assert [entry.state for entry in queue.entries()] == ["rejected"]
 
 
 def test_a_setting_that_asks_nobody_still_asks_about_an_injected_script(

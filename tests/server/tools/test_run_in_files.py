@@ -161,7 +161,7 @@ def test_without_a_yes_nothing_is_run(tools: Tools, folder: Path) -> None:
     assert answer["isError"]
     assert list((folder / "out").iterdir()) == []
     tools.capabilities = {}
-    with pytest.raises(ToolError, match="needs the user's yes, which this client can't ask for"):
+    with pytest.raises(ToolError, match="needs the user's approval, which this client can't ask for"):
         tools("run_in_files", paths=["a.blend"], code=LIFT, save_as="out/{name}.blend")
 
 

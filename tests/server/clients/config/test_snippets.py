@@ -221,7 +221,7 @@ def test_another_port_is_noticed_unless_another_blender_listens_there():
 def test_a_revoked_token_is_noticed_only_when_its_client_comes():
     revoked = [entry("cursor", "stdio", revoked="2026-11-21T00:00:00+00:00")]
     assert texts(revoked, exists=lambda path: False) == []
-    assert texts(revoked, turned_away={"cursor"}) == ["came with a token that was revoked"]
+    assert texts(revoked, turned_away={"cursor"}) == ["used a revoked token"]
 
 
 def test_a_token_without_a_configuration_is_left_alone():

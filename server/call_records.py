@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes journal records of refused script calls and of rehearsals, for every way that a call can come in."""
+"""Writes journal records of tool calls, refused script calls and rehearsals, for every way that a call can come in."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..base import journal, settings
 from ..base.errors import BridgeError
 from ..sandbox.rehearsal.report import Report, as_result
 from ..sandbox.run.record import Record, refuse
@@ -10,10 +13,37 @@ from .protocol.context import Principal, RequestContext
 from .protocol.features import Tool
 from .protocol.messages.content import Json
 
-__all__ = ("refused", "rehearsed")
+__all__ = ("called", "refused", "rehearsed")
 
 #: Names of the parameters that hold a script.
 _SCRIPTS = ("code", "script")
+#: The most characters of a text, and items of a list or object, that a record has of an argument.
+_LONGEST, _MOST = 500, 50
+
+
+def called(tool: Tool, client: Principal, arguments: Json) -> None:
+    """Record a call that is about to begin: on the disk when this returns. Raises JournalError if that fails.
+
+    If `journal_code` is off, the record has the names of the arguments only.
+    """
+    given = _shortened(arguments) if settings.current().journal_code else sorted(arguments)
+    journal.current().write(
+        "tool_called", tool=tool.name, requester=client.name, client=client.id, arguments=given
+    )
+
+
+def _shortened(value: Any) -> Any:
+    """Return JSON without the rest of long texts, such as an uploaded file's data, and of long lists and objects."""
+    match value:
+        case str() if len(value) > _LONGEST:
+            return f"{value[:_LONGEST]}… ({len(value):,} characters)"
+        case list():
+            shown = [_shortened(item) for item in value[:_MOST]]
+            return [*shown, f"… ({len(value):,} items)"] if len(value) > _MOST else shown
+        case dict():
+            kept = {key: _shortened(item) for key, item in list(value.items())[:_MOST]}
+            return {**kept, "…": f"({len(value):,} items)"} if len(value) > _MOST else kept
+    return value
 
 
 def refused(tool: Tool, client: Principal, arguments: Json, error: BridgeError) -> None:
