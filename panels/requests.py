@@ -46,6 +46,8 @@ SAID = {
     "expired": "did not run",
     "cancelled": "was cancelled",
 }
+#: State of a request that has ended -> the word beside its title, which has little room.
+_ENDED = {"applied": "done", "rejected": "refused", "expired": "not run"}
 
 
 class MCP_BRIDGE_UL_requests(bpy.types.UIList):
@@ -152,7 +154,7 @@ def _draw_done(row: Any, entry: Entry) -> None:
     aside = row.row()
     aside.active = False
     aside.alignment = "RIGHT"
-    aside.label(text="undone" if entry.undone else SAID[entry.state].removeprefix("was "), translate=False)
+    aside.label(text="undone" if entry.undone else _ENDED.get(entry.state, entry.state), translate=False)
     if entry.state == "applied" and not entry.undone and entry.applied_revision is not None:
         button = row.row()
         button.enabled = entry.id == state.view.undoable

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from typing import Annotated, Any
 
 from ...base.errors import InvalidParamsError
+from ...scene import events
 from ...scene.look import sheet
 from ...scene.look.picture import Format
 from ...scene.look.sheet import Shading, Sheet, View
@@ -51,13 +52,15 @@ def look(
         "shading": shading,
         "max_size": max_size,
     }
-    made = sheet.make(**asked)
+    with events.quiet():  # around both: Blender evaluates a large scene anew once, not after each of them
+        made = sheet.make(**asked)
+        data = made.encoded(format)
     view_id = secrets.token_hex(4)
     _kept[view_id] = (context.client.id, asked, made)
     while len(_kept) > _MOST_KEPT:
         _kept.popitem(last=False)
     note = f"{made.note}. view_id {view_id}: compare_views shows what has changed since."
-    return ToolResult([picture_block(context, made.encoded(format), format), content.text(note)])
+    return ToolResult([picture_block(context, data, format), content.text(note)])
 
 
 @tool(title="Compare Views", read_only=True)
@@ -75,6 +78,8 @@ def compare_views(
         raise InvalidParamsError(
             f"there is no view {view_id!r} any more: call look, change things, then compare"
         )
-    both, share = sheet.difference(before, sheet.make(**asked))
+    with events.quiet():
+        both, share = sheet.difference(before, sheet.make(**asked))
+        data = both.encoded(format)
     note = f"Left before, middle after, right what differs: {100 * share:.1f} % of the pixels."
-    return ToolResult([picture_block(context, both.encoded(format), format), content.text(note)])
+    return ToolResult([picture_block(context, data, format), content.text(note)])
