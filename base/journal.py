@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit journal: scripts, decisions, changing calls and their outcomes, one JSON object a line.
+"""The audit journal: each script, decision and changing call, one JSON object a line.
 
 The journal puts a record on the disk before its effect happens (`write`, `barrier`). Any other record goes to the
 operating system at once, so it survives a crash of Blender; a writer thread (`soon`) or the next barrier puts it on
@@ -41,6 +41,7 @@ __all__ = (
     "JournalError",
     "configure",
     "current",
+    "is_secret_name",
     "verify",
     "verify_folder",
     "without_secrets",
@@ -279,6 +280,11 @@ _SET = re.compile(
 #: One of these is in each text that `_LIKE_A_KEY` finds: to look for them first takes a hundredth of its time.
 _IN_KEYS = ("Bearer ", "token=", *(f"{each}{mark}" for each in _KEYS_BEGIN for mark in "-_"))
 _SHORTEST_SECRET = 8
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether a value of this name is a secret, as a password or a token is."""
+    return any(each in name.lower() for each in _SECRET_NAMES)
 
 
 def without_secrets(text: str, *, as_json: bool = False) -> str:

@@ -258,7 +258,7 @@ class MCP_BRIDGE_OT_verify_journal(bpy.types.Operator):
 
 
 class MCP_BRIDGE_OT_open_script(_OfRequest, bpy.types.Operator):
-    """Read the script in a text editor, in a window of its own. While its text is changed, you cannot apply it"""
+    """Read the script in a text editor, in a window of its own. Changes there switch Apply off; they never run"""
 
     bl_idname = "mcp_bridge.open_script"
     bl_label = "Open in Text Editor"

@@ -115,7 +115,7 @@ class MCP_BRIDGE_PT_requests(bpy.types.Panel):
                 _draw_buttons(layout, entry, context)
         for client_id, name in state.view.trusted:
             row = layout.row()
-            row.label(text=f"{name} runs scripts without asking you", icon="UNLOCKED", translate=False)
+            row.label(text=f"{name} runs scripts unasked", icon="UNLOCKED", translate=False)
             row.operator("mcp_bridge.ask_again", text="", icon="X").client_id = client_id
             aside = layout.column()
             aside.active = False

@@ -94,7 +94,7 @@ class MCP_BRIDGE_PT_reading(bpy.types.Panel):
             return
         paragraph(layout, _about(entry), context, icon="USER")
         if entry.state != "waiting":
-            layout.label(text=f"This request {SAID[entry.state]}", icon=ICONS[entry.state], translate=False)
+            paragraph(layout, f"This request {SAID[entry.state]}.", context, icon=ICONS[entry.state])
             return
         same = reading.is_unchanged(context, entry)
         if not same:

@@ -33,15 +33,20 @@ def called(tool: Tool, client: Principal, arguments: Json) -> None:
 
 
 def _shortened(value: Any) -> Any:
-    """Return JSON without the rest of long texts, such as an uploaded file's data, and of long lists and objects."""
+    """Return JSON without secrets, and without the rest of long texts (an uploaded file's data), lists and objects."""
     match value:
         case str() if len(value) > _LONGEST:
-            return f"{value[:_LONGEST]}… ({len(value):,} characters)"
+            # Secrets first: what is left of one that is cut looks like none. The rest of the text is not looked at.
+            shown = journal.without_secrets(value[: 2 * _LONGEST])[:_LONGEST]
+            return f"{shown}… ({len(value):,} characters)"
         case list():
             shown = [_shortened(item) for item in value[:_MOST]]
             return [*shown, f"… ({len(value):,} items)"] if len(value) > _MOST else shown
         case dict():
-            kept = {key: _shortened(item) for key, item in list(value.items())[:_MOST]}
+            kept = {
+                key: "(left out)" if journal.is_secret_name(key) else _shortened(item)
+                for key, item in list(value.items())[:_MOST]
+            }
             return {**kept, "…": f"({len(value):,} items)"} if len(value) > _MOST else kept
     return value
 

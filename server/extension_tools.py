@@ -165,6 +165,7 @@ def _tool(offer: _Offer, told: Mapping[str, bool]) -> Tool:
         output_schema=of_type(ExtensionResult),
         handler=partial(_handle, offer, whole_numbers(offer.function, context=False)),
         annotations=told,
+        records_itself=True,
     )
 
 

@@ -17,6 +17,7 @@ from functools import partial
 
 from ..base import main_thread
 from ..base.errors import BridgeError, HandlerError, InvalidParamsError
+from ..base.process import threads
 from .protocol.context import Call, Era, InputRequired, RequestContext
 from .protocol.core import Core
 from .protocol.features import Tool
@@ -85,7 +86,7 @@ async def call_tool(
             return done(await asyncio.wrap_future(_submit(core, context, call, tool, named)))
         checked = _checked(core, tool, named)
         if tool.is_recorded:
-            await asyncio.to_thread(core.record, tool, call.client, checked)
+            await asyncio.wrap_future(threads.call(core.record, tool, call.client, checked, name="record"))
         return done(await tool.handler(context, checked))
 
 

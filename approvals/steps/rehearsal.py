@@ -21,6 +21,9 @@ __all__ = ("rehearsed",)
 
 #: How many operators, modules and warnings a question names.
 _MOST_NAMES = 12
+_ALWAYS = (
+    " (The setting Rehearse First is Always; with When You Are Asked you would be asked without a rehearsal.)"
+)
 
 
 async def rehearsed(context: Caller, entry: Entry) -> Entry:
@@ -52,13 +55,14 @@ async def rehearsed(context: Caller, entry: Entry) -> Entry:
         )
     except ExternalServiceError as error:
         if obligatory:
-            now.reject(entry.id, f"it cannot be rehearsed: {error}")
+            why = f"{error}{_ALWAYS}" if rehearse_which == "always" else str(error)
+            now.reject(entry.id, f"it cannot be rehearsed: {why}")
             if entry.closer:
                 raise LimitExceeded(
                     f"{entry.closer}. It cannot be rehearsed: {error}", limit="geometry"
                 ) from error
             raise Refused(
-                f"the script cannot be rehearsed, so it may not run in the open scene: {error}",
+                f"the script cannot be rehearsed, so it may not run in the open scene: {why}",
                 code="rehearsal",
             ) from error
         revision = await on_main_thread(context, events.settled)

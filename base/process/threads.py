@@ -17,9 +17,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from contextlib import contextmanager
+from contextvars import copy_context
+from typing import TypeVar
 
-__all__ = ("Worker", "pausable", "paused", "register", "start", "unregister", "wait")
+__all__ = ("Worker", "call", "pausable", "paused", "register", "start", "unregister", "wait")
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +53,25 @@ def start(work: Callable[..., object], *arguments: object, name: str) -> Worker:
     worker = Worker(work, *arguments, name=name)
     worker.start()
     return worker
+
+
+def call(work: Callable[..., T], *arguments: object, name: str) -> futures.Future[T]:
+    """Call `work(*arguments)` in a thread of its own, in this context, and return a future of what it returns.
+
+    It begins at once, however many long calls wait in the threads of `asyncio.to_thread`.
+    """
+    outcome: futures.Future[T] = futures.Future()
+
+    def settle() -> None:
+        if not outcome.set_running_or_notify_cancel():
+            return
+        try:
+            outcome.set_result(work(*arguments))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    start(copy_context().run, settle, name=name)
+    return outcome
 
 
 def wait(seconds: float) -> list[str]:

@@ -137,7 +137,7 @@ class Settings:
             (
                 "always",
                 "Always",
-                "Each script is rehearsed first, also one that you are not asked about",
+                "Each script is rehearsed first, also one that you are not asked about, or refused if it cannot be",
             ),
             (
                 "asking",
@@ -336,7 +336,7 @@ class Settings:
     journal_code: bool = declare(
         True,
         values.flag,
-        "Record the text of each script, not only its length and outcome",
+        "Record the text of each script and the arguments of other changes, not only lengths, names and outcomes",
         label="Keep Scripts in Journal",
         section=RECORDS,
     )

@@ -164,7 +164,11 @@ class _Watcher:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, name="mcp_bridge watchdog", daemon=True)
                 self._pausable.clear()
-                self._thread.start()
+                try:
+                    self._thread.start()
+                except RuntimeError:  # no more threads: the next run tries again
+                    self._thread = None
+                    raise
                 self._pausable.wait()  # the run may need the pause at once
 
     def _watch(self) -> None:
@@ -178,6 +182,7 @@ class _Watcher:
                         self._orders.pop()()
                     self._look()  # a function of its own, so that this one keeps no reference to a run
         finally:  # an error ends this thread; then the next run starts another
+            self._pausable.set()
             with self._lock:
                 if self._thread is threading.current_thread():
                     self._thread = None

@@ -53,6 +53,7 @@ def renderer(
     with (
         events.quiet(),
         _nothing_left(scene),
+        _camera_kept(scene),
         tempfile.TemporaryDirectory(prefix="mcp_bridge_") as folder,
         _camera(scene),
         _render_settings(scene, size, picture_format, quality, Path(folder) / "picture", samples),
@@ -62,14 +63,27 @@ def renderer(
 
 
 def _render(folder: Path) -> Path:
+    for former in folder.iterdir():
+        former.unlink()
     try:
-        bpy.ops.render.render(write_still=True)
+        ended = bpy.ops.render.render(write_still=True)
     except RuntimeError as error:
         raise ExternalServiceError(f"Blender could not render the picture: {error}") from None
     written = next(folder.iterdir(), None)
-    if written is None:
+    if ended != {"FINISHED"} or written is None:
         raise ExternalServiceError("Blender rendered the picture but wrote nothing.")
     return written
+
+
+@contextlib.contextmanager
+def _camera_kept(scene: Any) -> Iterator[None]:
+    """Give the scene its camera back: a render takes the one that a marker of the timeline binds."""
+    before = scene.camera
+    try:
+        yield
+    finally:
+        if scene.camera != before:
+            scene.camera = before
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import bpy
 import numpy as np
-from mathutils import Vector
+from mathutils import Matrix, Vector
 
 from ...base.errors import InvalidParamsError
 from .. import events
@@ -136,7 +136,7 @@ def make(
     """
     for name in objects:
         find(bpy.data.objects, name, "object")
-    with events.quiet():
+    with events.quiet(), _own_cameras_unbound(bpy.context.scene):
         return _make(objects, _tiles(views, turntable, frames), frames, shading, max_size)
 
 
@@ -318,9 +318,28 @@ def _place(camera: Any, tile: _Tile, shape: _Shape, band: float) -> float:
     width = data.ortho_scale = _ROOM * shape.width(tile.direction, band)
     data.shift_y = -band / 2
     data.clip_start, data.clip_end = distance / 1000, distance + 4 * radius
-    camera.location = shape.center + tile.direction * distance
-    camera.rotation_euler = (-tile.direction).to_track_quat("-Z", "Y").to_euler()
+    # Written as a matrix, it is there at once: Blender computes none for an object that the viewport hides.
+    turn = (-tile.direction).to_track_quat("-Z", "Y")
+    camera.matrix_world = Matrix.LocRotScale(shape.center + tile.direction * distance, turn, None)
     return float(width)
+
+
+@contextlib.contextmanager
+def _own_cameras_unbound(scene: Any) -> Iterator[None]:
+    """Inside the context, no marker of the timeline binds a camera: Blender would render that one in every view."""
+    camera, bound = (
+        scene.camera,
+        [(marker, marker.camera) for marker in scene.timeline_markers if marker.camera],
+    )
+    for marker, _ in bound:
+        marker.camera = None
+    try:
+        yield
+    finally:
+        for marker, its_camera in bound:
+            marker.camera = its_camera
+        if scene.camera != camera:
+            scene.camera = camera
 
 
 @contextlib.contextmanager

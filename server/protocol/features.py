@@ -71,6 +71,8 @@ class Tool:
     other_names: Mapping[str, str] = field(default_factory=dict)
     #: Whether the tool runs scripts; if so, the journal records each run with its script, and each refused call.
     runs_scripts: bool = False
+    #: Whether the tool writes its own records, or only calls other tools, whose calls are recorded.
+    records_itself: bool = False
 
     def __post_init__(self) -> None:
         if not _TOOL_NAME.fullmatch(self.name):
@@ -82,8 +84,8 @@ class Tool:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether each call has to be in the journal before it begins: it may change something, and runs no script."""
-        return not self.annotations.get("readOnlyHint") and not self.runs_scripts
+        """Whether each call must be in the journal before it begins: it may change something and writes no record."""
+        return not (self.annotations.get("readOnlyHint") or self.runs_scripts or self.records_itself)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

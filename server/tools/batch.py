@@ -60,7 +60,7 @@ class _Stopped(Exception):
     """Tells that a call has failed and that the batch must stop there."""
 
 
-@tool(title="Batch", destructive=True, output=BatchResult)
+@tool(title="Batch", destructive=True, output=BatchResult, records_itself=True)
 def batch(
     context: RequestContext,
     calls: Annotated[list[BatchCall], Bounds(shortest=1, longest=100)],

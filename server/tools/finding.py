@@ -67,7 +67,7 @@ async def find_tools(
     return {"tools": tools, "how": _HOW if found else _NONE_FOUND}
 
 
-@tool(title="Use Tool", destructive=True, open_world=True)
+@tool(title="Use Tool", destructive=True, open_world=True, records_itself=True)
 async def use_tool(
     context: RequestContext, name: str, arguments: Annotated[dict[str, Any], Shown(str)] | None = None
 ) -> ToolResult:

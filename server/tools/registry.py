@@ -34,6 +34,7 @@ def tool(
     disturbs: Callable[[Mapping[str, Any]], bool] | None = None,
     other_names: Mapping[str, str] = MappingProxyType({}),
     seldom: Collection[str] = (),
+    records_itself: bool = False,
 ) -> Callable[[Function], Function]:
     """Mark a function as a tool. The flags become MCP's annotations.
 
@@ -43,6 +44,8 @@ def tool(
     `other_names`: further names of parameters, which the tool accepts and the list does not show.
 
     `seldom`: parameters that the list only names at the end of the description; `find_tools` explains them.
+
+    `records_itself`: the field of `Tool`.
 
     `output`: the type of the structured result if the function's return type (a ToolResult) does not say it.
     """
@@ -55,6 +58,7 @@ def tool(
             "disturbs": disturbs,
             "other_names": other_names,
             "seldom": seldom,
+            "records_itself": records_itself,
         }
         return function
 

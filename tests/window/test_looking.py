@@ -30,6 +30,30 @@ result = [list(made.pixels.shape), [float(t.std()) for t in tiles], made.note, l
     assert left == 0
 
 
+def test_each_view_shows_its_side(window: Window) -> None:
+    """A bar of 8 x 4 x 1 has another outline from each side."""
+    code = f"""
+import importlib
+sheet = importlib.import_module({EXTENSION!r} + ".scene.look.sheet")
+bpy.ops.mesh.primitive_cube_add(location=(60, 60, 60))
+bar = bpy.context.object
+bar.dimensions = (8, 4, 1)
+bpy.context.view_layer.update()
+made = sheet.make(objects=[bar.name], views=["front", "right", "top", "left"], max_size=512)
+space = next(a for a in bpy.context.window_manager.windows[0].screen.areas if a.type == "VIEW_3D").spaces[0]
+result = []
+for y, x in ((256, 0), (256, 256), (0, 0), (0, 256)):
+    tile = made.bare[y + 60 : y + 250, x + 4 : x + 252, :3].astype(float)
+    covered = abs(tile - tile[-1, 0]).max(axis=2) > 40
+    rows, columns = covered.any(axis=1).nonzero()[0], covered.any(axis=0).nonzero()[0]
+    result.append([int(columns[-1] - columns[0] + 1), int(rows[-1] - rows[0] + 1)])
+bpy.data.objects.remove(bar)
+"""
+    shapes = [width / height for width, height in window.run(code)]
+    for shape, expected in zip(shapes, (8, 4, 2, 4), strict=True):
+        assert abs(shape / expected - 1) < 0.35, shapes
+
+
 _AREAS = f"""
 import base64, importlib
 picture = importlib.import_module({EXTENSION!r} + ".scene.look.picture")

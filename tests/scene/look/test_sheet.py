@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import bpy
 import numpy as np
 import pytest
-from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
+from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError, InvalidParamsError
 from bl_ext.user_default.mcp_bridge.scene.look import cycles, sheet
 
 #: View -> the colour of the side that it shows.
@@ -111,6 +112,49 @@ def test_the_scene_is_sorted_anew_for_the_sheet_and_not_for_each_view(
     sheet.make(views=["front", "left", "perspective"], max_size=64)
     assert len(seen) == 3
     assert len(set(seen)) == 1
+
+
+@pytest.mark.parametrize("shown", [{"views": ["front", "top"]}, {"frames": [1, 5]}])
+def test_a_camera_that_a_marker_binds_is_no_view(sides: bpy.types.Object, shown: dict[str, Any]) -> None:
+    """Blender renders the camera of the marker, whichever camera the scene has."""
+    scene: Any = bpy.context.scene
+    cameras = []
+    for number, height in enumerate((-6, 6)):
+        camera = bpy.data.objects.new(f"Camera {number}", bpy.data.cameras.new("Camera"))
+        camera.location, camera.rotation_euler = (0, 0, height), (np.pi * (height < 0), 0, 0)
+        scene.collection.objects.link(camera)
+        cameras.append(camera)
+    scene.camera = cameras[1]
+    free = sheet.make(**shown, max_size=128)
+    marker = scene.timeline_markers.new("cut", frame=1)
+    marker.camera = cameras[0]
+    scene.camera = cameras[1]
+    try:
+        bound = sheet.make(**shown, max_size=128)
+        assert (marker.camera, scene.camera) == (cameras[0], cameras[1])
+        assert (bound.bare == free.bare).all()
+    finally:
+        scene.timeline_markers.remove(marker)
+
+
+def test_a_render_that_writes_nothing_shows_no_earlier_picture(
+    sides: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = _state()
+    ends = iter([{"FINISHED"}, {"CANCELLED"}])
+
+    class Render:
+        @staticmethod
+        def render(*, write_still: bool) -> set[str]:
+            ended = next(ends)
+            if ended == {"FINISHED"}:
+                bpy.ops.render.render(write_still=write_still)
+            return ended
+
+    monkeypatch.setattr(cycles, "bpy", SimpleNamespace(ops=SimpleNamespace(render=Render), data=bpy.data))
+    with pytest.raises(ExternalServiceError, match="Blender rendered the picture but wrote nothing"):
+        sheet.make(views=["front", "top"], max_size=64)
+    assert _state() == before
 
 
 def test_the_scenes_camera_is_a_view_beside_others(sides: bpy.types.Object) -> None:
