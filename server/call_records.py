@@ -37,8 +37,8 @@ def _shortened(value: Any) -> Any:
     match value:
         case str() if len(value) > _LONGEST:
             # Secrets first: what is left of one that is cut looks like none. The rest of the text is not looked at.
-            shown = journal.without_secrets(value[: 2 * _LONGEST])[:_LONGEST]
-            return f"{shown}… ({len(value):,} characters)"
+            begin = journal.without_secrets(value[: 2 * _LONGEST])[:_LONGEST]
+            return f"{begin}… ({len(value):,} characters)"
         case list():
             shown = [_shortened(item) for item in value[:_MOST]]
             return [*shown, f"… ({len(value):,} items)"] if len(value) > _MOST else shown
