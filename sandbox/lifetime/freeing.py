@@ -9,6 +9,8 @@ from __future__ import annotations
 from ..facts.members import names, rows
 
 __all__ = (
+    "FREEING_OWNERS",
+    "FREEING_WITH_ARGUMENTS",
     "KEEPING_ELEMENTS",
     "freed_alone",
     "frees",
@@ -20,9 +22,12 @@ __all__ = (
 )
 
 FREEING = names("functions that free")
+_VERBS = names("verbs that free")
 _FREED_BY_NEW = names("structs whose new frees")
 _FREED_BY = names("single functions that free")
 _FREED_BY_NONE = names("single functions that free nothing")
+FREEING_OWNERS = names("functions that free their owner")
+FREEING_WITH_ARGUMENTS = names("functions that free nothing without arguments")
 _FOLLOWED = names("functions that free what follows")
 _REMOVING = names("functions of objects that remove a data-block")
 _FREED_ALONE = {
@@ -54,7 +59,11 @@ def frees(struct: str, function: str) -> bool:
         return True
     if f"{struct}.{function}" in _FREED_BY_NONE:
         return False
-    if struct.startswith(("BlendData", "Collection", "IDMaterials", "Text")) or struct == "VertexGroup":
+    if struct.startswith(("Collection", "IDMaterials", "Text")) or struct == "VertexGroup":
+        return False
+    if not _VERBS.isdisjoint(function.split("_")):
+        return True
+    if struct.startswith("BlendData"):
         return False
     if function == "new":
         return struct in _FREED_BY_NEW or (struct.startswith("Node") and struct.endswith("Items"))

@@ -22,6 +22,7 @@ from ..plain_values import all_as_plain, held_items, is_integers
 from ..text_sizes import cut, name_limit
 from .checks import ADDING_TO_MESHES, CHECKED, EVALUATING, Arguments, Check
 from .instead import INSTEAD
+from .settling import SETTLING
 
 __all__ = ("checked", "needed_pointers", "takes_integers")
 
@@ -78,7 +79,8 @@ def _freeing_call(path: str) -> Callable[..., Any]:
     may_free, followed = freeing.frees(struct, function), freeing.is_followed(struct, function)
     removes, roots = freeing.removes_blocks(struct, function), freeing.freed_alone(struct, function)
     grows, writes_back = freeing.grows(struct, function), path == "Object.update_from_editmode"
-    evaluates = CHECKED.get(path) in EVALUATING
+    evaluates, settle = CHECKED.get(path) in EVALUATING, SETTLING.get(path)
+    keeps_owner, always = path not in freeing.FREEING_OWNERS, path not in freeing.FREEING_WITH_ARGUMENTS
 
     def call(bound: _Bound, /, *args: Any, **kwargs: Any) -> Any:
         host, owner = bound
@@ -88,7 +90,8 @@ def _freeing_call(path: str) -> Callable[..., Any]:
         args, kwargs, given = prepared(host, owner, args, kwargs)
         with references.one_moment() if removing or evaluates else _NO_MOMENT:
             block = owner.id_data
-            moves = references.touched_collections if followed else may_free and not is_blank(block)
+            frees = may_free and (always or bool(args or kwargs))
+            moves = references.touched_collections if followed else frees and not is_blank(block)
             if evaluates:
                 references.before_sharing()
             if removing:
@@ -106,7 +109,13 @@ def _freeing_call(path: str) -> Callable[..., Any]:
                 if moves and grows:
                     references.after_growth(block)
                 elif moves:
-                    references.sweep((result, owner), roots, of=owner.data if writes_back else block)
+                    if settle is not None:
+                        settle(given)
+                    references.sweep(
+                        (result, owner) if keeps_owner else (result,),
+                        roots,
+                        of=owner.data if writes_back else block,
+                    )
                 if may_free:
                     host.overrides.drop_removed()
         return result

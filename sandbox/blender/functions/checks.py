@@ -115,6 +115,8 @@ def _remap(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
         host.refuse(f"user_remap(): a {type(new).__name__} cannot take the place of a {kind}")
     if kind == "Text":
         host.refuse("user_remap() of a text may change what Blender runs: edit the text instead")
+    if getattr(owner, "is_editmode", False) or getattr(new, "is_editmode", False):
+        host.refuse("user_remap() in edit mode: leave it first, with bpy.ops.object.mode_set(mode='OBJECT')")
     holds = (
         (hasattr(new, "contains_tree") and hasattr(owner, "contains_tree") and new.contains_tree(owner))
         or (hasattr(new, "children_recursive") and owner in new.children_recursive)

@@ -71,6 +71,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _index
     if path in ("Image.generated_width", "Image.generated_height"):
         return _image_size
+    if path == "Image.source":
+        return _image_source
     if struct in ("Image", "ColorManagedInputColorspaceSettings"):
         return _image
     if path in _CAPS:
@@ -80,7 +82,9 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _output_path
     if path == "RenderSettings.engine":
         return _engine
-    if path in ("Object.data", "ClothCollisionSettings.use_self_collision"):
+    if path == "Object.data":
+        return _object_data
+    if path == "ClothCollisionSettings.use_self_collision":
         return _write_and_touch
     if path == "AnimData.action":
         return _write_and_animate
@@ -153,6 +157,12 @@ def _socket_value(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 def _write_and_touch(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     setattr(value, name, new)
     host.geometry.touch(value.id_data)
+
+
+def _object_data(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """Write the data of an object: its pose gets other bones, and its vertex groups are those of the data."""
+    may_free = value.pose is not None or len(value.vertex_groups) > 0
+    (_write_and_sweep if may_free else _write_and_touch)(host, value, name, new)
 
 
 def _write_and_animate(host: BlenderHost, value: Any, name: str, new: Any) -> None:
@@ -270,6 +280,14 @@ def _image(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     setattr(value, name, as_plain(new))
 
 
+def _image_source(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    """Write the source of an image: Blender frees the tiles that it has no more."""
+    try:
+        _image(host, value, name, new)
+    finally:
+        host.stale.sweep(of=value)
+
+
 #: Properties that hold indices of a mesh, and what they count. Blender does not check them.
 INDICES: dict[str, str] = {
     "MeshLoop.vertex_index": "vertices",
@@ -305,7 +323,7 @@ def _index(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 
 #: Writers whose check is missing when an F-curve writes.
-ATTENDED = frozenset({_index, _image, _image_size, _engine, _layer_type})
+ATTENDED = frozenset({_index, _image, _image_size, _image_source, _engine, _layer_type})
 #: Writers that check no value: Blender may write many at once.
 NATIVE = frozenset({fragile_write})
 
