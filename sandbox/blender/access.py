@@ -94,7 +94,7 @@ _WRITERS: dict[str, Writer] = {"TextLine.body": text_line, **data_paths.WRITERS}
 _PLAIN_STRUCT_METHODS = frozenset(
     "path_from_id is_property_set is_property_hidden is_property_readonly id_data".split()
 )
-PLAIN_COLLECTION_METHODS = frozenset("keys values items get id_data update".split())
+PLAIN_COLLECTION_METHODS = frozenset("keys values items get id_data".split())
 _COLLECTION_METHODS = {
     "find": Access(read=sealing(methods.find)),
     "foreach_get": Access(read=sealing(data_paths.foreach_get)),
