@@ -23,7 +23,7 @@ def _has(struct: str, member: str) -> bool:
 
 
 def _case(path: str, take: str, free: str, use: str, what: str = "") -> Any:
-    """Return a case for `Struct.member`, which this Blender may not have; `what` the script holds, if there are more."""
+    """Return a case for `Struct.member`, which not every Blender has; `what`: what the script holds, if it has more."""
     lacks = pytest.mark.skipif(not _has(*path.split(".")), reason=f"this Blender has no {path}")
     return pytest.param(take, free, use, id=f"{path} {what}".strip(), marks=lacks)
 
@@ -98,6 +98,7 @@ _CASES = [
         "x.gravity",
         "weights",
     ),
+    _case("ParticleSettings.type", _CLOTH, "p.settings.type = 'EMITTER'", "x.name"),
     _case("Mesh.split_faces", _SHARP, "m.split_faces()", "x.value"),
     _case("Mesh.update", _EDGES, "m.update(calc_edges=True)", "x.vertices[:]"),
     _case("Curves.reorder_curves", f"{_CURVES}\nx = c.points[2]", _REORDER, "x.position[:]"),
