@@ -310,13 +310,7 @@ def _is_function(kind: Any, name: str) -> bool:
 def _needs_check(struct: str, name: str) -> bool:
     """Return whether a call of `struct.name` needs a check: of its arguments, or of what it frees or moves."""
     path = f"{struct}.{name}"
-    return bool(
-        frees(struct, name)
-        or may_make(struct, name)
-        or calls.needed_pointers(path)
-        or calls.takes_integers(path)
-        or blocks.given_blocks(path)
-    )
+    return bool(frees(struct, name) or may_make(struct, name) or calls.needs_check(path))
 
 
 def _struct_of(collection: Any) -> str:

@@ -21,10 +21,12 @@ from .. import added, blocks
 from ..plain_values import all_as_plain, held_items, is_integers
 from ..text_sizes import cut, name_limit
 from .checks import ADDING_TO_MESHES, CHECKED, EVALUATING, Arguments, Check
+from .finite import check_numbers, takes_floats
 from .instead import INSTEAD
+from .items import check_items, given_parts, own_items
 from .settling import SETTLING
 
-__all__ = ("checked", "needed_pointers", "takes_integers")
+__all__ = ("checked", "needed_pointers", "needs_check", "takes_integers")
 
 _TAKING_NONE = names("functions that take None")
 
@@ -126,7 +128,8 @@ def _freeing_call(path: str) -> Callable[..., Any]:
 def _preparation(path: str) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any], Arguments]]:
     """Return a function that checks a call's arguments and returns them plain, and by name where a check needs it."""
     function, limit, integers = path.partition(".")[2], name_limit(path), takes_integers(path)
-    check = _with_blocks(path, _with_pointers(path, CHECKED.get(path)))
+    check = _with_numbers(path, _with_items(path, CHECKED.get(path)))
+    check = _with_blocks(path, _with_pointers(path, check))
     as_plain = integers or check is not None
     parameters: dict[type, list[str]] = {}
 
@@ -198,6 +201,18 @@ def needed_pointers(path: str) -> frozenset[str]:
     )
 
 
+def needs_check(path: str) -> bool:
+    """Return whether RNA says of `Struct.function` that its arguments need a check."""
+    return bool(
+        needed_pointers(path)
+        or takes_integers(path)
+        or takes_floats(path)
+        or own_items(path)
+        or given_parts(path)
+        or blocks.given_blocks(path)
+    )
+
+
 def _with_pointers(path: str, check: Check | None) -> Check | None:
     """Return a check that refuses None for `needed_pointers`, and then does what `check` does."""
     needed = needed_pointers(path)
@@ -223,6 +238,32 @@ def _with_blocks(path: str, check: Check | None) -> Check | None:
     def both(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
         for name in given & arguments.keys():
             blocks.check_given(arguments[name], f"{path}()", whole=name != "target_id")
+        if check is not None:
+            check(host, owner, arguments)
+
+    return both
+
+
+def _with_items(path: str, check: Check | None) -> Check | None:
+    """Return a check that refuses what belongs to another collection or data-block, and then does what `check` does."""
+    if not own_items(path) and not given_parts(path):
+        return check
+
+    def both(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+        check_items(path, owner, arguments)
+        if check is not None:
+            check(host, owner, arguments)
+
+    return both
+
+
+def _with_numbers(path: str, check: Check | None) -> Check | None:
+    """Return a check that refuses NaN for `takes_floats`, and then does what `check` does."""
+    if not takes_floats(path):
+        return check
+
+    def both(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+        check_numbers(path, arguments)
         if check is not None:
             check(host, owner, arguments)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
@@ -100,10 +101,56 @@ def _node_type(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
     host.geometry.touch(_owner.id_data)
 
 
-def _strip_modifier(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+def _strip_modifier(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    _sequencer_scene(host, owner, arguments)
     if arguments.get("type") == "COMPOSITOR" and bpy.app.version < (5, 2):
         host.refuse(
             "this Blender crashes of a strip's compositor modifier: composite the scene that the strip shows"
+        )
+
+
+def _sequencer_scene(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
+    """Refuse to change modifiers of strips where Blender 5.0 tells a scene that is None of the change."""
+    if bpy.app.version[:2] == (5, 0) and bpy.context.sequencer_scene is None:
+        host.refuse(
+            "this Blender crashes when a strip's modifiers change while the workspace has no sequencer scene: ask the "
+            "user to choose the scene in the Sequencer's header first"
+        )
+
+
+def _retiming(host: BlenderHost, owner: Any, _arguments: Arguments) -> None:
+    """Refuse the first retiming key of a strip: Blender looks for it among those that the strip has."""
+    if not len(owner):
+        host.refuse(
+            "this Blender crashes when a script adds the first retiming key of a strip: set the strip's frame_start, "
+            "frame_final_start and frame_final_end, or ask the user to retime it in the Sequencer"
+        )
+
+
+def _render_slot(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
+    if bpy.app.version < (5, 0):
+        host.refuse(
+            "RenderSlot.clear() crashes this Blender, which looks for the scene of the image user: make a new image"
+        )
+
+
+def _vertex_indices(_host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    """Refuse indices that no vertex or point has: Blender would read and write memory before or behind them."""
+    given = arguments.get("index", ())
+    indices = [
+        operator.index(each)
+        for each in (given if hasattr(type(given), "__len__") else [given])
+        if hasattr(type(each), "__index__")
+    ]
+    if not indices:
+        return
+    if min(indices) < 0:
+        raise IndexError(f"vertex index {min(indices)} is negative: use 0 to the number of vertices - 1")
+    data = owner.id_data.data
+    points = getattr(data, "vertices", getattr(data, "points", None))
+    if points is not None and not data.is_editmode and max(indices) >= len(points):
+        raise IndexError(
+            f"vertex index {max(indices):,} is not below {len(points):,}, the number of vertices"
         )
 
 
@@ -220,6 +267,10 @@ CHECKED: dict[str, Check] = {
     **dict.fromkeys(("FCurve.convert_to_samples", "FCurve.convert_to_keyframes"), _frames),
     "Nodes.new": _node_type,
     "StripModifiers.new": _strip_modifier,
+    **dict.fromkeys(("StripModifiers.remove", "StripModifiers.clear"), _sequencer_scene),
+    "RetimingKeys.add": _retiming,
+    "RenderSlot.clear": _render_slot,
+    **dict.fromkeys(("VertexGroup.add", "VertexGroup.remove", "VertexGroup.weight"), _vertex_indices),
     "ObjectModifiers.new": _modifier,
     "Context.evaluated_depsgraph_get": _evaluated,
     **{f"{struct}.new": layer_names.check_new for struct in layer_names.NAMING},

@@ -11,6 +11,7 @@ from .. import blocks
 from ..layers.names import check_flag
 from ..plain_values import all_as_plain, as_plain, numbers_to_read
 from .checks import check_path
+from .finite import check_plain_numbers
 
 __all__ = ("array_foreach_set", "driver", "find", "keyframe", "path_resolve", "property_unset")
 
@@ -21,6 +22,8 @@ def keyframe(host: BlenderHost, owner: Any, name: str) -> Any:
 
     def call(data_path: str, *args: Any, **kwargs: Any) -> Any:
         data_path = as_plain(data_path)
+        args, kwargs = all_as_plain(args, kwargs)
+        check_plain_numbers(name, *args, *kwargs.values())
         check_path(host, data_path, owner)
         try:
             return function(data_path, *args, **kwargs)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,7 @@ _ENGINES = names("render engines")
 _CAPS = numbers("largest values")
 _REBUILDS = names("properties that rebuild")
 _RESHAPING = names("properties that rebuild and shape")
+_FRAMES = names("properties that are frames")
 
 
 def fragile_write(host: BlenderHost, value: Any, name: str, new: Any) -> None:
@@ -78,6 +80,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
     if path in _CAPS:
         capped = _cap(path, _CAPS[path])
         return _then_sweep(capped) if struct == "Lattice" else capped
+    if path in _FRAMES:
+        return _frame
     if path == "RenderSettings.filepath":
         return _output_path
     if path == "RenderSettings.engine":
@@ -339,6 +343,15 @@ def _cap(path: str, cap: float) -> Writer:
         setattr(value, name, new)
 
     return write
+
+
+def _frame(_host: BlenderHost, value: Any, name: str, new: Any) -> None:
+    new = as_plain(new)
+    if isinstance(new, float) and not math.isfinite(new):
+        raise ValueError(
+            f"{value.rna_type.identifier}.{name}: {new} is not a number of a frame: give a finite one"
+        )
+    setattr(value, name, new)
 
 
 def _then_sweep(write: Writer) -> Writer:
