@@ -40,7 +40,8 @@ def own_items(path: str) -> frozenset[str]:
 def given_parts(path: str) -> frozenset[str]:
     """Return the other parameters of `Struct.function` that have to be parts of the same data-block."""
     struct = path.partition(".")[0]
-    if path in _TAKING_OTHERS or not (struct in _items() or path in _OF_ONE_BLOCK):
+    checked = path in _TAKING_OTHERS or path in _SEARCHING
+    if checked or not (struct in _items() or path in _OF_ONE_BLOCK):
         return frozenset()
     return frozenset(name for name, _kind in _parts(path)) - own_items(path)
 

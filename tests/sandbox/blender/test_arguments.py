@@ -20,6 +20,7 @@ from support.sandboxing.scripts import result
 pytestmark = pytest.mark.usefixtures("fresh_file")
 
 _VERSION = bpy.app.version
+_HAS_GROUPS = "remove" in bpy.types.Lightgroups.bl_rna.functions
 
 _START = """
 import math, numpy as np
@@ -80,7 +81,8 @@ def _collections() -> dict[str, set[str]]:
     """The structs of items, with their bases, by the struct of each collection's own functions."""
     found: dict[str, set[str]] = {}
     for name in dir(bpy.types):
-        for prop in getattr(bpy.types, name).bl_rna.properties if hasattr(bpy.types, name) else ():
+        rna = getattr(getattr(bpy.types, name), "bl_rna", None)
+        for prop in rna.properties if rna is not None else ():
             item = prop.fixed_type if prop.type == "COLLECTION" and prop.srna else None
             while item is not None:
                 found.setdefault(prop.srna.identifier, set()).add(item.identifier)
@@ -99,7 +101,7 @@ def test_each_function_that_takes_an_item_of_its_collection_is_checked() -> None
             if fixed not in kinds[kind.__name__] or issubclass(getattr(bpy.types, fixed), bpy.types.ID):
                 continue
             assert (parameter.identifier in items.own_items(path)) == (path not in left), path
-            assert not members("blender").access(kind, name).plain_read, path
+            assert path in left or not members("blender").access(kind, name).plain_read, path
             seen.add(path)
     assert len(seen) > 50
     assert {"KeyingSetPaths.remove", "BoneCollections.remove", "CameraBackgroundImages.remove"} <= seen
@@ -108,7 +110,7 @@ def test_each_function_that_takes_an_item_of_its_collection_is_checked() -> None
 
 def test_each_function_that_takes_a_part_of_its_data_block_is_checked() -> None:
     found = [path for kind, name, path in _functions() if items.given_parts(path)]
-    assert {"NodeLinks.new", "NodeTreeInterface.move_to_parent"} <= set(found)
+    assert {"NodeTreeInterface.move_to_parent", "NodeTreeInterface.remove"} <= set(found)
     for kind, name, path in _functions():
         assert not items.given_parts(path) or not members("blender").access(kind, name).plain_read, path
 
@@ -127,8 +129,11 @@ _ELSEWHERE = [
     "a, b = two(D.armatures.new)\nb.collections.remove(a.collections.new('c'))",
     "a, b = two(D.armatures.new)\nb.collections.new('d', parent=a.collections.new('c'))",
     "a, b = two(D.cameras.new)\nb.background_images.remove(a.background_images.new())",
-    "w = D.scenes.new('s').view_layers[0]\nw.lightgroups.remove(LAYER.lightgroups.add(name='a'))",
-    "w = S.view_layers.new('s')\nw.lightgroups.remove(lightgroup=LAYER.lightgroups.add(name='a'))",
+    *_if(
+        _HAS_GROUPS,
+        "w = D.scenes.new('s').view_layers[0]\nw.lightgroups.remove(LAYER.lightgroups.add(name='a'))",
+        "w = S.view_layers.new('s')\nw.lightgroups.remove(lightgroup=LAYER.lightgroups.add(name='a'))",
+    ),
     "w = S.view_layers.new('s')\nw.aovs.remove(LAYER.aovs.add())",
     "a, b = two(D.scenes.new)\na.view_layers.remove(b.view_layers.new('v'))",
     "a, b = two(D.scenes.new)\na.render.views.remove(b.render.views.new('v'))",
@@ -193,6 +198,7 @@ def test_an_item_of_another_collection_is_an_error_of_the_script(code: str) -> N
         "a, b = node_groups()\na.nodes.remove(b.nodes.new('NodeReroute'))",
         "a, b = node_groups()\nx, y = (b.nodes.new('NodeReroute') for _ in 'xy')\n"
         "a.links.remove(b.links.new(x.inputs[0], y.outputs[0]))",
+        "a, b = node_groups()\nb.interface.new_socket('z', parent=a.interface.new_panel('x'))",
         "a, b = two(channels)\na.remove(b[0])",
         "a, b = two(channels)\na[0].keyframe_points.remove(b[0].keyframe_points[0])",
         "a, b = two(channels)\na[0].keyframe_points.remove(a[1].keyframe_points[0])",
@@ -225,10 +231,7 @@ def test_blender_itself_searches_long_collections(code: str) -> None:
     "code",
     [
         "a, b = node_groups()\nb.interface.move_to_parent(a.interface.new_panel('x'), b.interface.new_panel('y'), 0)",
-        "a, b = node_groups()\nb.interface.new_socket('z', parent=a.interface.new_panel('x'))",
         "a, b = node_groups()\nb.interface.remove(a.interface.new_panel('x'))",
-        "a, b = node_groups()\nx, y = a.nodes.new('NodeReroute'), b.nodes.new('NodeReroute')\n"
-        "a.links.new(x.inputs[0], y.outputs[0])",
         "a, b = strips(S), strips(D.scenes.new('s'))\na.new_meta('m', 1, 1).swap(b.new_meta('m', 1, 1))",
         "a, b = strips(S), strips(D.scenes.new('s'))\nS.sequence_editor.display_stack(b.new_meta('m', 1, 1))",
         *_if(
@@ -268,7 +271,10 @@ def test_a_group_does_not_hold_itself(parent: str) -> None:
             "a = D.armatures.new('a').collections\nc = a.new('c')\na.remove(a.new('d', parent=c))\nresult = len(a)",
             1,
         ),
-        ("LAYER.lightgroups.remove(LAYER.lightgroups.add(name='a'))\nresult = len(LAYER.lightgroups)", 0),
+        *_if(
+            _HAS_GROUPS,
+            ("l = LAYER.lightgroups\nl.remove(l.add(name='a'))\nresult = len(l)", 0),
+        ),
         (
             "a = cube.modifiers\nx, y = a.new('x', 'ARRAY'), a.new('y', 'ARRAY')\na.remove(x)\nresult = len(a)",
             1,
@@ -283,8 +289,8 @@ def test_a_group_does_not_hold_itself(parent: str) -> None:
         ),
         ("a, b = objects()\na.constraints.copy(b.constraints.new('IK'))\nresult = len(a.constraints)", 1),
         (
-            "a, b = objects()\na.animation_data_create().drivers.from_existing(src_driver=b.driver_add('location', 0))\n"
-            "result = len(a.animation_data.drivers)",
+            "a, b = objects()\nd = a.animation_data_create().drivers\n"
+            "d.from_existing(src_driver=b.driver_add('location', 0))\nresult = len(d)",
             1,
         ),
         (
@@ -335,7 +341,7 @@ def test_no_vertex_has_a_weight(index: int) -> None:
 
 def test_indices_of_vertices_are_taken() -> None:
     assert _tried(
-        "g = cube.vertex_groups.new(name='a')\ng.add(range(8), .5, 'REPLACE')\ng.add(np.arange(4), 1, 'REPLACE')\n"
+        "g = cube.vertex_groups.new(name='a')\ng.add(range(8), .5, 'REPLACE')\ng.add((0, 1), 1, 'REPLACE')\n"
         "g.remove([3])\ng.remove([])\nresult = [g.weight(0), g.weight(7)]"
     ) == [1.0, 0.5]
 
