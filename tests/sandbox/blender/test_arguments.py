@@ -259,7 +259,7 @@ def test_a_group_does_not_hold_itself(parent: str) -> None:
         "g = drawings()[0].layer_groups\na = g.new('a')\nb = g.new('b', parent_group=a)\n"
         f"c = g.new('c', parent_group=b)\ng.move_to_layer_group(a, {parent})"
     )
-    assert f"'{parent}' would hold itself: choose a group outside of it" in said
+    assert "'a' would hold itself: choose a group outside of it" in said
 
 
 @pytest.mark.parametrize(
