@@ -33,8 +33,9 @@ def check_numbers(path: str, arguments: Mapping[str, Any]) -> None:
     Raises:
         ValueError: one is not a number.
     """
-    for name in takes_floats(path) & arguments.keys():
-        if _has_nan(arguments[name]):
+    floats = takes_floats(path)
+    for name, value in arguments.items():
+        if name in floats and (type(value) is not float or value != value) and _has_nan(value):
             raise ValueError(f"{path}(): {name} is not a number (NaN): give a finite one")
 
 

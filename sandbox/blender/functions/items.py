@@ -72,10 +72,13 @@ def check_items(path: str, owner: Any, arguments: Mapping[str, Any]) -> None:
 
 def _holds(path: str, owner: Any, item: Any) -> bool:
     collection = owner.id_data.collections_all if path.startswith("BoneCollections.") else owner
-    if item in collection.values():  # C code compares them
+    key = item.rna_type.name_property
+    if (
+        key is not None and collection.get(getattr(item, key.identifier)) == item
+    ):  # C code searches for the name
         return True
     address = item.as_pointer()  # the types of two references to one item may differ
-    return any(each is not None and each.as_pointer() == address for each in collection)
+    return any(each is not None and (each == item or each.as_pointer() == address) for each in collection)
 
 
 def _check_parent(path: str, arguments: Mapping[str, Any]) -> None:
