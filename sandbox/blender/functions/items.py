@@ -7,7 +7,6 @@ not, and damage both lists.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -26,22 +25,20 @@ _OF_ONE_BLOCK = names("functions of one data-block's parts")
 @cache
 def own_items(path: str) -> frozenset[str]:
     """Return the parameters of `Struct.function` that have to be items of the collection whose function it is."""
-    struct = path.partition(".")[0]
-    if path in _TAKING_OTHERS or path in _SEARCHING:
+    if path in _TAKING_OTHERS or path in _SEARCHING or path in _OF_ONE_BLOCK:
         return frozenset()
-    items = [set(_lineage(item)) for item in _items().get(struct, ())]
-    kinds = {name: set(_lineage(kind)) for name, kind in _parts(path)}
+    items = _items(path.partition(".")[0])
     return frozenset(
-        name for name, kind in kinds.items() if any(kind <= item or item <= kind for item in items)
+        name for name, kind in _parts(path) if any(kind <= item or item <= kind for item in items)
     )
 
 
 @cache
 def given_parts(path: str) -> frozenset[str]:
     """Return the other parameters of `Struct.function` that have to be parts of the same data-block."""
-    struct = path.partition(".")[0]
-    checked = path in _TAKING_OTHERS or path in _SEARCHING
-    if checked or not (struct in _items() or path in _OF_ONE_BLOCK):
+    if path in _TAKING_OTHERS or path in _SEARCHING:
+        return frozenset()
+    if path not in _OF_ONE_BLOCK and not _items(path.partition(".")[0]):
         return frozenset()
     return frozenset(name for name, _kind in _parts(path)) - own_items(path)
 
@@ -91,29 +88,42 @@ def _check_parent(path: str, arguments: Mapping[str, Any]) -> None:
         parent = parent.parent_group
 
 
-def _parts(path: str) -> Iterator[tuple[str, Any]]:
-    """Yield the name and struct of each parameter that is a part of a data-block."""
-    struct, function = path.split(".")
-    rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
-    found = rna.functions.get(function) if rna is not None else None
-    for each in found.parameters if found is not None else ():
-        if each.type == "POINTER" and not each.is_output and "ID" not in _lineage(each.fixed_type):
-            yield each.identifier, each.fixed_type
-
-
-def _lineage(rna: Any) -> Iterator[str]:
-    while rna is not None:
-        yield rna.identifier
-        rna = rna.base
-
-
 @cache
-def _items() -> Mapping[str, list[Any]]:
-    """Return the structs of the items of each collection that has functions, by the struct that has these."""
-    found = defaultdict(list)
-    for name in dir(bpy.types):
-        rna = getattr(getattr(bpy.types, name), "bl_rna", None)
-        for each in rna.properties if rna is not None else ():
-            if each.type == "COLLECTION" and each.srna is not None:
-                found[each.srna.identifier].append(each.fixed_type)
-    return dict(found)
+def _items(struct: str) -> frozenset[frozenset[str]]:
+    """Return the lineages of a collection's items: of what its functions make or remove.
+
+    A walk over all properties would tell as well, but it makes Blender keep a reference to each of its types, and each
+    search for references would look at these.
+    """
+    makes = (
+        _lineage(each.fixed_type)
+        for function in _functions(struct)
+        for each in function.parameters
+        if each.type == "POINTER" and each.is_output and function.identifier.startswith(("new", "add"))
+    )
+    removes = (kind for _name, kind in _parts(f"{struct}.remove"))
+    return frozenset(kind for kind in (*makes, *removes) if "ID" not in kind)
+
+
+def _parts(path: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the name and lineage of each parameter that is a part of a data-block."""
+    struct, name = path.split(".")
+    for function in _functions(struct):
+        for each in function.parameters if function.identifier == name else ():
+            if each.type == "POINTER" and not each.is_output:
+                kind = _lineage(each.fixed_type)
+                if "ID" not in kind:
+                    yield each.identifier, kind
+
+
+def _functions(struct: str) -> Iterator[Any]:
+    rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
+    yield from rna.functions if rna is not None else ()
+
+
+def _lineage(rna: Any) -> frozenset[str]:
+    found = set()
+    while rna is not None:
+        found.add(rna.identifier)
+        rna = rna.base
+    return frozenset(found)
