@@ -76,7 +76,6 @@ _CASES = [
         "D.materials.remove_gpencil_data(m)",
         "x.color[:]",
     ),
-    _case("LineStyleTextureSlots.create", _SLOT, "l.texture_slots.create(0)", "x.offset[:]"),
     _case("FreestyleLineStyle.active_texture", _SLOT, "l.active_texture = None", "x.offset[:]"),
     _case("MetaSequence.separate", _META, "x.separate()", "x.name"),
     _case("MetaStrip.separate", _META, "x.separate()", "x.name"),
@@ -175,6 +174,19 @@ def test_what_is_freed_raises(take: str, free: str, use: str) -> None:
         return "nothing"
 
     assert fork.run(run) == "ReferenceError"
+
+
+def test_a_slot_that_took_the_place_of_another_is_the_new_one_or_none() -> None:
+    """Blender may put the new slot where the old one lay."""
+
+    def run() -> str:
+        fork.overwrite_freed()
+        try:
+            return repr(_run(f"{_SLOT}\nl.texture_slots.create(0)\nresult = x.texture is None"))
+        except HandlerError as error:
+            return type(error.original).__name__
+
+    assert fork.run(run) in ("ReferenceError", "True")
 
 
 def _run(code: str) -> Any:
