@@ -85,7 +85,7 @@ async def call_tool(
         if tool.handler is None:
             return done(await asyncio.wrap_future(_submit(core, context, call, tool, named)))
         checked = _checked(core, tool, named)
-        if tool.is_recorded:
+        if tool.is_recorded and core.record is not None:
             await asyncio.wrap_future(threads.call(core.record, tool, call.client, checked, name="record"))
         return done(await tool.handler(context, checked))
 
@@ -99,7 +99,7 @@ def call_now(core: Core, context: RequestContext, call: Call, tool: Tool, argume
 
 def _do_now(core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json) -> ToolResult:
     assert tool.now is not None
-    if tool.is_recorded:
+    if tool.is_recorded and core.record is not None:
         core.record(tool, call.client, arguments)
     return tool.now(context, arguments)
 

@@ -24,9 +24,10 @@ class Core:
     """The shared state. `info` is the server's `Implementation` object: name, title, version.
 
     `icons` are added only when a client asks for the server's identity, since `info` comes with every answer.
-    `whole_list(client_id)`: whether the client's list has every tool. `record` is called before each call of a tool
-    that `is_recorded`, on a thread that may wait for the disk; if it fails, so does the call. `refused` is called after
-    each tool call that ended in an error, `called` after every one, with its seconds and whether it failed.
+    `whole_list(client_id)`: whether the client's list has every tool. `record`, if there is one, is called before each
+    call of a tool that `is_recorded`, on a thread that may wait for the disk; if it fails, so does the call. `refused`
+    is called after each tool call that ended in an error, `called` after every one, with its seconds and whether it
+    failed.
     """
 
     features: Features
@@ -36,7 +37,7 @@ class Core:
     instructions: str = ""
     icons: Sequence[Json] = ()
     whole_list: Callable[[str], bool] = lambda _client_id: False
-    record: Callable[[Tool, Principal, Json], object] = lambda *_: None
+    record: Callable[[Tool, Principal, Json], object] | None = None
     refused: Callable[[Tool, Principal, Json, BridgeError], None] = lambda *_: None
     called: Callable[[Tool, Principal, float, bool], None] = lambda *_: None
     inputs: TaskInputs = field(default_factory=TaskInputs)
