@@ -14,6 +14,7 @@ from typing import Any
 import bpy
 
 from ..guard.seam import BlenderHost, Writer
+from .functions.parameters import parameters
 
 __all__ = ("SESSION", "check_given", "check_original", "given_blocks", "original", "pointing")
 
@@ -46,12 +47,9 @@ _CHANGING = frozenset(
 @cache
 def given_blocks(path: str) -> frozenset[str]:
     """Return the parameters of `Struct.function` whose data-blocks Blender removes, or points to from then on."""
-    struct, function = path.split(".")
-    rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
-    found = rna.functions.get(function) if rna is not None else None
-    if found is None or path in _ONLY_READING:
+    if path in _ONLY_READING:
         return frozenset()
-    return frozenset(p.identifier for p in found.parameters if not p.is_output and _is_of_blocks(p))
+    return frozenset(p.identifier for p in parameters(path) if not p.is_output and _is_of_blocks(p))
 
 
 def _is_of_blocks(prop: Any) -> bool:

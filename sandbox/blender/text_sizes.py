@@ -10,9 +10,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-import bpy
-
 from ..guard.seam import BlenderHost, Writer
+from .functions.parameters import parameters
 from .plain_values import as_plain
 
 __all__ = ("LONGEST_LINE", "MOST_CHARACTERS", "check_line", "check_text", "cut", "limited", "name_limit")
@@ -75,14 +74,10 @@ def name_limit(path: str) -> NameLimit | None:
 
     Blender cuts a name that is too long, if necessary in the middle of a character, and then cannot find it.
     """
-    struct, function = path.split(".")
-    rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
-    found = rna.functions.get(function) if rna is not None else None
-    if found is None:
-        return None
-    made = next((p.fixed_type for p in found.parameters if p.is_output and p.type == "POINTER"), None)
+    every = parameters(path)
+    made = next((p.fixed_type for p in every if p.is_output and p.type == "POINTER"), None)
     name = made.properties.get("name") if made is not None else None
-    given: list[Any] = [p for p in found.parameters if not p.is_output]
+    given: list[Any] = [p for p in every if not p.is_output]
     most = getattr(name, "length_max", 0) - 1
     for position, each in enumerate(given if most > 0 else ()):
         if each.identifier == "name" and each.type == "STRING" and not each.length_max:

@@ -9,8 +9,6 @@ from functools import cache
 from types import MethodType
 from typing import Any, Final
 
-import bpy
-
 from ...facts.members import names
 from ...guard.facade import sealing
 from ...guard.seam import BlenderHost, Reader
@@ -24,6 +22,7 @@ from .checks import ADDING_TO_MESHES, CHECKED, EVALUATING, Arguments, Check
 from .finite import check_numbers, takes_floats
 from .instead import INSTEAD
 from .items import check_items, given_parts, own_items
+from .parameters import parameters
 from .settling import SETTLING
 
 __all__ = ("checked", "needed_pointers", "needs_check", "takes_integers")
@@ -128,10 +127,9 @@ def _freeing_call(path: str) -> Callable[..., Any]:
 def _preparation(path: str) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any], Arguments]]:
     """Return a function that checks a call's arguments and returns them plain, and by name where a check needs it."""
     function, limit, integers = path.partition(".")[2], name_limit(path), takes_integers(path)
-    check = _with_numbers(path, _with_items(path, CHECKED.get(path)))
-    check = _with_blocks(path, _with_pointers(path, check))
+    check = _checks(path)
     as_plain = integers or check is not None
-    parameters: dict[type, list[str]] = {}
+    names_of: dict[type, list[str]] = {}
 
     def prepared(
         host: BlenderHost, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -143,10 +141,10 @@ def _preparation(path: str) -> Callable[..., tuple[tuple[Any, ...], dict[str, An
             kwargs = {name: held_items(value) for name, value in kwargs.items()} if kwargs else kwargs
         given = kwargs
         if check is not None and args:
-            names = parameters.get(type(owner))
+            names = names_of.get(type(owner))
             if names is None:
                 names = _parameter_names(owner, function) or _PYTHON_PARAMETERS.get(path, [])
-                parameters[type(owner)] = names
+                names_of[type(owner)] = names
             given = {**dict(zip(names, args, strict=False)), **kwargs}
         if host.stale.touched_evaluated:
             blocks.check_original(host, owner, function)
@@ -180,23 +178,17 @@ def _performance(path: str) -> Callable[[BlenderHost, Any, tuple[Any, ...], dict
 @cache
 def takes_integers(path: str) -> bool:
     """Return whether `Struct.function` has a parameter that is an array of integers or flags."""
-    struct, function = path.split(".")
-    rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
-    found = rna.functions.get(function) if rna is not None else None
-    return found is not None and any(is_integers(p) for p in found.parameters if not p.is_output)
+    return any(is_integers(p) for p in parameters(path) if not p.is_output)
 
 
 @cache
 def needed_pointers(path: str) -> frozenset[str]:
     """Return the parameters of `Struct.function` that Blender follows without checking whether they are None."""
-    struct, function = path.split(".")
-    rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
-    found = rna.functions.get(function) if rna is not None else None
-    if found is None or path in _TAKING_NONE:
+    if path in _TAKING_NONE:
         return frozenset()
     return frozenset(
         p.identifier
-        for p in found.parameters
+        for p in parameters(path)
         if p.type == "POINTER" and p.is_required and not p.is_output and not p.is_never_none
     )
 
@@ -213,63 +205,68 @@ def needs_check(path: str) -> bool:
     )
 
 
-def _with_pointers(path: str, check: Check | None) -> Check | None:
-    """Return a check that refuses None for `needed_pointers`, and then does what `check` does."""
-    needed = needed_pointers(path)
-    if not needed:
-        return check
+def _checks(path: str) -> Check | None:
+    """Return the check of all that RNA and the lists say of the arguments, or None if they need none."""
+    checks = [check for find in _FINDERS if (check := find(path)) is not None]
+    if len(checks) < 2:
+        return checks[0] if checks else None
 
-    def both(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    def each(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+        for check in checks:
+            check(host, owner, arguments)
+
+    return each
+
+
+def _blocks_check(path: str) -> Check | None:
+    """Return a check that refuses data-blocks of `blocks.given_blocks` that are not the file's own."""
+    given = blocks.given_blocks(path)
+
+    def check(_host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+        for name in given & arguments.keys():
+            blocks.check_given(arguments[name], f"{path}()", whole=name != "target_id")
+
+    return check if given else None
+
+
+def _pointers_check(path: str) -> Check | None:
+    """Return a check that refuses None for `needed_pointers`."""
+    needed = needed_pointers(path)
+
+    def check(_host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
         for name in needed & arguments.keys():
             if arguments[name] is None:
                 raise TypeError(f"{path}(): {name} may not be None")
-        if check is not None:
-            check(host, owner, arguments)
 
-    return both
+    return check if needed else None
 
 
-def _with_blocks(path: str, check: Check | None) -> Check | None:
-    """Return a check that refuses data-blocks of `blocks.given_blocks` that are not the file's own."""
-    given = blocks.given_blocks(path)
-    if not given:
-        return check
+def _numbers_check(path: str) -> Check | None:
+    """Return a check that refuses NaN for `takes_floats`."""
 
-    def both(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
-        for name in given & arguments.keys():
-            blocks.check_given(arguments[name], f"{path}()", whole=name != "target_id")
-        if check is not None:
-            check(host, owner, arguments)
-
-    return both
-
-
-def _with_items(path: str, check: Check | None) -> Check | None:
-    """Return a check that refuses what belongs to another collection or data-block, and then does what `check` does."""
-    if not own_items(path) and not given_parts(path):
-        return check
-
-    def both(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
-        check_items(path, owner, arguments)
-        if check is not None:
-            check(host, owner, arguments)
-
-    return both
-
-
-def _with_numbers(path: str, check: Check | None) -> Check | None:
-    """Return a check that refuses NaN for `takes_floats`, and then does what `check` does."""
-    if not takes_floats(path):
-        return check
-
-    def both(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    def check(_host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
         check_numbers(path, arguments)
-        if check is not None:
-            check(host, owner, arguments)
 
-    return both
+    return check if takes_floats(path) else None
 
 
+def _items_check(path: str) -> Check | None:
+    """Return a check that refuses what belongs to another collection or data-block."""
+
+    def check(_host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+        check_items(path, owner, arguments)
+
+    return check if own_items(path) or given_parts(path) else None
+
+
+#: What finds the checks of a function, in the order in which these are made.
+_FINDERS: Final[tuple[Callable[[str], Check | None], ...]] = (
+    _blocks_check,
+    _pointers_check,
+    _numbers_check,
+    _items_check,
+    CHECKED.get,
+)
 #: Parameters of functions that Blender defines in Python.
 _PYTHON_PARAMETERS = {"Mesh.from_pydata": ["vertices", "edges", "faces"]}
 

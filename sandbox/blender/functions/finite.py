@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-import bpy
+from .parameters import parameters
 
 __all__ = ("check_numbers", "check_plain_numbers", "takes_floats")
 
@@ -15,14 +15,9 @@ __all__ = ("check_numbers", "check_plain_numbers", "takes_floats")
 @cache
 def takes_floats(path: str) -> frozenset[str]:
     """Return the parameters of `Struct.function` that are floating-point numbers, or a fixed number of these."""
-    struct, function = path.split(".")
-    rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
-    found = rna.functions.get(function) if rna is not None else None
-    if found is None:
-        return frozenset()
     return frozenset(
         p.identifier
-        for p in found.parameters
+        for p in parameters(path)
         if p.type == "FLOAT" and not p.is_output and (not p.is_array or p.array_length)
     )
 

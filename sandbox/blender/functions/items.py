@@ -14,6 +14,7 @@ from typing import Any
 import bpy
 
 from ...facts.members import names
+from .parameters import parameters
 
 __all__ = ("check_items", "given_parts", "own_items")
 
@@ -95,9 +96,10 @@ def _items(struct: str) -> frozenset[frozenset[str]]:
     A walk over all properties would tell as well, but it makes Blender keep a reference to each of its types, and each
     search for references would look at these.
     """
+    rna: Any = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
     makes = (
         _lineage(each.fixed_type)
-        for function in _functions(struct)
+        for function in (rna.functions if rna is not None else ())
         for each in function.parameters
         if each.type == "POINTER" and each.is_output and function.identifier.startswith(("new", "add"))
     )
@@ -107,18 +109,11 @@ def _items(struct: str) -> frozenset[frozenset[str]]:
 
 def _parts(path: str) -> Iterator[tuple[str, frozenset[str]]]:
     """Yield the name and lineage of each parameter that is a part of a data-block."""
-    struct, name = path.split(".")
-    for function in _functions(struct):
-        for each in function.parameters if function.identifier == name else ():
-            if each.type == "POINTER" and not each.is_output:
-                kind = _lineage(each.fixed_type)
-                if "ID" not in kind:
-                    yield each.identifier, kind
-
-
-def _functions(struct: str) -> Iterator[Any]:
-    rna = getattr(getattr(bpy.types, struct, None), "bl_rna", None)
-    yield from rna.functions if rna is not None else ()
+    for each in parameters(path):
+        if each.type == "POINTER" and not each.is_output:
+            kind = _lineage(each.fixed_type)
+            if "ID" not in kind:
+                yield each.identifier, kind
 
 
 def _lineage(rna: Any) -> frozenset[str]:

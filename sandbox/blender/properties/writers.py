@@ -284,12 +284,19 @@ def _image(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     setattr(value, name, as_plain(new))
 
 
-def _image_source(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    """Write the source of an image: Blender frees the tiles that it has no more."""
-    try:
-        _image(host, value, name, new)
-    finally:
-        host.stale.sweep(of=value)
+def _then_sweep(write: Writer) -> Writer:
+    """Return a writer that calls `write`, which may replace items, and then sweeps."""
+
+    def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        try:
+            write(host, value, name, new)
+        finally:
+            host.stale.sweep(of=value.id_data)
+
+    return written
+
+
+_image_source = _then_sweep(_image)  # Blender frees the tiles that another source does not have
 
 
 #: Properties that hold indices of a mesh, and what they count. Blender does not check them.
@@ -352,18 +359,6 @@ def _frame(_host: BlenderHost, value: Any, name: str, new: Any) -> None:
             f"{value.rna_type.identifier}.{name}: {new} is not a number of a frame: give a finite one"
         )
     setattr(value, name, new)
-
-
-def _then_sweep(write: Writer) -> Writer:
-    """Return a writer that calls `write`, which may replace items, and then sweeps."""
-
-    def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-        try:
-            write(host, value, name, new)
-        finally:
-            host.stale.sweep(of=value.id_data)
-
-    return written
 
 
 def write_and_measure(host: BlenderHost, value: Any, name: str, new: Any) -> None:
