@@ -29,14 +29,9 @@ _ALWAYS = (
 async def rehearsed(context: Caller, entry: Entry) -> Entry:
     """Rehearse the script, and put the question to the user if one is needed."""
     now = approvals.queue()
-    rehearse_which = settings.current().rehearse
-    obligatory = (
-        entry.request.tool == "inject_bpy_script"
-        or entry.asks == "nobody"
-        or bool(entry.closer)
-        or rehearse_which == "always"
-    )
-    if not obligatory and rehearse_which == "never":
+    which = settings.current().rehearse
+    obligatory = _is_obligatory(entry) or which == "always"
+    if not obligatory and which == "never":
         revision = await on_main_thread(context, events.settled)
         return now.ask(entry.id, revision=revision, unrehearsed=_unrehearsed(entry, "the settings say so."))
     try:
@@ -55,7 +50,7 @@ async def rehearsed(context: Caller, entry: Entry) -> Entry:
         )
     except ExternalServiceError as error:
         if obligatory:
-            why = f"{error}{_ALWAYS}" if rehearse_which == "always" else str(error)
+            why = f"{error}{_ALWAYS}" if which == "always" else str(error)
             now.reject(entry.id, f"it cannot be rehearsed: {why}")
             if entry.closer:
                 raise LimitExceeded(
@@ -91,6 +86,11 @@ async def rehearsed(context: Caller, entry: Entry) -> Entry:
     if entry.former is not None and await on_main_thread(context, partial(_still_stands, entry)):
         return now.uphold(entry.id)
     return now.ask(entry.id, revision=revision)
+
+
+def _is_obligatory(entry: Entry) -> bool:
+    """Return whether the script may not run without a rehearsal, whatever the settings say."""
+    return entry.request.tool == "inject_bpy_script" or entry.asks == "nobody" or bool(entry.closer)
 
 
 def _prepare() -> tuple[int, prepare.Prepared]:

@@ -16,7 +16,7 @@ from mathutils import Vector
 from ...base.errors import ExternalServiceError
 from .. import events
 
-__all__ = ("SAMPLES", "renderer", "seen_by")
+__all__ = ("SAMPLES", "renderer")
 
 SAMPLES = 4
 """Samples a pixel of a quick render."""
@@ -37,7 +37,7 @@ def renderer(
     """Yield a function that renders the scene into a temporary file and returns its path.
 
     The picture has `size` pixels (width, height) and is seen by the scene's camera, or by one that frames everything
-    visible. The next picture replaces the file. Restores all settings afterwards.
+    visible. The next picture replaces the file. Restores all settings and the scene's camera afterwards.
 
     Args:
         quality: 1 to 100, of a JPEG.
@@ -77,25 +77,12 @@ def _render(folder: Path) -> Path:
 
 @contextlib.contextmanager
 def _camera_kept(scene: Any) -> Iterator[None]:
-    """Give the scene its camera back: a render takes the one that a marker of the timeline binds."""
+    """Give the scene its camera back: the caller may choose another, and a render takes that of a timeline's marker."""
     before = scene.camera
     try:
         yield
     finally:
         if scene.camera != before:
-            scene.camera = before
-
-
-@contextlib.contextmanager
-def seen_by(scene: Any, camera: Any) -> Iterator[None]:
-    """Make this the scene's camera inside the context. Blender sorts the whole scene anew when it changes."""
-    before = scene.camera
-    if camera != before:
-        scene.camera = camera
-    try:
-        yield
-    finally:
-        if camera != before:
             scene.camera = before
 
 

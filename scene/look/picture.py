@@ -160,8 +160,9 @@ def views(side: int, *, samples: int = cycles.SAMPLES) -> Iterator[Callable[[Any
     with cycles.renderer(scene, (side, side), "bmp", samples=samples) as render_one:
 
         def rendered_through(camera: Any) -> Any:
-            with cycles.seen_by(scene, camera):
-                return bitmap.decode(render_one().read_bytes())
+            if scene.camera != camera:  # Blender sorts the whole scene anew when it gets another camera
+                scene.camera = camera
+            return bitmap.decode(render_one().read_bytes())
 
         yield rendered_through
 

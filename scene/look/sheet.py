@@ -362,8 +362,6 @@ def _studio(shading: Shading) -> Iterator[_Studio]:
             scene.camera = objects[0]
         yield _Studio(objects[0], own, objects[1] if lit else None, _SOLID_SAMPLES if lit else cycles.SAMPLES)
     finally:
-        if scene.camera != own:
-            scene.camera = own
         bpy.data.batch_remove([*objects, *made])
 
 

@@ -285,13 +285,16 @@ def test_a_question_about_what_was_not_rehearsed_says_what_will_happen(
         assert part in question
 
 
-def test_without_confinement_there_is_no_run_and_it_says_why(
-    tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def _unconfined(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> None:
         raise Unconfined("no means of confinement works here")
 
     monkeypatch.setattr(confinement.current(), "means", none)
+
+
+@pytest.mark.usefixtures("_unconfined")
+def test_without_confinement_there_is_no_run_and_it_says_why(tools: Tools, queue: ApprovalQueue) -> None:
     found = inject_script(tools, CHAIR)["structuredContent"]
     assert found["message"] == (
         "the script cannot be rehearsed, so it may not run in the open scene: no means of confinement works here"
@@ -303,13 +306,10 @@ def test_without_confinement_there_is_no_run_and_it_says_why(
     )
 
 
+@pytest.mark.usefixtures("_unconfined")
 def test_where_every_script_has_to_be_rehearsed_none_runs_without_confinement(
     tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def none() -> None:
-        raise Unconfined("no means of confinement works here")
-
-    monkeypatch.setattr(confinement.current(), "means", none)
     monkeypatch.setenv("BLENDER_MCP_REHEARSE", "always")
     with pytest.raises(
         ToolError, match="cannot be rehearsed, so it may not run in the open scene: no means of"
