@@ -7,6 +7,7 @@ An estimate is rough, and rather too high than too low.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import bmesh
@@ -48,12 +49,17 @@ DATA_SETTINGS: Final = frozenset(
 
 
 class Estimate(NamedTuple):
-    """About how many vertices an object has, with the modifier that makes most of them, as the end of a message."""
+    """About how many vertices an object has."""
 
     size: float
-    because: str = ""
+    maker: Any = None
+    """The modifier that makes most of them; None if no modifier makes more."""
     changing: str = ""
     """The modifier that animation changes, so that the object may have more vertices at another frame."""
+
+    def because(self) -> str:
+        """Return the name of `maker`, with its largest number, as the end of a message."""
+        return "" if self.maker is None else _name_modifier(self.maker)
 
 
 def estimate(user: Any, frame: float = 0.0) -> float:
@@ -79,7 +85,7 @@ def points_of(user: Any) -> float:
 def weigh(user: Any, frame: float = 0.0) -> Estimate:
     """Estimate an object with its modifiers, also at `frame`."""
     size, work = _base(user), 0.0
-    most, because, changing = 1.0, "", ""
+    most, maker, changing = 1.0, None, ""
     for modifier, *others in animated.modifiers(user, frame):
         if not (modifier.show_viewport or any(other.show_viewport for other in others)):
             continue
@@ -88,16 +94,17 @@ def weigh(user: Any, frame: float = 0.0) -> Estimate:
             before = max(size, 1.0)
             size = max(_vertices_after(formula, each, before, user) for each in (modifier, *others))
             if size / before > most:
-                most, because = size / before, _name_modifier(modifier)
+                most, maker = size / before, modifier
         if others:
             changing = f"modifier {others[0].name!r}"
         if modifier.type in _WORK:
             work += _vertices_after(_WORK[modifier.type], modifier, size, user)
         if size >= UNKNOWN:
             break
-    return Estimate(max(size, work), because, changing)
+    return Estimate(max(size, work), maker, changing)
 
 
+@lru_cache(maxsize=256)
 def _formula(kind: str) -> Formula | None:
     return _FORMULAS.get(_full_type(kind)) or _FORMULAS.get(_plain_type(kind))
 

@@ -8,14 +8,12 @@ how much is made, and again, for the objects that were touched, before anything 
 
 from __future__ import annotations
 
-import functools
 import operator
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from ..guard.measured import UNKNOWN
+from ..guard.measured import UNKNOWN, Measured
 from ..guard.meter import closed
 from ..guard.seam import BlenderHost
 from . import animated
@@ -28,23 +26,14 @@ if TYPE_CHECKING:
 
 __all__ = ("Geometry", "check_instances")
 
-T = TypeVar("T")
+
+def _defuse_all() -> None:
+    """Keep Blender from making anything before the roll-back, after an estimate has failed."""
+    for user in bpy.data.objects:
+        _defuse(user)
 
 
-def _closed(method: Callable[..., T]) -> Callable[..., T]:
-    """End the run if an estimate fails, and keep Blender from making anything before the roll-back."""
-
-    @closed("how much geometry a step would make")
-    @functools.wraps(method)
-    def estimating(self: Geometry, *arguments: Any, **named: Any) -> T:
-        try:
-            return method(self, *arguments, **named)
-        except Exception:
-            for user in bpy.data.objects:
-                _defuse(user)
-            raise
-
-    return estimating
+_closed = closed("how much geometry a step would make", on_failure=_defuse_all)
 
 
 class Geometry:
@@ -94,9 +83,13 @@ class Geometry:
         for user in _users([owner] if owner is not None else []):
             self._check_object(user)
 
-    @_closed
     def check_touched(self, frame: float = 0.0) -> None:
         """Estimate all touched objects before the scene is evaluated, perhaps at another frame."""
+        if self._animated or self._touched:
+            self._check_touched(frame)
+
+    @_closed
+    def _check_touched(self, frame: float) -> None:
         if self._animated:
             for user in bpy.data.objects:
                 if user.animation_data is not None and animated.has_modifiers(user):
@@ -137,7 +130,7 @@ class Geometry:
         meter = self._host.meter
         message = (
             f"{user.name!r} would have {about(found.size)} vertices, more than the {self.limit:,} that a script may "
-            f"make without a rehearsal{found.because}"
+            f"make without a rehearsal{found.because()}"
         )
         try:
             if found.changing:
@@ -152,12 +145,15 @@ class Geometry:
             raise
         return found.size
 
-    @_closed
     def measure(self) -> None:
         """At the end of a rehearsal, have Blender make what was estimated to be too much, and count it."""
         growth = self._host.meter.limits.growth
         if growth.rehearses and growth.estimates:
-            growth.made.update(measure(growth.estimates, self._host.meter.tick))
+            self._measure(growth)
+
+    @_closed
+    def _measure(self, growth: Measured) -> None:
+        growth.made.update(measure(growth.estimates, self._host.meter.tick))
 
 
 def about(count: float) -> str:

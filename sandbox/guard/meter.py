@@ -29,11 +29,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 _MOST_WARNINGS: Final = 20
 
 
-def closed(question: str) -> Callable[[F], F]:
+def closed(question: str, *, on_failure: Callable[[], None] | None = None) -> Callable[[F], F]:
     """Decorate a check whose first argument has `refuse`: if the check fails, the run ends.
 
     A script that caught the error would go on with an unchecked value. `question` is what nobody can tell then, such as
-    "how much a step would make".
+    "how much a step would make". `on_failure` is called before the run ends.
     """
 
     def decorate(method: Any) -> Any:
@@ -42,6 +42,8 @@ def closed(question: str) -> Callable[[F], F]:
             try:
                 return method(refusing, *arguments, **named)
             except Exception as error:
+                if on_failure is not None:
+                    on_failure()
                 refusing.refuse(
                     f"the sandbox cannot tell {question}, so the script was stopped: {type(error).__name__} in "
                     f"{method.__name__}"
