@@ -35,11 +35,11 @@ class PerType(dict[type, T]):
 
     def __init__(self, test: Callable[[type], T], lasting: type | tuple[type, ...] = ()) -> None:
         super().__init__()
-        self._test = test
+        self.test = test
         self._lasting = lasting
 
     def __missing__(self, kind: type) -> T:
-        answer = self[kind] = self._test(kind)
+        answer = self[kind] = self.test(kind)
         if not _lasts(kind) and not issubclass(kind, self._lasting):
             passing.append((self, kind))
         return answer

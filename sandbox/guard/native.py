@@ -19,21 +19,22 @@ from .values.plain import PLAIN_TYPES
 __all__ = ("guard_items", "guard_sets", "guard_writes", "initial_types", "reads_natively", "writes_natively")
 
 Listed = Mapping[type, frozenset[str]]
-_WRITTEN = hooks.writes("")[:-1]
-"""How the names begin of the sets of types whose attributes a script may set natively."""
 
 
 def initial_types(
     read: Collection[str], written: Collection[str], readable: Listed, writable: Listed, views: set[type]
-) -> dict[str, set[type]]:
+) -> dict[str, Any]:
     """Return, by hook, the types of which a script may natively read or set the attributes `read` and `written`.
 
     The guard would allow these at the first use: the attributes that are listed by exact type (neither the host's types
     nor the script's own), and `views`, the classes of what the script imports.
     """
     readers, writers = _by_name(tuple(readable.items())), _by_name(tuple(writable.items()))
-    return {hooks.reads(name): views | _tables(name) | readers.get(name, _NONE) for name in read} | {
-        hooks.writes(name): set(writers.get(name, _NONE)) for name in written
+    sets = {hooks.writes(name): set(writers.get(name, _NONE)) for name in written}
+    return {
+        **{hooks.reads(name): views | _tables(name) | readers.get(name, _NONE) for name in read},
+        **sets,
+        hooks.ALL_WRITES: [*sets.values()],
     }
 
 
@@ -92,9 +93,8 @@ def guard_items(namespace: Mapping[str, Any], kinds: Collection[type]) -> None:
 
 def guard_writes(namespace: Mapping[str, Any], of: type | tuple[type, ...]) -> None:
     """Guard the setting of any attribute of values of these types from now on."""
-    for hook, kinds in namespace.items():
-        if hook.startswith(_WRITTEN):
-            kinds.difference_update([kind for kind in kinds if issubclass(kind, of)])
+    for kinds in namespace[hooks.ALL_WRITES]:
+        kinds.difference_update([kind for kind in kinds if issubclass(kind, of)])
 
 
 def guard_sets(namespace: Mapping[str, Any]) -> None:

@@ -99,6 +99,8 @@ TYPES = "<{} type>"
 """`TYPES.format('str')`: the real class behind a builtin that scripts see as a guarded function, for class patterns."""
 OPERATOR = "<{}>"
 """`OPERATOR.format('*')` and `OPERATOR.format('*=')`: (left, right) -> guarded operation."""
+ALL_WRITES = "<all writes>"
+"""The sets of `writes` of all attributes that the script sets, in a list."""
 
 
 def reads(name: str) -> str:
