@@ -18,6 +18,7 @@ from typing import Any
 
 import bpy
 
+from ...base.per_type import PerType
 from ...scene import data_paths
 from ..guard.seam import BlenderHost, Writer
 from ..lifetime import parts
@@ -38,12 +39,12 @@ def check_path(host: BlenderHost, path: Any, start: object = None) -> None:
 
     `start`: the owner at which the path begins, None for any data-block.
     """
-    _walk(host, path, _anywhere(True) if start is None else frozenset({_root(type(start))}), write=True)
+    _walk(host, path, _anywhere(True) if start is None else _START[type(start)], write=True)
 
 
 def _check_read(host: BlenderHost, path: Any, start: Any) -> None:
     """Refuse a data path that a driver's variable may not read, from a data-block or from the context."""
-    _walk(host, path, _anywhere(False) if start is None else _CONTEXT | {_root(type(start))}, write=False)
+    _walk(host, path, _anywhere(False) if start is None else _CONTEXT | _START[type(start)], write=False)
 
 
 _ID, _ACTION = bpy.types.ID, bpy.types.Action
@@ -54,17 +55,21 @@ def _root(kind: type) -> type:
     return next((base for base in kind.__mro__ if _ID in base.__bases__), kind)
 
 
+_START = PerType(lambda kind: frozenset({_root(kind)}), bpy.types.bpy_struct)
+"""Where a data path of a value of a type begins, as `_walk` takes it."""
+
+
 def _walk(host: BlenderHost, path: Any, start: frozenset[type], *, write: bool) -> None:
     """Refuse a malformed data path, or one that names what a script may not use. Each is walked once in a run.
 
     If each name belongs to each of the types, no add-on can later register a property in its place. Such a path is
     walked once for all runs; most paths are of this kind.
     """
+    key = path, start, write
+    if type(path) is str and (key in host.members.reached or key in host.reached):
+        return
     if reason := data_paths.bad_data_path(path):
         host.refuse(reason)
-    key = path, start, write
-    if key in host.reached or key in host.members.reached:
-        return
     lasts = len(path) <= _LONGEST
     kinds = start
     items: frozenset[type] = frozenset()
