@@ -80,7 +80,8 @@ def _clear(host: BlenderHost, mesh: Any) -> None:
 
 def _moving(host: BlenderHost, function: Callable[..., Any], *, always: bool = False) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
-        host.stale.before_move(always or host.stale.touched_layers)
+        if always or host.stale.touched_layers:
+            host.stale.before_move()
         host.stale.drawn.before()
         try:
             return function(*args, **kwargs)

@@ -7,8 +7,7 @@ and write of a member is guarded by a decision from the policy's allow-lists, ma
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import Any, NoReturn
 
 import bmesh
@@ -329,24 +328,16 @@ class BlenderHost:
             self._bmesh_operators[name] = bmesh_sizes.operator(self, name)
         return self._bmesh_operators[name]
 
-    @contextlib.contextmanager
-    def operating(self, idname: str) -> Iterator[None]:
-        """Check an operator, and note what it may free, before it runs inside; check afterwards what it did."""
-        with self.stale.one_moment():
-            self._before_operator(idname)
-            try:
-                yield
-            finally:
-                self._after_operator(idname)
-
-    def _before_operator(self, idname: str) -> None:
+    def before_operator(self, idname: str) -> None:
+        """Check an operator, and note what it may free, before it runs; `after_operator` has to follow."""
         self.meter.tick()
         self.geometry.check_touched()
         if "modifier" in idname or idname == "object.subdivision_set":
             self.geometry.touch(bpy.context.view_layer.objects.active)
         self.stale.before_operator(idname, overridden=bool(self.overrides.active))
 
-    def _after_operator(self, idname: str) -> None:
+    def after_operator(self, idname: str) -> None:
+        """Check what an operator did, whether or not it failed."""
         self.stale.after_operator(idname, overridden=bool(self.overrides.active))
         self.overrides.drop_removed()
         if "modifier" in idname or idname == "object.subdivision_set":

@@ -8,7 +8,6 @@ Blender's values; `BlenderHost` is what the parts of the latter use of one anoth
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from .meter import Meter
@@ -142,8 +141,11 @@ class BlenderHost(Host, Protocol):
     def bmesh_operator(self, name: str) -> Callable[..., Any]:
         """Return the function `bmesh.ops.<name>`, which checks its counts."""
 
-    def operating(self, idname: str) -> AbstractContextManager[None]:
-        """Check an operator, and note what it may free, before it runs inside; check afterwards what it did."""
+    def before_operator(self, idname: str) -> None:
+        """Check an operator, and note what it may free, before it runs; `after_operator` has to follow."""
+
+    def after_operator(self, idname: str) -> None:
+        """Check what an operator did, whether or not it failed."""
 
 
 class Text(Protocol):

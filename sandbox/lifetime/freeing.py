@@ -6,6 +6,8 @@ The lists are in `facts/members.json`. A function that is on none of them frees 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ..facts.members import names, rows
 
 __all__ = (
@@ -100,6 +102,7 @@ def _is_removal(struct: str, function: str) -> bool:
     return struct.startswith("BlendData") and function == "remove"
 
 
+@lru_cache(maxsize=512)
 def harmless_in(idname: str, *, meshes: bool) -> tuple[frozenset[str], frozenset[str]]:
     """Return the modes in which an operator has to begin and to end so that it frees and moves nothing of the script's.
 
@@ -114,6 +117,7 @@ def harmless_in(idname: str, *, meshes: bool) -> tuple[frozenset[str], frozenset
     return frozenset().union(*(began for began, _ in found)), frozenset().union(*(ends for _, ends in found))
 
 
+@lru_cache(maxsize=512)
 def spares_blocks(idname: str) -> bool:
     """Return whether an operator removes no data-block."""
     return idname.startswith(_SPARING)

@@ -37,13 +37,13 @@ class Hidden:
     def __init__(self, look: Callable[[], _Items]) -> None:
         """`look` returns an object that looks up what data-blocks have now."""
         self._look = look
-        self._noted: dict[Any, _Items] = {}
+        self.noted: dict[Any, _Items] = {}
 
     def before(self, idname: str) -> None:
         """Note the items that an operator is about to hide by entering edit mode."""
         if idname not in ENTERING or bpy.context.mode != "OBJECT":
             return
-        self._noted.clear()
+        self.noted.clear()
         layer: Any = bpy.context.view_layer
         objects = {
             layer.objects.active,
@@ -52,29 +52,29 @@ class Hidden:
             *bpy.context.selected_objects,
         }
         for each in objects:
-            if each is not None and each.type in _ROOTS and each.data not in self._noted:
-                items = self._noted[each.data] = self._look()
+            if each is not None and each.type in _ROOTS and each.data not in self.noted:
+                items = self.noted[each.data] = self._look()
                 for root in _ROOTS[each.type]:
                     items.has(each.data, root, 0, object)  # looks up all items
 
     def after(self, idname: str) -> None:
         """Forget the items that an operator may have freed."""
-        if self._noted:
+        if self.noted:
             kept = idname in ENTERING or (idname.startswith(_ON_COPIES) and not idname.startswith(_ON_MORE))
-            self._noted = {block: items for block, items in self._noted.items() if kept and _is_edited(block)}
+            self.noted = {block: items for block, items in self.noted.items() if kept and _is_edited(block)}
 
     def forget(self, block: Any) -> None:
         """Forget the items of `block`, of which something may have been freed, or of every data-block if it is None."""
-        if self._noted:
-            self._noted = {
+        if self.noted:
+            self.noted = {
                 each: items
-                for each, items in self._noted.items()
+                for each, items in self.noted.items()
                 if block is not None and each != block and _is_edited(each)
             }
 
     def has(self, owner: Any, root: str, pointer: int, kind: type) -> bool:
         """Return whether edit mode hides an item of this type at this address."""
-        return root in _HIDDEN and owner in self._noted and self._noted[owner].has(owner, root, pointer, kind)
+        return root in _HIDDEN and owner in self.noted and self.noted[owner].has(owner, root, pointer, kind)
 
 
 def _is_edited(block: Any) -> bool:

@@ -89,6 +89,7 @@ class Pointers(NamedTuple):
     """The struct itself."""
 
 
+@cache
 def are_known() -> bool:
     """Return whether this Blender's layout is known of all kinds of references that the sandbox reads or writes."""
     return (

@@ -70,13 +70,17 @@ def disown_context() -> None:
     everything that functions of the context return, and leaves it when it frees the scene: the next `id_data` would
     read it. Writes nothing if settings forbid it.
     """
-    context, first = bpy.context, layout.first_word()
-    if not _allowed or first is None or not layout.words_now(context)[first]:
+    first = layout.first_word()
+    if not _allowed or first is None or not _context_words[first]:
         return
-    words = layout.words(context)
-    if words[first + 1] != layout.RNA[type(context)]:
+    if bpy.context is not _CONTEXT or _context_words[first + 1] != layout.RNA[type(_CONTEXT)]:
         raise CannotCut("the context is not laid out as references are")
-    words[first] = 0
+    _context_words[first] = 0
+
+
+#: Blender has one context, as long as the program runs.
+_CONTEXT = bpy.context
+_context_words = layout.words(_CONTEXT)
 
 
 # --- cutting off --------------------------------------------------------------------------------------------

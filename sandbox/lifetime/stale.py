@@ -32,7 +32,7 @@ from .bmesh.removals import ELEMENTS, LayerValues
 from .custom_properties import PARTS, PropertyParts
 from .existing import KindsByPointer, Now
 from .held import Held
-from .hidden import Hidden
+from .hidden import ENTERING, Hidden
 from .references import (
     ANY,
     ANY_OR_INSIDE,
@@ -121,7 +121,7 @@ class Stale:
                 "this Blender lays out its references in an unknown way: no script can run safely in it"
             )
         memory.allow(self._cuts)
-        self._disown_context()
+        memory.disown_context()
         self.held.open(variables)
 
     def close(self) -> None:
@@ -129,11 +129,6 @@ class Stale:
         memory.allow(False)
         self.held.close()
         self.made.close()
-
-    @_closed
-    def _disown_context(self) -> None:
-        """Remove the scene from the context, so that nothing that a script gets through it refers to a freed scene."""
-        memory.disown_context()
 
     @_closed
     def read_fragile(self, *, aliases: bool) -> None:
@@ -167,9 +162,10 @@ class Stale:
 
         Evaluated copies lose parts, too: they stay the same data-blocks when Blender evaluates the scene again.
         """
-        self._disown_context()
+        memory.disown_context()  # nothing that a script gets through the context refers to a freed scene
         self.evaluations += evaluates
-        self.before_move(self.touched_edit_meshes)
+        if self.touched_edit_meshes:
+            self.before_move()
         held, now = self.held.find(ROOTED), Now()
         self._parts = [value for value in held if PARTS[type(value)]]
         self._owned += [(reference, self._owner(reference, now)) for reference in references(held)]
@@ -194,13 +190,12 @@ class Stale:
             self._edited.append((mesh, layout.address_of_mesh(mesh)))
 
     @_closed
-    def before_move(self, held: bool) -> None:
-        """If `held`, note what the script holds of BMesh layers and coordinates that are about to move or go."""
-        if held:
-            lent = self.held.find(LENT)
-            meshes = [value for value in lent if type(value) is bmesh.types.BMesh]
-            loose = [value for value in lent if type(value) is not bmesh.types.BMesh and is_loose(value)]
-            self._lent = bmesh_layers.note(loose, meshes)
+    def before_move(self) -> None:
+        """Note what the script holds of BMesh layers and coordinates that are about to move or go."""
+        lent = self.held.find(LENT)
+        meshes = [value for value in lent if type(value) is bmesh.types.BMesh]
+        loose = [value for value in lent if type(value) is not bmesh.types.BMesh and is_loose(value)]
+        self._lent = bmesh_layers.note(loose, meshes)
 
     @_closed
     def after_move(self) -> None:
@@ -211,14 +206,16 @@ class Stale:
                 self._memory += lent.renew()
 
     def _cut_off_removed(self) -> None:
-        self.after_move()
+        if self._lent is not None:
+            self.after_move()
         for mesh, address in [each for each in self._edited if not each[0].is_valid]:
             self._edited.remove((mesh, address))
             with self._writing():
                 memory.forget_mesh(address, self.held.find(PARTS_OF_MESH))
-        owned, now = self._owned, Now()
-        self._owned = []
-        self._cut_off(reference for reference, owner in owned if self._is_removed(reference, owner, now))
+        if self._owned:
+            owned, now = self._owned, Now()
+            self._owned = []
+            self._cut_off(reference for reference, owner in owned if self._is_removed(reference, owner, now))
 
     def _is_removed(self, reference: Any, owner: Any, now: Now) -> bool:
         """Return whether a reference is gone with its data-block, or with the data-block's earlier evaluation."""
@@ -242,8 +239,8 @@ class Stale:
             )
 
     def _cut_off(self, references: Iterable[Any]) -> None:
-        with self._writing():
-            for reference in references:
+        for reference in references:
+            with self._writing():
                 memory.cut_off(reference)
 
     def evaluate(self) -> None:
@@ -351,11 +348,17 @@ class Stale:
 
     @_closed
     def before_operator(self, idname: str, *, overridden: bool) -> None:
-        """Note what an operator may free, before it runs; `overridden`: whether it runs within a `temp_override`."""
+        """Note what an operator may free, before it runs; `overridden`: whether it runs within a `temp_override`.
+
+        A moment as in `one_moment` begins here, and ends in `after_operator`.
+        """
+        self.held.begin_moment()
         self._made_layers.clear()
         self.fitting.clear()
-        self.hidden.before(idname)
-        self.drawn.before()
+        if idname in ENTERING:
+            self.hidden.before(idname)
+        if self.drawn.loops:
+            self.drawn.before()
         began, ends = freeing.harmless_in(idname, meshes=self.touched_arrays or self.touched_edit_meshes)
         self._harmless = ends if _is_in(began, overridden) else _NONE
         if self.touched_arrays:
@@ -363,20 +366,24 @@ class Stale:
         if self.touched_evaluated or not freeing.spares_blocks(idname):
             self.before_removal(evaluates=True)
         elif self.touched_edit_meshes and not idname.startswith(freeing.KEEPING_ELEMENTS):
-            self.before_move(held=True)
+            self.before_move()
 
     @_closed
     def after_operator(self, idname: str, *, overridden: bool) -> None:
-        """Cut off what an operator has freed, after it ran."""
-        self.hidden.after(idname)
-        self.drawn.after()
-        self.after_sharing()
+        """Cut off what an operator has freed, after it ran, and end the moment."""
+        if self.hidden.noted:
+            self.hidden.after(idname)
+        if self.drawn.loops:
+            self.drawn.after()
+        if self._shared:
+            self.after_sharing()
         self._parts.clear()
         self._cut_off_removed()
         if not _is_in(self._harmless, overridden):
             self._sweep()
-        else:
-            self.after_key()  # objects that were moved get keyframes if Blender inserts these automatically
+        elif self._keyed:
+            self.after_growth()  # objects that were moved get keyframes if Blender inserts these automatically
+        self.held.end_moment()
 
     @_closed
     def sweep(
@@ -390,7 +397,6 @@ class Stale:
         self.hidden.forget(of)
         self._sweep(there, roots)
 
-    @_closed
     def _sweep(self, there: tuple[Any, ...] = (), roots: frozenset[str] | None = None) -> None:
         self._pending = False
         self._made_layers.clear()

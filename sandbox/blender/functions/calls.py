@@ -89,7 +89,7 @@ def _freeing_call(path: str) -> Callable[..., Any]:
         # before the check: the script holds nothing yet of what a first evaluation makes
         removing = removes or (evaluates and references.touched_evaluated)
         args, kwargs, given = prepared(host, owner, args, kwargs)
-        with references.one_moment() if removing or evaluates else _NO_MOMENT:
+        with references.one_moment() if removing or evaluates or references.layered else _NO_MOMENT:
             block = owner.id_data
             frees = may_free and (always or bool(args or kwargs))
             moves = references.touched_collections if followed else frees and not is_blank(block)

@@ -71,7 +71,8 @@ def _simulate(host: BlenderHost, caches: list[Any], keep: bool) -> set[str]:
     scene: Any = bpy.context.scene
     before = scene.frame_current
     frames = range(min(each.frame_start for each in caches), max(each.frame_end for each in caches) + 1)
-    with host.operating("ptcache.bake"):
+    host.before_operator("ptcache.bake")
+    try:
         for frame in (*frames, before):
             host.meter.tick()
             host.geometry.check_touched(float(frame))
@@ -79,6 +80,8 @@ def _simulate(host: BlenderHost, caches: list[Any], keep: bool) -> set[str]:
         for cache in caches if keep else ():
             with bpy.context.temp_override(point_cache=cache):
                 bpy.ops.ptcache.bake_from_cache()
+    finally:
+        host.after_operator("ptcache.bake")
     return {"FINISHED"}
 
 

@@ -18,7 +18,7 @@ from ...guard.facade import Facade, hide
 from ...guard.seam import BlenderHost
 from ..bmesh import numbers_in
 from ..layers import names as layer_names
-from ..plain_values import all_as_plain, held_items
+from ..plain_values import as_plain, held_items
 from ..script_classes import operators
 from ..text_sizes import check_text
 from .crashing import CRASHING
@@ -157,9 +157,10 @@ def _run(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]
                 "and open_file"
             )
     # Operators take bytes for text: the checks get the text that Blender reads.
-    texts = {name: v.decode("utf-8", "replace") if type(v) is bytes else v for name, v in kwargs.items()}
-    _, kwargs = all_as_plain((), texts)
-    kwargs = {name: held_items(value) for name, value in kwargs.items()}
+    kwargs = {
+        name: held_items(as_plain(v.decode("utf-8", "replace") if type(v) is bytes else v))
+        for name, v in kwargs.items()
+    }
     if idname in INSTEAD:
         host.meter.tick()
         return INSTEAD[idname](host, kwargs)
@@ -167,8 +168,12 @@ def _run(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]
     layer_names.check_operator(host, idname, kwargs)
     if idname in CRASHING and (reason := CRASHING[idname]()):
         host.refuse(f"bpy.ops.{idname}: {reason}", code="operator")
-    with host.operating(idname), host.overrides.beside_no_thread():
-        result: set[str] = native(*context, **kwargs)
+    host.before_operator(idname)
+    try:
+        with host.overrides.beside_no_thread():
+            result: set[str] = native(*context, **kwargs)
+    finally:
+        host.after_operator(idname)
     return result
 
 
@@ -223,7 +228,8 @@ def check_arguments(host: BlenderHost, idname: str, arguments: Mapping[str, Any]
                 "rehearsal",
             )
     for name, value in arguments.items():
-        check_text(host, value, f"bpy.ops.{idname}({name})")
+        if isinstance(value, str):
+            check_text(host, value, f"bpy.ops.{idname}({name})")
     if idname in _PER_FRAME:
         _check_frames(host, idname, arguments)
     formula = _FORMULAS.get(idname)

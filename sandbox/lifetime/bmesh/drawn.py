@@ -33,7 +33,7 @@ class MeshLoops:
     """The loops of one run that may still go on."""
 
     def __init__(self) -> None:
-        self._loops: list[_Loop] = []
+        self.loops: list[_Loop] = []
         self._here: list[tuple[_Loop, int]] = []
         """The loops that go on, each with the address of its current element."""
 
@@ -41,15 +41,15 @@ class MeshLoops:
         """Return an iterator over a list of `elements`, and remember it as a loop."""
         drawn = list(elements)
         iterator = iter(drawn)
-        self._loops = [loop for loop in self._loops if _goes_on(loop)]
-        self._loops.append(_Loop(elements, drawn, iterator))
+        self.loops = [loop for loop in self.loops if _goes_on(loop)]
+        self.loops.append(_Loop(elements, drawn, iterator))
         return iterator
 
     def before(self) -> None:
         """Note the current element of each loop, before a step that may add or remove elements."""
-        if self._loops:
-            self._loops = [loop for loop in self._loops if _goes_on(loop)]
-            self._here = [(loop, place_of(_current(loop))) for loop in self._loops]
+        if self.loops:
+            self.loops = [loop for loop in self.loops if _goes_on(loop)]
+            self._here = [(loop, place_of(_current(loop))) for loop in self.loops]
 
     def after(self) -> None:
         """Renew the rest of each loop, after a step that may have added or removed elements."""

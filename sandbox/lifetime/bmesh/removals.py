@@ -130,7 +130,7 @@ def removal(host: BlenderHost, elements: Any, _name: str) -> Callable[[Any], Non
             )
         if element.is_valid:
             if _may_be_last(elements, element):
-                stale.before_move(True)
+                stale.before_move()
             going = stale.watched.going(element)
         else:
             going = []
@@ -153,7 +153,7 @@ def removing(host: BlenderHost, function: Callable[..., Any]) -> Callable[..., A
     def call(*arguments: Any, **named: Any) -> Any:
         first = arguments[0] if arguments else None
         if type(first) in ELEMENTS and first.is_valid and _may_be_last(first, first):
-            stale.before_move(True)
+            stale.before_move()
         stale.drawn.before()
         try:
             return function(*arguments, **named)
