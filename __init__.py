@@ -16,9 +16,9 @@ _ROOMS: tuple[str, ...] = (
     ".base.process.threads",
     ".base.folders",
     ".panels.preferences",
-    ".importers.environment",
-    ".server",
-    ".server.command_line",
+    ".base.enabling.going_online",
+    ".operators.ending",
+    ".operators.command",
     ".operators",
     ".panels",
 )

@@ -6,17 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from ..base.enabling import early
 from ..base.errors import PolicyError
-from ..base.signal import Signal
 from .approval_queue import ApprovalQueue
-from .request import Entry
 from .store import Store
 
-__all__ = ("close", "current", "listen", "open_queue", "queue", "store")
+__all__ = ("close", "current", "open_queue", "queue", "store")
 
-_changed: Signal[[Entry]] = Signal()
 _queue: ApprovalQueue | None = None
 _store: Store | None = None
 
@@ -27,7 +23,7 @@ def open_queue(kept: Store) -> ApprovalQueue:
     if _queue is None:
         _store = kept
         _queue = ApprovalQueue(kept.keep)
-        _queue.listen(_changed.emit)
+        _queue.listen(early.request_changed.emit)
         _queue.recall(kept.load(), "Blender was closed before anybody answered")
     return _queue
 
@@ -42,14 +38,6 @@ def queue() -> ApprovalQueue:
     if _queue is None:
         raise PolicyError("scripts can be asked for only while the bridge runs", code="confirm")
     return _queue
-
-
-def listen(listener: Callable[[Entry], None]) -> Callable[[], None]:
-    """Call `listener` after each change of a request, on whichever thread made it, in this queue and in later ones.
-
-    Gives the function that ends this.
-    """
-    return _changed.connect(listener)
 
 
 def store() -> Store | None:

@@ -9,14 +9,20 @@ import bpy
 
 from . import journal, settings
 
-__all__ = ("register", "system_policy", "unregister", "user_folder")
+__all__ = ("known", "register", "system_policy", "unregister", "user_folder")
 
 _POLICY = "mcp_bridge_policy.toml"
+_known = Path()
 
 
 def user_folder() -> Path:
     """This extension's own folder, created if it is missing. Updates of the extension keep it."""
     return Path(bpy.utils.extension_path_user((__package__ or "").rpartition(".")[0], create=True))
+
+
+def known() -> Path:
+    """The folder that `user_folder` returned when the extension was enabled. Any thread."""
+    return _known
 
 
 def system_policy() -> Path:
@@ -29,7 +35,9 @@ def system_policy() -> Path:
 
 def register() -> None:
     """Give the packages without `bpy` the folders that they read from and write to."""
-    journal.configure(user_folder() / "audit")
+    global _known
+    _known = user_folder()
+    journal.configure(_known / "audit")
     settings.set_system_policy(system_policy())
 
 

@@ -3,16 +3,24 @@
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
+from ..base.enabling.late import late
 from ..base.errors import BridgeError, ExternalServiceError
-from ..server.clients import authenticator
-from ..server.clients.config import files, snippets, table
 from . import dialog_size, state
+
+if TYPE_CHECKING:
+    from ..server.clients import authenticator
+    from ..server.clients.config import files, snippets, table
+else:
+    files, snippets, table = (
+        late(f"server.clients.config.{name}") for name in ("files", "snippets", "table")
+    )
 
 __all__ = ("register", "unregister")
 
@@ -21,6 +29,17 @@ _FORMS = (
     ("http", "HTTP", "The client connects to this Blender's address"),
     ("ws", "WebSocket", "The client connects to this Blender's address by WebSocket"),
 )
+
+
+@cache
+def _programs() -> list[tuple[str, str, str]]:
+    """The programs to choose from. They are kept, since Blender uses the texts without holding them."""
+    return [(kind.id, kind.label, "") for kind in table.CLIENTS]
+
+
+def _clients(_operator: object, _context: object) -> list[tuple[str, str, str]]:
+    """Called when Blender shows or checks the choice; as a plain list it would be there from the beginning."""
+    return _programs()
 
 
 class MCP_BRIDGE_OT_copy_configuration(bpy.types.Operator):
@@ -32,7 +51,7 @@ class MCP_BRIDGE_OT_copy_configuration(bpy.types.Operator):
     client: EnumProperty(
         name="Client",
         description="The program that the assistant runs in",
-        items=[(kind.id, kind.label, "") for kind in table.CLIENTS],
+        items=_clients,
         options={"SKIP_SAVE"},
     )
     form: EnumProperty(
@@ -76,7 +95,7 @@ class MCP_BRIDGE_OT_connect_client(bpy.types.Operator):
     client: EnumProperty(
         name="Client",
         description="The program that the assistant runs in",
-        items=[(kind.id, kind.label, "") for kind in table.CLIENTS],
+        items=_clients,
         options={"SKIP_SAVE"},
     )
 
@@ -282,13 +301,13 @@ class MCP_BRIDGE_OT_forget_client(bpy.types.Operator):
 _HIDDEN = "a token of its own"
 
 
-def _proposed(kind: table.ClientKind, token: str) -> files.Change:
+def _proposed(kind: "table.ClientKind", token: str) -> "files.Change":
     """What connects this client. Raises ExternalServiceError where its file cannot be edited."""
     path = files.where(kind, sys.platform, os.environ)
     return files.connect(kind, path, snippets.entry(kind, "stdio", state.here(), token))
 
 
-def _written(kind: table.ClientKind) -> list[authenticator.Entry]:
+def _written(kind: "table.ClientKind") -> "list[authenticator.Entry]":
     """The entries of this client that were written into its file and are still good."""
     return [
         entry
@@ -297,7 +316,7 @@ def _written(kind: table.ClientKind) -> list[authenticator.Entry]:
     ]
 
 
-def _entry(client_id: str) -> authenticator.Entry | None:
+def _entry(client_id: str) -> "authenticator.Entry | None":
     return next((entry for entry in state.view.clients if entry.id == client_id), None)
 
 
@@ -311,7 +330,7 @@ def _shut_out(client_id: str) -> None:
     state.refresh()
 
 
-def _place(kind: table.ClientKind) -> str:
+def _place(kind: "table.ClientKind") -> str:
     return table.place(kind, sys.platform, os.environ)
 
 

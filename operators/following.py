@@ -5,16 +5,25 @@ A request's undo step has the id of its request. An undo to any other step count
 Blender stood exactly at that request's step before, and nothing has happened since.
 """
 
+from __future__ import annotations
+
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 from bpy.app.handlers import persistent
 
-from .. import approvals
-from ..approvals.request import Entry
-from ..sandbox.run import undo
-from ..scene import events, history
+from ..base.enabling import early
+from ..base.enabling.late import late
+
+if TYPE_CHECKING:
+    from .. import approvals
+    from ..approvals.request import Entry
+    from ..sandbox.run import undo
+    from ..scene import events, history
+else:
+    approvals, undo = late("approvals"), late("sandbox.run.undo")
+    events, history = late("scene.events"), late("scene.history")
 
 __all__ = ("register", "unregister")
 
@@ -102,7 +111,7 @@ def _handlers() -> list[tuple[list[Any], Any]]:
 def register() -> None:
     """Begin to follow: before the server does, which forgets what a step says of itself."""
     global _unlisten
-    _unlisten = approvals.listen(_applied)
+    _unlisten = early.request_changed.connect(_applied)
     for handlers, handler in _handlers():
         handlers.append(handler)
 

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
-from .. import approvals
-from ..approvals.request import Entry
+from typing import TYPE_CHECKING
+
 from ..base import main_thread
+from ..base.enabling import early
 from . import state
+
+if TYPE_CHECKING:
+    from ..approvals.request import Entry
 
 __all__ = ("register", "unregister")
 
@@ -42,7 +46,7 @@ def _look() -> None:
 def register() -> None:
     """Start to listen to changes of requests."""
     global _unlisten
-    _unlisten = approvals.listen(_changed)
+    _unlisten = early.request_changed.connect(_changed)
 
 
 def unregister() -> None:

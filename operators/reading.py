@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Scripts that are read in a text editor: opened in a window of its own, and gone once they are decided about."""
 
+from __future__ import annotations
+
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from ..approvals.request import Entry
-from ..scene import events
+from ..base.enabling.late import late
 from . import redraw, state
+
+if TYPE_CHECKING:
+    from ..approvals.request import Entry
+    from ..scene import events
+else:
+    events = late("scene.events")
 
 __all__ = ("close_ended", "is_long", "is_unchanged", "open_window", "request_of")
 

@@ -3,16 +3,22 @@
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 from bpy.props import CollectionProperty, IntProperty, StringProperty
 
-from .. import approvals
-from ..approvals.marks import LONGEST, Mark, lines_of, marks, visible
-from ..approvals.request import Entry
+from ..base.enabling.late import late
 from .dialog_size import Size
 from .wrapping import fitting
+
+if TYPE_CHECKING:
+    from .. import approvals
+    from ..approvals import marks
+    from ..approvals.marks import Mark
+    from ..approvals.request import Entry
+else:
+    approvals, marks = late("approvals"), late("approvals.marks")
 
 __all__ = (
     "LINES",
@@ -35,9 +41,9 @@ ROWS, LINES, SUMMARY = "mcp_bridge_requests", "mcp_bridge_script_lines", "mcp_br
 _LISTS = {ROWS: "Request", LINES: "Line of the Script", SUMMARY: "What Would Change"}
 _MOST_LINES = 5000
 #: Mark -> its icon and its explanation; the most serious first.
-MARKS: Mapping[Mark, tuple[str, str]] = {
+MARKS: "Mapping[Mark, tuple[str, str]]" = {
     "outside": ("ERROR", "Tries to reach outside Blender"),
-    "hides": ("VIEWZOOM", f"Look closely: over {LONGEST} letters, “;” or odd spaces"),
+    "hides": ("VIEWZOOM", "Look closely: over 100 letters, “;” or odd spaces"),
     "removes": ("TRASH", "Removes something"),
     "unreached": ("HIDE_ON", "Never reached in the rehearsal"),
     "repeats": ("FILE_REFRESH", "Repeats what it does"),
@@ -61,7 +67,7 @@ class MCP_BRIDGE_Row(bpy.types.PropertyGroup):
     mark: StringProperty(options={"SKIP_SAVE"})
 
 
-def show(entry: Entry, size: Size) -> None:
+def show(entry: "Entry", size: Size) -> None:
     """Fill the lists of the dialog, which has this size, and load its pictures."""
     global _listed
     manager = bpy.context.window_manager
@@ -71,7 +77,7 @@ def show(entry: Entry, size: Size) -> None:
     _listed = (entry.id, entry.sha256)
 
 
-def noted(entry: Entry) -> Iterator[tuple[Mark, str]]:
+def noted(entry: "Entry") -> "Iterator[tuple[Mark, str]]":
     """What is said of a script: each mark that it has, and on which lines, in words."""
     found = _marks(entry)
     for mark, (_, said) in MARKS.items():
@@ -82,15 +88,15 @@ def noted(entry: Entry) -> Iterator[tuple[Mark, str]]:
             yield mark, f"{said}: line{'s' if len(lines) > 1 else ''} {named}{more}"
 
 
-def _marks(entry: Entry) -> Mapping[int, frozenset[Mark]]:
-    return marks(entry.script, (entry.record.sandbox_result or {}).get("unreached", ()))
+def _marks(entry: "Entry") -> "Mapping[int, frozenset[Mark]]":
+    return marks.marks(entry.script, (entry.record.sandbox_result or {}).get("unreached", ()))
 
 
-def _fill_script(rows: Any, entry: Entry, width: float) -> None:
+def _fill_script(rows: Any, entry: "Entry", width: float) -> None:
     """A row for each line of a script, and more where it is wider than this (pixels at a scale of 1)."""
     rows.clear()
     points: float = bpy.context.preferences.ui_styles[0].widget.points
-    found, lines = _marks(entry), lines_of(entry.script)
+    found, lines = _marks(entry), marks.lines_of(entry.script)
     for number, line in enumerate(lines, 1):
         if len(rows) >= _MOST_LINES:
             row = rows.add()
@@ -101,7 +107,7 @@ def _fill_script(rows: Any, entry: Entry, width: float) -> None:
             return
         of_line = found.get(number, frozenset())
         mark = next((mark for mark in MARKS if mark in of_line), "")
-        for part, text in enumerate(fitting(visible(line), width, points) or ("",)):
+        for part, text in enumerate(fitting(marks.visible(line), width, points) or ("",)):
             row = rows.add()
             row.name, row.number, row.mark = text, 0 if part else number, mark
 

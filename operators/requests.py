@@ -2,19 +2,24 @@
 """The user's decisions: review a request, apply it, deny it, trust a client, stop a job."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from .. import approvals
-from ..approvals.approval_queue import ApprovalQueue
-from ..approvals.request import Entry
 from ..base import jobs, journal
+from ..base.enabling.late import late
 from ..base.errors import BridgeError, ExternalServiceError, InvalidParamsError, PolicyError
-from ..sandbox.run import undo
-from ..scene import events
 from . import dialog_size, reading, request_lists, state
+
+if TYPE_CHECKING:
+    from .. import approvals
+    from ..approvals.approval_queue import ApprovalQueue
+    from ..approvals.request import Entry
+    from ..sandbox.run import undo
+    from ..scene import events
+else:
+    approvals, undo, events = late("approvals"), late("sandbox.run.undo"), late("scene.events")
 
 __all__ = ("register", "unregister")
 
@@ -44,10 +49,10 @@ class _OfRequest:
     report: Any
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> "Entry | None":
         return state.request(self.request_id)
 
-    def step(self, do: Callable[[ApprovalQueue], object]) -> set[Any]:
+    def step(self, do: "Callable[[ApprovalQueue], object]") -> set[Any]:
         """Take a step in the queue, and show what has become of it."""
         queue = approvals.current()
         try:
@@ -62,7 +67,7 @@ class _OfRequest:
         return {"FINISHED"}
 
 
-def _waiting(request_id: str) -> Entry | None:
+def _waiting(request_id: str) -> "Entry | None":
     """The request, if it is before the user in the panel."""
     entry = state.request(request_id)
     return entry if entry and entry.state == "waiting" and entry.asks == "panel" else None
@@ -127,7 +132,7 @@ class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[Any]:
         return self.step(self._confirm)
 
-    def _confirm(self, queue: ApprovalQueue) -> None:
+    def _confirm(self, queue: "ApprovalQueue") -> None:
         if self.opened and not request_lists.is_listed(self):
             raise PolicyError("Another request was opened meanwhile: look at this one again")
         entry = queue.confirm(self.request_id, sha256=self.sha256, revision=self.revision, by=_BY)
@@ -215,7 +220,7 @@ class MCP_BRIDGE_OT_undo_request(_OfRequest, bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[Any]:
         return self.step(self._undo)
 
-    def _undo(self, queue: ApprovalQueue) -> None:
+    def _undo(self, queue: "ApprovalQueue") -> None:
         entry = queue.get(self.request_id)
         if entry.undone or entry.applied_revision != events.settled():
             raise PolicyError("The scene has changed since this script ran: it cannot be undone alone")

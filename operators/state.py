@@ -11,29 +11,40 @@ import os
 import sys
 import time
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from .. import approvals
-from ..approvals.approval_queue import WAIT_LIMIT_S
-from ..approvals.request import Entry as Request
 from ..base import jobs, settings
+from ..base.enabling.late import late, loaded
 from ..base.errors import BridgeError
 from ..base.signal import Signal
-from ..rendering.farms import targets
-from ..sandbox import confinement as supervisor
-from ..sandbox.confinement.process import Confinement
-from ..scene import events
-from ..server.clients import authenticator, discovery
-from ..server.clients.config import files, snippets, table
 from . import redraw, target_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from .. import approvals
+    from ..approvals import approval_queue
+    from ..approvals.request import Entry as Request
+    from ..rendering.farms import targets
+    from ..sandbox import confinement as supervisor
+    from ..sandbox.confinement.process import Confinement
+    from ..scene import events
+    from ..server.clients import authenticator, discovery
+    from ..server.clients.config import files, snippets, table
+else:
+    approvals, approval_queue = late("approvals"), late("approvals.approval_queue")
+    events, supervisor, targets = map(
+        late, ("scene.events", "sandbox.confinement", "rendering.farms.targets")
+    )
+    authenticator, discovery = (late(f"server.clients.{name}") for name in ("authenticator", "discovery"))
+    files, snippets, table = (
+        late(f"server.clients.config.{name}") for name in ("files", "snippets", "table")
+    )
 
 __all__ = (
     "Pasted",
@@ -75,7 +86,6 @@ _DOING: Mapping[str, str] = MappingProxyType(
 _TOLD = frozenset({"rejected", "failed", "expired"})
 #: Jobs that are shown elsewhere: a request among the requests, the panel's own import beside its assets.
 _SHOWN_ELSEWHERE = frozenset({jobs.QUESTION})
-_ROOT = __package__.rpartition(".")[0]
 
 _log = logging.getLogger(__name__)
 
@@ -164,8 +174,8 @@ class View:
 view = View()
 _listeners: Signal[[]] = Signal()
 _pasted: Pasted | None = None
-#: Whether the user has never opened the tab.
-_new = False
+#: Whether the user has never opened the tab; None before the first look.
+_new: bool | None = None
 #: The time of the last search for clients' programs, and its result.
 _looked: tuple[float, tuple[table.ClientKind, ...]] | None = None
 _by_id: dict[str, Request] = {}
@@ -175,12 +185,7 @@ _noted: set[tuple[str, str]] | None = None
 
 def bridge_module() -> Any:
     """`server.bridge` if it has been loaded, else None: as long as it has not, nothing runs."""
-    return _loaded("server.bridge")
-
-
-def _loaded(module: str) -> Any:
-    """A module of the extension, or None: the panel loads none that nobody has needed yet."""
-    return sys.modules.get(f"{_ROOT}.{module}")
+    return loaded("server.bridge")
 
 
 def running_bridge() -> Any:
@@ -192,6 +197,9 @@ def running_bridge() -> Any:
 def store() -> authenticator.TokenStore:
     """The list of this user's clients."""
     return authenticator.TokenStore(discovery.user_folder() / "clients.json")
+
+
+_kept_store = cache(store)  # kept, since it reads its file again only after a change
 
 
 def here() -> snippets.Here:
@@ -239,6 +247,13 @@ def _welcome() -> Path:
     return discovery.user_folder() / "welcomed"
 
 
+def _is_new() -> bool:
+    global _new
+    if _new is None:
+        _new = not (_welcome().exists() or _kept_store().path.exists())
+    return _new
+
+
 def welcomed() -> None:
     """The user knows where the tab is, for all times."""
     global _new
@@ -281,7 +296,7 @@ def _gather() -> View:
         pasted=_pasted,
         loads=events.loads(),
         installed=_programs(),
-        new=_new and running_bridge() is None,
+        new=_is_new() and running_bridge() is None,
     )
     module, bridge = bridge_module(), running_bridge()
     if module:
@@ -300,7 +315,7 @@ def _gather() -> View:
         if not bpy.app.background:
             supervisor.current().find_out()  # once; a thread of its own tries
     held = supervisor.current()
-    rehearsals = _loaded("sandbox.rehearsal.pool")
+    rehearsals = loaded("sandbox.rehearsal.pool")
     shown = replace(
         shown,
         confinement=held.confinement(),
@@ -309,7 +324,7 @@ def _gather() -> View:
     )
     shown = _with_requests(shown)
     try:
-        clients = _store.entries()
+        clients = _kept_store().entries()
         shown = replace(shown, clients=clients, notices=_notices(clients, bridge))
     except BridgeError as error:
         shown = replace(shown, error=shown.error or str(error))
@@ -338,7 +353,7 @@ def _with_requests(shown: View) -> View:
     queue = approvals.current()
     if queue is None:
         return shown
-    queue.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
+    queue.expire("nobody answered in time", older_than_s=approval_queue.WAIT_LIMIT_S)
     entries, now = queue.entries(), time.time()
     ages = {entry.id: _age(now - entry.request.timestamp) for entry in entries if not entry.ended}
     opened = tuple(entry for entry in entries if not entry.ended)
@@ -426,19 +441,15 @@ def _tick() -> float:
     return _INTERVAL_S
 
 
-_store = store()
-
-
 def register() -> None:
     """Begin to gather: the first time once Blender is up."""
-    global _new
-    _new = not (_welcome().exists() or _store.path.exists())
     bpy.app.timers.register(_tick, first_interval=0.1, persistent=True)
 
 
 def unregister() -> None:
     """Stop, and forget."""
-    global view, _pasted, _looked, _noted
+    global view, _pasted, _looked, _noted, _new
     if bpy.app.timers.is_registered(_tick):
         bpy.app.timers.unregister(_tick)
-    view, _pasted, _looked, _noted = View(), None, None, None
+    view, _pasted, _looked, _noted, _new = View(), None, None, None, None
+    _kept_store.cache_clear()

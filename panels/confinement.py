@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..operators import state
-from ..sandbox.rehearsal.report import out_of_reach
 from .text import paragraph
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ def draw(layout: Any, context: bpy.types.Context) -> None:
         header, details = layout.panel("mcp_bridge_confinement", default_closed=True)
         header.label(text="Rehearsals are confined", icon="LOCKED")
         if details:
+            from ..sandbox.rehearsal.report import out_of_reach
+
             reach = out_of_reach(view.confinement.in_force)
             paragraph(details, f"Rehearsals are confined by {view.confinement.means}.", context)
             paragraph(details, f"Tried, and out of their reach: {reach}.", context, icon="CHECKMARK")

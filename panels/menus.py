@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
+from ..base.enabling.late import late
 from ..operators import state
-from ..server.clients.config import table
 from . import preferences
 
 if TYPE_CHECKING:
     from ..approvals.request import Entry
+    from ..server.clients.config import table
+else:
+    table = late("server.clients.config.table")
 
 __all__ = ("register", "unregister")
 

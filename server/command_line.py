@@ -3,8 +3,7 @@
 
 `--help` lists the exit codes, on which scripts rely.
 
-The server's modules are imported only when it starts, since every start of a Blender with this extension registers the
-command.
+The server's modules are imported only when it starts.
 """
 
 from __future__ import annotations
@@ -25,9 +24,8 @@ if TYPE_CHECKING:
 
     from .bridge import Bridge
 
-__all__ = ("COMMAND", "greeting", "register", "run", "unregister")
+__all__ = ("greeting", "run")
 
-COMMAND = "mcp_bridge"
 STOPPED, NOT_STARTED, WRONG_ARGUMENTS, ENDED, NOT_WHOLE = range(5)
 EXIT_CODES = {
     STOPPED: "stopped by Ctrl-C or SIGTERM, or the journal is whole",
@@ -39,21 +37,6 @@ EXIT_CODES = {
 
 #: The client whose configuration the greeting shows first: most other clients accept the same form.
 _EXAMPLE = "cursor"
-
-_handle: object = None
-
-
-def register() -> None:
-    """Register the command with Blender's `--command`."""
-    global _handle
-    _handle = bpy.utils.register_cli_command(COMMAND, run)
-
-
-def unregister() -> None:
-    """Unregister the command."""
-    global _handle
-    bpy.utils.unregister_cli_command(_handle)
-    _handle = None
 
 
 def run(arguments: list[str]) -> int:
@@ -138,7 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     import argparse
 
     parser = argparse.ArgumentParser(
-        prog=f"blender -b [FILE] -c {COMMAND}",
+        prog="blender -b [FILE] -c mcp_bridge",
         description="Serve MCP from this Blender until Ctrl-C. The environment decides what is not given here.",
         epilog="Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + ".",
     )

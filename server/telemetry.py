@@ -92,7 +92,7 @@ def _sender(endpoint: str, headers: str | None) -> Any:
 
 def _site(url: str) -> Any:
     """Return the collector as a `Site` for `answers.request`: an address that the user has chosen, like a mirror."""
-    from ..importers.network.identity import COLLECTOR, THIS_COMPUTER
+    from ..base.enabling.online import COLLECTOR, THIS_COMPUTER
     from ..importers.network.transport import Site
 
     @dataclass(frozen=True, slots=True)

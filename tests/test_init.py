@@ -52,3 +52,19 @@ print(execute_blender_code({{"code": "result = 'ok'"}}))
 """
     printed = blender.run(code, blender.environment(tmp_path), enabled=False)
     assert "{'status': 'success', 'result': 'ok', 'stdout': ''}" in printed
+
+
+ENABLING_LOADS = {"", "base", "operators", "panels"}
+"""The rooms that enabling the extension may load; the others load when they are first used."""
+
+
+def test_enabling_loads_few_rooms(tmp_path: Path) -> None:
+    code = f"""
+import sys
+assert addon_utils.enable({NAME!r}, default_set=True) is not None
+print(*(name for name in sys.modules if name.startswith({NAME!r})))
+"""
+    printed = blender.run(code, blender.environment(tmp_path), enabled=False)
+    modules = next(line for line in printed.splitlines() if line.startswith(NAME)).split()
+    rooms = {name.removeprefix(NAME).removeprefix(".").partition(".")[0] for name in modules}
+    assert rooms == ENABLING_LOADS

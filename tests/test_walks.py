@@ -19,8 +19,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.approvals import whom_to_ask
 from bl_ext.user_default.mcp_bridge.approvals.request import Entry
-from bl_ext.user_default.mcp_bridge.base import journal
-from bl_ext.user_default.mcp_bridge.importers import environment
+from bl_ext.user_default.mcp_bridge.base import folders, journal
 from bl_ext.user_default.mcp_bridge.importers.opening import confined
 from bl_ext.user_default.mcp_bridge.operators.assets import PREFIX, asset_view
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
@@ -215,7 +214,7 @@ def panel() -> Iterator[None]:
 def test_a_model_from_the_panel_goes_forward(
     tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(environment, "_folder", tmp_path / "cache")
+    monkeypatch.setattr(folders, "_known", tmp_path)
     monkeypatch.setattr(confined, "run", in_fork)
     monkeypatch.setattr(bpy.context.preferences.system, "use_online_access", True)
     files = tmp_path_factory.getbasetemp() / "polyhaven-walk"

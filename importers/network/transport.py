@@ -26,10 +26,10 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
+from ...base.enabling import online
 from ...base.errors import BridgeError, Cancelled, ExternalServiceError
 from ...base.flag import Flag
 from ...base.process import threads
-from . import identity
 
 __all__ = (
     "POLL_S",
@@ -175,10 +175,10 @@ def opened(
 
     Raises HttpError, Broken, another ExternalServiceError, Cancelled.
     """
-    reason = identity.current().barred(site.service)
+    reason = online.current().barred(site.service)
     if reason:
         raise ExternalServiceError(f"{site.name} can't be reached: {reason}")
-    asked.add_header("User-Agent", identity.current().user_agent())
+    asked.add_header("User-Agent", online.current().user_agent())
     with _Leash(site, cancelled, seconds) as leash:
         opener = _opener(site, leash)
         try:

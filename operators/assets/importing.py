@@ -4,14 +4,19 @@
 # No `from __future__ import annotations` here: Blender reads the properties from the annotations.
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, StringProperty
 
-from ...importers import credit
+from ...base.enabling.late import late
 from . import asset_imports, asset_view
 from .buttons import RESOLUTIONS, Options
+
+if TYPE_CHECKING:
+    from ...importers import credit
+else:
+    credit = late("importers.credit")
 
 __all__ = ("asset_of", "register", "takes_a_texture", "unregister")
 

@@ -16,8 +16,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from ...base.enabling import online
 from ...base.errors import ExternalServiceError, PolicyError
-from ...importers.network import answers, identity, transport
+from ...importers.network import answers, transport
 from ...importers.network.transport import Site
 from . import bundle
 from .engines import Seen, Task
@@ -159,7 +160,7 @@ def _site(target: Target) -> Site:
         here = host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         here = False
-    service = identity.THIS_COMPUTER if here else identity.COLLECTOR
+    service = online.THIS_COMPUTER if here else online.COLLECTOR
     return Site(service, f"The Flamenco manager {host}", "", address, (), named=True)
 
 

@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any
 
 from ...base import settings
+from ...base.enabling import online
 from ...base.settings import AssetService
-from ...importers.network import identity
 from ..protocol.features import Tool
 from . import (
     assets,
@@ -122,7 +122,7 @@ def out_of_use() -> frozenset[str]:
     """Return the tools of services that cannot be reached now, or that lack a required key."""
     now = settings.current()
     keys = {"sketchfab": now.sketchfab_token, "hyper3d": now.hyper3d_key or now.fal_key}
-    barred = identity.current().barred
+    barred = online.current().barred
     return frozenset(
         function.__name__
         for service, functions in SERVICES.items()

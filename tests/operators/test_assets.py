@@ -11,8 +11,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.base import settings
-from bl_ext.user_default.mcp_bridge.importers import environment
+from bl_ext.user_default.mcp_bridge.base import folders, settings
 from bl_ext.user_default.mcp_bridge.importers.hyper3d import importing as hyper3d
 from bl_ext.user_default.mcp_bridge.importers.hyper3d.orders import Orders
 from bl_ext.user_default.mcp_bridge.importers.opening import confined
@@ -33,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("empty_scene", "_fresh")
 
 @pytest.fixture
 def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(environment, "_folder", tmp_path / "cache")
+    monkeypatch.setattr(folders, "_known", tmp_path)
     bpy.context.preferences.system.use_online_access = True
     asset_view.unregister()
     asset_view.register()

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.base import settings
-from bl_ext.user_default.mcp_bridge.importers import environment
+from bl_ext.user_default.mcp_bridge.base import folders, settings
 
 from support.clients.tool_calls import ToolError, Tools
 from support.services.polyhaven import BRICK, CHAIR, SKY, PolyHavenServer
@@ -24,7 +23,7 @@ def server(
 ) -> Iterator[PolyHavenServer]:
     files = tmp_path_factory.getbasetemp() / "polyhaven-tools"
     files.mkdir(exist_ok=True)
-    monkeypatch.setattr(environment, "_folder", tmp_path / "cache")
+    monkeypatch.setattr(folders, "_known", tmp_path)
     with PolyHavenServer(files) as started:
         monkeypatch.setenv("BLENDER_MCP_POLYHAVEN_API", started.url)
         bpy.context.preferences.system.use_online_access = True
