@@ -113,7 +113,7 @@ def for_client(result: Json, client_info: Mapping[str, Any] | None) -> Json:
     name = str((client_info or {}).get("name", "")).lower()
     if FOR_PROGRAMS in result.get("_meta", {}) and not name.startswith(_STRUCTURE_ALONE):
         return result
-    facts = text(wire.encode(structured))
+    facts = text(structured.text if isinstance(structured, wire.Encoded) else wire.encode(structured))
     left = {key: value for key, value in result.items() if key != "structuredContent"}
     return {**left, "content": blocks if facts in blocks else [*blocks, facts]}
 

@@ -10,7 +10,11 @@ overflow to infinity.
 from __future__ import annotations
 
 import json
+import json.encoder
+import secrets
 from typing import Any
+
+import numpy as np
 
 #: Objects and arrays nested deeper than this are refused; no message of MCP comes near it. Well below the
 #: interpreter's recursion limit, which a decoded value would otherwise reach when it is walked or encoded.
@@ -31,9 +35,12 @@ def decode(text: str) -> Any:
         raise
     except ValueError as error:
         raise WireError(f"not JSON: {error}") from None
-    if _deeper_than(value, MAX_DEPTH):
+    # Fewer brackets than levels cannot nest too deep; to count them takes less than to walk the value.
+    if text.count("{") + text.count("[") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
         raise WireError(_TOO_DEEP)
-    if "\\ud" in text or "\\uD" in text:  # in text from UTF-8, only such an escape can make a surrogate
+    if "\\" in text and (
+        "\\ud" in text or "\\uD" in text
+    ):  # in text from UTF-8, only such an escape can make a surrogate
         _require_characters(value)
     return value
 
@@ -70,13 +77,57 @@ class Encoded(dict[str, Any]):
 
 
 def encode_message(message: dict[str, Any]) -> str:
-    """Encode a JSON-RPC message as `encode` does. The structured content of a tool's result may be `Encoded`."""
+    """Encode a JSON-RPC message as `encode` does, and copy what has its final form already.
+
+    That is the structured content of a tool's result if it is `Encoded`, and each long text of a result's contents,
+    such as a picture in Base64, in which nothing is to be escaped.
+    """
     result = message.get("result")
-    if not isinstance(result, dict) or not isinstance(known := result.get("structuredContent"), Encoded):
+    if not isinstance(result, dict):
         return encode(message)
-    rest = {key: value for key, value in result.items() if key != "structuredContent"}
-    around = encode({**{key: value for key, value in message.items() if key != "result"}, "result": rest})
-    return f'{around[:-2]}{"," if rest else ""}"structuredContent":{known.text}}}}}'
+    ready: list[str] = []
+    marked = {key: _marked(key, value, ready) for key, value in result.items()}
+    if not ready:
+        return encode(message)
+    pieces = encode({**message, "result": marked}).split(_QUOTED_MARK)
+    whole = [pieces[0]]
+    for text, piece in zip(ready, pieces[1:], strict=True):
+        whole += (text, piece)
+    return "".join(whole)
+
+
+#: Texts with more characters are copied as they are, if nothing in them is to be escaped.
+_LONG = 1 << 14
+#: Stands for what is ready in a message that is being encoded. Nobody else knows it, so no text can contain it.
+_MARK = secrets.token_hex(16)
+_QUOTED_MARK = f'"{_MARK}"'
+
+
+def _marked(key: str, value: Any, ready: list[str]) -> Any:
+    """Return a member of a result with marks in place of what is ready; add that to `ready`, in order."""
+    if isinstance(value, Encoded):
+        ready.append(value.text)
+        return _MARK
+    return _without_long_texts(value, ready) if key in ("content", "contents") else value
+
+
+def _without_long_texts(value: Any, ready: list[str]) -> Any:
+    if isinstance(value, str):
+        if len(value) > _LONG and _needs_no_escape(value):
+            ready.append(f'"{value}"')
+            return _MARK
+    elif isinstance(value, dict):
+        return {key: _without_long_texts(item, ready) for key, item in value.items()}
+    elif isinstance(value, list):
+        return [_without_long_texts(item, ready) for item in value]
+    return value
+
+
+def _needs_no_escape(text: str) -> bool:
+    """Return whether this ASCII text, between quotation marks, is its own JSON."""
+    if not text.isascii() or '"' in text or "\\" in text:
+        return False
+    return bool(np.frombuffer(text.encode("ascii"), np.uint8).min() >= _SPACE)
 
 
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
@@ -149,4 +200,14 @@ def _finite(value: Any) -> Any:
 
 _INF = float("inf")
 _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant)
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_SPACE = ord(" ")
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+#: The encoder in C, which `_encoder.encode` would make anew for each value. Without its list of the containers around a
+#: value: one that contains itself ends in RecursionError.
+_in_chunks = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
+    None, _encoder.default, json.encoder.encode_basestring, None, ":", ",", False, False, False
+)
+
+
+def _encode(value: Any) -> str:
+    return "".join(_in_chunks(value, 0))

@@ -121,3 +121,47 @@ def test_a_message_with_encoded_content_is_the_same_message(structured: dict, re
             "where nobody knows of its text, it is a dict as any"
         )
     assert wire.encode_message(plain) == wire.encode(plain)
+
+
+_LONG_TEXTS = st.builds(
+    lambda begin, times, end: begin + "iVBORw0KGgo=" * times + end,
+    st.text(max_size=3),
+    st.sampled_from([0, wire._LONG // 12, wire._LONG // 12 + 1, wire._LONG]),
+    st.one_of(st.text(max_size=3), st.sampled_from(['"', "\\", "\x00", "\x1f", "\x7f", "\n", "é", "\ud800"])),
+)
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from(["text", "data", "blob"]), _LONG_TEXTS), max_size=3),
+    st.booleans(),
+)
+def test_a_message_with_long_texts_is_the_same_text(blocks: list, contents: bool) -> None:
+    nested = [*blocks, {"type": "resource", "resource": {"blob": "A" * 20_000}}]
+    content = {"contents": blocks} if contents else {"content": nested, "isError": False}
+    message = {"jsonrpc": "2.0", "id": 1, "result": {**content, "x": "B" * 20_000}}
+    assert wire.encode_message(message) == wire.encode(message)
+
+
+def test_a_value_that_contains_itself_is_an_error_and_the_next_value_is_none() -> None:
+    value: dict = {"a": [1]}
+    value["a"].append(value)
+    for _ in range(2):
+        with pytest.raises(RecursionError):
+            wire.encode(value)
+    assert wire.encode({"a": [1, {}]}) == '{"a":[1,{}]}'
+
+
+@pytest.mark.parametrize("levels", [wire.MAX_DEPTH, wire.MAX_DEPTH + 1])
+@pytest.mark.parametrize("form", ["[%s]", '{"a":%s}', '[{"a":%s},[]]'])
+def test_depth_is_counted_in_levels(levels: int, form: str) -> None:
+    per_form = 2 if form.startswith("[{") else 1
+    text = "1"
+    for _ in range(levels // per_form):
+        text = form % text
+    if levels % per_form:
+        text = f"[{text}]"
+    if levels > wire.MAX_DEPTH:
+        with pytest.raises(wire.WireError, match="nested deeper"):
+            wire.decode(text)
+    else:
+        assert wire.encode(wire.decode(text)) == text
