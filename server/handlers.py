@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 from ..base import main_thread
 from ..base.errors import BridgeError, HandlerError, InvalidParamsError
@@ -61,7 +62,7 @@ class Visit:
     """A call of a tool with `now`, on its way to Blender's main thread and back. `result` is for the end of `work`."""
 
     def __init__(self, core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json) -> None:
-        begin, named = time.perf_counter(), _named(tool, arguments)
+        begin, named = time.perf_counter(), _named(core, tool, arguments)
         self._attempt = partial(_attempt, core, call, tool, named, begin)
         #: Ends with what the tool returned or raised. Cancelled, it does not begin any more.
         self.work = _submit(core, context, call, tool, named)
@@ -80,7 +81,7 @@ async def call_tool(
     core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json
 ) -> ToolResult:
     """Check the arguments and call a tool. Any failure raises BridgeError, after a call of `core.refused`."""
-    named = _named(tool, arguments)
+    named = _named(core, tool, arguments)
     with _attempt(core, call, tool, named, time.perf_counter()) as done:
         if tool.handler is None:
             return done(await asyncio.wrap_future(_submit(core, context, call, tool, named)))
@@ -92,7 +93,7 @@ async def call_tool(
 
 def call_now(core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json) -> ToolResult:
     """Check the arguments and call a tool with `now` directly on Blender's main thread. Fails as `call_tool` does."""
-    named = _named(tool, arguments)
+    named = _named(core, tool, arguments)
     with _attempt(core, call, tool, named, time.perf_counter()) as done:
         return done(_do_now(core, context, call, tool, _checked(core, tool, named)))
 
@@ -119,11 +120,18 @@ def _submit(
     return main_thread.run(do, changes=changes, cancelled=context.cancelled, label=tool.name)
 
 
-def _named(tool: Tool, arguments: Json) -> Json:
+class _Checked(dict[str, Any]):
+    """Arguments that fit the schema."""
+
+
+def _named(core: Core, tool: Tool, arguments: Json) -> Json:
     """Return the arguments with the names and forms of the schema.
 
     If an argument comes under both of its names, the check refuses it later.
     """
+    check = core.known_check(tool)
+    if check is not None and check.fits_as_it_is(arguments):
+        return _Checked(arguments)
     listed = {name: tool.other_names.get(name, name) for name in arguments}
     named = {name if listed[name] in arguments else listed[name]: value for name, value in arguments.items()}
     found: Json = from_texts(tool.input_schema, without_nulls(tool.input_schema, named))
@@ -131,6 +139,8 @@ def _named(tool: Tool, arguments: Json) -> Json:
 
 
 def _checked(core: Core, tool: Tool, arguments: Json) -> Json:
+    if isinstance(arguments, _Checked):
+        return arguments
     problem = core.check(tool)(arguments)
     if problem:
         raise InvalidParamsError(f"Invalid arguments for {tool.name}: {problem}")

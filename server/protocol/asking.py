@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .messages.content import Json
 from .messages.errors import RpcError, invalid_params
-from .messages.validation import compile_check
+from .messages.validation import Check
 
 _ACTIONS = ("accept", "decline", "cancel")
 
@@ -49,7 +49,7 @@ def _elicitation(request: Json, answer: Json) -> str | None:
     schema = request["params"].get("requestedSchema")
     if action != "accept" or schema is None:
         return None
-    return compile_check(schema)(content or {})
+    return Check(schema)(content or {})
 
 
 def _sampling(_request: Json, answer: Json) -> str | None:

@@ -15,7 +15,7 @@ from .features import Features, Tool
 from .messages.content import Json
 from .messages.request_state import RequestStates
 from .messages.revisions import TASKS_EXTENSION
-from .messages.validation import Check, compile_check
+from .messages.validation import Check
 from .tasks import TaskInputs
 
 
@@ -78,12 +78,18 @@ class Core:
             async with asyncio.timeout(seconds):
                 await event.wait()
 
+    def known_check(self, tool: Tool) -> Check | None:
+        """Return the compiled input schema of a tool, or None before its first call."""
+        known = self._checks.get(tool.name)
+        return known[1] if known is not None and known[0] is tool else None
+
     def check(self, tool: Tool) -> Check:
         """Return the compiled input schema of a tool; compile it at its first call."""
-        known = self._checks.get(tool.name)
-        if known is None or known[0] is not tool:
-            known = self._checks[tool.name] = (tool, compile_check(tool.input_schema))
-        return known[1]
+        known = self.known_check(tool)
+        if known is None:
+            known = Check(tool.input_schema)
+            self._checks[tool.name] = (tool, known)
+        return known
 
 
 #: `ServerCapabilities`. Always all of them: an empty list may get entries later.

@@ -3,38 +3,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ....base.similar_names import did_you_mean, quoted
 from . import wire
 from .content import Json
 
-#: A function that returns what does not fit the schema, or None. It never changes the value.
-Check = Callable[[Any], str | None]
 
-
-def compile_check(schema: Json) -> Check:
-    """Compile one of our own JSON Schemas into a check.
+class Check:
+    """One of our own JSON Schemas, compiled. It never changes a value.
 
     fastjsonschema writes Python for the schema and runs it: only schemas from our own sources may come here.
     Raises `fastjsonschema.JsonSchemaDefinitionException` for a broken schema.
     """
-    import fastjsonschema  # one of the server's libraries: loaded at the first call, not with the extension
 
-    validate = fastjsonschema.compile(schema, use_default=False)
+    def __init__(self, schema: Json) -> None:
+        import fastjsonschema  # one of the server's libraries: loaded at the first call, not with the extension
 
-    def check(value: Any) -> str | None:
-        misnamed = _misnamed(schema, value) if isinstance(value, dict) else None
+        self._schema = schema
+        self._known = schema.get("properties", {}).keys()
+        self._error = fastjsonschema.JsonSchemaValueException
+        self._validate = fastjsonschema.compile(schema, use_default=False)
+
+    def __call__(self, value: Any) -> str | None:
+        """Return what does not fit the schema, or None."""
+        misnamed = _misnamed(self._schema, value) if isinstance(value, dict) else None
         if misnamed:
             return misnamed
         try:
-            validate(value)
-        except fastjsonschema.JsonSchemaValueException as error:
+            self._validate(value)
+        except self._error as error:
             return _message(error)
         return None
 
-    return check
+    def fits_as_it_is(self, arguments: Json) -> bool:
+        """Return whether `without_nulls` and `from_texts` would change nothing and the result fits.
+
+        This answers for most calls, those whose arguments are single values under the schema's own names, in a tenth of
+        the time. False says nothing about other arguments.
+        """
+        if not self._known >= arguments.keys() or not _PLAIN.issuperset(map(type, arguments.values())):
+            return False
+        try:
+            self._validate(arguments)
+        except self._error:
+            return False
+        return True
+
+
+#: Types of values inside which there is nothing to decode.
+_PLAIN = frozenset({str, int, float, bool})
 
 
 def without_nulls(schema: Json, arguments: Json) -> Json:

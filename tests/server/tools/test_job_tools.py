@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from bl_ext.user_default.mcp_bridge.base import jobs
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult, image, tool_result
-from bl_ext.user_default.mcp_bridge.server.protocol.messages.validation import compile_check
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.validation import Check
 from bl_ext.user_default.mcp_bridge.server.tools import job_tools
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 
@@ -44,7 +44,7 @@ def call(name: str, client: Client = ALICE, **arguments: Any) -> ToolResult:
     if not result.is_error:
         schema = TOOLS[name].output_schema
         assert schema
-        assert compile_check(schema)(result.structured) is None
+        assert Check(schema)(result.structured) is None
     return result
 
 

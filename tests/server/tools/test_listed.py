@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import json
+import random
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import fastjsonschema
 import pytest
+from bl_ext.user_default.mcp_bridge.server import handlers
 from bl_ext.user_default.mcp_bridge.server.protocol import listing
 from bl_ext.user_default.mcp_bridge.server.protocol.features import Tool
-from bl_ext.user_default.mcp_bridge.server.protocol.messages.validation import from_texts
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.validation import Check, from_texts
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 from bl_ext.user_default.mcp_bridge.server.tools.schema import Bounds, Shown, input_schema
 
@@ -129,3 +132,59 @@ def test_a_text_of_json_is_taken_for_an_object_where_one_is_wanted(given: Any, t
         },
     }
     assert from_texts(schema, given) == taken
+
+
+_VALUES = [
+    "",
+    "Cube",
+    "MATERIAL",
+    "2",
+    '{"a": 1}',
+    "[1]",
+    0,
+    1,
+    -1,
+    3,
+    0.5,
+    3.0,
+    float("nan"),
+    True,
+    False,
+    None,
+]
+_CONTAINERS: list[Any] = [[], [1, 2, 3], ["a"], {}, {"a": None}]
+
+
+@pytest.mark.parametrize("one", all_tools(), ids=lambda one: one.name)
+def test_the_short_way_to_check_arguments_finds_what_the_long_one_finds(one: Tool) -> None:
+    check, schema = Check(one.input_schema), one.input_schema
+    chance = random.Random(one.name)
+    known, required = schema.get("properties", {}), schema.get("required", ())
+    names = [*known, *one.other_names, "nothing"]
+
+    for _ in range(400):
+        wanted = {*required, *chance.sample(names, chance.randint(0, min(3, len(names))))}
+        given = {name: _value(known.get(name, {}), chance) for name in wanted}
+        before = repr(given)
+        taken, problem = _the_long_way(one, check, given)
+        if check.fits_as_it_is(given):
+            assert problem is None
+            assert repr(taken) == repr(given)
+        elif problem is None and repr(taken) == before and set(given) <= set(known):
+            assert any(not isinstance(value, str | int | float) for value in given.values())
+        assert repr(given) == before
+
+
+def _the_long_way(one: Tool, check: Check, given: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    named = handlers._named(SimpleNamespace(known_check=lambda _tool: None), one, given)
+    return named, check(named)
+
+
+def _value(schema: dict[str, Any], chance: random.Random) -> Any:
+    """Often one that fits."""
+    forms = [schema, *schema.get("anyOf", ())]
+    fitting = [value for form in forms for value in form.get("enum", ())]
+    kinds = {form.get("type") for form in forms if isinstance(form.get("type"), str)}
+    fitting += ["Cube"] * ("string" in kinds) + [3] * bool(kinds & {"integer", "number"})
+    fitting += [True] * ("boolean" in kinds)
+    return chance.choice(fitting if fitting and chance.random() < 0.7 else [*_VALUES, *_CONTAINERS])

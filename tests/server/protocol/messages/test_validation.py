@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.server.protocol.messages.validation import compile_check, without_nulls
+from bl_ext.user_default.mcp_bridge.server.protocol.messages.validation import Check, without_nulls
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -37,7 +37,7 @@ SCHEMA: dict[str, Any] = {
     ],
 )
 def test_the_field_is_named(value: object, problem: str | None) -> None:
-    assert compile_check(SCHEMA)(value) == problem
+    assert Check(SCHEMA)(value) == problem
 
 
 OPTIONAL: dict[str, Any] = {
@@ -62,13 +62,13 @@ OPTIONAL: dict[str, Any] = {
     ],
 )
 def test_what_is_wrong_inside_an_optional_value_is_named(value: object, problem: str | None) -> None:
-    assert compile_check(OPTIONAL)(value) == problem
+    assert Check(OPTIONAL)(value) == problem
 
 
 def test_the_value_is_not_changed_by_defaults() -> None:
     value: dict[str, Any] = {}
     schema = {"type": "object", "properties": {"a": {"type": "integer", "default": 3}}}
-    assert compile_check(schema)(value) is None
+    assert Check(schema)(value) is None
     assert value == {}
 
 
@@ -78,3 +78,18 @@ def test_null_stands_for_what_may_be_left_out_and_for_nothing_else() -> None:
     }
     given = {"name": None, "at": None, "free": None, "unknown": None}
     assert without_nulls(schema, given) == {"name": None, "free": None, "unknown": None}
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [
+        ({"name": "x"}, True),
+        ({"name": ""}, False),
+        ({}, False),
+        ({"name": "x", "xyz": 1}, False),
+        ({"name": "x", "how": "{}"}, False),  # a text that is decoded first
+        ({"name": "x", "at": [1]}, False),  # inside a list something might have to be decoded: not looked at
+    ],
+)
+def test_single_values_that_need_no_change_fit_as_they_are(value: dict[str, Any], fits: bool) -> None:
+    assert Check(SCHEMA).fits_as_it_is(value) is fits
