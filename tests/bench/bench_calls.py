@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from support import baselines
-from support.bench import Row, percentile, samples
+from support.bench import Row, calls_at_once, percentile, samples
 from support.clients.raw_client import RawClient
 from support.running import blender
 from support.running.ports import free_port
@@ -202,20 +202,26 @@ def _building(client: RawClient) -> Iterator[Row]:
     yield Row(f"set_node_tree of {count} nodes, median of 3", median * 1e3, "ms", "", said)
 
 
+class _Asker(RawClient):
+    """A client that calls `get_object_info`, again and again."""
+
+    _call = RawClient.prepared("get_object_info", name="Cube")
+
+    def ask(self) -> None:
+        self.ask_prepared(self._call)
+
+    def take(self) -> None:
+        self.take_answer()
+
+
 def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:
-    """Calls per second that `count` clients get together; each is a process, so that Python's lock is not measured."""
-    code = (
-        "import sys, time; sys.path.insert(0, sys.argv[1])\n"
-        "from support.clients.raw_client import RawClient\n"
-        "client, done, until = RawClient(int(sys.argv[2]), sys.argv[3]), 0, time.time() + float(sys.argv[4])\n"
-        "call = client.prepared('get_object_info', name='Cube')\n"
-        "while time.time() < until: client.call_prepared(call); done += 1\n"
-        "print(done)"
-    )
-    tests = str(Path(__file__).resolve().parent.parent)
-    command = [sys.executable, "-c", code, tests, str(port), token, str(seconds)]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(count)]
-    return sum(int(process.communicate()[0]) for process in running) / seconds
+    """Calls per second that `count` clients get together."""
+    askers = [_Asker(port, token) for _ in range(count)]
+    try:
+        return calls_at_once(askers, seconds)
+    finally:
+        for asker in askers:
+            asker.close()
 
 
 def _enabling() -> Row:

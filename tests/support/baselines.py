@@ -10,10 +10,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from .bench import percentile, samples
+from .bench import calls_at_once, percentile, samples
 from .running import blender
 from .running.ports import free_port
 
@@ -48,19 +48,6 @@ async def main():
     await server.serve_forever()
 
 asyncio.run(main())
-"""
-_ASKER = """
-import socket, sys, time
-connection, done = socket.create_connection(("127.0.0.1", int(sys.argv[1]))), 0
-connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-until = time.time() + float(sys.argv[2])
-while time.time() < until:
-    connection.sendall(b"x" * 110)
-    left = 900
-    while left:
-        left -= len(connection.recv(65536))
-    done += 1
-print(done)
 """
 _RENDERS = """
 import sys, tempfile, time
@@ -119,11 +106,25 @@ def _echo(data: bytes, form: str, count: int) -> float:
 def answers_a_second(clients: int, seconds: float) -> float:
     """Return how many answers so many clients get together from an asyncio server that does nothing but answer."""
     port = free_port()
-    with _running([sys.executable, "-c", _ANSWERER, str(port)]):
-        _connection(port).close()
-        command = [sys.executable, "-c", _ASKER, str(port), str(seconds)]
-        asking = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(clients)]
-        return sum(int(process.communicate()[0]) for process in asking) / seconds
+    with _running([sys.executable, "-c", _ANSWERER, str(port)]), ExitStack() as stack:
+        askers = [_Asker(stack.enter_context(_connection(port))) for _ in range(clients)]
+        return calls_at_once(askers, seconds)
+
+
+class _Asker:
+    """Sends as much as a call of `get_object_info`, and reads as much as its answer."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.fileno = connection.fileno
+
+    def ask(self) -> None:
+        self._connection.sendall(b"x" * 110)
+
+    def take(self) -> None:
+        left = 900
+        while left:
+            left -= len(self._connection.recv(left))
 
 
 def renders(count: int, side: int) -> float:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import selectors
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-__all__ = ("Row", "percentile", "samples")
+__all__ = ("Asker", "Row", "calls_at_once", "percentile", "samples")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +48,38 @@ def samples(act: Callable[[], object], count: int, *, warm_up: int = 50, pause: 
 def percentile(sorted_samples: Sequence[float], part: float) -> float:
     """Return the sample below which `part` (0 to 1) of all lie."""
     return sorted_samples[min(len(sorted_samples) - 1, int(len(sorted_samples) * part))]
+
+
+class Asker(Protocol):
+    """One connection for `calls_at_once`."""
+
+    def fileno(self) -> int:
+        """The number of its socket."""
+
+    def ask(self) -> object:
+        """Send a call, without waiting for the answer."""
+
+    def take(self) -> object:
+        """Read the answer, which has begun to arrive. Raises an error for one that is no success."""
+
+
+def calls_at_once(askers: Sequence[Asker], seconds: float) -> float:
+    """Return the calls per second that all connections get together; each has one call under way at any time.
+
+    One thread of this process asks for all of them: a process for each would compete with the server for the
+    processors, and the figure would tell more of those processes than of the server.
+    """
+    done, begin = 0, time.perf_counter()
+    with selectors.DefaultSelector() as selector:
+        for asker in askers:
+            selector.register(asker.fileno(), selectors.EVENT_READ, asker)
+            asker.ask()
+        while time.perf_counter() - begin < seconds:
+            for key, _ in selector.select(timeout=seconds):
+                key.data.take()
+                key.data.ask()
+                done += 1
+        taken = time.perf_counter() - begin
+    for asker in askers:
+        asker.take()
+    return done / taken

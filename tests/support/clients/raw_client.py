@@ -54,8 +54,16 @@ class RawClient:
 
         Of the answer it looks only at whether it is one.
         """
+        self.ask_prepared(params)
+        self.take_answer()
+
+    def ask_prepared(self, params: bytes) -> None:
+        """Send the call of `call_prepared`; `take_answer` waits for its answer."""
         self._id += 1
         self.send(b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%b}' % (self._id, params))
+
+    def take_answer(self) -> None:
+        """Wait for the answer to `ask_prepared`. Raises RuntimeError for an answer that is no success."""
         answer = self.receive()
         while not answer.startswith(b'{"jsonrpc":"2.0","id":%d,' % self._id):  # a notification
             answer = self.receive()
@@ -93,6 +101,10 @@ class RawClient:
         elif length == 127:
             (length,) = struct.unpack("!Q", self._read(8))
         return self._read(length)
+
+    def fileno(self) -> int:
+        """The number of its socket."""
+        return self._socket.fileno()
 
     def close(self) -> None:
         """Close the connection, without a closing handshake."""
