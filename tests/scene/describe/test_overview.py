@@ -2,11 +2,16 @@
 from __future__ import annotations
 
 import json
+import struct
 
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
 from bl_ext.user_default.mcp_bridge.scene.describe import overview
+from bl_ext.user_default.mcp_bridge.scene.describe.properties import short
+from hypothesis import given
+from hypothesis import strategies as st
+from mathutils import Color, Euler, Vector
 
 
 def _cube(name: str, at: tuple[float, float, float] = (0, 0, 0)) -> bpy.types.Object:
@@ -144,3 +149,19 @@ def test_another_scene_by_name() -> None:
     bpy.data.scenes.new("Second")
     info = overview.scene_info(name="Second")
     assert (info["name"], info["matching"], info["active_object"]) == ("Second", 0, None)
+
+
+#: Blender's floats: any bits, and numbers close to where rounding turns.
+_FLOATS = st.one_of(
+    st.integers(0, 2**32 - 1).map(lambda bits: struct.unpack("f", bits.to_bytes(4, "little"))[0]),
+    st.integers(-(10**6), 10**6).map(lambda number: (number + 0.5) / 10**5),
+    st.tuples(st.integers(-(2**20), 2**20), st.integers(0, 30)).map(lambda parts: parts[0] / 2 ** parts[1]),
+    st.floats(-100, 100, width=32),
+)
+
+
+@pytest.mark.parametrize("kind", [Vector, Euler, Color])
+@given(numbers=st.tuples(_FLOATS, _FLOATS, _FLOATS))
+def test_a_vector_is_rounded_as_its_numbers_are(kind: type, numbers: tuple[float, float, float]) -> None:
+    vector = kind(numbers)
+    assert repr(overview._vector(vector)) == repr(tuple(short(number) for number in vector))
