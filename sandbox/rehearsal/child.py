@@ -89,8 +89,8 @@ def run(request: Request, warnings: list[str]) -> dict[str, Any]:
     from ...scene.changes import difference
     from ..run import execute
 
-    scratch = Path(tempfile.gettempdir()) / "mark.blend"
-    before = difference.mark(scratch)
+    folder = Path(tempfile.gettempdir())
+    before = difference.mark(folder / "before.blend")
     pictures = {"before": _picture()} if request["pictures"] and _small(before.totals) else {}
     growth, resident, reached = Measured(rehearses=True), resident_bytes(), Reached()
     began = time.perf_counter()
@@ -110,7 +110,7 @@ def run(request: Request, warnings: list[str]) -> dict[str, Any]:
     except BridgeError as error:
         return _failed(error, warnings, time.perf_counter() - began)
     seconds = round(time.perf_counter() - began, 4)
-    after = difference.mark(scratch)
+    after = difference.mark(folder / "after.blend")
     if pictures and _small(after.totals):
         pictures["after"] = _picture()
     return {
@@ -278,11 +278,10 @@ def _go_back() -> None:
     """Undo the script, whose run is one undo step."""
     import bpy
 
-    from ..run.undo import Modes, forget_witness
+    from ..run.undo import Modes
 
     Modes.leave()
     bpy.ops.ed.undo()
-    forget_witness()
 
 
 def _bounded(result: Any) -> Any:

@@ -2,7 +2,7 @@
 """Finds what a script changed in a file: added, removed and changed data-blocks, with values before and after.
 
 A walk through all properties takes seconds in a large scene, so this works in two steps. Blender writes a copy of the
-file before and after the script; digests of the two copies show which data-blocks may differ. Only the properties of
+file before and after the script; comparing the two copies shows which data-blocks may differ. Only the properties of
 those are then read: first the state after the script and, when Blender has gone back by one undo step, the state
 before it.
 """
@@ -14,15 +14,17 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, TypeVar
 
 import bpy
 
-from ..fingerprint.saved_file import digests
+from ..fingerprint import saved_file
 from .details import detail
 from .values import SETTINGS, Values, values
 
 __all__ = ("Change", "Changed", "DataBlock", "Difference", "Mark", "compare", "mark")
+
+T = TypeVar("T")
 
 #: Limits of a report: further data-blocks, and further values of one data-block, are only counted.
 _MOST_BLOCKS = 200
@@ -81,51 +83,57 @@ class Difference(TypedDict):
 class _Known:
     kind: str
     name: str
-    digest: bytes
+    #: Its name in the file.
+    saved: str
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A state of the file: every data-block by its session UID, and totals.
+    """A state of the file: a copy at `path`, every data-block by its session UID, and totals.
 
     `pixels` has digests of images with unsaved paint: neither the file nor an undo step stores their pixels.
     """
 
+    path: Path
     blocks: dict[int, _Known]
     totals: dict[str, int]
     pixels: dict[int, bytes]
 
 
-def mark(scratch: Path) -> Mark:
-    """Record the state of the file. `scratch`: a path for a temporary copy, which this function removes."""
-    bpy.ops.wm.save_as_mainfile(filepath=str(scratch), copy=True, compress=False, check_existing=False)
-    try:
-        written = digests(scratch)
-    finally:
-        scratch.unlink(missing_ok=True)
-    blocks = {
-        item.session_uid: _Known(_kind(item), _name(item), written.get(item.name, b"")) for item in _all()
-    }
+def mark(path: Path) -> Mark:
+    """Record the state of the file. `path`: where to save a copy, which `compare` needs."""
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=True, compress=False, check_existing=False)
+    kinds: dict[type, str] = {}
+    blocks = {}
+    for item in _all():
+        kind = kinds.get(type(item)) or kinds.setdefault(type(item), _kind(item))
+        blocks[item.session_uid] = _Known(kind, _name(item), item.name)
     painted = {
         image.session_uid: _pixels(image) for image in bpy.data.images if image.is_dirty and image.has_data
     }
-    return Mark(blocks, _totals(), painted)
+    return Mark(path, blocks, _totals(), painted)
 
 
 def compare(before: Mark, after: Mark, go_back: Callable[[], None]) -> Difference:
-    """Return the difference between two states. Blender is in the state `after`; `go_back` returns it to `before`."""
+    """Return the difference between two states. Blender is in the state `after`; `go_back` undoes to `before`.
+
+    Afterwards an empty scene is open.
+    """
     added = [uid for uid in after.blocks if uid not in before.blocks]
     removed = [known for uid, known in before.blocks.items() if uid not in after.blocks]
+    differing = saved_file.changed(before.path, after.path)
     suspects = {
-        uid for uid, known in after.blocks.items() if uid in before.blocks and known != before.blocks[uid]
+        uid
+        for uid, known in after.blocks.items()
+        if uid in before.blocks and (known.saved in differing or known != before.blocks[uid])
     }
     left_out: dict[str, int] = {}
     fresh = set(added[:_MOST_BLOCKS])
     details = {item.session_uid: detail(item) for item in list(_all()) if item.session_uid in fresh}
     now = _walk(suspects, {})
-    go_back()
     # Use the new name of a renamed data-block, so that renaming is one change and not one for each of its users.
-    then = _walk(set(now), {uid: known.name for uid, known in after.blocks.items()})
+    names = {uid: known.name for uid, known in after.blocks.items()}
+    then = _read_undone(go_back, lambda: _walk(set(now), names))
     painted = [
         uid
         for uid, digest in after.pixels.items()
@@ -155,6 +163,27 @@ def compare(before: Mark, after: Mark, go_back: Callable[[], None]) -> Differenc
         },
         left_out=left_out,
     )
+
+
+def _read_undone(undo: Callable[[], None], read: Callable[[], T]) -> T:
+    """Return what `read` returns after `undo`, before Blender evaluates the scene: that takes long in a large scene.
+
+    The operator evaluates the open scene when it ends, so another one is then open.
+    """
+    found: list[T] = []
+
+    def undone(*_: Any) -> None:
+        found.append(read())
+        if bpy.context.window is not None:
+            bpy.context.window.scene = bpy.data.scenes.new("Empty")
+
+    bpy.app.handlers.undo_post.append(undone)
+    try:
+        undo()
+    finally:
+        bpy.app.handlers.undo_post.remove(undone)
+    assert found, "Blender did not undo, or could not read"
+    return found[0]
 
 
 def _all() -> Iterator[Any]:

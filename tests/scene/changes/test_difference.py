@@ -218,10 +218,10 @@ def _difference(script: str, folder: Path) -> Difference:
     if lines[0].startswith("SETUP: "):
         exec(lines.pop(0).removeprefix("SETUP: "), names)
     bpy.ops.ed.undo_push(message="before")
-    before = difference.mark(folder / "mark.blend")
+    before = difference.mark(folder / "before.blend")
     exec("\n".join(lines), names)
     bpy.ops.ed.undo_push(message="after")
-    after = difference.mark(folder / "mark.blend")
+    after = difference.mark(folder / "after.blend")
     return difference.compare(before, after, lambda: bpy.ops.ed.undo())
 
 
@@ -266,6 +266,22 @@ def test_a_long_list_of_names_is_cut_to_what_a_report_can_hold(name: str, ends: 
     assert len(change["note"]) <= 501
 
 
-def test_a_mark_leaves_no_file(tmp_path: Path) -> None:
-    difference.mark(tmp_path / "mark.blend")
-    assert list(tmp_path.iterdir()) == []
+def test_values_before_are_read_without_evaluating_the_whole_scene(tmp_path: Path) -> None:
+    evaluated: list[str] = []
+
+    def note(_scene: object, depsgraph: bpy.types.Depsgraph) -> None:
+        evaluated.extend(update.id.name for update in depsgraph.updates)
+
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    bpy.ops.ed.undo_push(message="before")
+    before = difference.mark(tmp_path / "before.blend")
+    bpy.ops.mesh.primitive_cube_add()
+    bpy.ops.ed.undo_push(message="after")
+    after = difference.mark(tmp_path / "after.blend")
+    bpy.app.handlers.depsgraph_update_post.append(note)
+    try:
+        found = difference.compare(before, after, lambda: bpy.ops.ed.undo())
+    finally:
+        bpy.app.handlers.depsgraph_update_post.remove(note)
+    assert found["totals"]["objects"] == [3, 4]
+    assert "Cube" not in evaluated
