@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import compress, repeat
+from itertools import chain, compress, repeat
 from operator import attrgetter, contains, not_
 from typing import Any, NamedTuple
 
@@ -46,6 +46,11 @@ _DRIVEN = (
     "objects meshes materials node_groups armatures shape_keys worlds scenes lights cameras curves".split()
 )
 _PLAIN = frozenset(("BOOLEAN", "INT", "FLOAT", "ENUM", "STRING"))
+_PREFERENCES = ("filepaths", "edit", "system", "inputs")
+_KEYMAP_NAME: Callable[[Any], tuple[str, str]] = attrgetter("name", "space_type")
+_KEYMAP_ITEMS: Callable[[Any], Any] = attrgetter("keymap_items")
+#: The values of the plain properties of a struct, in the order of `_Plain`: single values, then arrays.
+_Values = list[tuple[Any, ...]]
 
 
 class Snapshot:
@@ -54,17 +59,18 @@ class Snapshot:
     def __init__(self) -> None:
         import bpy
 
-        self._handlers = {name: list(found) for name, found in _handler_lists()}
+        self._handlers = [*map(list, _handler_lists())]
         self._driver_names = dict(_driver_namespace())
-        self._classes = {name: _Classes.of(name) for name in _REGISTERED}
-        self._properties = {name: len(getattr(bpy.types, name).bl_rna.properties) for name in _EXTENDED}
+        self._addons = set(bpy.context.preferences.addons.keys())
+        self._classes = _classes_now(self._addons)
+        self._properties = [*map(len, _extended_properties())]
         self._manuals = list(bpy.utils._manual_map)
         self._expressions = {d.driver.expression for d in _drivers()}
         self._modules = {text.name: text.as_string() for text in bpy.data.texts if text.use_module}
         self._paths = {key: getattr(owner, name) for key, owner, name in _path_properties()}
         self._preferences = _preference_values()
         self._dirty = bpy.context.preferences.is_dirty
-        self._addons = set(bpy.context.preferences.addons.keys())
+        self._keymaps = [*map(_keymap_names, _key_configurations())]
         self._keys = _key_counts()
         self._view = [(owner, _plain_values(owner)) for owner in _view_structs()]
         self._session = {path: _plain_values(owner) for path, owner in _scene_structs()}
@@ -76,7 +82,7 @@ class Snapshot:
 
     def called_by_blender(self) -> list[object]:
         """Return the functions that Blender may call while a script runs: handlers, and functions for drivers."""
-        return [*(each for found in self._handlers.values() for each in found), *self._driver_names.values()]
+        return [*chain.from_iterable(self._handlers), *self._driver_names.values()]
 
     def remove_left_behind(self) -> list[str]:
         """Undo what the script left outside the scene; returns a sentence for each thing undone."""
@@ -110,9 +116,11 @@ class Snapshot:
     # --- one kind each --------------------------------------------------------------------------------------
 
     def _restore_handlers(self) -> Iterator[str]:
-        for name, found in _handler_lists():
-            before = self._handlers.get(name, [])
-            if list(found) != before:
+        lists = _handler_lists()
+        if lists == self._handlers:
+            return
+        for name, found, before in zip(_handler_names(), lists, self._handlers, strict=True):
+            if found != before:
                 found[:] = before
                 yield f"bpy.app.handlers.{name} was changed and is as before"
 
@@ -137,11 +145,10 @@ class Snapshot:
                     continue
                 bpy.utils.unregister_class(kind)
                 yield f"the {name} {kind.__name__} was registered and is unregistered again"
-        for name, count in self._properties.items():
-            kind = getattr(bpy.types, name)
-            if len(kind.bl_rna.properties) > count:
-                for prop in [p.identifier for p in list(kind.bl_rna.properties)[count:] if p.is_runtime]:
-                    delattr(kind, prop)
+        for name, properties, count in zip(_EXTENDED, _extended_properties(), self._properties, strict=True):
+            if len(properties) > count:
+                for prop in [p.identifier for p in list(properties)[count:] if p.is_runtime]:
+                    delattr(getattr(bpy.types, name), prop)
                     yield f"bpy.types.{name}.{prop} was registered and is removed again"
 
     def _restore_manuals(self) -> Iterator[str]:
@@ -184,9 +191,10 @@ class Snapshot:
         import bpy
 
         preferences = bpy.context.preferences
-        for group, values in _preference_values().items():
-            for name, before in _differing(self._preferences[group], values):
-                setattr(getattr(preferences, group), name, before)
+        for group, before, values in zip(_PREFERENCES, self._preferences, _preference_values(), strict=True):
+            owner = getattr(preferences, group)
+            for name, value in _differing(type(owner), before, values):
+                setattr(owner, name, value)
                 yield f"the preference {group}.{name} was changed and is as before"
         if set(preferences.addons.keys()) != self._addons:
             yield "add-ons were enabled or disabled: look at the preferences"
@@ -196,11 +204,11 @@ class Snapshot:
     def _restore_keymaps(self) -> Iterator[str]:
         if _key_counts() == self._keys:
             return
-        counts = {(name, *key): count for name, found in self._keys.items() for *key, count in found}
-        for config in _key_configurations():
+        for config, names, found in zip(_key_configurations(), self._keymaps, self._keys, strict=True):
+            counts = dict(zip(names, found, strict=True))
             for keymap in config.keymaps:
                 items = keymap.keymap_items
-                before = counts.get((config.name, keymap.name, keymap.space_type), 0)
+                before = counts.get(_KEYMAP_NAME(keymap), 0)
                 if len(items) > before:
                     for item in list(items)[before:]:
                         items.remove(item)
@@ -229,13 +237,18 @@ def _let_go_of_bpy() -> None:
     bpy.app.driver_namespace.pop("bpy", None)
 
 
-def _handler_lists() -> Iterator[tuple[str, list[Any]]]:
+@cache
+def _handler_names() -> tuple[str, ...]:
     import bpy
 
-    for name in dir(bpy.app.handlers):
-        found = getattr(bpy.app.handlers, name)
-        if isinstance(found, list):
-            yield name, found
+    return tuple(n for n in dir(bpy.app.handlers) if isinstance(getattr(bpy.app.handlers, n), list))
+
+
+def _handler_lists() -> list[list[Any]]:
+    """Return Blender's own lists of handlers, in the order of `_handler_names`."""
+    import bpy
+
+    return [*attrgetter(*_handler_names())(bpy.app.handlers)]
 
 
 class _Classes(NamedTuple):
@@ -248,13 +261,32 @@ class _Classes(NamedTuple):
     def of(cls, name: str) -> _Classes:
         """Return the classes that derive from `bpy.types.name` now."""
         kinds = _subclasses(name)
-        return cls(kinds, [*compress(kinds, map(not_, _are_registered(kinds)))])
+        same = hash(tuple(kinds))
+        if name not in _last or _last[name][0] != same:
+            _last[name] = same, [*compress(range(len(kinds)), map(not_, _are_registered(kinds)))]
+        perhaps = [kinds[place] for place in _last[name][1]]
+        return cls(kinds, [*compress(perhaps, map(not_, _are_registered(perhaps)))])
 
     def registered_since(self, name: str) -> list[type]:
         """Return the registered classes of `bpy.types.name` that were not registered, or did not exist, before."""
         now = _subclasses(name)
         new = [*self.unregistered, *(() if now == self.known else {*now}.difference(self.known))]
         return [*compress(new, _are_registered(new))]
+
+
+#: For each type, as of the last snapshot: a hash of its classes, and the places of those that were not registered. To
+#: look at each class takes a tenth of a short run: so a registered one counts as registered until its type has other
+#: classes, or an add-on is enabled or disabled. There are no references here, which would keep classes alive.
+_last: dict[str, tuple[int, list[int]]] = {}
+_last_addons: set[str] = set()
+
+
+def _classes_now(addons: set[str]) -> dict[str, _Classes]:
+    if addons != _last_addons:
+        _last.clear()
+        _last_addons.clear()
+        _last_addons.update(addons)
+    return {name: _Classes.of(name) for name in _REGISTERED}
 
 
 def _subclasses(name: str) -> list[type]:
@@ -266,6 +298,13 @@ def _subclasses(name: str) -> list[type]:
 
 def _are_registered(kinds: list[type]) -> Iterator[bool]:
     return map(contains, map(vars, kinds), repeat("bl_rna"))
+
+
+@cache
+def _extended_properties() -> list[Any]:
+    import bpy
+
+    return [getattr(bpy.types, name).bl_rna.properties for name in _EXTENDED]
 
 
 def _drivers() -> Iterator[Any]:
@@ -294,14 +333,11 @@ def _plain_path(path: str, name: str) -> bool:
     return path.startswith("<") or not path or (name == "filepath" and not bad_output_path(path))
 
 
-def _preference_values() -> dict[str, dict[str, Any]]:
+def _preference_values() -> list[_Values]:
     import bpy
 
     preferences = bpy.context.preferences
-    return {
-        group: _plain_values(getattr(preferences, group))
-        for group in ("filepaths", "edit", "system", "inputs")
-    }
+    return [_plain_values(getattr(preferences, group)) for group in _PREFERENCES]
 
 
 def _key_configurations() -> list[Any]:
@@ -311,12 +347,13 @@ def _key_configurations() -> list[Any]:
     return [each for each in (configurations.user, configurations.addon) if each is not None]
 
 
-def _key_counts() -> dict[str, list[tuple[str, str, int]]]:
-    """Return how many shortcuts each keymap has, by name and space, for each configuration."""
-    return {
-        config.name: [(each.name, each.space_type, len(each.keymap_items)) for each in config.keymaps]
-        for config in _key_configurations()
-    }
+def _keymap_names(configuration: Any) -> list[tuple[str, str]]:
+    return [*map(_KEYMAP_NAME, configuration.keymaps)]
+
+
+def _key_counts() -> list[list[int]]:
+    """Return how many shortcuts each keymap has, for each configuration."""
+    return [[*map(len, map(_KEYMAP_ITEMS, each.keymaps))] for each in _key_configurations()]
 
 
 def _view_structs() -> Iterator[Any]:
@@ -347,11 +384,12 @@ def _scene_structs() -> Iterator[tuple[tuple[str, str], Any]]:
 
 
 class _Plain(NamedTuple):
-    """The writable plain properties of a struct: single values, read all at once, and arrays."""
+    """The writable plain properties of a struct: single values, read all at once, arrays, and arrays of rows."""
 
     names: tuple[str, ...]
-    read: Callable[[Any], Any]
+    read: Callable[[Any], tuple[Any, ...]]
     arrays: tuple[str, ...]
+    matrices: tuple[str, ...]
 
 
 @cache
@@ -361,37 +399,43 @@ def _plain_of(kind: Any) -> _Plain:
         for p in kind.bl_rna.properties
         if p.type in _PLAIN and not p.is_readonly and not (p.type == "ENUM" and not p.enum_items_static)
     ]
-    arrays = tuple(p.identifier for p in found if getattr(p, "is_array", False))
-    names = tuple(p.identifier for p in found if p.identifier not in arrays)
-    # `attrgetter` with one name returns no tuple
-    return _Plain(names, attrgetter(*names) if len(names) > 1 else _each(names), arrays)
+    arrays = [p for p in found if getattr(p, "is_array", False)]
+    rows = [p for p in arrays if p.array_dimensions[1]]
+    names = tuple(p.identifier for p in found if p not in arrays)
+    return _Plain(
+        names,
+        # `attrgetter` with one name returns no tuple
+        attrgetter(*names) if len(names) > 1 else lambda owner: tuple(getattr(owner, n) for n in names),
+        tuple(p.identifier for p in arrays if p not in rows),
+        tuple(p.identifier for p in rows),
+    )
 
 
-def _each(names: tuple[str, ...]) -> Callable[[Any], Any]:
-    return lambda owner: [getattr(owner, name) for name in names]
-
-
-def _plain_values(owner: Any) -> dict[str, Any]:
+def _plain_values(owner: Any) -> _Values:
     kind: Any = type(owner)
     plain = _plain_of(kind)
-    values = dict(zip(plain.names, plain.read(owner), strict=True))
-    for name in plain.arrays:
-        values[name] = tuple(tuple(row) if hasattr(row, "__len__") else row for row in getattr(owner, name))
-    return values
+    values = [plain.read(owner)]
+    values += [getattr(owner, name)[:] for name in plain.arrays]
+    return values + [tuple(map(tuple, getattr(owner, name))) for name in plain.matrices]
 
 
-def _differing(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return the earlier values, by name, of those that have changed."""
-    return [] if before == now else [(name, each) for name, each in before.items() if now.get(name) != each]
+def _differing(kind: Any, before: _Values, now: _Values) -> list[tuple[str, Any]]:
+    """Return the earlier values, by name, of those properties of a struct of this kind that have changed."""
+    if before == now:
+        return []
+    plain = _plain_of(kind)
+    names = (*plain.names, *plain.arrays, *plain.matrices)
+    values = zip(names, [*before[0], *before[1:]], [*now[0], *now[1:]], strict=True)
+    return [(name, old) for name, old, new in values if old != new]
 
 
-def _write_back(owner: Any, values: dict[str, Any]) -> list[str]:
+def _write_back(owner: Any, values: _Values) -> list[str]:
     failed: list[str] = []
     try:
         now = _plain_values(owner)
     except ReferenceError:
         return failed
-    for name, before in _differing(values, now):
+    for name, before in _differing(type(owner), values, now):
         try:
             setattr(owner, name, before)
         except (AttributeError, TypeError, ValueError) as error:

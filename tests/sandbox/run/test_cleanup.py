@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 
 import bpy
@@ -60,6 +62,50 @@ def test_registered_class_and_property() -> None:
     assert len(said) == 2
     assert not hasattr(bpy.types, "EXAMPLE_OT_left")
     assert not hasattr(bpy.types.Scene, "left_over")
+
+
+class EXAMPLE_OT_known(bpy.types.Operator):
+    """A class that is there before the first snapshot."""
+
+    bl_idname = "example.known"
+    bl_label = "Known"
+
+
+def test_what_the_user_registers_between_two_runs_stays() -> None:
+    assert left_behind(lambda: None) == []
+    bpy.utils.register_class(EXAMPLE_OT_known)
+    try:
+        assert left_behind(lambda: None) == []
+        assert EXAMPLE_OT_known.is_registered
+    finally:
+        bpy.utils.unregister_class(EXAMPLE_OT_known)
+
+
+def test_a_class_of_an_addon_that_was_switched_off_since_the_last_run() -> None:
+    addons = bpy.context.preferences.addons
+    addon = addons.new()
+    addon.module = "example"
+    bpy.utils.register_class(EXAMPLE_OT_known)
+    assert left_behind(lambda: None) == []
+    bpy.utils.unregister_class(EXAMPLE_OT_known)
+    addons.remove(addon)
+    said = left_behind(lambda: bpy.utils.register_class(EXAMPLE_OT_known))
+    assert said == ["the Operator EXAMPLE_OT_known was registered and is unregistered again"]
+
+
+def test_a_class_that_was_made_meanwhile() -> None:
+    assert left_behind(lambda: None) == []
+    made = type("EXAMPLE_OT_made", (bpy.types.Operator,), {"bl_idname": "example.made", "bl_label": "Made"})
+    assert "EXAMPLE_OT_made" in left_behind(lambda: bpy.utils.register_class(made))[0]
+
+
+def test_a_snapshot_keeps_no_class_alive() -> None:
+    made = type("EXAMPLE_OT_made", (bpy.types.Operator,), {"bl_idname": "example.made", "bl_label": "Made"})
+    alive = weakref.ref(made)
+    assert left_behind(lambda: None) == []
+    del made
+    gc.collect()
+    assert alive() is None
 
 
 def test_driver_expression() -> None:
