@@ -51,7 +51,8 @@ FILE_NAME = "blender_mcp_execute.log"
 #: The folder with the head of each chain, and the file with the last number and hash of the expired part of chains.
 HEADS, ANCHORS = "heads", "anchors.jsonl"
 _START = "0" * 64
-_APPEND = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
+_WRITE = os.O_WRONLY | getattr(os, "O_BINARY", 0)
+_APPEND = _WRITE | os.O_APPEND
 #: Only Windows flushes nothing but what is open for writing, and a day that is over may be read-only.
 _FLUSH = _APPEND if sys.platform == "win32" else os.O_RDONLY
 
@@ -179,9 +180,8 @@ class Journal:
                 "n": self._count + 1,
             }
             record["hash"] = _digest(self._head, record)
-            line = json.dumps(record, separators=(",", ":"), default=str) + "\n"
+            line = _as_line(record) + "\n"
             try:
-                self.folder.mkdir(parents=True, exist_ok=True)
                 self._rotate(now)
                 self._append(line.encode())
                 self._days.add(now.date().isoformat())
@@ -195,15 +195,14 @@ class Journal:
         """Overwrite the head file in place: it never gets shorter, and a reader always finds one."""
         text = json.dumps({"chain": self.chain, "n": self._count, "hash": self._head})
         path = self.folder / HEADS / f"{self.chain}.json"
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        descriptor = _opened(path, _WRITE, 0o700)
         try:
             os.write(descriptor, text.encode())
         finally:
             os.close(descriptor)
 
     def _append(self, data: bytes) -> None:
-        descriptor = os.open(self.path, _APPEND | os.O_CREAT, 0o600)
+        descriptor = _opened(self.path, _APPEND)
         try:
             if self._torn:
                 data = b"\n" + data  # the last write stopped in the middle of a line, as on a full disk
@@ -254,6 +253,15 @@ class Journal:
         path.unlink(missing_ok=True)
 
 
+def _opened(path: Path, flags: int, mode: int = 0o777) -> int:
+    """Open a file for the user alone. Make it if it is missing, and its folder with this mode."""
+    try:
+        return os.open(path, flags | os.O_CREAT, 0o600)
+    except FileNotFoundError:  # rare: so no record looks for the folder first
+        path.parent.mkdir(mode=mode, parents=True, exist_ok=True)
+        return os.open(path, flags | os.O_CREAT, 0o600)
+
+
 def _put_on_disk(path: Path) -> None:
     """Have the system put a file on the disk. One that another Blender renamed or removed as expired is left out."""
     try:
@@ -266,6 +274,10 @@ def _put_on_disk(path: Path) -> None:
         os.close(descriptor)
 
 
+# `json.dumps` with options makes an encoder for each call.
+_as_text = json.JSONEncoder(default=str).encode
+_as_line = json.JSONEncoder(separators=(",", ":"), default=str).encode
+_as_sorted = json.JSONEncoder(separators=(",", ":"), default=str, sort_keys=True).encode
 _LEFT_OUT = "(left out)"
 _KEYS_BEGIN = ("sk", "pk", "ghp", "gho", "glpat", "hf", "xoxa", "xoxb", "xoxp")
 _SECRET_NAMES = ("password", "passwd", "apikey", "api_key", "secret", "token")
@@ -302,7 +314,7 @@ def without_secrets(text: str, *, as_json: bool = False) -> str:
 
 
 def _redacted(fields: dict[str, Any]) -> dict[str, Any]:
-    text = json.dumps(fields, default=str)
+    text = _as_text(fields)
     clean = without_secrets(text, as_json=True)
     redacted: dict[str, Any] = fields if clean == text else json.loads(clean)
     return redacted
@@ -310,7 +322,7 @@ def _redacted(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _digest(previous: str, record: dict[str, Any]) -> str:
     body = {key: value for key, value in record.items() if key != "hash"}
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"), default=str)
+    text = _as_sorted(body)
     return hashlib.sha256(previous.encode() + text.encode()).hexdigest()
 
 

@@ -41,6 +41,7 @@ __all__ = (
 
 _DECLARED = declared(Settings)
 _VARIABLES = {one.variable: name for name, one in _DECLARED.items() if one.variable}
+_SECRETS = tuple(name for name, one in sorted(_DECLARED.items()) if one.secret)
 
 
 def load(
@@ -140,9 +141,7 @@ def secrets() -> tuple[str, ...]:
         now = current()
     except SettingsError:
         return ()
-    return tuple(
-        value for name, one in sorted(_DECLARED.items()) if one.secret and (value := getattr(now, name))
-    )
+    return tuple(value for name in _SECRETS if (value := getattr(now, name)))
 
 
 _preferences: Mapping[str, Any] = MappingProxyType({})

@@ -61,8 +61,8 @@ class Snapshot:
 
         self._handlers = [*map(list, _handler_lists())]
         self._driver_names = dict(_driver_namespace())
-        self._addons = set(bpy.context.preferences.addons.keys())
-        self._classes = _classes_now(self._addons)
+        self._addons = frozenset(bpy.context.preferences.addons.keys())
+        self._classes = {name: _Classes.of(name, self._addons) for name in _REGISTERED}
         self._properties = [*map(len, _extended_properties())]
         self._manuals = list(bpy.utils._manual_map)
         self._expressions = {d.driver.expression for d in _drivers()}
@@ -70,8 +70,8 @@ class Snapshot:
         self._paths = {key: getattr(owner, name) for key, owner, name in _path_properties()}
         self._preferences = _preference_values()
         self._dirty = bpy.context.preferences.is_dirty
-        self._keymaps = [*map(_keymap_names, _key_configurations())]
         self._keys = _key_counts()
+        self._keymaps = _keymap_names(self._keys)
         self._view = [(owner, _plain_values(owner)) for owner in _view_structs()]
         self._session = {path: _plain_values(owner) for path, owner in _scene_structs()}
         self._pixels = KeptPixels()
@@ -258,10 +258,10 @@ class _Classes(NamedTuple):
     unregistered: list[type]
 
     @classmethod
-    def of(cls, name: str) -> _Classes:
-        """Return the classes that derive from `bpy.types.name` now."""
+    def of(cls, name: str, addons: frozenset[str]) -> _Classes:
+        """Return the classes that derive from `bpy.types.name` now, while these add-ons are enabled."""
         kinds = _subclasses(name)
-        same = hash(tuple(kinds))
+        same = hash((addons, *kinds))
         if name not in _last or _last[name][0] != same:
             _last[name] = same, [*compress(range(len(kinds)), map(not_, _are_registered(kinds)))]
         perhaps = [kinds[place] for place in _last[name][1]]
@@ -274,25 +274,21 @@ class _Classes(NamedTuple):
         return [*compress(new, _are_registered(new))]
 
 
-#: For each type, as of the last snapshot: a hash of its classes, and the places of those that were not registered. To
-#: look at each class takes a tenth of a short run: so a registered one counts as registered until its type has other
-#: classes, or an add-on is enabled or disabled. There are no references here, which would keep classes alive.
+#: For each type, as of the last snapshot: a hash of its classes and the enabled add-ons, and the places of the classes
+#: that were not registered. To look at each class takes a tenth of a short run: so a registered one counts as
+#: registered until this hash changes. There are no references here, which would keep classes alive.
 _last: dict[str, tuple[int, list[int]]] = {}
-_last_addons: set[str] = set()
 
 
-def _classes_now(addons: set[str]) -> dict[str, _Classes]:
-    if addons != _last_addons:
-        _last.clear()
-        _last_addons.clear()
-        _last_addons.update(addons)
-    return {name: _Classes.of(name) for name in _REGISTERED}
+@cache
+def _type(name: str) -> Any:
+    import bpy
+
+    return getattr(bpy.types, name, None)
 
 
 def _subclasses(name: str) -> list[type]:
-    import bpy
-
-    kind = getattr(bpy.types, name, None)
+    kind = _type(name)
     return type.__subclasses__(kind) if kind is not None else []
 
 
@@ -347,13 +343,20 @@ def _key_configurations() -> list[Any]:
     return [each for each in (configurations.user, configurations.addon) if each is not None]
 
 
-def _keymap_names(configuration: Any) -> list[tuple[str, str]]:
-    return [*map(_KEYMAP_NAME, configuration.keymaps)]
-
-
 def _key_counts() -> list[list[int]]:
     """Return how many shortcuts each keymap has, for each configuration."""
     return [[*map(len, map(_KEYMAP_ITEMS, each.keymaps))] for each in _key_configurations()]
+
+
+_last_keymaps: tuple[list[list[int]], list[list[tuple[str, str]]]] = ([], [])
+
+
+def _keymap_names(counts: list[list[int]]) -> list[list[tuple[str, str]]]:
+    """Return name and space of each keymap; they are read again only if the counts are other than the last time."""
+    global _last_keymaps
+    if _last_keymaps[0] != counts:
+        _last_keymaps = counts, [[*map(_KEYMAP_NAME, each.keymaps)] for each in _key_configurations()]
+    return _last_keymaps[1]
 
 
 def _view_structs() -> Iterator[Any]:

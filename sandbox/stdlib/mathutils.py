@@ -117,16 +117,27 @@ _OVERFLOWING: Final = frozenset({"resize_4x4"})
 
 def _allow(guard: Guard, kind: type) -> None:
     """Allow a type of vectors: a script may use its public methods and read and set its components."""
-    copying = _public(kind) & _COPYING if kind.__name__ in ("Vector", "Quaternion") else frozenset()
-    guard.allowed[kind] = _public(kind) - _OVERFLOWING - copying
+    guard.allowed[kind] = _unguarded(kind)
     guard.writable[kind] = _components(kind)
-    guard.methods[kind] = {name: _sized(guard, kind, name) for name in _constructors(kind)}
-    guard.methods[kind] |= {name: _copying(getattr(kind, name)) for name in copying}
+    guard.methods[kind] = _copying(kind) | {name: _sized(guard, kind, name) for name in _constructors(kind)}
     for types_of in (guard.simple, guard.safe_times, guard.items, guard.set_items):
         types_of.add(kind)
 
 
-def _copying(function: Callable[..., Any]) -> Callable[..., Any]:
+@functools.cache
+def _unguarded(kind: type) -> frozenset[str]:
+    return (_public(kind) - _OVERFLOWING).difference(_copying(kind))
+
+
+@functools.cache
+def _copying(kind: type) -> dict[str, Callable[..., Any]]:
+    """Return the methods of a type that copy, which need a check."""
+    if kind.__name__ not in ("Vector", "Quaternion"):
+        return {}
+    return {name: _copied(getattr(kind, name)) for name in _public(kind) & _COPYING}
+
+
+def _copied(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a method to raise ReferenceError for a value of an item that Blender has removed."""
 
     def call(value: Any, *arguments: Any) -> Any:
