@@ -15,14 +15,7 @@ def rgb(data: bytes) -> tuple[int, int, bytes]:
     The file has rows of blue, green and red from the bottom up, padded to four bytes. Raises ValueError for a file of
     another kind.
     """
-    start, width, height, bits = (
-        struct.unpack_from(kind, data, offset)[0]
-        for kind, offset in (("<I", 10), ("<i", 18), ("<i", 22), ("<H", 28))
-    )
-    if data[:2] != b"BM" or bits != 24:
-        raise ValueError("Blender wrote no bitmap with 24 bits a pixel")
-    row = 3 * width
-    filled = (row + 3) // 4 * 4
+    width, height, start, row, filled = _layout(data)
     pixels = bytearray(
         b"".join(
             data[start + filled * line : start + filled * line + row] for line in reversed(range(height))
@@ -39,7 +32,21 @@ def decode(data: bytes) -> Any:
     """
     import numpy as np
 
-    width, height, pixels = rgb(data)
+    width, height, start, row, filled = _layout(data)
+    lines = np.frombuffer(data, np.uint8, filled * height, start).reshape(height, filled)
     decoded = np.ones((height, width, 4), dtype=np.float32)
-    decoded[..., :3] = np.frombuffer(pixels, dtype=np.uint8).reshape(height, width, 3)[::-1] / np.float32(255)
+    decoded[..., :3] = lines[:, :row].reshape(height, width, 3)[..., ::-1]
+    decoded[..., :3] /= np.float32(255)
     return decoded
+
+
+def _layout(data: bytes) -> tuple[int, int, int, int, int]:
+    """Return width, height, where the pixels start, and the bytes of a row without and with what fills it up."""
+    start, width, height, bits = (
+        struct.unpack_from(kind, data, offset)[0]
+        for kind, offset in (("<I", 10), ("<i", 18), ("<i", 22), ("<H", 28))
+    )
+    if data[:2] != b"BM" or bits != 24:
+        raise ValueError("Blender wrote no bitmap with 24 bits a pixel")
+    row = 3 * width
+    return width, height, start, row, (row + 3) // 4 * 4

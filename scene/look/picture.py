@@ -146,18 +146,18 @@ def render(*, max_size: int, picture_format: Format | Literal["bmp"], threads: i
 
 
 @contextlib.contextmanager
-def views(side: int, *, samples: int = cycles.SAMPLES) -> Iterator[Callable[[Any], Any]]:
+def views(side: int, *, solid: bool = False) -> Iterator[Callable[[Any], Any]]:
     """Yield a function that takes a camera and returns what it sees, as an array of RGBA floats (side, side, 4).
 
     The rows go from the bottom up. With a window a picture has the shading of the largest 3D viewport; without a window
-    Cycles renders it with this number of samples a pixel. Raises ExternalServiceError.
+    Cycles renders it, with the colours of solid shading if `solid`. Raises ExternalServiceError.
     """
     found = None if bpy.app.background else _largest_viewport()
     if found is not None:
         yield lambda camera: _drawn_through(camera, *found, side)
         return
     scene: Any = bpy.context.scene
-    with cycles.renderer(scene, (side, side), "bmp", samples=samples) as render_one:
+    with cycles.renderer(scene, (side, side), "bmp", solid=solid) as render_one:
 
         def rendered_through(camera: Any) -> Any:
             if scene.camera != camera:  # Blender sorts the whole scene anew when it gets another camera

@@ -16,7 +16,7 @@ from mathutils import Matrix, Vector
 from ...base.errors import InvalidParamsError
 from .. import events
 from ..describe.overview import find
-from . import cycles, labels, letters, picture
+from . import labels, letters, picture
 
 __all__ = ("Shading", "Sheet", "View", "difference", "make")
 
@@ -41,8 +41,6 @@ _FROM: dict[str, tuple[float, float, float]] = {
 }
 #: The turn of the light of solid shading relative to the camera: from above and a little from the right.
 _FROM_CAMERA = Vector((0.25, 0.35, 1.0)).to_track_quat("Z", "Y")
-#: Samples a pixel for solid shading without a window, whose light throws no shadows and has little noise.
-_SOLID_SAMPLES = 2
 _TEMPORARY = ".mcp_bridge_look"
 _NOT_SEEN = frozenset({"CAMERA", "LIGHT", "EMPTY", "SPEAKER", "LIGHT_PROBE"})
 
@@ -157,7 +155,7 @@ def _make(
     now = bpy.context.scene.frame_current
     try:
         shape = _Shape(_all_bounds(objects, frames), tuple(t.direction for t in tiles if not t.orthographic))
-        with _studio(shading) as studio, picture.views(side, samples=studio.samples) as take:
+        with _studio(shading) as studio, picture.views(side, solid=studio.light is not None) as take:
             for number, tile in enumerate(tiles):
                 drawn, with_names, note = _draw(tile, shape, named, studio, take, side)
                 row, column = divmod(number, columns)
@@ -287,7 +285,6 @@ class _Studio:
     camera: Any
     own: Any
     light: Any
-    samples: int
 
     def aim(self, tile: _Tile, shape: _Shape, band: float) -> tuple[Any, float]:
         """Return the camera of a view, which sees the whole shape from the tile's direction, and the width it sees.
@@ -360,7 +357,7 @@ def _studio(shading: Shading) -> Iterator[_Studio]:
         objects[0].hide_viewport = window  # a viewport would draw its outline
         if not window:
             scene.camera = objects[0]
-        yield _Studio(objects[0], own, objects[1] if lit else None, _SOLID_SAMPLES if lit else cycles.SAMPLES)
+        yield _Studio(objects[0], own, objects[1] if lit else None)
     finally:
         bpy.data.batch_remove([*objects, *made])
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,9 +35,8 @@ def _glowing(colour: tuple[float, float, float]) -> bpy.types.Material:
 
 
 @pytest.fixture
-def sides(empty_scene: None) -> Iterator[bpy.types.Object]:
+def sides(empty_scene: None) -> bpy.types.Object:
     """A cube with a colour for each side."""
-    bpy.context.scene.view_settings.view_transform = "Standard"
     bpy.ops.mesh.primitive_cube_add()
     cube = bpy.context.object
     for number, (view, colour) in enumerate(_COLOURS.items()):
@@ -46,8 +44,7 @@ def sides(empty_scene: None) -> Iterator[bpy.types.Object]:
         for side in cube.data.polygons:
             if side.normal.dot(sheet._FROM[view]) > 0.9:
                 side.material_index = number
-    yield cube
-    bpy.context.scene.view_settings.property_unset("view_transform")
+    return cube
 
 
 def _middles(drawn: sheet.Sheet, columns: int) -> list[tuple[int, ...]]:
@@ -78,6 +75,20 @@ def test_each_view_shows_its_side_and_nothing_stays(sides: bpy.types.Object) -> 
     drawn = sheet.make(views=list(_COLOURS), max_size=192)
     assert _middles(drawn, 3) == [_COLOURS[view] for view in _COLOURS]
     assert _state() == before
+
+
+def test_solid_views_have_the_colours_of_a_solid_viewport(sides: bpy.types.Object) -> None:
+    """A viewport with solid shading leaves out the scene's view transform."""
+    drawn = sheet.make(views=["front"], max_size=64)
+    view: Any = bpy.context.scene.view_settings
+    before = view.view_transform, view.look, view.exposure
+    other = "Filmic", "Very High Contrast", -4.0
+    view.view_transform, view.look, view.exposure = other
+    try:
+        assert (sheet.make(views=["front"], max_size=64).bare == drawn.bare).all()
+        assert (view.view_transform, view.look, view.exposure) == other
+    finally:
+        view.view_transform, view.look, view.exposure = before
 
 
 def test_what_changed_since_the_last_picture_is_seen(sides: bpy.types.Object) -> None:
