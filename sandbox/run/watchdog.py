@@ -5,7 +5,7 @@ A thread checks them. It stays alive for some seconds after a run, since startin
 A run that passes a limit stops at its next tick (`guard.meter`). Python code of the standard library and of numpy has
 no ticks: the thread asks Python to call `_Stop` in the main thread, which sees the code that it interrupts, and stops
 the run only in such a library. It never interrupts Blender's or an add-on's code, nor our functions that C code calls
-and that must return a value (`stdlib.array_memory`).
+and that must return a value (`stdlib.array_memory`). If the thread fails, it stops the runs that it watches.
 """
 
 from __future__ import annotations
@@ -146,7 +146,11 @@ class _Watcher:
         self._runs.add(run)
         self._until = monotonic() + _IDLE_S
         if self._thread is None:  # otherwise `_is_needed` sees the run before the thread ends
-            self._start()
+            try:
+                self._start()
+            except BaseException:  # nobody watches this run, and it does not begin
+                self._runs.discard(run)
+                raise
 
     def remove(self, run: Watchdog) -> None:
         """Stop checking `run`, which has ended; a check that has begun does nothing more."""
@@ -172,6 +176,7 @@ class _Watcher:
                 self._pausable.wait()  # the run may need the pause at once
 
     def _watch(self) -> None:
+        failure: BaseException | None = None
         try:
             with threads.pausable(self._call_soon):
                 self._pausable.set()
@@ -181,11 +186,16 @@ class _Watcher:
                     while self._orders:
                         self._orders.pop()()
                     self._look()  # a function of its own, so that this one keeps no reference to a run
-        finally:  # an error ends this thread; then the next run starts another
+        except BaseException as error:
+            failure = error
+        finally:
             self._pausable.set()
             with self._lock:
                 if self._thread is threading.current_thread():
-                    self._thread = None
+                    self._thread = None  # the next run starts another thread
+        if failure is not None:  # after that: a run that found this thread is one of these
+            for run in self.runs():
+                _stop_unwatched(run, failure)
 
     def _call_soon(self, work: Callable[[], None]) -> None:
         self._orders.append(work)
@@ -205,12 +215,17 @@ class _Watcher:
             try:
                 run.look()
             except Exception as error:
-                run.trip(
-                    PolicyError(
-                        "it cannot be told how much time and memory the script uses, so it was stopped: "
-                        f"{type(error).__name__}"
-                    )
-                )
+                _stop_unwatched(run, error)
+
+
+def _stop_unwatched(run: Watchdog, error: BaseException) -> None:
+    """Stop a run of which nobody can tell how much it uses, since the thread that watches it failed with `error`."""
+    run.trip(
+        PolicyError(
+            "it cannot be told how much time and memory the script uses, so it was stopped: "
+            f"{type(error).__name__}"
+        )
+    )
 
 
 _stop = _Stop()

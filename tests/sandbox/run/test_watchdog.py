@@ -292,6 +292,77 @@ def test_a_look_that_fails_stops_the_run_and_the_next_one_is_looked_at() -> None
     assert isinstance(refusal("while True: pass", limits=SHORT), LimitExceeded)
 
 
+def _break(what: str) -> None:
+    """Have one thing that the watching thread uses raise an error, in this process."""
+
+    def broken(*_arguments: object) -> None:
+        raise MemoryError(what)
+
+    owner, name = {
+        "an order": (watchdog._watcher, "_orders"),
+        "monotonic": (watchdog, "monotonic"),
+        "resident_bytes": (watchdog, "resident_bytes"),
+    }.get(what) or (watchdog._watcher, what)
+    if what == "an order":
+        watchdog._watcher._call_soon(broken)
+    elif name == "_wake":  # the main thread does not use it
+        watchdog._watcher._wake = None  # type: ignore[assignment]
+    else:
+        setattr(owner, name, broken)
+
+
+#: What the watching thread uses: its own methods and attributes, by the names in its code, and what these call.
+_WATCHING = (
+    {name for name in watchdog._Watcher._watch.__code__.co_names if hasattr(watchdog._watcher, name)}
+    - {"_lock", "_thread", "_pausable", "_call_soon", "_orders", "runs"}
+) | {"an order", "monotonic", "resident_bytes"}  # the others end a thread, or are `an order`
+
+
+@pytest.mark.parametrize("what", sorted(_WATCHING))
+def test_a_watching_thread_that_fails_ends_its_runs(what: str) -> None:
+    """With each thing broken that the thread uses: no run goes on unwatched, and the next one has another thread."""
+
+    def attempt() -> tuple[str, str]:
+        limits = Limits(time_s=50, memory_bytes=1 << 40)
+        with Watchdog(limits) as meter:
+            other = Watchdog(limits)
+            with other:
+                _break(what)
+                until = time.perf_counter() + 20
+                while not (meter.error and other.error) and time.perf_counter() < until:
+                    time.sleep(0.005)
+        return str(meter.error), str(other.error)
+
+    for error in fork.run(attempt, timeout=60):
+        assert error.startswith("it cannot be told how much time and memory the script uses"), error
+
+
+def test_after_a_failure_the_next_run_has_another_thread() -> None:
+    def attempt() -> tuple[bool, str]:
+        with Watchdog(Limits()) as meter:
+            first = watchdog._watcher._thread
+            _break("an order")
+            assert first is not None
+            first.join(20)
+        ended = meter.error is not None
+        return ended, type(refusal("while True: pass", limits=SHORT)).__name__
+
+    assert fork.run(attempt, timeout=60) == (True, "LimitExceeded")
+
+
+def test_a_run_without_a_thread_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_thread(_self: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    watchdog.rest()
+    monkeypatch.setattr(threading.Thread, "start", no_thread)
+    with pytest.raises(RuntimeError, match="new thread"), Watchdog(SHORT):
+        pass
+    assert not watchdog._watcher.runs()
+    monkeypatch.undo()
+    assert isinstance(refusal("while True: pass", limits=SHORT), LimitExceeded)
+
+
 def test_the_watching_thread_rests_when_told_and_the_next_run_has_another() -> None:
     with Watchdog(SHORT):
         first = watchdog._watcher._thread
